@@ -82,7 +82,7 @@ _MODULES = ("messages", "testing")
 __all__ = [*_HOMES, *_MODULES]
 
 
-if not TYPE_CHECKING:  # else every misspelt name would type-check
+if not TYPE_CHECKING:  # otherwise every misspelt name would type-check
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:

@@ -1,4 +1,5 @@
-"""BM25 (Robertson and Zaragoza 2009, section 3.4) over documents in memory: the one formula."""
+"""BM25 (Robertson and Zaragoza 2009, section 3.4) over documents in memory: the only place with its
+formula."""
 
 from __future__ import annotations
 
@@ -7,23 +8,24 @@ from math import log
 
 K1 = 1.2
 B = 0.75
-"""The usual constants (ibid.): how soon a term's repetition saturates, how much length counts."""
+"""The usual constants (ibid.): how soon repeating a term stops helping, and how much length
+counts."""
 
 
 def inverse_document_frequency(documents: int, holding: int) -> float:
-    """What a term tells that `holding` of so many documents hold."""
+    """The weight of a term that `holding` of this many documents contain."""
     return log(1 + (documents - holding + 0.5) / (holding + 0.5))
 
 
 def saturation(
     frequency: int, length: float, average: float, k1: float = K1, b: float = B
 ) -> float:
-    """What a term's frequency in a document of so many words is worth."""
+    """The weight of a term's frequency in a document with this many words."""
     return frequency * (k1 + 1) / (frequency + k1 * (1 - b + b * length / average))
 
 
 class Index:
-    """Documents that are asked more than once."""
+    """Documents that are searched more than once."""
 
     def __init__(
         self, documents: Sequence[Mapping[str, int]], k1: float = K1, b: float = B
@@ -38,8 +40,8 @@ class Index:
                 self._postings.setdefault(term, []).append((place, worth))
 
     def scores(self, query: Mapping[str, float]) -> list[float]:
-        """Of each document, how well it matches the query's terms, each of which counts as often
-        as its weight says. A document without any of them has 0."""
+        """How well each document matches the query's terms, each of which counts as often as its
+        weight says. A document without any of them has 0."""
         found = [0.0] * self._count
         for term, weight in query.items():
             postings = self._postings.get(term, ())
@@ -55,7 +57,7 @@ def scores(
     k1: float = K1,
     b: float = B,
 ) -> list[float]:
-    """The same for documents that are asked once; only the query's terms are looked at."""
+    """The same for documents that are searched once: only the query's terms are looked up."""
     lengths = [sum(document.values()) for document in documents]
     average = sum(lengths) / max(len(lengths), 1) or 1.0
     found = [0.0] * len(documents)

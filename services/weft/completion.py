@@ -1,6 +1,6 @@
-"""One question to a language model over the OpenAI-compatible HTTP interface, with the standard
-library alone. Blocking: call it in a thread. Nothing uses a model unless configuration names one.
-"""
+"""Asks a language model one question over the OpenAI-compatible HTTP interface, using only the
+standard library. Blocking: call it in a thread. No model is used unless the configuration names
+one."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from weft.secrets.scanning import as_shown
 from weft_schemas.errors import ConfigurationError, Unavailable
 
 AT_ONCE = 4
-"""Questions of one process to models at a time; others wait as long as an answer may take."""
+"""How many questions one process asks models at a time; others wait for as long as an answer may
+take."""
 _ROOM = threading.BoundedSemaphore(AT_ONCE)
 _MOST_REPLY_BYTES = 1 << 20
-"""A reply longer than this is no answer to what weft asks for."""
+"""A longer reply cannot be an answer to a question of weft's."""
 
 
 class Completion(Protocol):
@@ -29,7 +30,7 @@ class Completion(Protocol):
 
     @property
     def model(self) -> str:
-        """Its name, as recorded with what it made."""
+        """Its name, as recorded with its results."""
 
     def complete(self, instruction: str, question: str, max_tokens: int) -> str: ...
 
@@ -38,12 +39,12 @@ class ChatEndpoint(msgspec.Struct, frozen=True):
     """A model behind `POST <url>/chat/completions`."""
 
     url: str
-    """Base, such as `http://localhost:8000/v1`."""
+    """Base URL, such as `http://localhost:8000/v1`."""
     model: str
     key: str = ""
-    """Sent as a bearer token where set."""
+    """Sent as a bearer token if it is set."""
     timeout: float = 30.0
-    """Seconds until the whole answer is there."""
+    """Seconds until the answer must be complete."""
 
     def __post_init__(self) -> None:
         if "@" in self.url.partition("://")[2].partition("/")[0]:
@@ -53,11 +54,11 @@ class ChatEndpoint(msgspec.Struct, frozen=True):
             )
 
     def complete(self, instruction: str, question: str, max_tokens: int) -> str:
-        """The model's text, at temperature 0. Credentials in what is asked are masked, so that they
-        leave for no endpoint, whoever asks.
+        """The model's text, at temperature 0. Credentials in the question are masked, so that none
+        is ever sent to an endpoint.
 
-        Raises `Unavailable` where a later try may succeed (no connection, 429, 5xx), else
-        `ConfigurationError` (another status, a reply that is no chat completion).
+        Raises `Unavailable` if a later attempt may succeed (no connection, 429, 5xx), otherwise
+        `ConfigurationError` (another status, or a reply that is not a chat completion).
         """
         body = {
             "model": self.model,
@@ -98,8 +99,8 @@ class ChatEndpoint(msgspec.Struct, frozen=True):
 
 
 class _Deadline:
-    """Ends an exchange that takes too long in all: a socket's timeout begins anew with each byte,
-    so that a server that sends one now and then would be read for ever."""
+    """Ends an exchange that takes too long in all: a socket's timeout starts again with each byte,
+    so a server that sends one now and then would be read for ever."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -115,8 +116,8 @@ class _Deadline:
         self._timer.cancel()
 
     def answer(self, request: urllib.request.Request) -> bytes:
-        """The reply's content. Raises `TimeoutError` and what urllib raises; a redirect is an
-        error, since it would take the text, and the key, to another host."""
+        """The reply's content. Raises `TimeoutError` and whatever urllib raises; a redirect is an
+        error, since it would take the text and the key to another host."""
         opener = urllib.request.build_opener(_NoRedirects, *self._noting())
         try:
             with opener.open(request, timeout=self._seconds) as reply:
@@ -139,7 +140,7 @@ class _Deadline:
                 one.shutdown(socket.SHUT_RDWR)
 
     def _noting(self) -> tuple[urllib.request.BaseHandler, ...]:
-        """Handlers whose connections tell of their sockets."""
+        """Handlers whose connections give access to their sockets."""
         sockets = self._sockets
 
         class Plain(http.client.HTTPConnection):

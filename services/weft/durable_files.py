@@ -1,4 +1,4 @@
-"""Files that outlive a crash: written through to the disk, accessible to their owner only."""
+"""Files that survive a crash: written through to disk, accessible only to their owner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def write_durably(path: Path, content: bytes, flags: int = 0) -> None:
-    """Write the content, and return when it is on the disk; `flags` such as `os.O_APPEND`."""
+    """Write the content, and return when it is on disk; `flags` such as `os.O_APPEND`."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
     with open(descriptor, "wb") as file:
         file.write(content)
@@ -22,7 +22,8 @@ def write_durably(path: Path, content: bytes, flags: int = 0) -> None:
 
 
 def replace_durably(path: Path, content: bytes) -> None:
-    """Replace the file at once: after a crash it has the old content or the new, never a part."""
+    """Replace the file in one step: after a crash it has the old content or the new, never a
+    part."""
     draft = path.with_name(f"{path.name}.{os.getpid()}.new")
     write_durably(draft, content, os.O_TRUNC)
     os.replace(draft, path)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class FileLock:
-    """The file is created where it is missing, and is never removed."""
+    """The file is created if it is missing, and is never removed."""
 
     def __init__(self, path: Path, shared: bool = False) -> None:
         self._path = path

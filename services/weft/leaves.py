@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 Scalar = str | int | float
 Path = tuple[str | int, ...]
-"""Keys of objects and places in arrays, from the outside in."""
+"""Keys of objects and positions in arrays, from the outside in."""
 
 
 def leaves(value: object) -> Iterator[tuple[Path, Scalar]]:
@@ -23,11 +23,11 @@ def leaves(value: object) -> Iterator[tuple[Path, Scalar]]:
 
 
 def field_of(path: Path) -> str:
-    """The innermost key on the way, empty where there is none."""
+    """The innermost key of the path, empty if there is none."""
     return next((step for step in reversed(path) if isinstance(step, str)), "")
 
 
 def written(path: Path) -> str:
-    """A path as parameters are named: `customer.name`, `items[].price`."""
+    """A path in the form in which parameters are named: `customer.name`, `items[].price`."""
     steps = ("[]" if isinstance(step, int) else f".{step}" for step in path)
     return "".join(steps).removeprefix(".")

@@ -1,8 +1,8 @@
-"""In which encoding the tokens of a model are counted: by the name of the encoding, of the model or
+"""In which encoding the tokens of a model are counted, by the name of the encoding, of the model or
 of a tokenizer file.
 
-Only OpenAI publishes how its models count. Another model's tokens are estimated so that they are
-never fewer than counted, or counted with the `tokenizer.json` that open models come with.
+Only OpenAI publishes how its models count. Tokens of another model are estimated, so that the
+estimate is never too low, or counted with the `tokenizer.json` that open models come with.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ DEFAULT_ENCODING = "o200k_base"
 ENCODINGS = ("o200k_base", "cl100k_base")
 """Counted exactly, as tiktoken does."""
 ESTIMATES = ("estimate", "estimate_large")
-"""Never less than any tokenizer measured, and than any with 100,000 tokens or more."""
+"""Never lower than the count of any measured tokenizer, and of any measured one with at least
+100,000 tokens."""
 
 _SUFFIX = ".json"
 _HASH = 12
-"""Letters of the SHA-256 that tells whether a tokenizer file is still the same."""
+"""Hex digits of the SHA-256 that tells whether a tokenizer file is still the same."""
 
 _MODELS = {
     "gpt-5": "o200k_base",
@@ -50,15 +51,15 @@ _MODELS = {
     "mixtral": "estimate",
     "qwen": "estimate",
 }
-"""By the beginning of a model's name; the longest counts. `estimate_large` only where the model's
-own tokenizer was measured."""
+"""By the beginning of a model's name; the longest match counts. `estimate_large` only if the
+model's own tokenizer was measured."""
 
 
 def encoding_named(text: str) -> str:
-    """The encoding that is meant. A tokenizer file becomes `/its/path.json#hash`, so that
-    everything that is counted with it tells when it is another one.
+    """The encoding that a name means. A tokenizer file becomes `/its/path.json#hash`, so that
+    another file is noticed by everything that was counted with the first.
 
-    Raises `ValueError` that says what can be given.
+    Raises `ValueError` that lists the possible names.
     """
     if text in ENCODINGS or text in ESTIMATES:
         return text
@@ -80,8 +81,8 @@ def is_file(name: str) -> bool:
 
 
 def file_of(name: str) -> tuple[Path, bytes]:
-    """A tokenizer file and its content. Raises `ValueError` where it cannot be read, or is not the
-    one that was named."""
+    """A tokenizer file and its content. Raises `ValueError` if it cannot be read, or is not the one
+    that was named."""
     path, _, wanted = name.partition("#")
     try:
         content = Path(path).read_bytes()

@@ -20,7 +20,7 @@ _IS_LINUX = sys.platform == "linux"
 
 def die_with_parent(parent: int | None = None) -> None:
     """Have this process killed when `parent` (default: the process that `WEFT_PARENT_PID` names)
-    ends. Does nothing where no parent is named. Call it in the main thread."""
+    ends. Does nothing if no parent is named. Call it in the main thread."""
     named = str(parent or os.environ.get(VARIABLE, ""))
     if not named.isdigit():
         return

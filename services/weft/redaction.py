@@ -16,7 +16,7 @@ ENTRY_POINTS = "weft.redaction_hooks"
 
 
 class RedactionHook(Protocol):
-    """Gives the text that may be shown. It must not depend on anything but its arguments."""
+    """Returns the text that may be shown. It must not depend on anything but its arguments."""
 
     def __call__(self, text: str, sensitivity: Sensitivity, row: ItemRow) -> str: ...
 
@@ -30,7 +30,7 @@ class MaskRedactionHook:
 
 @cache
 def redaction_hook(name: str) -> RedactionHook:
-    """The hook of this name. Raises `ConfigurationError` where no package offers it."""
+    """The hook of this name. Raises `ConfigurationError` if no package offers it."""
     if name == "mask":
         return MaskRedactionHook()
     offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}

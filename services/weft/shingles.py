@@ -1,4 +1,4 @@
-"""Runs of words: two texts that share one repeat each other there."""
+"""Runs of words: if two texts have one in common, one repeats the other there."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from itertools import islice
 
 RUN = 6
-"""Words of a run: fewer come together by chance."""
+"""Words of a run: fewer occur in both by chance."""
 MOST = 20_000
-"""Words of a text that are looked at."""
+"""How many words of a text are read."""
 _WORD = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af]|[^\W\u2e80-\u9fff\uac00-\ud7af]+")
-"""A letter of a script without blanks is a word of its own."""
+"""In a script without blanks, each letter counts as a word."""
 
 
 def shingles(text: str) -> frozenset[str]:
-    """Every run of `RUN` words, in lower case; none of a shorter text."""
+    """Every run of `RUN` words, in lower case; none for a shorter text."""
     words = [found.group() for found in islice(_WORD.finditer(text.lower()), MOST)]
     return frozenset(" ".join(words[at : at + RUN]) for at in range(len(words) - RUN + 1))

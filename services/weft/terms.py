@@ -10,7 +10,7 @@ import Stemmer
 
 _WORD = re.compile(r"[^\W_]+", re.UNICODE)
 _stemmer = Stemmer.Stemmer("english", 0)
-"""Without a cache of its own, whose upkeep takes five times as long as to stem."""
+"""Without its own cache, which would take five times as long as stemming."""
 
 _IRREGULAR = """
 be am is are was were been; go goes went gone; buy bought; run ran; see saw seen;
@@ -28,7 +28,7 @@ blow blew blown; freeze froze frozen; shoot shot; dig dug; hang hung; lend lent;
 stick stuck; strike struck; tear tore torn; child children; man men; woman women; foot feet;
 person people; wife wives; life lives; mouse mice; tooth teeth; mother mom mum; father dad
 """
-"""Words that a suffix stemmer does not bring together: common irregular verbs and plurals."""
+"""Words that a suffix stemmer does not reduce to one stem: common irregular verbs and plurals."""
 
 _ROOTS = {
     form: forms[0]
@@ -39,7 +39,7 @@ _ROOTS = {
 
 
 class _Known(dict[str, str]):
-    """Terms of words seen before: most words are repeated."""
+    """Terms of earlier words: most words are repeated."""
 
     def __missing__(self, word: str) -> str:
         if word.isdecimal() and len(word) > _SHORT_NUMBER:
@@ -54,14 +54,15 @@ class _Known(dict[str, str]):
 
 
 _SHORT_NUMBER = 4
-"""Digits of a number that is remembered as words are; most longer ones are never seen again, and no
-stemmer changes them."""
+"""Digits of the longest number that is cached like a word; most longer ones never occur again, and
+stemming does not change them."""
 _WORDS = 50_000
 _REMEMBERED = 24
-"""Words that are remembered, and their length: some 5 MB."""
+"""How many words are cached, and the longest of them: about 5 MB."""
 _known = _Known()
 _FOLDED = "".join(char.lower() if char.isalnum() else " " for char in map(chr, range(128)))
-"""What ASCII text is translated to before it is split: the same words in a tenth of the time."""
+"""What ASCII text is translated to before it is split: this gives the same words in a tenth of the
+time."""
 
 
 def words(text: str) -> list[str]:
@@ -79,14 +80,14 @@ def analyse(text: str) -> Counter[str]:
 
 
 class SomeTerms:
-    """Counts of some terms alone, for texts that are looked at once: a word that does not begin as
-    one of them is not stemmed."""
+    """Counts only certain terms, for texts that are read once: a word that begins differently from
+    all of them is not stemmed."""
 
     def __init__(self, terms: Iterable[str]) -> None:
         self._term = _Some(terms)
 
     def counts(self, text: str) -> Counter[str]:
-        """Of each of the terms; under the empty one, of all other words."""
+        """The count of each of the terms; under the empty term, the number of all other words."""
         words = _split(text)
         found = Counter(filter(None, map(self._term.__getitem__, words)))
         others = len(words) - found.total()
@@ -96,7 +97,7 @@ class SomeTerms:
 
 
 class _Some(dict[str, str]):
-    """Word → its term where that is one of some, else the empty one."""
+    """Word → its term if that is one of the wanted ones, otherwise the empty term."""
 
     def __init__(self, terms: Iterable[str]) -> None:
         self._wanted = frozenset(terms)

@@ -13,7 +13,7 @@ import uvicorn
 from weft_schemas.errors import ConfigurationError
 
 BACKLOG = 1_024
-"""Connections that may wait to be accepted."""
+"""How many connections may wait to be accepted."""
 
 
 class WebServer(uvicorn.Server):
@@ -21,7 +21,7 @@ class WebServer(uvicorn.Server):
 
     @contextlib.contextmanager
     def ended_by_signals(self, ending: Callable[[], None]) -> Iterator[None]:
-        """Within the block a signal calls `ending` and ends the server."""
+        """Within the block, a signal calls `ending` and ends the server."""
 
         def end() -> None:
             ending()

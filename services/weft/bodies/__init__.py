@@ -1,1 +1,1 @@
-"""Bodies of results as text: normalised, and with what may not be shown masked."""
+"""Bodies of results as text: normalised, with everything masked that may not be shown."""

@@ -1,5 +1,5 @@
-"""Bytes to text that a reader sees as it is: invisible, bidirectional and tag characters, terminal
-escapes and control codes are taken out, and each is reported."""
+"""Turns bytes into text that reads as it is: invisible, bidirectional and tag characters, terminal
+escapes and control codes are removed, and each is reported."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _INVISIBLE = re.compile(
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2060-\u2065\u206a-\u206f"
     "\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0100-\U000e01ef\U0001bca0-\U0001bca3\U0001d173-\U0001d17a]+"
 )
-# Joiners and variation selectors belong between other scripts' letters and in emoji; beside plain
-# ASCII they only hide something.
+# Joiners and variation selectors belong between letters of other scripts and in emoji; next to
+# plain ASCII they only hide something.
 _STRAY_JOINER = re.compile(
     "(?<![^\x00-\x7f])[\u200c\u200d\ufe00-\ufe0e]+|[\u200c\u200d]+(?![^\x00-\x7f])"
     "|(?<![^\x00-\x7f]|[0-9#*])\ufe0f+|(?<=[\u200c\u200d])[\u200c\u200d]+"
@@ -33,7 +33,7 @@ _ANY = re.compile(
     "|".join(one.pattern for one in (_CONTROL, _BIDI, _TAG, _INVISIBLE))
     + "|[\u200c\u200d\ufe00-\ufe0f]"
 )
-"""Without one of these characters a text has nothing to strip."""
+"""A text without any of these characters has nothing to remove."""
 _HIDDEN = (
     ("invisible", "tag_characters", _TAG, "characters of the invisible tag block"),
     ("invisible", "bidirectional", _BIDI, "characters that change the direction of text"),
@@ -51,7 +51,7 @@ class Cleaned(msgspec.Struct, frozen=True):
 
 
 def clean(data: bytes) -> Cleaned:
-    """Decode as UTF-8 and strip what is not seen. Linear in `data`; never raises."""
+    """Decode as UTF-8 and remove invisible characters. Linear in `data`; never raises."""
     signals: list[Signal] = []
     try:
         text = data.decode("utf-8")
@@ -61,7 +61,7 @@ def clean(data: bytes) -> Cleaned:
         signals.append(Signal("malformed", "invalid_utf8", broken, "bytes that are not UTF-8"))
     if text.isascii() and len(data.translate(None, _HIDDEN_ASCII)) == len(data):
         return Cleaned(text, bool(signals), tuple(signals))
-    if not _ANY.search("".join(set(text))):  # of a long text far fewer than all characters
+    if not _ANY.search("".join(set(text))):  # for a long text, far fewer than all its characters
         return Cleaned(text, bool(signals), tuple(signals))
     before = len(text)
     if "\x1b" in text or "\x9b" in text:

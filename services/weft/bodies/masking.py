@@ -1,5 +1,5 @@
-"""The clean text of a body: what the log holds, normalised, with the spans masked that its envelope
-records. Nothing is stored twice, and everyone who shows a body folds it here."""
+"""The clean text of a body: the content of the log, normalised, with the spans masked that its
+envelope records. Nothing is stored twice, and every reader of a body makes it here."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from weft_schemas.envelope import CleanBody, Mask
 from weft_schemas.errors import Corrupt
 
 _DIGITS = 16
-"""Hex digits of a digest: two texts of one body that share it by chance are out of the question."""
+"""Hex digits of a digest: enough that two texts of one body never share it by chance."""
 
 
 def clean_text(raw: str, recorded: CleanBody) -> str:
     """The body `raw` as it may be shown.
 
-    Raises `Corrupt` where the masks do not fit the body, or where the result is not the text that
-    the firewall saw: the masks are another body's, or another release normalises differently.
+    Raises `Corrupt` if the masks do not fit the body, or if the result is not the text that the
+    firewall saw: the masks belong to another body, or another release normalises differently.
     """
     text = clean(raw.encode("utf-8", "surrogatepass")).text if recorded.normalised else raw
     text = masked_text(text, recorded.masks)
@@ -32,8 +32,8 @@ def clean_text(raw: str, recorded: CleanBody) -> str:
 
 
 def masked_text(text: str, masks: Iterable[Mask]) -> str:
-    """`text` with each mask's span replaced. Raises `Corrupt` where masks overlap, are out of order
-    or reach beyond the text."""
+    """`text` with each mask's span replaced. Raises `Corrupt` if masks overlap, are out of order or
+    extend beyond the text."""
     pieces: list[str] = []
     position = 0
     for mask in masks:

@@ -1,2 +1,2 @@
-"""What a `memory_fact` item gives, and how the keys of facts are spelt: read by the memory-updater,
-which derives facts, and by the compiler, which shows none that is superseded."""
+"""What a `memory_fact` item states, and how keys of facts are spelt. Used by the memory-updater,
+which derives facts, and by the compiler, which shows no superseded one."""

@@ -1,11 +1,12 @@
-"""Keys of facts: one spelling for one thing, so that a newer value finds the one it supersedes."""
+"""Keys of facts: one spelling for each thing, so that a newer value finds the one that it
+replaces."""
 
 from __future__ import annotations
 
 import re
 
 MAX_VALUE = 200
-"""Characters: a longer value is no fact but a text, which the log holds anyway."""
+"""In characters: a longer value is not a fact but a text, which the log contains anyway."""
 
 _MAX_KEY = 80
 _APART = re.compile(r"[^\w.]+")
@@ -19,12 +20,12 @@ _FILLER = re.compile(
 
 
 def key_from(words: str) -> str:
-    """`Time  Zone` → `time_zone`; empty where no letter or digit is left."""
+    """`Time Zone` → `time_zone`; empty if no letter or digit is left."""
     return _APART.sub("_", words.casefold()).strip("_.")[:_MAX_KEY]
 
 
 def note_key(text: str) -> str:
-    """A key for a remark that has none: its first four telling words."""
+    """A key for a remark without one: its first four content words."""
     words = [
         word for word in key_from(text[:400]).split("_") if word and not _FILLER.fullmatch(word)
     ]
@@ -32,5 +33,5 @@ def note_key(text: str) -> str:
 
 
 def is_secret(key: str) -> bool:
-    """Whether a key asks to be forgotten: memory stands in every later prompt."""
+    """Whether a key asks to be forgotten: memory would appear in every later prompt."""
     return _SECRET.search(key) is not None

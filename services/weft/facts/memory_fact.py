@@ -1,5 +1,5 @@
-"""What a `memory_fact` item gives outright: JSON, `key=value` lines, or a remark under a key; and
-where in its text each of these stands."""
+"""What a `memory_fact` item states: JSON, `key=value` lines, or a remark under a key; and where in
+its text each of these is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from weft.facts.keys import MAX_VALUE, is_secret, key_from, note_key
 
 _MOST_TEXT = 16_000
-"""Characters looked at."""
+"""How many characters are read."""
 _MOST_FACTS = 50
 _PAIR = re.compile(r"\s*(?P<key>[\w][\w .@/-]{0,79}?)\s*(?:=|:\s)\s*+(?P<value>.*)\Z")
 _STRETCH = re.compile(r"[^;]+")
@@ -22,20 +22,20 @@ _NAME = re.compile(r'\s*+("[^"\\]*+(?:\\.[^"\\]*+)*+")\s*:')
 
 
 class StatedFact(NamedTuple):
-    """A key with its value, and the stretch of the text that gives it, in characters."""
+    """A key with its value, and the stretch of the text that states it, in characters."""
 
     key: str
-    """Empty where it is no fact."""
+    """Empty if it is not a fact."""
     value: str
-    """Empty where it withdraws what was known: it is given by `null` or by nothing."""
+    """Empty if it withdraws what was known: then the text gives `null` or nothing."""
     start: int
     end: int
 
 
 def facts_given(metadata: Mapping[str, Any], text: str) -> list[tuple[str, str]]:
-    """Keys and values in order; of one key the last. Keys keep their words, in small letters.
+    """Keys and values in order; of one key only the last. Keys keep their words, in lower case.
 
-    An empty value withdraws what was known: it is given by `null` or by nothing.
+    An empty value withdraws what was known: the text gives `null` or nothing.
     """
     found: dict[str, str] = {}
     for one in facts_named(metadata, text) or [remark(text)]:
@@ -46,8 +46,8 @@ def facts_given(metadata: Mapping[str, Any], text: str) -> list[tuple[str, str]]
 
 
 def facts_named(metadata: Mapping[str, Any], text: str) -> list[StatedFact]:
-    """All that is given under a key, in order of the text, repetitions included; nothing of a
-    remark: that another begins with the same words makes it no newer value."""
+    """All facts under keys, in order of the text, including repetitions. A remark is not among
+    them: another one that begins with the same words is not a newer value."""
     named = metadata.get("key")
     if isinstance(named, str) and key_from(named):
         return [_stated_fact(named, _plain(metadata.get("value", text)), 0, len(text))]
@@ -55,7 +55,7 @@ def facts_named(metadata: Mapping[str, Any], text: str) -> list[StatedFact]:
 
 
 def remark(text: str) -> StatedFact:
-    """A text that is one fact as it stands."""
+    """A text that is a single fact as it is."""
     return _stated_fact(note_key(text), text, 0, len(text))
 
 
@@ -77,7 +77,7 @@ def _from_json(text: str) -> list[StatedFact]:
 
 
 def _fields(text: str) -> Iterator[tuple[int, int]]:
-    """Where the fields of a JSON object stand."""
+    """Where the fields of a JSON object are."""
     depth = start = 0
     for found in _SIGN.finditer(text):
         sign = found.group()
@@ -96,7 +96,7 @@ def _field(text: str, start: int, end: int) -> StatedFact:
 
 
 def _from_lines(text: str) -> list[StatedFact]:
-    """All parts between semicolons, or all lines, must be pairs: else it is prose."""
+    """All parts between semicolons, or all lines, must be pairs; otherwise it is prose."""
     head = text[:_MOST_TEXT]
     for stretch in (_STRETCH, _LINE):
         places = [_trimmed(head, *found.span()) for found in stretch.finditer(head)]

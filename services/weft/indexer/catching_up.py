@@ -11,7 +11,7 @@ from weft.log.connection import Connection
 from weft.log.following import Followed, Follower
 
 Progress = Callable[[int, int], None]
-"""Called with the sequence folded and the log's last."""
+"""Called with the folded sequence and the log's last one."""
 
 
 async def catch_up(
@@ -33,7 +33,7 @@ async def catch_up(
 
 
 def _until(followed: Followed, target: int) -> Followed:
-    """What of a batch is at or before `target`."""
+    """The part of a batch at or before `target`."""
     if followed.through <= target:
         return followed
     records = [record for record in followed.records if record.sequence <= target]

@@ -1,4 +1,4 @@
-"""The event that closes a quiet session. It is published, so a replay need not decide again."""
+"""The event that closes an idle session. It is published, so a replay need not decide again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from weft_schemas.subjects import SESSION_CLOSED, derived_subject
 
 
 def closing(session: SessionRow) -> Message:
-    """The same on every replica, for the same newest item."""
+    """The same on every replica for the same newest item."""
     id = digest("idle", session.tenant, session.session, session.last_sequence)[:32]
     subject = derived_subject(session.tenant, session.session, SESSION_CLOSED)
     event = SessionClosedEvent(session.last_sequence, "idle")

@@ -1,8 +1,9 @@
-"""Rebuilding: a new generation from the log beside the live one, then taken over by whoever writes.
+"""Rebuilding: a new generation is built from the log beside the live one, and then taken over by
+the writer.
 
-The builder is any process. It folds the whole log into a file of its own and offers it; the live
-indexer brings both files to the same sequence, compares their digests and swaps the pointer. Where
-no indexer runs, the builder does that itself.
+Any process can build. It folds the whole log into a file of its own and offers it; the live indexer
+brings both files to the same sequence, compares their digests and swaps the pointer. If no indexer
+runs, the builder does that itself.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ class Rebuilt(msgspec.Struct, frozen=True):
 
     path: Path
     sequence: int
-    """Of the newest message folded when the two were compared."""
+    """Time of the newest message that was folded when the two were compared."""
     seconds: float
     digest: str
     replaced: str
-    """Digest of the generation that it replaced, at the same sequence; empty without one."""
+    """Digest of the generation that it replaced, at the same sequence; empty if there was none."""
 
     @property
     def equal(self) -> bool:
-        """False where the replaced generation said something else than the log."""
+        """False if the replaced generation had other content than the log."""
         return self.replaced in ("", self.digest)
 
 
@@ -51,11 +52,11 @@ async def rebuild(
     *,
     snapshot: bool = False,
 ) -> Rebuilt:
-    """Make a new generation from the whole log, or from the newest `snapshot` and what came after
+    """Build a new generation from the whole log, or from the newest `snapshot` and everything after
     it, and have it taken over.
 
-    Raises `Conflict` where another rebuild of this replica runs, `NotFound` where there is no
-    snapshot that fits, and `ConfigurationError` where the log alone is not all.
+    Raises `Conflict` if another rebuild of this replica runs, `NotFound` if no snapshot fits, and
+    `ConfigurationError` if the log alone is incomplete.
     """
     begun = perf_counter()
     generations = Generations(data_dir)
@@ -77,7 +78,7 @@ async def build(
     progress: Progress,
     snapshot: bool = False,
 ) -> Path:
-    """Make a new generation, up to where the log ended at the start, and offer it as successor."""
+    """Build a new generation, up to the end of the log at the start, and offer it as successor."""
     path = generations.new()
     in_use = reader_lock(path)
     in_use.acquire()
@@ -104,8 +105,8 @@ async def take_over(
 ) -> Writer:
     """Bring the successor and the live generation to one sequence, compare, and swap.
 
-    Returns the successor, open; the live one is closed. The log is right where the two differ, so
-    the successor becomes current in any case; what was found stands in its meta rows.
+    Returns the successor, open; the live one is closed. If the two differ, the log is right, so the
+    successor becomes current in any case; its meta rows record the outcome.
     """
     path = generations.successor()
     if path is None:
@@ -137,7 +138,7 @@ async def _compare(connection: Connection, successor: Writer, live: Writer | Non
 async def _handed_over(
     connection: Connection, generations: Generations, path: Path, encoding: str
 ) -> None:
-    """Wait until the live indexer took the successor over; do it here where none runs."""
+    """Wait until the live indexer has taken over the successor; do it here if none runs."""
     lock = generations.writer_lock()
     while generations.current() != path:
         if lock.acquire():

@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 async def start(connection: Connection, generations: Generations, encoding: str) -> Writer:
     """The writer of a replica's first generation.
 
-    Raises `ConfigurationError` where the log was trimmed and no snapshot fits.
+    Raises `ConfigurationError` if the log was trimmed and no snapshot fits.
     """
     path = generations.new()
     try:
@@ -82,7 +82,7 @@ async def from_snapshot(
 ) -> Writer:
     """The newest snapshot as `path`, brought to the end of the log.
 
-    Raises `NotFound` where none fits, `Corrupt` where it is damaged or the log is another one.
+    Raises `NotFound` if none fits, `Corrupt` if it is damaged or belongs to another log.
     """
     snapshot = await newest(connection, encoding)
     if snapshot is None:
@@ -98,8 +98,8 @@ async def from_snapshot(
 
 
 async def check_replaceable(connection: Connection, path: Path, encoding: str) -> None:
-    """Raises `ConfigurationError` where a sound file is of other settings or of another release,
-    and the log is trimmed, so that what it alone holds could not be made anew: it stays."""
+    """Raises `ConfigurationError` if an intact file has other settings or is of another release,
+    and the log was trimmed: the file stays, since its content could not be built again."""
     try:
         async with Database(lambda: _as_it_is(path)) as db:
             counted, schema = await db.run(_made_by)
@@ -112,7 +112,7 @@ async def check_replaceable(connection: Connection, path: Path, encoding: str) -
         if await newest(connection, encoding) is not None or not await trimmed_before(connection):
             return
     except Forbidden:
-        return  # who may not see snapshots cannot tell
+        return  # without access to snapshots this cannot be decided
     why = (
         f"the read model counts in {counted}, WEFT_ENCODING says {encoding}; set it back to "
         f"{counted}"
@@ -131,16 +131,16 @@ def _as_it_is(path: Path) -> sqlite3.Connection:
 
 
 def _made_by(db: sqlite3.Connection) -> tuple[str | int | None, str | int | None]:
-    """In which encoding a file counts, and of which schema it is."""
+    """A file's encoding and its schema."""
     return get_meta(db, "encoding"), get_meta(db, "schema_version")
 
 
 async def needs_no_snapshot(connection: Connection) -> None:
-    """Raises `ConfigurationError` where the log was trimmed."""
+    """Raises `ConfigurationError` if the log was trimmed."""
     try:
         before = await trimmed_before(connection)
     except Forbidden:
-        return  # who may not see snapshots cannot tell; the operator's commands can
+        return  # without access to snapshots this cannot be decided; the operator's commands can
     if before:
         raise ConfigurationError(
             f"the log was trimmed before {before}, so that it needs a snapshot that this release "

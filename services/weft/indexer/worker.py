@@ -1,7 +1,7 @@
 """The indexer: follows the whole log and folds it into this replica's read model.
 
-It asks for more while it folds, so that a batch is what arrived meanwhile: one event when the log
-is quiet, a thousand under load. Whatever it finds wrong with its file or the log, it rebuilds.
+It requests more while it folds, so that a batch is whatever has arrived meanwhile: one event if the
+log is quiet, a thousand under load. If something is wrong with its file or the log, it rebuilds.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ STAND_BY_SECONDS = 0.2
 LOOK_SECONDS = 0.5
 """How often the indexer looks for a successor, its lag and what else is due."""
 RETRY_SECONDS = 1.0
-"""After SQLite could not write: a full disk, a file system that fails."""
+"""Pause after SQLite could not write: a full disk, a file system that fails."""
 IDLE_BATCH = 500
-"""Sessions closed at one look."""
+"""How many sessions are closed at one look."""
 
 
 async def service(process: Process) -> None:
@@ -47,7 +47,7 @@ async def service(process: Process) -> None:
     Raises `Unavailable` and `Forbidden` as the log does.
     """
     tokens.counter(process.settings.encoding)  # loaded here, not within the first fold
-    gc.freeze()  # it stays: no collection needs to walk through it, for which everybody would wait
+    gc.freeze()  # it is permanent: a collection that walked through it would make everybody wait
     generations = Generations(process.settings.data_dir)
     lock = generations.writer_lock()
     if not await _stand_by(process, lock):
@@ -59,7 +59,7 @@ async def service(process: Process) -> None:
 
 
 async def _stand_by(process: Process, lock: FileLock) -> bool:
-    """Wait for the lock; False if the process has to stop first."""
+    """Wait for the lock; False if the process must stop first."""
     said = False
     while not process.stopping.is_set():
         if lock.acquire():
@@ -111,7 +111,7 @@ class Indexer:
             await self._close()
 
     def _state(self) -> ReplicaState:
-        """Zeros until there is a writer: until then it is unknown what the files hold."""
+        """Zeros until there is a writer: until then the content of the files is unknown."""
         writer = self._writer
         if writer is None:
             return ReplicaState(self._name, 0, 0)
@@ -119,7 +119,7 @@ class Indexer:
         return ReplicaState(self._name, writer.checkpoint, writer.scrubbed, others)
 
     async def _ready_writer(self) -> Writer:
-        """The writer of the current generation, or of its successor where one is built."""
+        """The writer of the current generation, or of its successor if one was built."""
         if self._writer is None:
             connection = self._process.connection
             path = self._generations.current() or self._generations.building()
@@ -138,7 +138,7 @@ class Indexer:
         return self._writer
 
     def _publish(self, writer: Writer) -> None:
-        """Let readers use a generation once it has caught up with the log as it was at the start;
+        """Let readers use a generation once it has reached the end that the log had at the start;
         before that, it would say that existing sessions do not exist."""
         self._is_published = self._generations.current() == writer.path
         if self._is_published or writer.checkpoint >= self._target:
@@ -151,7 +151,7 @@ class Indexer:
             self._process.health.report("building", told)
 
     async def _follow(self, writer: Writer) -> None:
-        """Fold what comes, until the process stops or a successor is there."""
+        """Fold what arrives, until the process stops or there is a successor."""
         connection = self._process.connection
         async with Follower(connection, after=writer.checkpoint, known=writer.identity) as log:
             self._process.health.report("read model", None)
@@ -186,7 +186,7 @@ class Indexer:
         await writer.seal()
 
     async def _look(self, writer: Writer, log: Follower) -> None:
-        """Do other due work than folding; return when the follower should stop."""
+        """Do the other work that is due; returns when the follower should stop."""
         async with Publisher(self._process.connection) as publisher:
             while True:
                 await asyncio.sleep(LOOK_SECONDS)
@@ -209,7 +209,7 @@ class Indexer:
         await writer.look()
 
     async def _lag(self, writer: Writer) -> int | None:
-        """Events not folded yet; None where the server does not say."""
+        """Events that are not folded yet; None if the server does not answer."""
         try:
             lag = max(0, await last_sequence(self._process.connection) - writer.checkpoint)
         except WeftError as error:

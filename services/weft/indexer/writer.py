@@ -1,8 +1,8 @@
 """The writing side of one generation, over aiosqlite, so that the event loop never waits for
 SQLite. A batch is one hop to its thread: rows and checkpoint, in one transaction.
 
-A file that cannot be used (another schema, other settings, damage) is `Corrupt`: the log has it
-all, so the indexer starts a new one.
+A file that cannot be used (another schema, other settings, damage) is `Corrupt`: everything is in
+the log, so the indexer starts a new one.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ T = TypeVar("T")
 Step = Callable[[str], None]
 
 _READ_SECONDS = 10.0
-"""For one event that the fold asks the log for."""
+"""How long to wait for one event that the fold requests from the log."""
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 LOOK_BYTES = 16 * 1024 * 1024
-"""Of the file, checked at each look: 6 ms."""
+"""How many bytes of the file are checked at each look: 6 ms."""
 REST_SECONDS = 2.0
-"""Without a fold, after which the write-ahead log is written back: the file's pages are checked
-again and again, those of the log are not."""
+"""After this time without a fold, the write-ahead log is written back: the file's pages are checked
+repeatedly, those of the log are not."""
 
 
 def _no_step(name: str) -> None:
@@ -72,24 +72,25 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._database = Database(self._open)
         self._db: sqlite3.Connection
-        """Used in the database's thread alone."""
+        """Used only in the database's thread."""
         self._fold: Fold
         self.identity: StreamIdentity | None = None
-        """Of the log that was folded; None for an empty file."""
+        """The log that was folded; None for an empty file."""
         self.unscrubbed = False
         """Rows were erased whose bytes may still be in the files; known across restarts."""
         self._scrubbed = 0
         self._wal = path.with_name(f"{path.name}-wal")
         self._due = store.WAL_BYTES
-        """Above this it is written back; higher for a while where a reader held that up."""
+        """Size above which the write-ahead log is written back; higher for a while if a reader
+        prevented that."""
         self._pages = PageChecksums(path)
         self._wrote = time.monotonic()
         """When something was last folded or written back."""
 
     @classmethod
     async def open(cls, path: Path, encoding: str, connection: Connection | None = None) -> Writer:
-        """Open or make the file. Over `connection` the bodies of items are read again whose
-        envelopes come long after them. Raises `Corrupt` where it cannot be written on."""
+        """Open or create the file. If an envelope comes long after its item, the item's body is
+        read again over `connection`. Raises `Corrupt` if the file cannot be continued."""
         writer = cls(path, encoding, connection)
         with writer._told():
             await writer._database
@@ -109,12 +110,12 @@ class Writer:
         return folded
 
     async def seal(self) -> None:
-        """Do what the last fold left for later."""
+        """Do the work that the last fold postponed."""
         await self._run(self._fold.seal)
 
     @property
     def scrubbed(self) -> int:
-        """What was erased at or before this sequence is no longer in the files."""
+        """Erased content at or before this sequence is no longer in the files."""
         return self._scrubbed if self.unscrubbed else self.checkpoint
 
     async def digest(self) -> str:
@@ -138,7 +139,7 @@ class Writer:
         return done
 
     async def note(self, name: str, value: str | int) -> None:
-        """Keep a value beside the rows."""
+        """Store a value beside the rows."""
         await self._run(lambda: set_meta(self._db, name, value))
 
     async def close(self) -> None:
@@ -147,8 +148,8 @@ class Writer:
         await self._database.close()
 
     async def look(self) -> None:
-        """Check some of the file, the next ones each time, and write back where nothing was folded
-        for a while. Raises `Corrupt`."""
+        """Check some of the file, another part each time, and write back if nothing was folded for
+        a while. Raises `Corrupt`."""
         await self._run(self._look)
 
     def _open(self) -> sqlite3.Connection:
@@ -163,7 +164,8 @@ class Writer:
                 if not is_new:
                     check_structure(self._db, self.path.name)
                 self._pages.store_all()
-            # What is written back is noted beside the file: it happens here, at no other time.
+            # The checksums of pages that are written back are stored beside the file, so it must
+            # happen here and at no other time.
             self._db.execute("PRAGMA wal_autocheckpoint = 0")
             if self._wal_bytes():  # of a writer that was killed
                 self._pages.write_back(self._db, 0)
@@ -214,7 +216,7 @@ class Writer:
             _log.warning("the read model was left as it is", extra=fields(why=str(error)))
 
     def _read(self, sequence: int) -> bytes | None:
-        """A record's payload, asked for from the thread that folds."""
+        """A record's payload, requested from the thread that folds."""
         if self._connection is None:
             return None
         reading = asyncio.run_coroutine_threadsafe(read(self._connection, sequence), self._loop)
@@ -238,7 +240,7 @@ class Writer:
                 return await self._database.run(lambda _: work())
             except WeftError:
                 raise
-            except Exception:  # a damaged row may make any error, of a decoder or of the fold
+            except Exception:  # a damaged row may cause any error, in a decoder or in the fold
                 if self._pages.are_known():
                     await self._database.run(lambda _: self._pages.check())
                 raise

@@ -1,1 +1,2 @@
-"""Text that speaks to a model instead of answering it: found, scored, and told with a reason."""
+"""Text that gives a model instructions instead of data: found, scored, and reported with a
+reason."""

@@ -1,5 +1,5 @@
-"""Text in a tool's result that speaks to the model instead of answering it: known families of
-phrases, and requests to act in somebody's name where only data belongs."""
+"""Finds text in a tool's result that gives the model instructions instead of data: known families
+of phrases, and requests to act in somebody's name where only data belongs."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from weft.injections.rules import (
 from weft_schemas.envelope import Signal
 
 THRESHOLD = 2.0
-"""Score from which a text is flagged. On one half of the benign trajectories none scored over 1.6,
-and the rest is margin; the other half reports."""
+"""A text with at least this score is flagged. On one half of the benign trajectories none scored
+more than 1.6, and the rest is margin; the other half is for reporting."""
 NEEDLES = frozenset(needle for phrase in PHRASES for needle in phrase.needles)
 _REQUEST = 280
-"""Bytes of a request that are looked at."""
+"""How many bytes of a request are read."""
 
 
 class Suspicion(msgspec.Struct, frozen=True):
-    """One thing that a text does, and how sure it is."""
+    """One thing that a text does, and how certain it is."""
 
     name: str
     reason: str
@@ -40,8 +40,8 @@ class Suspicion(msgspec.Struct, frozen=True):
 
 
 def find_injections(lowered: bytes, present: frozenset[bytes], limit: int) -> tuple[Signal, ...]:
-    """Signals for what reaches the threshold. `lowered` is the text in lower case, as UTF-8, and
-    `present` are those of `NEEDLES` that stand in it."""
+    """Signals for everything that reaches the threshold. `lowered` is the text in lower case, as
+    UTF-8, and `present` are those of `NEEDLES` that it contains."""
     return tuple(
         Signal("injection", found.name, found.count, found.reason, round(found.score, 2))
         for found in suspicions(lowered, present, limit)
@@ -50,21 +50,21 @@ def find_injections(lowered: bytes, present: frozenset[bytes], limit: int) -> tu
 
 
 def signals_in(text: str, limit: int = 10_000) -> tuple[Signal, ...]:
-    """Signals for what reaches the threshold in a text."""
+    """Signals for everything in a text that reaches the threshold."""
     lowered = plain_letters(text.lower().encode("utf-8", "replace"))
     present = frozenset(needle for needle in NEEDLES if needle in lowered)
     return find_injections(lowered, present, limit)
 
 
 def suspicion_score(text: str) -> float:
-    """The highest score of anything in a text, 0 where there is nothing."""
+    """The highest score in a text, 0 if nothing is found."""
     lowered = plain_letters(text.lower().encode("utf-8", "replace"))
     present = frozenset(needle for needle in NEEDLES if needle in lowered)
     return max((found.score for found in suspicions(lowered, present, 10_000)), default=0.0)
 
 
 def suspicions(lowered: bytes, present: frozenset[bytes], limit: int) -> list[Suspicion]:
-    """Everything suspicious, whatever its score; at most `limit` of a kind. Linear."""
+    """Everything suspicious, whatever its score; at most `limit` of each kind. Linear."""
     found: list[Suspicion] = []
     for phrase in _phrases_for(present):
         count = sum(1 for _ in islice(phrase.pattern.finditer(lowered), limit))

@@ -1,5 +1,5 @@
-"""What text that speaks to the model looks like: families of phrases with a reason each, and the
-words by which a request to act is told from a description."""
+"""Signs of text that gives a model instructions: families of phrases with a reason each, and the
+words that distinguish a request to act from a description."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Phrase(msgspec.Struct, frozen=True):
     name: str
     reason: str
     needles: tuple[bytes, ...]
-    """A text that holds none of them cannot match."""
+    """A text without any of them cannot match."""
     pattern: Any
-    """Over lower-case bytes."""
+    """Over bytes in lower case."""
     weight: float
 
 
@@ -148,7 +148,7 @@ verify follow report add create copy save message fetch retrieve order place req
 look
 """
 STRONG_VERBS = frozenset(_STRONG.encode().split())
-"""Verbs of acts that change something outside the conversation."""
+"""Verbs for acts that change something outside the conversation."""
 WEAK_VERBS = frozenset(_WEAK.encode().split())
 """Verbs that documents use as often as people who give orders."""
 _VERBS = "|".join([*_STRONG.split(), *_WEAK.split()])
@@ -164,7 +164,7 @@ REQUEST = re2.compile(
     rf"\b({_OPENER}){_FILLER}([a-z-]{{2,14}})\b|{_START}({_VERBS})(?:[^\w\"]|\z)".encode()
 )
 """A request: an opener and a word (groups 1 and 2), or a verb at the start of a sentence or of a
-value (group 3). A verb in quotes by itself is a key or a name."""
+value (group 3). A quoted verb by itself is a key or a name."""
 
 FIRST_PERSON = re2.compile(rb"\b(?:my|mine|our|me)\b")
 OBJECTS = re2.compile(

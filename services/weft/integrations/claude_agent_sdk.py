@@ -42,15 +42,16 @@ from weft_schemas.items import ContextItem, ItemKind
 SAYS = frozenset(
     {"text", "stdout", "stderr", "content", "output", "result", "results", "filenames"}
 )
-"""Under these names an output holds what the tool said; paths, counts and types stand beside."""
+"""The keys under which an output contains what the tool said; paths, counts and types are beside
+them."""
 SHORT = 40
-"""Characters. A string below such a name with fewer is a word of the form, such as a type."""
+"""In characters. A shorter string under such a key is a word of the format, such as a type."""
 ECHOES = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write"})
-"""Tools whose output holds the file that was changed; the model reads one line about it."""
+"""Tools whose output contains the file that was changed; the model reads one line about it."""
 MCP = "mcp__"
-"""Begins the names of tools of MCP servers."""
+"""Prefix of the names of tools of MCP servers."""
 REMEMBERED = 10_000
-"""Items; the log takes one that comes again for the same."""
+"""How many items are remembered; the log recognises an item that comes again."""
 BEFORE = "What happened in this work before, as weft compiled it:\n\n"
 
 
@@ -58,8 +59,8 @@ class WeftClaude:
     """Publishes prompts, calls, results and answers; gives the model firewalled results and the
     compiled context.
 
-    Ids come from Claude Code (of a call, of a message), so that hooks and store name the same thing
-    alike, and neither a retry nor a resumed session doubles it.
+    Ids come from Claude Code (of a call, of a message), so that hooks and store use the same name
+    for the same thing, and neither a retry nor a resumed session publishes it twice.
     """
 
     def __init__(
@@ -73,10 +74,10 @@ class WeftClaude:
         patience: float = 60.0,
         spool: Path | str = "weft-spool",
     ) -> None:
-        """`session` instead of Claude Code's session id: then the work goes on over several of its
-        sessions. `budget`, in tokens, holds for a result and for the context of a prompt. While
-        weft is away, what is published goes to a file or is waited for, a result reaches the model
-        as the tool gave it, and no context comes, with an `OwnHistoryWarning`; `raise` makes the
+        """`session` replaces Claude Code's session id: then the work continues over several of
+        its sessions. `budget`, in tokens, applies to a result and to the context of a prompt.
+        While weft is away, publications go to a file or are waited for, a result reaches the
+        model unchanged, and there is no context, but an `OwnHistoryWarning`; `raise` makes the
         hook fail."""
         self._client = client
         self._session = session
@@ -92,14 +93,14 @@ class WeftClaude:
         self._open: dict[str, weft.Session] = {}
         self._turns: dict[str, asyncio.Lock] = {}
         self._lost: set[str] = set()
-        """Claude Code's sessions whose history lacks something that the log holds."""
+        """Claude Code's sessions whose history lacks something that the log contains."""
         self._seen: set[str] = set()
         self._published: OrderedDict[tuple[str, str], None] = OrderedDict()
-        """Session and item, so that the transcript does not send again what a hook sent."""
+        """Session and item, so that the transcript does not publish again what a hook published."""
         self._mirrored = False
 
     def hooks(self) -> dict[Any, list[HookMatcher]]:
-        """For `ClaudeAgentOptions(hooks=…)`; join yours to the lists."""
+        """For `ClaudeAgentOptions(hooks=…)`; append yours to the lists."""
         return {
             "UserPromptSubmit": [HookMatcher(hooks=[self.prompted])],
             "PostToolUse": [HookMatcher(hooks=[self.used])],
@@ -109,8 +110,9 @@ class WeftClaude:
         }
 
     def store(self, inner: SessionStore | None = None) -> WeftSessionStore:
-        """For `ClaudeAgentOptions(session_store=…)`: `inner` keeps the transcript (in memory where
-        none is given), and weft what it says. Then prompts and answers come from the transcript."""
+        """For `ClaudeAgentOptions(session_store=…)`: `inner` keeps the transcript (in memory if
+        it is not given), and weft its content. Prompts and answers are then taken from the
+        transcript."""
         self._mirrored = True
         return WeftSessionStore(self, inner or InMemorySessionStore())
 
@@ -139,8 +141,8 @@ class WeftClaude:
         return _told("UserPromptSubmit", additionalContext=context) if context else {}
 
     async def used(self, given: Any, _: str | None, __: Any) -> Any:
-        """`PostToolUse`: the firewalled result, as `updatedToolOutput`, where it is not what the
-        tool said."""
+        """`PostToolUse`: the firewalled result, as `updatedToolOutput`, if it differs from the
+        tool's."""
         output = given["tool_response"]
         places = _places(given["tool_name"], output)
         said = "\n".join(_at(output, place) for place in places)
@@ -158,12 +160,12 @@ class WeftClaude:
         return {}
 
     async def compacted(self, given: Any, _: str | None, __: Any) -> Any:
-        """`PreCompact`: the next prompt brings back what the compaction takes."""
+        """`PreCompact`: the next prompt brings back what the compaction removes."""
         self._lost.add(given["session_id"])
         return {}
 
     async def stopped(self, given: Any, _: str | None, __: Any) -> Any:
-        """`Stop`: the answer, for the log, where no transcript brings it."""
+        """`Stop`: the answer, for the log, if no transcript provides it."""
         said = given.get("last_assistant_message")
         if said and not self._mirrored:
             mark = digest(given["session_id"], given.get("prompt_id") or "", said)[:16]
@@ -172,8 +174,8 @@ class WeftClaude:
         return {}
 
     async def mirrored(self, key: SessionKey, entries: Sequence[SessionStoreEntry]) -> None:
-        """Publish what entries of a transcript say."""
-        if not key.get("subpath"):  # a subagent's own talk is no turn of this session
+        """Publish the content of a transcript's entries."""
+        if not key.get("subpath"):  # a subagent's own messages are not turns of this session
             items = [item for entry in entries for item in items_of(entry)]
             await self._publish(self._name(key["session_id"]), items)
 
@@ -200,10 +202,10 @@ class WeftClaude:
             session.add(*(item for item in items if (name, item.id) not in self._published))
             try:
                 await session.flush()
-            except InvalidInput:  # else it would stand before all that comes later
+            except InvalidInput:  # otherwise it would precede everything that comes later
                 self._open.pop(name)
                 raise
-            except Unavailable:  # it stays added, and goes with the next
+            except Unavailable:  # it stays added, and is sent with the next one
                 if self._raises:
                     raise
             self._published.update(dict.fromkeys((name, item.id) for item in items))
@@ -211,7 +213,7 @@ class WeftClaude:
                 self._published.popitem(last=False)
 
     async def _shown(self, name: str, item_id: str) -> PackEntry | None:
-        """A result as the firewall gives it to a prompt; None while weft is away."""
+        """A result as the firewall would show it in a prompt; None while weft is away."""
         async with self._turn(name):
             try:
                 pack = await self._of(name).compile(pin=[item_id])
@@ -254,14 +256,15 @@ class WeftClaude:
 
 
 class WeftSessionStore:
-    """A `SessionStore` around another: the same to the SDK, and its transcript in weft's log."""
+    """A `SessionStore` around another one: the SDK sees no difference, and weft's log gets the
+    transcript."""
 
     def __init__(self, claude: WeftClaude, inner: SessionStore) -> None:
         self._claude = claude
         self.inner = inner
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
-        """Keep the entries, and publish what they say."""
+        """Store the entries, and publish their content."""
         await self.inner.append(key, entries)
         await self._claude.mirrored(key, entries)
 
@@ -271,14 +274,14 @@ class WeftSessionStore:
         return entries
 
     def __getattr__(self, name: str) -> Any:
-        """What the inner store can do beyond that; the SDK looks whether it is there."""
+        """The inner store's other methods; the SDK checks whether it has them."""
         if getattr(type(self.inner), name, None) is getattr(SessionStore, name, self):
             raise AttributeError(name)
         return getattr(self.inner, name)
 
 
 def items_of(entry: SessionStoreEntry) -> Iterator[ContextItem]:
-    """What an entry of a transcript says: prompts, answers, calls and results."""
+    """The content of a transcript's entry: prompts, answers, calls and results."""
     held: dict[str, Any] = dict(entry)
     message, uuid = held.get("message"), held.get("uuid")
     if held.get("type") not in ("user", "assistant") or not isinstance(message, dict) or not uuid:
@@ -307,14 +310,14 @@ Place = tuple[str | int, ...]
 
 
 def _is_unchanged(shown: PackEntry, said: str) -> bool:
-    """Whether the model may read the tool's own output: nothing in it was masked or shortened, and
-    no guard saw anything. It then keeps its numbers of lines."""
+    """Whether the model may read the tool's own output, with its line numbers: nothing in it was
+    masked or shortened, and no guard found anything."""
     return shown.view == "whole" and not shown.signals and said in shown.text
 
 
 def _places(tool_name: str, output: Any) -> list[Place]:
-    """Where in an output the texts stand that the model reads and that are not its own. An object
-    of an MCP server may hold them anywhere, and is taken as a whole."""
+    """Where in an output the texts are that the model reads and that are not its own. An object of
+    an MCP server may have them anywhere, and is taken as a whole."""
     if tool_name in ECHOES:
         return []
     if isinstance(output, str) or (tool_name.startswith(MCP) and isinstance(output, dict)):
@@ -347,8 +350,8 @@ def _at(held: Any, place: Place) -> str:
 
 
 def _replaced(output: Any, places: Sequence[Place], text: str) -> Any:
-    """The same form with this text where the longest one stood, and nothing in the other places:
-    what stood there is in the text."""
+    """The same structure with this text in place of the longest one, and nothing in the other
+    places: their content is in the text."""
     if places == [()]:
         return text if isinstance(output, str) else [{"type": "text", "text": text}]
     longest = max(places, key=lambda place: len(_at(output, place)))

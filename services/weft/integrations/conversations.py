@@ -1,9 +1,9 @@
-"""What every framework needs of weft: publish what is new of a conversation, compile its next
-context, and go on without weft where it is away.
+"""What every framework needs from weft: publish the new part of a conversation, compile its next
+context, and go on without weft while it is away.
 
-A framework hands over its history at each step. What happens between two steps (an answer, results
-of tools that run side by side) is published as that history with what has come behind it, so that
-the next step finds it published already.
+A framework passes its history at each step. What happens between two steps (an answer, results of
+tools that run in parallel) is published as that history with its continuation, so that the next
+step finds it published already.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from weft_schemas.errors import InvalidInput, NotFound, Unavailable, WeftError
 from weft_schemas.items import ItemKind
 
 MOST_CONVERSATIONS = 1_000
-"""Conversations that are remembered; an older one is begun again by its next step."""
+"""How many conversations are cached; an older one is read again at its next step."""
 LOG = logging.getLogger("weft.integrations")
 
 OnUnavailable = Literal["spool", "wait", "raise"]
@@ -37,13 +37,13 @@ class OwnHistoryWarning(UserWarning):
 
 
 def warn_of_own_history(told: str, stacklevel: int) -> None:
-    """By a warning, and each time by the log: LiteLLM's proxy shows no warnings."""
+    """Once as a warning, and every time in the log: LiteLLM's proxy shows no warnings."""
     LOG.warning("%s", told)
     warnings.warn(told, OwnHistoryWarning, stacklevel=stacklevel + 1)
 
 
 class _Conversation:
-    """One session, and what its framework last handed over."""
+    """One session, and the latest history from its framework."""
 
     def __init__(self, session: weft.Session | weft.SyncSession) -> None:
         self.session = session
@@ -51,9 +51,9 @@ class _Conversation:
         self.asked: list[str] = []
         """Ids of the calls that the latest answer made, in order."""
         self.ran: dict[str, Any] = {}
-        """Results of these, by the id of the call."""
+        """Results of these calls, by the id of the call."""
         self.is_away = False
-        """Whether weft was away at the latest step: what comes behind it waits for the next one."""
+        """Whether weft was away at the latest step: what follows it waits for the next one."""
         self.turn = asyncio.Lock()
         self.thread_turn = threading.Lock()
 
@@ -73,8 +73,8 @@ class _Conversation:
         return self.history
 
     def result(self, call_id: str, message: Any) -> list[Any]:
-        """The history with the results that are there, up to the first that is not: in the order of
-        their calls, as the framework will hand them over."""
+        """The history with the results so far, up to the first missing one: in the order of their
+        calls, as the framework will pass them."""
         self.ran[call_id] = message
         there = []
         for asked in self.asked:
@@ -88,7 +88,7 @@ class Conversations:
     """The sessions of one framework.
 
     With a `SyncClient` the methods ending in `_now` work, and the others wait in a thread; with an
-    async `Client` only the others do, in its loop.
+    async `Client` only the others work, in its loop.
     """
 
     def __init__(
@@ -105,10 +105,9 @@ class Conversations:
         patience: float = 60.0,
         spool: Path | str = "weft-spool",
     ) -> None:
-        """The options are those of `Client.session`. While weft is away, what is published goes to
-        a file (`spool`) or is waited for, up to `patience` seconds (`wait`), and the model then
-        gets the framework's own history, with an `OwnHistoryWarning`. `raise` raises
-        `Unavailable`."""
+        """The options are those of `Client.session`. While weft is away, publications go to a file
+        (`spool`) or are waited for, up to `patience` seconds (`wait`), and the model then gets the
+        framework's own history, with an `OwnHistoryWarning`. `raise` raises `Unavailable`."""
         if on_unavailable not in ("spool", "wait", "raise"):
             raise InvalidInput(f"on_unavailable is spool, wait or raise, not {on_unavailable!r}")
         self.client = client
@@ -130,8 +129,8 @@ class Conversations:
     async def compiled(
         self, name: str, history: Sequence[Any], query: str = ""
     ) -> weft.Pack | None:
-        """Publish what is new of a history and compile the context for the next call of the model;
-        None where the framework's own history has to do."""
+        """Publish the new part of a history and compile the context for the model's next call; None
+        if the framework's own history must be used."""
         if isinstance(self.client, weft.SyncClient):
             return await asyncio.to_thread(self.compiled_now, name, history, query)
         one = self._of(name)
@@ -144,7 +143,7 @@ class Conversations:
         return None
 
     def compiled_now(self, name: str, history: Sequence[Any], query: str = "") -> weft.Pack | None:
-        """The same for who has no event loop."""
+        """The same without an event loop."""
         one = self._of(name)
         with one.thread_turn, self._going_on(name, one):
             if not history:
@@ -160,11 +159,11 @@ class Conversations:
         calls: Sequence[str] = (),
         history: Sequence[Any] | None = None,
     ) -> None:
-        """Publish what a model answered to the latest step, or to the one with this `history`;
-        `calls` are ids of the calls in it.
+        """Publish a model's answer to the latest step, or to the one with this `history`; `calls`
+        are ids of the calls in it.
 
-        A model that is asked twice for one step may answer differently; then both answers stand in
-        the log, since both were given.
+        A model that is asked twice for one step may answer differently; then the log contains both
+        answers, since both were given.
         """
         if isinstance(self.client, weft.SyncClient):
             return await asyncio.to_thread(self.answered_now, name, answer, calls)
@@ -180,7 +179,7 @@ class Conversations:
                     await _async(one).flush()
 
     def answered_now(self, name: str, answer: Sequence[Any], calls: Sequence[str] = ()) -> None:
-        """The same for who has no event loop."""
+        """The same without an event loop."""
         one = self._of(name)
         with one.thread_turn:
             whole = one.answered(answer, calls)
@@ -193,7 +192,8 @@ class Conversations:
                     _sync(one).flush()
 
     async def ran(self, name: str, call_id: str, result: Any) -> None:
-        """Publish the result of a call of the latest answer, once those before it are there."""
+        """Publish the result of a call of the latest answer, once all results before it are
+        there."""
         if isinstance(self.client, weft.SyncClient):
             return await asyncio.to_thread(self.ran_now, name, call_id, result)
         one = self._of(name)
@@ -203,7 +203,7 @@ class Conversations:
                     await _async(one).publish(one.result(call_id, result), format=self._format)
 
     def ran_now(self, name: str, call_id: str, result: Any) -> None:
-        """The same for who has no event loop."""
+        """The same without an event loop."""
         one = self._of(name)
         with one.thread_turn:
             if call_id in one.asked and not one.is_away:
@@ -211,7 +211,7 @@ class Conversations:
                     _sync(one).publish(one.result(call_id, result), format=self._format)
 
     async def publish(self, name: str, history: Sequence[Any]) -> None:
-        """Publish what is new of a history."""
+        """Publish the new part of a history."""
         if isinstance(self.client, weft.SyncClient):
             return await asyncio.to_thread(self._publish_now, name, history)
         one = self._of(name)
@@ -239,8 +239,8 @@ class Conversations:
 
     @contextmanager
     def _going_on(self, name: str, step: _Conversation | None = None) -> Iterator[None]:
-        """Weft's being away is the framework's own history, not its end. `step` is the conversation
-        of which a context is compiled."""
+        """If weft is away, use the framework's own history instead of failing. `step` is the
+        conversation whose context is compiled."""
         try:
             yield
         except Unavailable as error:
@@ -263,12 +263,12 @@ class Conversations:
 
 
 def _is_another(done: weft.PublishedMessages, place: int) -> bool:
-    """Whether the log holds another answer where this one stands."""
+    """Whether the log contains another answer in place of this one."""
     return any(change.index >= place for change in done.conflicts)
 
 
 def _async(one: _Conversation) -> weft.Session:
-    if isinstance(one.session, weft.SyncSession):  # the caller made it a thread's work
+    if isinstance(one.session, weft.SyncSession):  # the caller runs it in a thread
         raise InvalidInput("a client of weft.connect_sync is called without await")
     return one.session
 
@@ -282,8 +282,8 @@ def _sync(one: _Conversation) -> weft.SyncSession:
 
 
 def request_of(pack: weft.Pack, provider: Provider) -> dict[str, Any]:
-    """The request, ending with what the model has to answer. Where the log holds an answer that the
-    framework has lost, as after a crash, that is left out, and the work before it stands."""
+    """The request, ending with what the model has to answer. If the log contains an answer that the
+    framework has lost, as after a crash, that answer is left out, and the work before it stays."""
     asked = [one.sequence for one in pack.entries if one.kind in _ASKS and one.item_id]
     last = max(asked, default=0)
     kept = tuple(
@@ -295,8 +295,8 @@ def request_of(pack: weft.Pack, provider: Provider) -> dict[str, Any]:
 
 
 def thoughts_of(pack: weft.Pack) -> dict[str, list[dict[str, Any]]]:
-    """Anthropic's thinking blocks that go back, by the id of the call that they stand before: for
-    frameworks whose messages hold them in a form of their own."""
+    """Anthropic's thinking blocks that go back, by the id of the call after them: for frameworks
+    whose messages have a form of their own for them."""
     held = ((one.call_id or "", one.reasoning) for one in pack.entries)
     return {
         call_id: [dict(block) for block in reasoning.before]
@@ -306,11 +306,11 @@ def thoughts_of(pack: weft.Pack) -> dict[str, list[dict[str, Any]]]:
 
 
 _ASKS = (ItemKind.USER_TURN, ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT)
-"""What a model answers to."""
+"""Items that a model answers."""
 
 
 def session_name(given: str | None, of_framework: str | None, where: str) -> str:
-    """The session of a conversation: the one given, else the framework's own id."""
+    """The session of a conversation: the given one, otherwise the framework's own id."""
     name = given or of_framework
     if not name:
         raise InvalidInput(f"no session for this conversation: give session='…', or {where}")
@@ -318,7 +318,7 @@ def session_name(given: str | None, of_framework: str | None, where: str) -> str
 
 
 class DrillDown:
-    """weft's tool for the model, whatever a framework calls a tool."""
+    """weft's tool for the model, in a form that is independent of frameworks."""
 
     def __init__(self, client: weft.Client | weft.SyncClient) -> None:
         self._client = client
@@ -328,7 +328,7 @@ class DrillDown:
         self.parameters: dict[str, Any] = tool["parameters"]
 
     async def __call__(self, arguments: Mapping[str, Any]) -> str:
-        """The slice, or what is wrong with the call, for the model to read."""
+        """The slice, or the fault of the call, for the model to read."""
         if isinstance(self._client, weft.SyncClient):
             return await asyncio.to_thread(self.now, arguments)
         try:
@@ -338,7 +338,7 @@ class DrillDown:
             return _fault(error)
 
     def now(self, arguments: Mapping[str, Any]) -> str:
-        """The same for who has no event loop."""
+        """The same without an event loop."""
         if not isinstance(self._client, weft.SyncClient):
             raise InvalidInput("give a client of weft.connect_sync to run without an event loop")
         try:

@@ -37,15 +37,15 @@ from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.items import ContextItem, ItemKind
 
 OF_ADK = "adk-"
-"""How ids of calls begin that ADK makes where the model gives none, and takes away again before the
-model sees them."""
+"""Prefix of the call ids that ADK makes if the model gives none, and removes before the model sees
+them."""
 
 
 class WeftPlugin(BasePlugin):
     """Publishes turns, calls and results, and gives the model the compiled contents.
 
-    `client` is of `weft.connect`; with one of `weft.connect_sync` also the runner's synchronous
-    `run` works, whose loop is a thread's.
+    `client` comes from `weft.connect`; with one from `weft.connect_sync` the runner's synchronous
+    `run` works too, whose loop is in a thread.
     """
 
     def __init__(
@@ -58,8 +58,8 @@ class WeftPlugin(BasePlugin):
         name: str = "weft",
         **options: Any,
     ) -> None:
-        """`session` instead of the ADK session's id. A tool that raises is a failed result that the
-        model reads, or, with `tool_errors="raise"`, ends the run. `options` are those of
+        """`session` replaces the ADK session's id. A tool that raises becomes a failed result that
+        the model reads, or, with `tool_errors="raise"`, ends the run. `options` are those of
         `Conversations`."""
         super().__init__(name)
         self._conversations = Conversations(client, "gemini", **options)
@@ -70,7 +70,7 @@ class WeftPlugin(BasePlugin):
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> LlmResponse | None:
-        """Publish what is new, and send the compiled contents behind the agent's instructions."""
+        """Publish the new part, and send the compiled contents after the agent's instructions."""
         if self._drilldown is not None:
             llm_request.append_tools([self._drilldown])
         history = history_of(llm_request.contents)
@@ -122,7 +122,7 @@ class WeftPlugin(BasePlugin):
         tool_context: ToolContext,
         error: Exception,
     ) -> dict[str, Any] | None:
-        """A tool that raises is a failed result."""
+        """A tool that raises becomes a failed result."""
         return {"error": f"{type(error).__name__}: {error}"} if self._tells_errors else None
 
     def _name(self, session: Session) -> str:
@@ -130,7 +130,7 @@ class WeftPlugin(BasePlugin):
 
 
 def history_of(contents: Sequence[types.Content]) -> list[dict[str, Any]]:
-    """Contents as the API has them, without the ids that ADK gives calls for itself."""
+    """Contents in the API's form, without the ids that ADK itself gives to calls."""
     made = []
     for content in contents:
         plain = content.model_dump(mode="json", exclude_none=True)
@@ -164,8 +164,8 @@ class WeftMemoryService(BaseMemoryService):
     """What a user and an agent said in any of the user's sessions, in one session of weft for each
     app and user.
 
-    Added twice, an event stands there once. A search is a compile whose query is the question: the
-    answer is what stands in it, with the facts that weft keeps of the user.
+    Adding an event twice stores it once. A search is a compile with the question as its query: the
+    answer is its content, including the facts that weft knows about the user.
     """
 
     def __init__(
@@ -176,8 +176,8 @@ class WeftMemoryService(BaseMemoryService):
         on_unavailable: Literal["spool", "wait", "raise"] = "spool",
         **options: Any,
     ) -> None:
-        """`budget` is what a search gives at most, in tokens; the other options are those of
-        `Client.session`. While weft is away, what is added is spooled or waited for, and a search
+        """`budget` is the most that a search returns, in tokens; the other options are those of
+        `Client.session`. While weft is away, additions are spooled or waited for, and a search
         finds nothing, with an `OwnHistoryWarning`; `raise` raises `Unavailable`."""
         self._client = client
         self._raises = on_unavailable == "raise"
@@ -244,7 +244,7 @@ def _memory(entry: Any) -> MemoryEntry:
 
 
 def _items(event: Event) -> list[ContextItem]:
-    """What an event says, under its own id, so that it stands there once."""
+    """The content of an event under its own id, so that it is stored once."""
     parts = (event.content.parts or []) if event.content is not None else []
     text = "\n".join(part.text for part in parts if part.text and not part.thought)
     if not text.strip() or event.partial:
@@ -257,7 +257,7 @@ def _items(event: Event) -> list[ContextItem]:
 
 
 async def _called(method: Any, **arguments: Any) -> Any:
-    """What a session's method gives, be it of an async client or of one that blocks."""
+    """The result of a session's method, whether the client is async or blocking."""
     if asyncio.iscoroutinefunction(method):
         return await method(**arguments)
     return await asyncio.to_thread(method, **arguments)

@@ -35,7 +35,7 @@ from weft.integrations.conversations import (
 )
 
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
-"""Types of Anthropic's blocks that stand before calls."""
+"""Types of Anthropic's blocks that precede calls."""
 
 Model = Callable[[ModelRequest], ModelResponse]
 AsyncModel = Callable[[ModelRequest], Awaitable[ModelResponse]]
@@ -44,8 +44,8 @@ AsyncModel = Callable[[ModelRequest], Awaitable[ModelResponse]]
 class WeftMiddleware(AgentMiddleware):
     """Publishes turns, calls and results, and gives the model the compiled messages.
 
-    `client` is of `weft.connect_sync` for `invoke` and `stream` (it works with `ainvoke`, too), or
-    of `weft.connect` for `ainvoke` and `astream`.
+    `client` comes from `weft.connect_sync` for `invoke` and `stream` (it works with `ainvoke` too),
+    or from `weft.connect` for `ainvoke` and `astream`.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class WeftMiddleware(AgentMiddleware):
         drilldown: bool = True,
         **options: Any,
     ) -> None:
-        """`session` instead of the thread's id. A tool that raises is a failed result that the
+        """`session` replaces the thread's id. A tool that raises becomes a failed result that the
         model reads, or, with `tool_errors="raise"`, ends the run. `options` are those of
         `Conversations`."""
         self._conversations = Conversations(client, "anthropic", **options)
@@ -118,7 +118,8 @@ class WeftMiddleware(AgentMiddleware):
 
 
 def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
-    """The request with the compiled messages; what weft has for a system prompt behind its own."""
+    """The request with the compiled messages. Weft's part of the system prompt follows the
+    request's own."""
     if pack is None:
         return request
     messages = convert_to_messages(request_of(pack, "openai")["messages"])
@@ -134,7 +135,7 @@ def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
 
 
 def _thinking(message: BaseMessage, thoughts: Mapping[str, list[Any]]) -> BaseMessage:
-    """With what its model thought before its calls, where that goes back."""
+    """With the model's reasoning before its calls, if that goes back."""
     if not isinstance(message, AIMessage) or not message.tool_calls:
         return message
     found = thoughts.get(message.tool_calls[0]["id"] or "")
@@ -145,8 +146,8 @@ def _thinking(message: BaseMessage, thoughts: Mapping[str, list[Any]]) -> BaseMe
 
 
 def history_of(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
-    """LangChain's messages in Anthropic's form, which alone says of a result that it failed. System
-    messages are the framework's own and stay out."""
+    """LangChain's messages in Anthropic's form, the only one that marks a failed result. System
+    messages belong to the framework and are left out."""
     return [one for one in map(_message, messages) if one["content"] and one["role"] != "system"]
 
 

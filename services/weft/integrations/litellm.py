@@ -30,11 +30,11 @@ SYSTEM = ("system", "developer")
 
 
 class WeftLogger(CustomLogger):
-    """Publishes what a program's chat requests and their answers hold, and sends the model the
-    compiled messages.
+    """Publishes the content of a program's chat requests and of their answers, and sends the model
+    the compiled messages.
 
-    Without a `client` it connects by itself, by the environment, when the first request comes. The
-    drill-down is not offered: its call would reach the program, which knows no such tool.
+    Without a `client` it connects by itself, from the environment, at the first request. The
+    drill-down is not offered: its call would reach the program, which has no such tool.
     """
 
     def __init__(self, client: weft.Client | None = None, **options: Any) -> None:
@@ -50,7 +50,7 @@ class WeftLogger(CustomLogger):
     async def async_pre_call_hook(
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str
     ) -> dict[str, Any]:
-        """Publish what is new, and send the compiled messages behind the program's system
+        """Publish the new part, and send the compiled messages after the program's system
         prompts."""
         name = session_of(data)
         if not name or call_type not in CHAT or not data.get("messages"):
@@ -77,7 +77,7 @@ class WeftLogger(CustomLogger):
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]
     ) -> AsyncGenerator[Any, None]:
-        """Pass a streamed answer on, and publish it when it is whole."""
+        """Pass a streamed answer on, and publish it when it is complete."""
         chunks = []
         async for chunk in response:
             chunks.append(chunk)
@@ -87,7 +87,7 @@ class WeftLogger(CustomLogger):
 
     def _remember(self, data: Mapping[str, Any], history: Sequence[Any]) -> None:
         self._asked[str(data.get("litellm_call_id", session_of(data)))] = list(history)
-        while len(self._asked) > MOST_CONVERSATIONS:  # of requests that failed
+        while len(self._asked) > MOST_CONVERSATIONS:  # for requests that failed
             self._asked.popitem(last=False)
 
     async def _connected(self) -> Conversations:
@@ -100,12 +100,12 @@ class WeftLogger(CustomLogger):
 
 
 GENERATED = "litellm_session_id_generated"
-"""In a request's metadata: the proxy made its session's id up, another for each request
+"""A request's metadata in which the proxy made up the session id, another one for each request
 (`missing_session_id: generate`)."""
 
 
 def session_of(data: Mapping[str, Any]) -> str:
-    """The session that a request names; empty where it names none."""
+    """The session that a request names; empty if it names none."""
     given = [data.get("metadata"), data.get("litellm_metadata")]
     held = [one for one in given if isinstance(one, Mapping)]
     if any(one.get(GENERATED) for one in held):

@@ -24,7 +24,8 @@ from weft.integrations.conversations import Conversations, DrillDown, request_of
 class WeftSession:
     """A `Session` of the SDK, whose conversation is weft's session of the same id.
 
-    `client` is of `weft.connect`; with one of `weft.connect_sync` also `Runner.run_sync` works.
+    `client` comes from `weft.connect`; with one from `weft.connect_sync`, `Runner.run_sync` works
+    too.
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class WeftSession:
         inner: Session | None = None,
         **options: Any,
     ) -> None:
-        """`inner` keeps the SDK's own history (in memory where none is given); `options` are those
+        """`inner` keeps the SDK's own history (in memory if it is not given); `options` are those
         of `Conversations`."""
         self.session_id = session_id
         self.inner: Session = inner or SQLiteSession(session_id)
@@ -56,12 +57,12 @@ class WeftSession:
         return items
 
     async def add_items(self, items: list[Any]) -> None:
-        """Keep them, and publish what is new."""
+        """Store them, and publish the new ones."""
         await self.inner.add_items(items)
         await self._conversations.publish(self.session_id, await self.inner.get_items())
 
     async def pop_item(self) -> Any:
-        """Take the latest item back from the SDK's history; the log keeps what happened."""
+        """Remove the latest item from the SDK's history; the log keeps what happened."""
         return await self.inner.pop_item()
 
     async def clear_session(self) -> None:
@@ -70,7 +71,7 @@ class WeftSession:
 
     async def compiled_input(self, data: CallModelData[Any]) -> ModelInputData:
         """For `RunConfig(call_model_input_filter=…)`: publish what the model would be sent, and
-        send the compiled context instead, behind the agent's own instructions."""
+        send the compiled context instead, after the agent's own instructions."""
         given = data.model_data
         pack = await self._conversations.compiled(self.session_id, given.input)
         if pack is None:
@@ -80,7 +81,7 @@ class WeftSession:
         return ModelInputData(request["input"], "\n\n".join(filter(None, told)) or None)
 
     def drilldown_tool(self) -> FunctionTool:
-        """For the agent's `tools`: the model looks behind a handle."""
+        """For the agent's `tools`: lets the model read the result behind a handle."""
         tool = self._drilldown
 
         async def run(_: Any, arguments: str) -> str:

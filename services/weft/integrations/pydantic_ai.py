@@ -45,13 +45,13 @@ from weft.integrations.conversations import (
 )
 
 SIGNED_BY = frozenset({"anthropic", "bedrock"})
-"""Providers that refuse a call without the thoughts before it."""
+"""Providers that refuse a call without the reasoning before it."""
 
 
 class WeftCapability(AbstractCapability[Any]):
     """Publishes turns, calls and results, and gives the model the compiled messages.
 
-    `client` is of `weft.connect`; with one of `weft.connect_sync` also `run_sync` works.
+    `client` comes from `weft.connect`; with one from `weft.connect_sync`, `run_sync` works too.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class WeftCapability(AbstractCapability[Any]):
         drilldown: bool = True,
         **options: Any,
     ) -> None:
-        """`session` instead of the conversation's id. A tool that raises is a failed result that
+        """`session` replaces the conversation's id. A tool that raises becomes a failed result that
         the model reads, or, with `tool_errors="raise"`, ends the run. `options` are those of
         `Conversations`."""
         self._conversations = Conversations(client, "anthropic", **options)
@@ -104,7 +104,7 @@ class WeftCapability(AbstractCapability[Any]):
         args: dict[str, Any],
         result: Any,
     ) -> Any:
-        if not isinstance(result, ToolReturn):  # which the framework takes apart first
+        if not isinstance(result, ToolReturn):  # the framework parses it first
             part = ToolReturnPart(call.tool_name, result, call.tool_call_id)
             await self._ran(ctx, part)
         return result
@@ -149,8 +149,8 @@ def _replaced(history: Sequence[ModelMessage], pack: weft.Pack) -> list[ModelMes
 
 
 def history_of(messages: Sequence[ModelMessage]) -> list[dict[str, Any]]:
-    """PydanticAI's messages in Anthropic's form, which alone says of a result that it failed.
-    System prompts are the framework's own and stay out."""
+    """PydanticAI's messages in Anthropic's form, the only one that marks a failed result. System
+    prompts belong to the framework and are left out."""
     made: list[dict[str, Any]] = []
     for message in messages:
         role = "user" if isinstance(message, ModelRequest) else "assistant"
@@ -181,7 +181,7 @@ def _blocks(part: Any) -> list[dict[str, Any]]:
             return [{"type": "tool_result", **result}]
         case RetryFeedbackPart():
             return [{"type": "text", "text": str(part.content)}]
-        case _:  # other thoughts, instructions, and what only the framework reads
+        case _:  # other reasoning, instructions, and parts for the framework only
             return []
 
 
@@ -202,7 +202,7 @@ def _media(content: Any) -> dict[str, Any]:
 def messages_of(
     chat: Sequence[Mapping[str, Any]], thoughts: Mapping[str, Sequence[Mapping[str, Any]]] = {}
 ) -> list[ModelMessage]:
-    """OpenAI's chat messages as PydanticAI's; `thoughts` by the id of the call that they led to."""
+    """OpenAI's chat messages in PydanticAI's form; `thoughts` by the id of the call after them."""
     names: dict[str, str] = {}
     made: list[ModelMessage] = []
     for one in chat:
@@ -235,7 +235,7 @@ def _call(call: Mapping[str, Any]) -> ToolCallPart:
 
 
 def _joined(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """One request between two responses, as the framework makes them."""
+    """Joins requests into one between two responses, as the framework does."""
     made: list[ModelMessage] = []
     for one in messages:
         before = made[-1] if made else None

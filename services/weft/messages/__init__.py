@@ -1,16 +1,16 @@
-"""Live messages to items and back: what an agent's loop holds, in the form of its provider.
+"""Live messages to items and back: the content of an agent's loop, in its provider's form.
 
     read = weft.messages.read(messages)             # read.items, read.left_out
     request = weft.messages.request(pack, "gemini")  # keyword arguments for the provider's call
 
 Formats: `openai` (chat completions), `openai-responses` (the items of the Responses API),
-`anthropic` (messages) and `gemini` (contents). A message is a dict as it goes over the wire, or the
-object that the provider's own library gave. Everything here is pure: nothing is published.
+`anthropic` (messages) and `gemini` (contents). A message is a dict as it is sent, or the object
+that the provider's own library returned. Everything here is pure: nothing is published.
 
-An item's id is its place among the items of the history and a hash of what it says, such as
-`u3-5f0c…`. So the same history read again gives the same items, one that grew the same and some
-more, and two equal messages two items. `Client.publish_messages` also knows a history whose
-beginning was cut off, see `weft.messages.identity`.
+An item's id is its place among the items of the history and a hash of its content, such as
+`u3-5f0c…`. So reading the same history again gives the same items, a longer one the same and some
+more, and two equal messages are two items. `Client.publish_messages` also recognises a history
+whose beginning was cut off, see `weft.messages.identity`.
 """
 
 from weft.messages.definitions import definition as definition

@@ -1,6 +1,7 @@
-"""Whether a call's arguments are what its tool's schema says, told so that a model can mend them.
+"""Checks a call's arguments against its tool's schema, and says what is wrong so that a model can
+correct it.
 
-The part of JSON Schema that tools use; a keyword that is not known here is not checked.
+Covers the part of JSON Schema that tools use; an unknown keyword is not checked.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from typing import Any
 from weft.adapters.drafting import compact
 
 MOST_FAULTS = 8
-"""Told of one call: the first ones mend most."""
+"""How many faults of one call are reported: the first ones help most."""
 LONGEST_VALUE = 60
-"""Characters of a value that a fault shows."""
+"""How many characters of a value a fault shows."""
 DEEPEST = 32
-"""Levels of values that are looked at; a schema may refer to itself."""
+"""How many levels of values are checked; a schema may refer to itself."""
 
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "string": str,
@@ -30,7 +31,7 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
 
 
 def faults(value: Any, schema: Mapping[str, Any]) -> list[str]:
-    """What is wrong, such as `order.id: expected string, got 7`; empty where nothing is."""
+    """The faults, such as `order.id: expected string, got 7`; empty if there are none."""
     found = []
     for fault in _faults(value, schema, "", schema, 0):
         found.append(fault)
@@ -112,7 +113,7 @@ def _is_a(value: Any, kind: str) -> bool:
 
 
 def _resolved(schema: Any, root: Mapping[str, Any]) -> Any:
-    """What a reference within the schema names, through a few of them."""
+    """The target of a reference within the schema, through a few further ones."""
     for _ in range(DEEPEST):
         reference = schema.get("$ref") if isinstance(schema, Mapping) else None
         if not isinstance(reference, str) or not reference.startswith("#"):

@@ -1,4 +1,4 @@
-"""A tool as each provider wants it defined."""
+"""A tool's definition in each provider's form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from weft.messages.writing import PROVIDERS, Provider
 from weft_schemas.errors import InvalidInput
 
 ANY_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}}
-"""The schema of a tool that has none."""
+"""The schema of a tool without one."""
 
 
 def definition(
@@ -51,7 +51,8 @@ def merged(provider: Provider, tools: Sequence[Any]) -> list[Any]:
 
 
 def _declarations(tool: Any) -> Sequence[Any]:
-    """The functions that a tool declares, and nothing but these; the library's own object, too."""
+    """The functions that a tool declares, if it declares nothing else; also of the library's own
+    object."""
     if isinstance(tool, Mapping):
         found = tool.get("function_declarations") or tool.get("functionDeclarations")
         return found if found and len(tool) == 1 else ()
@@ -59,6 +60,6 @@ def _declarations(tool: Any) -> Sequence[Any]:
 
 
 def name_in(provider: Provider, name: str) -> str:
-    """A tool's name as a provider takes it."""
+    """A tool's name in the form that a provider accepts."""
     plain = function_name(name)
     return gemini.function_name(plain) if provider == "gemini" else plain

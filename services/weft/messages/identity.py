@@ -1,10 +1,10 @@
-"""Which items of a history handed over are known, which are new, and which were changed.
+"""Tells which items of a given history are known, which are new, and which were changed.
 
-Frameworks hand over the whole history at every step. They may cut off its beginning, leave out its
-middle, and repeat equal messages; the process may have restarted, or be another one at each step.
-So an id must say both where an item stands in the session and what it says: `u3-<hash>` is the
-third item of the session's history, and the ids of a session's items, in order, are all that is
-needed to find a history's place in it.
+Frameworks pass the whole history at every step. They may cut off its beginning, leave out its
+middle, and repeat equal messages; the process may have restarted, or be a different one at each
+step. So an id must contain both an item's place in the session and its content: `u3-<hash>` is the
+third item of the session's history, and the ids of a session's items, in order, are enough to find
+a history's place in it.
 
 A hash alone would take a second "yes" for the first one. A place alone would take the first message
 of a shortened history for the session's first. A chain of hashes would not survive the cut.
@@ -23,7 +23,7 @@ from weft_schemas.ids import digest
 from weft_schemas.items import ContextItem, ItemKind
 
 HASH_DIGITS = 16
-"""64 bits: nobody can make a message that passes for another."""
+"""64 bits: nobody can make a message that passes for another one."""
 _LETTERS = {
     ItemKind.USER_TURN: "u",
     ItemKind.AGENT_MSG: "a",
@@ -40,7 +40,7 @@ State = Literal["known", "new", "edited", "inserted"]
 
 
 class Link(msgspec.Struct, frozen=True):
-    """One item of a history: what it is and says, wherever it stands."""
+    """One item of a history: its kind and content, independent of its place."""
 
     kind: str
     """A letter."""
@@ -48,18 +48,18 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """Where an item handed over stands in the session's history."""
+    """The place of a given item in the session's history."""
 
     state: State
-    """`new`: behind all that is known. `edited`: where it stands, the session has the item `id`,
-    which says something else. `inserted`: it stands between known items, behind `id` if that is not
-    empty, and the session has nothing there."""
+    """`new`: after everything that is known. `edited`: at its place the session has the item `id`,
+    with other content. `inserted`: it is between known items, after `id` unless that is empty, and
+    the session has nothing there."""
     id: str
 
 
 def link(item: ContextItem) -> Link:
-    """What tells the item from others. Ids and parents do not: they follow from the place, and so
-    does the tool's name of a result, which stands at its call."""
+    """What distinguishes the item from others. Ids and parents do not, since they follow from the
+    place; nor does the name of the tool in a result, since its call has it."""
     said = item.reserved
     tool = "" if item.kind is ItemKind.TOOL_RESULT else said.tool_name or ""
     arguments = ""
@@ -79,11 +79,11 @@ def id_at(place: int, what: Link) -> str:
 
 
 class History:
-    """What is known of a session's history, in order."""
+    """What is known about a session's history, in order."""
 
     def __init__(self, ids: Sequence[str] = ()) -> None:
-        """From the ids of a session's items; those that no history gave are left out. They may be
-        its latest ones only."""
+        """From the ids of a session's items; ids that no history gave are ignored. They may be the
+        latest items only."""
         self.ids: list[str] = []
         self.links: list[Link] = []
         self.last = 0
@@ -91,7 +91,7 @@ class History:
         self._handed: list[Link] = []
         self._found: list[Found] = []
         self._until = 0
-        """What was handed over last, where it stands, and up to where."""
+        """The latest history, the places of its items, and how far it goes."""
         for item_id in ids:
             self._take(item_id)
 
@@ -103,7 +103,7 @@ class History:
             self.last = max(self.last, int(found[2]))
 
     def append(self, links: Sequence[Link]) -> list[str]:
-        """Ids for items behind all that is known, which are known from now on."""
+        """Ids for items after everything that is known; they are known from now on."""
         ids = [id_at(self.last + 1 + at, what) for at, what in enumerate(links)]
         for item_id in ids:
             self._take(item_id)
@@ -115,8 +115,7 @@ class History:
         return made
 
     def place(self, given: Sequence[Link]) -> list[Placed]:
-        """Find each item of a history handed over. New ones get the ids that `append` would give
-        them."""
+        """Find each item of a given history. New ones get the ids that `append` would give them."""
         same = self.repeats(given)
         since = self._until if same else 0
         rest = _found(self.links[since:], given[same:])
@@ -131,13 +130,14 @@ class History:
         ]
 
     def repeats(self, given: Sequence[Link]) -> int:
-        """How many of these were handed over just so the last time, from the first one on."""
+        """How many of these, from the first on, were also given the last time."""
         same = min(len(given), len(self._handed))
         return same if list(given[:same]) == self._handed[:same] else 0
 
     def remember(self, given: Sequence[Link], placed: Sequence[Placed]) -> None:
-        """That this was handed over, and what became of it, its new ones being known by now. It is
-        the same when it is handed over again, with more behind it, however it repeats itself."""
+        """Note that this history was given and where its items were found, the new ones being known
+        by now. It is recognised when it is given again, with more after it, whatever repetitions it
+        contains."""
         places = {item_id: at for at, item_id in enumerate(self.ids)}
         self._handed = list(given)
         self._found = [
@@ -147,17 +147,17 @@ class History:
 
 
 Found = tuple[State, int]
-"""With the place among what is known, -1 where there is none."""
+"""With its place in the known history, -1 if there is none."""
 NEW: Found = ("new", -1)
 
 
 def _found(known: Sequence[Link], given: Sequence[Link]) -> list[Found]:
-    """Where each of a history stands."""
+    """The place of each item of a history."""
     return _grown(known, given) or _cut(known, given) or _changed(known, given)
 
 
 def _grown(known: Sequence[Link], given: Sequence[Link]) -> list[Found]:
-    """Where one begins with all of the other; empty where not."""
+    """The places, if one history begins with all of the other; otherwise empty."""
     both = min(len(known), len(given))
     if list(given[:both]) != list(known[:both]):
         return []
@@ -165,9 +165,9 @@ def _grown(known: Sequence[Link], given: Sequence[Link]) -> list[Found]:
 
 
 def _cut(known: Sequence[Link], given: Sequence[Link]) -> list[Found]:
-    """Where the history is known ones in their order, up to the latest, and new ones behind; empty
-    where not. Of several ways the one with the fewest gaps, then the one with the fewest new
-    ones."""
+    """The places, if the history consists of known items in order, up to the latest, followed by
+    new ones; otherwise empty. If there are several ways, the one with the fewest gaps, then the one
+    with the fewest new items."""
     ways = []
     for end in (at + 1 for at, one in enumerate(given) if one == known[-1]):
         run = 1
@@ -184,7 +184,7 @@ def _cut(known: Sequence[Link], given: Sequence[Link]) -> list[Found]:
 
 
 def _within(known: Sequence[Link], given: Sequence[Link]) -> list[int] | None:
-    """The place of each, in order; None where they are not all there."""
+    """The place of each, in order; None if not all of them are found."""
     places: list[int] = []
     for one in given:
         at = next((at for at in range(_next(places), len(known)) if known[at] == one), None)
@@ -203,8 +203,8 @@ def _gaps(places: Sequence[int]) -> int:
 
 
 def _changed(known: Sequence[Link], given: Sequence[Link]) -> list[Found]:
-    """Where something in the middle is neither known nor new: tied by what is equal, the rest told
-    by what stands around it."""
+    """The places if something in the middle is neither known nor new: equal items are matched, and
+    the neighbours decide about the others."""
     tied = _tied(known, given)
     if all(given[at].kind == POLICY for at in tied):
         return _another(known, given, tied)
@@ -226,8 +226,8 @@ USER = _LETTERS[ItemKind.USER_TURN]
 
 
 def _another(known: Sequence[Link], given: Sequence[Link], tied: dict[int, int]) -> list[Found]:
-    """Another conversation in the same session: all of it is new but its system prompt, of which a
-    session has one."""
+    """Another conversation in the same session: all of it is new except its system prompt, of which
+    a session has one."""
     mine = next((at for at, one in enumerate(known) if one.kind == POLICY), None)
     return [
         ("known", tied[at]) if at in tied
@@ -238,7 +238,7 @@ def _another(known: Sequence[Link], given: Sequence[Link], tied: dict[int, int])
 
 
 def _in_a_gap(known: Sequence[Link], one: Link, found: Sequence[Found], end: int) -> Found:
-    """Between known ones: the next of its kind that is left there was edited."""
+    """Between matched items: an item was edited if another one of its kind is left there."""
     before = max((at for state, at in found if state in ("known", "edited")), default=-1)
     there = (at for at in range(before + 1, end) if known[at].kind == one.kind)
     at = next(there, None)
@@ -246,8 +246,8 @@ def _in_a_gap(known: Sequence[Link], one: Link, found: Sequence[Found], end: int
 
 
 def _behind(known: Sequence[Link], one: Link, found: Sequence[Found], is_last: bool) -> Found:
-    """Behind the last that is tied: while it keeps step with what is known there, that was edited.
-    A user's turn at the very end is asked now, so that it is no past."""
+    """After the last matched item: edited as long as its kinds follow the known history. A user's
+    turn at the very end is the current question, so it is not past."""
     before = max(at for _, at in found)
     step = before + 1
     if found[-1] == NEW or (is_last and one.kind == USER) or step >= len(known):
@@ -256,8 +256,8 @@ def _behind(known: Sequence[Link], one: Link, found: Sequence[Found], is_last: b
 
 
 def _tied(known: Sequence[Link], given: Sequence[Link]) -> dict[int, int]:
-    """Place in what is given → place in what is known, both in order: the longest equal stretch,
-    then the same before and behind it."""
+    """Place in the given history → place in the known one, both in order: the longest equal
+    stretch, then the same before and after it."""
     tied: dict[int, int] = {}
     open_ = [(0, len(known), 0, len(given))]
     while open_:
@@ -273,8 +273,8 @@ def _tied(known: Sequence[Link], given: Sequence[Link]) -> dict[int, int]:
 def _longest(
     known: Sequence[Link], given: Sequence[Link], of_known: tuple[int, int], of: tuple[int, int]
 ) -> tuple[int, int, int]:
-    """Size and places of the longest equal stretch: of equal ones the latest that is known, and the
-    earliest given."""
+    """Length and places of the longest equal stretch. Among equal ones, the latest in the known
+    history, and the earliest in the given one."""
     places: dict[Link, list[int]] = {}
     for at in range(*of):
         places.setdefault(given[at], []).append(at)

@@ -1,4 +1,4 @@
-"""Routed tools as a model is offered them, and what it takes of them, checked."""
+"""Routed tools as they are offered to a model, and a check of the model's choice."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 class OfferedTools(msgspec.Struct, frozen=True):
-    """The tools of a routing decision, whole."""
+    """The tools of a routing decision, with their full definitions."""
 
     decision: RouteReply
     tools: tuple[SelectableItem, ...]
     """In the order of the cards."""
 
     def definitions(self, provider: Provider) -> list[dict[str, Any]]:
-        """For the `tools` of a request (for Gemini: of its `config`), best first. A tool goes by
-        its name, or by its id where two have one name."""
+        """For the `tools` of a request (for Gemini: of its `config`), best first. A tool has its
+        name, or its id if two have the same name."""
         made = [
             definition(provider, name, tool.description or tool.name, tool.args_schema)
             for name, tool in self._named()
@@ -41,10 +41,10 @@ class OfferedTools(msgspec.Struct, frozen=True):
         return merged(provider, made)
 
     def selected(self, call: Any) -> Selection:
-        """What the model took, by its call as any provider writes it.
+        """The model's choice, from its call in any provider's form.
 
-        Raises `InvalidInput` for a tool that was not offered, and for arguments that are not what
-        its schema says. Its message is for the model: give it back as the call's failed result.
+        Raises `InvalidInput` for a tool that was not offered, and for arguments that do not fit its
+        schema. The message is for the model: return it as the call's failed result.
         """
         made = tool_call(call)
         for name, tool in self._named():

@@ -1,4 +1,4 @@
-"""Messages as plain dicts and lists, whoever's objects they were."""
+"""Messages as plain dicts and lists, whatever objects they were."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ import msgspec
 from weft_schemas.errors import InvalidInput
 
 DEEPEST = 200
-"""Levels of objects in objects. No message has a tenth of it; one that holds itself has more."""
+"""Most levels of nested objects. No message has a tenth of that; an object that contains itself has
+more."""
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """Dicts, lists, strings, numbers, booleans and None. Objects of providers' libraries are asked
-    by `model_dump`. Raises `InvalidInput` for anything else."""
+    """Dicts, lists, strings, numbers, booleans and None. Objects of providers' libraries are
+    converted by their `model_dump`. Raises `InvalidInput` for anything else."""
     if value is None or isinstance(value, str | bool | int | float):
         return value.value if isinstance(value, Enum) else value
     if depth > DEEPEST:
@@ -33,7 +34,7 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 def _taken_apart(value: Any) -> Any:
-    """What an object says of itself."""
+    """What an object returns about itself."""
     dump = getattr(value, "model_dump", None)
     if callable(dump):
         return dump(mode="json", warnings=False)

@@ -1,4 +1,4 @@
-"""What a loop holds in a provider's form, as items of the log."""
+"""The content of a loop in a provider's form, as items of the log."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Format = Literal["auto", "openai", "openai-responses", "anthropic", "gemini"]
 FORMATS: tuple[Format, ...] = ("openai", "openai-responses", "anthropic", "gemini")
 
 Messages = Iterable[Any] | Mapping[str, Any]
-"""A list of messages (dicts, or objects of the provider's library), or a whole request: a dict that
-holds the list beside the system prompt (`system`, `instructions`, `system_instruction`)."""
+"""A list of messages (dicts, or objects of the provider's library), or a whole request: a dict with
+the list and the system prompt (`system`, `instructions`, `system_instruction`)."""
 
 
 class ReadMessages(msgspec.Struct, frozen=True):
@@ -31,29 +31,30 @@ class ReadMessages(msgspec.Struct, frozen=True):
     items: tuple[ContextItem, ...]
     format: str
     places: tuple[int, ...]
-    """Of each item, the index of its message; -1 for the system prompt of a request."""
+    """For each item the index of its message; -1 for the system prompt of a request."""
     left_out: dict[str, int] = {}
-    """What no item holds, by kind: `image`, `audio`, `video`, `file` and `part` are named in a
-    placeholder each, `reasoning` that led to no call, or cannot go back to its provider, and
-    `reference` (to what lies at the provider alone) nowhere."""
+    """What no item contains, by kind: `image`, `audio`, `video`, `file` and `part`, which a
+    placeholder names each; `reasoning` that led to no call or cannot go back to its provider; and
+    `reference` (to data that only the provider has). The last two have no placeholder."""
 
 
 class ToolCall(msgspec.Struct, frozen=True):
     """A call that a model made, whatever its provider."""
 
     id: str
-    """The provider's; empty where it gives none (Gemini)."""
+    """The provider's id; empty if it gives none (Gemini)."""
     name: str
     arguments: dict[str, Any] | None
-    """None where they are no JSON object; `text` then holds what the model wrote."""
+    """None if they are not a JSON object; `text` then contains what the model wrote."""
     text: str = ""
 
 
 def read(messages: Messages, format: Format = "auto") -> ReadMessages:
     """The items of a history, in order: system prompts as policies, what users and agents said,
-    calls and their results, each result under its call and calls under what was said with them.
+    calls and their results. The parent of a result is its call; the parent of a call is what was
+    said with it.
 
-    Ids are those of a session that holds this history and nothing else; see the package. Raises
+    Ids are those of a session that contains only this history; see the package. Raises
     `InvalidInput` naming the message and the field.
     """
     drafted = draft(messages, format)
@@ -63,7 +64,7 @@ def read(messages: Messages, format: Format = "auto") -> ReadMessages:
 
 
 def told(left_out: Mapping[str, int]) -> str:
-    """What was left out, in words: `3 images and 1 part of reasoning`; empty where nothing was."""
+    """What was left out, in words: `3 images and 1 part of reasoning`; empty if nothing was."""
     return count_in_words(left_out)
 
 
@@ -75,9 +76,9 @@ def tool_calls(message: Any, format: Format = "auto") -> list[ToolCall]:
 
 
 def tool_call(call: Any) -> ToolCall:
-    """One call, as any provider's library or wire has it: an entry of OpenAI's `tool_calls`, a
+    """One call in the form of any provider's library or API: an entry of OpenAI's `tool_calls`, a
     `function_call` of the Responses API, Anthropic's `tool_use` block, Gemini's `function_call` or
-    the part that holds it. Raises `InvalidInput` for anything else."""
+    the part that contains it. Raises `InvalidInput` for anything else."""
     if isinstance(call, ToolCall):
         return call
     made = plain(call)
@@ -101,7 +102,7 @@ def tool_call(call: Any) -> ToolCall:
 def _tool_call(item: ContextItem) -> ToolCall:
     said = item.reserved
     name, arguments = said.tool_name or "", said.arguments
-    if arguments is None and item.text == f"{name}()":  # a model that writes nothing has none
+    if arguments is None and item.text == f"{name}()":  # written as no arguments
         arguments = {}
     return ToolCall(said.call_id or "", name, arguments, item.text)
 
@@ -122,8 +123,8 @@ def draft(messages: Messages, format: Format = "auto") -> ReadMessages:
 
 
 def turns_of(messages: Sequence[Any], format: Format = "auto") -> list[list[Any]]:
-    """Messages one by one; items of the Responses API, which say only together what they say, in
-    runs."""
+    """Messages one by one; items of the Responses API in runs, since only together they are a
+    message."""
     turns: list[list[Any]] = []
     before = False
     for message in messages:
@@ -142,7 +143,7 @@ def _is_response_item(made: Any) -> bool:
 
 
 def renamed(items: Sequence[ContextItem], ids: Sequence[str]) -> tuple[ContextItem, ...]:
-    """The items under other ids; their parents and turns follow."""
+    """The items under other ids; their parents and turns change accordingly."""
     names = {item.id: new for item, new in zip(items, ids, strict=True)}
     return tuple(_renamed(item, names) for item in items)
 
@@ -170,7 +171,7 @@ def _source(messages: Messages) -> Source:
             )
         around = {name: plain(held) for name, held in messages.items() if name != key}
         config = around.get("config")
-        if isinstance(config, dict):  # where Gemini's library takes the instruction
+        if isinstance(config, dict):  # Gemini's library takes the instruction here
             around |= config
         messages = messages[key]
     if isinstance(messages, str | bytes):

@@ -39,7 +39,7 @@ def request(pack: ContextPack, provider: Provider) -> dict[str, Any]:
 
 
 def request_of(items: Sequence[ContextItem], provider: Provider) -> dict[str, Any]:
-    """The same of items as they are: whole, nothing scanned, nothing left out."""
+    """The same from items as they are: whole, not scanned, nothing left out."""
     return _made(provider, [_entry(item) for item in items])
 
 

@@ -38,16 +38,16 @@ class PreloadedProcess:
     """The side that starts programs, in an event loop."""
 
     def __init__(self, commands: Connection, pid: int) -> None:
-        """`commands` is the other end of what `serve` was given."""
+        """`commands` is the other end of the one that `serve` was given."""
         self.pid = pid
         self._commands = commands
 
     @classmethod
     def forked(cls, load: Callable[[], None], run: Run) -> Self:
-        """Fork it from this process, which must have neither threads nor an event loop yet."""
+        """Fork it from this process, which must not have threads or an event loop yet."""
         ours, theirs = Pipe()
         for stream in (sys.stdout, sys.stderr):
-            stream.flush()  # else both write what is in it
+            stream.flush()  # otherwise both write the buffered text
         pid = os.fork()
         if pid == 0:
             ours.close()
@@ -58,10 +58,10 @@ class PreloadedProcess:
     async def start(
         self, arguments: Sequence[str], environ: Mapping[str, str], streams: Streams
     ) -> Forked:
-        """Start a program in a session of its own, in this process's folder; its environment is
-        `environ` alone. Raises `OSError` if the preloaded process is gone."""
+        """Start a program in a session of its own, in this process's folder; it gets only the
+        environment `environ`. Raises `OSError` if the preloaded process is gone."""
         for stream in streams:
-            os.fstat(stream)  # nothing may fail once it is asked
+            os.fstat(stream)  # nothing may fail once the request is sent
         status, theirs = Pipe(duplex=False)
         try:
             with closing(theirs):
@@ -76,13 +76,13 @@ class PreloadedProcess:
             raise
 
     def close(self) -> None:
-        """End it, and wait until it and all of its programs have."""
+        """End it, and wait until it and all of its programs have ended."""
         self._commands.close()
         os.waitpid(self.pid, 0)
 
 
 class Forked:
-    """A started program; what it does is what `asyncio.subprocess.Process` does."""
+    """A started program, with the interface of `asyncio.subprocess.Process`."""
 
     def __init__(self, pid: int, status: Connection) -> None:
         self.pid = pid
@@ -119,8 +119,8 @@ async def _received(status: Connection) -> int:
 
 
 class _Program(msgspec.Struct, frozen=True):
-    """What a preloaded process is asked to start. Descriptors of the three streams follow, and of a
-    pipe for the program's process id and exit code."""
+    """A request to start a program. The descriptors of the three streams follow, and that of a pipe
+    for the program's process id and exit code."""
 
     arguments: tuple[str, ...]
     environ: dict[str, str]
@@ -134,7 +134,7 @@ def serve(commands: Connection, load: Callable[[], None], run: Run) -> NoReturn:
     except BaseException:
         traceback.print_exc()
         os._exit(1)
-    # From here on this is the program, which ends as any does.
+    # From here on this is the program, which ends like any other.
     sys.exit(run(program.arguments))
 
 
@@ -143,13 +143,14 @@ class _Serving:
 
     def __init__(self, commands: Connection) -> None:
         self._commands = commands
-        # As at a start for real: what this process was given by its own starter is not passed on.
+        # As in a real start: variables that this process got from its own starter are not passed
+        # on.
         os.closerange(3, commands.fileno())
         os.closerange(commands.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
         self._running: dict[int, Connection] = {}
-        """Process id → where its end is told."""
-        # Only the starter ends it. A signal that a terminal or a service manager sends to all
-        # processes would else kill the programs, which have to finish their work.
+        """Process id → where its end is reported."""
+        # Only the starter ends it. Otherwise a signal that a terminal or a service manager sends to
+        # all processes would kill the programs, which have to finish their work.
         self._handlers = {number: signal.getsignal(number) for number in _INTERRUPTS}
         for number in _INTERRUPTS:
             signal.signal(number, signal.SIG_IGN)
@@ -159,7 +160,7 @@ class _Serving:
         signal.set_wakeup_fd(self._wake)
 
     def until_forked(self, load: Callable[[], None]) -> _Program:
-        """Fork a process for each command; returns in these only, each with its program."""
+        """Fork a process for each request; returns only in these, each with its program."""
         os.setsid()
         load()
         gc.collect()
@@ -221,7 +222,7 @@ class _Serving:
                 self._running.pop(pid).close()
 
     def _tell(self, pid: int, number: int) -> bool:
-        """False where nobody waits for it any more."""
+        """False if nobody waits for it any more."""
         try:
             self._running[pid].send(number)
         except OSError:
@@ -229,7 +230,7 @@ class _Serving:
         return True
 
     def _end(self) -> NoReturn:
-        """The starter is gone: its programs go, too, wherever a child outlives its parent."""
+        """The starter is gone: its programs end too, if a child would outlive its parent."""
         for pid in self._running:
             os.kill(pid, signal.SIGKILL)
         for pid in self._running:
@@ -238,8 +239,9 @@ class _Serving:
 
 
 def _reopen_streams() -> None:
-    """Python's own streams remember what the preloaded process had, such as whether they can seek.
-    These are as Python makes them when it starts (`create_stdio` in CPython's pylifecycle.c)."""
+    """Python's own streams remember properties of the preloaded process's streams, such as whether
+    they can seek. These are made as Python makes them when it starts (`create_stdio` in CPython's
+    pylifecycle.c)."""
     for place, name in enumerate(("stdin", "stdout", "stderr")):
         old = getattr(sys, name)
         if old is None:  # `weft` was started with this stream closed

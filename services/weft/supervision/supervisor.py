@@ -1,6 +1,6 @@
-"""Keeps a set of child processes running: restarts those that die, with back-off, and stops all of
-them cleanly at the end. A child that fails for its configuration is not restarted.
-"""
+"""Keeps a set of child processes running: restarts those that die, with increasing pauses, and
+stops all of them cleanly at the end. A child that fails because of its configuration is not
+restarted."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _log = logging.getLogger(__name__)
 
 FIRST_PAUSE = 0.2
 MOST_PAUSE = 15.0
-"""Seconds between a death and the restart: doubled from the first to the most."""
+"""Seconds between a death and the restart: the first pause, doubled up to the longest."""
 STEADY_SECONDS = 20.0
-"""A child that ran for so long starts again with the first pause."""
+"""A child that ran at least this long starts again with the first pause."""
 STOP_SECONDS = 15.0
-"""From SIGTERM to SIGKILL; above the time that a worker takes to drain."""
+"""Seconds from SIGTERM to SIGKILL; longer than a worker takes to drain."""
 GIVE_UP = frozenset({2})
 """Exit codes after which a restart does not help: usage or configuration."""
 STDOUT, STDERR = 1, 2
@@ -40,10 +40,10 @@ class Child(msgspec.Struct, frozen=True):
     """A process to keep running."""
 
     name: str
-    """Such as `firewall-1`."""
+    """For example `firewall-1`."""
     command: tuple[str, ...]
     environ: Mapping[str, str] = {}
-    """Over the supervisor's own environment."""
+    """In addition to the supervisor's own environment."""
 
 
 WEFT = (sys.executable, "-m", "weft.cli.main")
@@ -76,10 +76,10 @@ class ChildState(msgspec.Struct, frozen=True):
 
 
 class Supervisor:
-    """`async with Supervisor(children) as up: await up.run_until(stop)`.
+    """Use: `async with Supervisor(children) as up: await up.run_until(stop)`.
 
-    The children's stderr goes to `log_file`, else to this process's own. Commands of weft are
-    forked from `preloaded`, as long as it is there.
+    The children's stderr goes to `log_file`, or else to this process's own. Commands of weft are
+    forked from `preloaded` while it is there.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Supervisor:
     async def run_until(self, stop: asyncio.Event) -> bool:
         """Wait for `stop`, or for a child that a restart does not help.
 
-        Returns whether all ended by `stop`.
+        Returns whether `stop` was the reason.
         """
         stopped = asyncio.create_task(stop.wait())
         try:
@@ -147,7 +147,7 @@ class _Started(Protocol):
 
 
 class _Keeper:
-    """One child over its lives."""
+    """One child over all its restarts."""
 
     def __init__(
         self, child: Child, log_file: IO[bytes] | None, preloaded: PreloadedProcess | None
@@ -203,7 +203,7 @@ class _Keeper:
             env={**environ, PARENT_VARIABLE: str(os.getpid())},
             stdin=asyncio.subprocess.DEVNULL,
             stderr=self._log_file,
-            # Ctrl-C in a terminal reaches the supervisor only, which stops them in order.
+            # Ctrl-C in a terminal reaches only the supervisor, which stops them in order.
             start_new_session=True,
         )
 

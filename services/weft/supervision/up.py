@@ -1,6 +1,5 @@
-"""What `weft up` runs on one machine: an embedded server (unless another is given), a provisioned
-log, and supervised processes for all services.
-"""
+"""What `weft up` runs on one machine: an embedded server (unless another one is given), the streams
+and consumers of the log, and supervised processes for all services."""
 
 from __future__ import annotations
 
@@ -28,9 +27,9 @@ _log = logging.getLogger(__name__)
 
 SERVER_LOOK_SECONDS = 0.5
 ROOM_BYTES = 16 * 1024 * 1024
-"""Free space after which a full disk counts as usable again: two of the server's blocks."""
+"""With this much free space, a full disk counts as usable again: two of the server's blocks."""
 ROOM_PAUSE_SECONDS = 10.0
-"""Between two such restarts, in case the cause is something other than disk space."""
+"""Seconds between two such restarts, in case the cause is something other than disk space."""
 SECONDS_PER_DAY = 86_400.0
 
 REPLICA = {"indexer": 1, "compiler": 1}
@@ -40,13 +39,13 @@ EVERYTHING = {"firewall": 1, "summarizer": 1, "memory": 1, **REPLICA, "router": 
 
 
 class Up(msgspec.Struct, frozen=True):
-    """What is running."""
+    """The running deployment."""
 
     settings: Settings
-    """With the address of the server that is in use."""
+    """With the address of the server in use."""
     supervisor: Supervisor
     server: EmbeddedServer | None
-    """None where the server was there before, or is a cluster."""
+    """None if the server ran before, or is a cluster."""
     cluster: EmbeddedCluster | None = None
 
 
@@ -63,10 +62,10 @@ async def running(
 ) -> AsyncIterator[Up]:
     """Start everything; at the end stop the workers, which drain first, and then the server.
 
-    `embedded` false uses the server at `settings.nats_url`; `clustered` starts three servers as one
-    cluster, on free ports, with durability `cluster`. The services are forked from `preloaded`
-    where one is given. Raises `Unavailable` and `ConfigurationError` where the server or the log
-    cannot be used.
+    If `embedded` is false, use the server at `settings.nats_url`. `clustered` starts three servers
+    as one cluster, on free ports, with durability `cluster`. The services are forked from
+    `preloaded` if it is given. Raises `Unavailable` and `ConfigurationError` if the server or the
+    log cannot be used.
     """
     private(settings.data_dir)
     if not settings.fingerprint_key:
@@ -114,8 +113,8 @@ async def provision_log(settings: Settings) -> list[Change]:
 
 
 async def _keep_alive(server: EmbeddedServer) -> None:
-    """Start the embedded server again where it died, or refuses writes after a full disk though
-    there is room again; the clients reconnect to the same port."""
+    """Start the embedded server again if it died, or if it refuses writes after a full disk
+    although there is room again. The clients reconnect to the same port."""
     while True:
         await asyncio.sleep(SERVER_LOOK_SECONDS)
         if server.pid is None:
@@ -130,5 +129,5 @@ async def _keep_alive(server: EmbeddedServer) -> None:
 async def _restart(server: EmbeddedServer) -> None:
     try:
         await server.restart()
-    except (WeftError, OSError) as error:  # such as no room for its configuration
+    except (WeftError, OSError) as error:  # for example no room for its configuration
         _log.error("nats-server: %s", error)

@@ -1,11 +1,11 @@
-"""weft for the tests of who uses it: a client without a server, all services as a fixture, and a
-worker of one's own by itself.
+"""weft in your own tests: a client without a server, all services as a fixture, and a way to test a
+worker of your own alone.
 
     async with weft.testing.in_memory() as client:  # the services' own code, on a log in memory
         await client.publish_messages("s1", messages)
         pack = await client.compile("s1", "answer", budget=2_000)
 
-`weft.testing.fixtures` has pytest fixtures, `weft.testing.workers` what tests a worker. Needs
+`weft.testing.fixtures` has pytest fixtures, `weft.testing.workers` is for testing a worker. Needs
 `weft[workers]`.
 """
 

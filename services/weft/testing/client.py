@@ -1,8 +1,8 @@
 """A client whose log, workers and services are in this process: no server, no files, no waiting.
 
-It runs what the services run. What is left out is what a deployment adds: NATS with its
-permissions, several processes, bodies apart, and the audit of compiles, so that `reproduce` and
-`operator` are not there.
+It runs the same code as the services. It lacks what a deployment adds: NATS with its permissions,
+several processes, separately stored bodies, and the audit of compiles; so `reproduce` and
+`operator` are missing.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def in_memory(
     workers: Sequence[Deriver] = (),
     encoding: str = "cl100k_base",
 ) -> MemoryClient:
-    """`async with weft.testing.in_memory() as client:`, a client with an empty log of its own; a
-    `policy` is in force from the start, and `workers` of your own work beside weft's."""
+    """`async with weft.testing.in_memory() as client:` is a client with an empty log of its own.
+    A `policy` is in force from the start, and `workers` of your own run beside weft's."""
     settings = read_settings({}, tenant=tenant, encoding=encoding, fingerprint_key=KEY)
     return MemoryClient(settings, policy, workers)
 
@@ -79,7 +79,7 @@ def in_memory_sync(
     workers: Sequence[Deriver] = (),
     encoding: str = "cl100k_base",
 ) -> SyncClient:
-    """The same without an event loop, as `weft.connect_sync`."""
+    """The same without an event loop, like `weft.connect_sync`."""
     return SyncClient(in_memory(tenant, policy=policy, workers=workers, encoding=encoding))
 
 
@@ -137,7 +137,8 @@ class MemoryClient(Client):
         )
 
     def _payloads(self, session: str) -> dict[bytes, int]:
-        """What a server would recognise: the session's items that were published just so."""
+        """What a server would recognise: the session's items that were published with the same
+        content."""
         return {
             record.payload: record.sequence
             for record in self._working.log.records

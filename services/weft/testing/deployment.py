@@ -18,8 +18,8 @@ LOOK_SECONDS = 0.1
 
 @contextlib.asynccontextmanager
 async def deployment(folder: Path | str) -> AsyncIterator[str]:
-    """The address of an embedded nats-server with every service on it, ready to be asked; its data
-    is in `folder`, and so is `weft.log`. It takes some 5 seconds to start."""
+    """The address of an embedded nats-server with every service on it, ready for requests; its data
+    and `weft.log` are in `folder`. Starting it takes about 5 seconds."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "weft.log").open("wb") as log:

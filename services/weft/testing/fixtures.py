@@ -1,4 +1,4 @@
-"""pytest fixtures for who uses weft. In your conftest.py:
+"""pytest fixtures for users of weft. In your conftest.py:
 
 pytest_plugins = ["weft.testing.fixtures"]
 """
@@ -17,7 +17,7 @@ from weft.testing.deployment import deployment
 
 @pytest.fixture
 def weft_memory() -> Iterator[SyncClient]:
-    """A client over an empty log in memory: no server, some milliseconds."""
+    """A client over an empty log in memory: no server, a few milliseconds."""
     with in_memory_sync() as client:
         yield client
 
@@ -36,6 +36,7 @@ def weft_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def weft_client(weft_url: str) -> Iterator[SyncClient]:
-    """A client of that server with a tenant of its own, so that tests do not see each other."""
+    """A client of that server with a tenant of its own, so that tests do not see each other's
+    data."""
     with connect_sync(weft_url, tenant=f"test-{uuid.uuid4().hex[:12]}") as client:
         yield client

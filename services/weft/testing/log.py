@@ -24,7 +24,7 @@ class MemoryLog(EventLog):
         self.model = ReadModel(db)
 
     def append(self, tenant: str, session: str, event: Event) -> LogRecord:
-        """The record as it stands now, folded."""
+        """The record as it is stored now, folded."""
         first, now = len(self.records) + 1, time.time_ns()
         (record,) = records_of([event], tenant, session, first, now)
         self.records.append(record)

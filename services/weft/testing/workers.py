@@ -41,9 +41,9 @@ SECRET = "for tests"
 def broker_of(deriver: Deriver) -> Broker:
     """A broker with one handler, the worker, for FastStream's `TestNatsBroker`.
 
-    It is the worker's own loop, with decoding, retries' outcome, parking and message ids. There is
-    no log: the policy is the default one, sequences count up, and nothing is stored. What is
-    derived is published through the broker, and comes back to who made a request.
+    The handler is the worker's own loop, with decoding, the outcome of retries, parking and message
+    ids. There is no log: the policy is the default one, sequences count up, and nothing is stored.
+    Derived events are published through the broker, and are returned to the sender of a request.
     """
     process = Process(deriver.name, Settings(fingerprint_key=SECRET))
     subscriber = process.broker.events(deriver.name, deriver.filter, Event)
@@ -52,7 +52,7 @@ def broker_of(deriver: Deriver) -> Broker:
 
 
 def derived(reply: Any) -> list[Event]:
-    """What a worker derived, out of the reply to a request to its broker."""
+    """The events that a worker derived, from the reply to a request to its broker."""
     events = msgspec.json.decode(reply.body, type=list[msgspec.Raw])
     return [decode_event(bytes(event)) for event in events]
 
@@ -101,7 +101,7 @@ _NONE = cast(Connection, None)
 
 class _DefaultPolicies(Policies):
     async def reach(self, sequence: int) -> None:
-        """No policy stands before anything."""
+        """No policy precedes anything."""
 
 
 class _Sent:

@@ -1,4 +1,4 @@
-"""The workers over a log in memory: what they derive of an event is appended behind it at once."""
+"""The workers over a log in memory: events that they derive are appended at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class _Here(SubprocessWorker):
-    """Huge events are worked in this process, too: it is a test's."""
+    """Huge events are processed in this process too, since it belongs to a test."""
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return work(*args, **kwargs)
@@ -38,7 +38,7 @@ class Working:
 
     def __init__(self, settings: Settings, log: MemoryLog, workers: Sequence[Deriver]) -> None:
         self.log = log
-        nothing = cast(Any, None)  # bodies stand in their events here, and are not fetched
+        nothing = cast(Any, None)  # bodies are in their events here, and are not fetched
         artifacts = ArtifactStore(cast(Connection, nothing), cast(Publisher, nothing))
         own = (firewall(settings), summarizer(settings, log), memory(log))
         self._workers = [one.worker(artifacts) for one in (*own, *workers)]
@@ -46,7 +46,7 @@ class Working:
         self._subprocess_worker = _Here()
 
     async def take(self, tenant: str, session: str, event: Event) -> LogRecord:
-        """Append an event, and all that comes of it."""
+        """Append an event, and everything derived from it."""
         first = self.log.append(tenant, session, event)
         waiting = [first]
         while waiting:
@@ -69,5 +69,5 @@ class Working:
             return at_once
         try:
             return await worker.derive(record, address, event, context)
-        except Unavailable:  # a summary that waits for what a worker has parked
+        except Unavailable:  # a summary that waits for something that a worker has parked
             return []

@@ -1,8 +1,8 @@
-"""Counting tokens without network: as tiktoken does, over ranks that an installed package carries;
-as a tokenizer file does; or by an estimate that is never too low.
+"""Counts tokens without a network: as tiktoken does, from ranks that an installed package contains;
+with a tokenizer file; or by an estimate that is never too low.
 
-Counts are a pure function of the text and the encoding's name. Text that would make the tokenizer
-slow (one letter a million times) is counted in pieces, so that time stays linear in length.
+A count is a pure function of the text and the encoding's name. Text that would make the tokenizer
+slow (one letter a million times) is counted in pieces, so that the time stays linear in the length.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 @cache
 def counter(name: str) -> Counter | LineCounter:
-    """What counts in an encoding, with what it remembers. Raises `ConfigurationError`."""
+    """The counter of an encoding, with its caches. Raises `ConfigurationError`."""
     if name in ESTIMATES:
         counted = counter(DEFAULT_ENCODING)
         assert isinstance(counted, Counter)
@@ -50,7 +50,8 @@ def truncate(text: str, limit: int, name: str = DEFAULT_ENCODING) -> str:
     if isinstance(counted, LineCounter):
         return counted.truncated(text, limit)
     encoder = encoding(name)
-    # No token of either encoding is longer than 128 bytes, so more text than this cannot matter.
+    # No token of either encoding is longer than 128 bytes, so more text than this makes no
+    # difference.
     head = text[: limit * 128]
     tokens = encoder.encode_ordinary(head)
     if len(tokens) <= limit and len(head) == len(text):

@@ -1,4 +1,4 @@
-"""The encodings, from ranks that an installed package carries."""
+"""The encodings, from ranks that an installed package contains."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def encoding(name: str = DEFAULT_ENCODING) -> tiktoken.Encoding:
 
 
 def opening(name: str) -> bytes:
-    """By token of an encoding, 1 where it begins with a blank."""
+    """For each token of an encoding, 1 if it begins with a blank."""
     return _loaded(name)[1]
 
 
 @cache
 def _loaded(name: str) -> tuple[tiktoken.Encoding, bytes]:
-    """Both at once: the ranks take a fifth of a second to read."""
+    """Both at once: reading the ranks takes a fifth of a second."""
     if name not in _PATTERNS:
         names = ", ".join((*ENCODINGS, *ESTIMATES))
         raise ConfigurationError(
@@ -77,7 +77,7 @@ def _loaded(name: str) -> tuple[tiktoken.Encoding, bytes]:
 
 
 def ranks_of(name: str) -> dict[bytes, int]:
-    """Token by its bytes, read from disk. Raises `ConfigurationError`."""
+    """The bytes of each token, read from disk. Raises `ConfigurationError`."""
     spec = find_spec("bpe_openai")
     if spec is None or spec.origin is None:
         raise ConfigurationError(
@@ -92,5 +92,5 @@ def ranks_of(name: str) -> dict[bytes, int]:
         ) from None
     if hashlib.sha256(content).hexdigest() != _RANK_HASHES[name]:
         raise ConfigurationError(f"token ranks {packed.name} are damaged; reinstall bpe-openai")
-    words = content.split()  # a token and its rank by turns
+    words = content.split()  # a token and its rank alternate
     return dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))

@@ -1,9 +1,10 @@
-"""Tokens of models whose tokenizer nobody has: never fewer than there are, on real text.
+"""Tokens of models whose tokenizer is not public: on real text, never fewer than the true number.
 
-A line is taken for a weighted sum of what makes tokens: those of `o200k_base`, digits, which some
-tokenizers take one by one, and the letters of scripts that small vocabularies spell out. The
-weights are the least that cover the measured tokenizers on half of the texts, a little up: a
-linear programme. docs/operations.md tells which tokenizers and texts, and how far off it is.
+A line's tokens are a weighted sum of what makes tokens: those of `o200k_base`, digits, which some
+tokenizers split one by one, and letters of scripts that small vocabularies spell out. The weights
+are the least that cover the measured tokenizers on half of the texts, raised a little: a linear
+programme. docs/operations.md says which tokenizers and texts were measured, and how far off the
+estimate is.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Spans to items of sessions, in the order in which the spans ended.
 
-A span's session is its `gen_ai.conversation.id`, else `session.id`, else its trace. What decides an
-item's id is what it says and how many equal ones stand before it in the span's messages: so the
-same message in a later span is the same item, and a second "yes" another one.
+A span's session is its `gen_ai.conversation.id`, otherwise `session.id`, otherwise its trace. An
+item's id is made from its content and the number of equal messages before it in the span's list: so
+the same message in a later span is the same item, and a second "yes" is another one.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _SESSION = ("gen_ai.conversation.id", "session.id")
 
 
 class Converted(msgspec.Struct, frozen=True):
-    """What spans came to."""
+    """The result for a number of spans."""
 
     sessions: dict[str, list[ContextItem]]
     """Items by session, each once, in order."""
     rejected: int = 0
     """Spans that could not be read."""
     why: str = ""
-    """Of the first of them."""
+    """The reason for the first of them."""
 
 
 def converted(spans: Iterable[Span]) -> Converted:
-    """The items of all spans; those of a span that cannot be read are left out."""
+    """The items of all spans, except of those that cannot be read."""
     sessions: dict[str, dict[str, ContextItem]] = {}
     faults: list[str] = []
     for span in sorted(spans, key=lambda one: one.end_ns):
@@ -67,7 +67,7 @@ def converted(spans: Iterable[Span]) -> Converted:
 
 
 def session_of(span: Span) -> str:
-    """Where a span's items belong. Raises `InvalidInput`."""
+    """The session to which a span's items belong. Raises `InvalidInput`."""
     for held in (span.attributes, span.resource):
         for name in _SESSION:
             if held.get(name):
@@ -82,7 +82,8 @@ def session_of(span: Span) -> str:
 
 def items(said: Exchange, span: Span) -> list[ContextItem]:
     """The items of one exchange."""
-    # A span that tells no input may say the same as another one: then its own id tells them apart.
+    # A span without input may have the same output as another one: then its own id is part of the
+    # items' ids.
     draft = _Draft("" if said.inputs or _is_tool(said) else span.span_id)
     for message in said.inputs:
         draft.take(message, None)
@@ -97,7 +98,7 @@ def _is_tool(said: Exchange) -> bool:
 
 
 class _Draft:
-    """The items of one list of messages in the making."""
+    """Collects the items of one list of messages."""
 
     def __init__(self, salt: str) -> None:
         self.items: list[ContextItem] = []
@@ -123,7 +124,7 @@ class _Draft:
         return item_id
 
     def _call(self, call: Call, said: str | None, turn_id: str | None, author: str | None) -> str:
-        """Returns the id of the turn, which the first of parallel calls gives its name."""
+        """Returns the id of the turn: that of the first of its parallel calls."""
         shown = call.arguments if isinstance(call.arguments, str) else compact(call.arguments)
         same = (call.id, call.name, _canonical(call.arguments))
         item_id = self._id(ItemKind.TOOL_CALL, same)
@@ -146,7 +147,8 @@ class _Draft:
         return turn_id or item_id
 
     def _result(self, result: Result) -> None:
-        """By its call's id alone, so that a tool's span and a model's next one tell of the same."""
+        """From its call's id alone, so that a tool's span and the model's next span give the same
+        item."""
         parent, name = self._calls.get(result.id, (None, ""))
         same = (result.id,) if result.id else ("", result.text)
         self._add(
@@ -183,5 +185,5 @@ def _known(**metadata: Any) -> dict[str, Any]:
 
 
 def _canonical(arguments: Any) -> str:
-    """The same for arguments as text and as an object, in any order."""
+    """Equal for arguments as text and as an object, in any order of keys."""
     return msgspec.json.encode(arguments, order="sorted").decode()

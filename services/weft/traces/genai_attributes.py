@@ -23,7 +23,7 @@ from weft_schemas.errors import InvalidInput
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A tool is called."""
+    """A call of a tool."""
 
     name: str
     arguments: Any
@@ -31,7 +31,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    """A tool answered."""
+    """The answer of a tool."""
 
     text: str
     id: str = ""
@@ -40,7 +40,7 @@ class Result(msgspec.Struct, frozen=True):
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One message: what was said, and the calls and results that came with it."""
+    """One message: its text, with its calls and results."""
 
     role: str
     text: str = ""
@@ -49,15 +49,15 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Exchange(msgspec.Struct, frozen=True):
-    """What went into a model, or a tool, and what came out."""
+    """The input and the output of a model or a tool."""
 
     inputs: tuple[Message, ...] = ()
     outputs: tuple[Message, ...] = ()
 
 
 def exchange(span: Span) -> Exchange:
-    """What the span says; nothing where it is none of a model or a tool, or holds no content.
-    Raises `InvalidInput` that names the span and the attribute."""
+    """The content of a span; nothing if it belongs to no model or tool, or has no content. Raises
+    `InvalidInput` that names the span and the attribute."""
     attributes = span.attributes
     if "gen_ai.tool.call.id" in attributes:
         return _tool(span)
@@ -66,7 +66,7 @@ def exchange(span: Span) -> Exchange:
 
 
 def _attributes(span: Span) -> Exchange | None:
-    """The present convention, also where an event holds it."""
+    """The current convention, also if an event contains it."""
     details = [e.attributes for e in span.events if e.name == DETAILS]
     for held in (span.attributes, *details):
         given = [_json(span, held, f"gen_ai.{name}") for name in NAMES]
@@ -84,8 +84,8 @@ NAMES = ("system_instructions", "input.messages", "output.messages")
 
 
 def _tool(span: Span) -> Exchange:
-    """A tool's span. Without the call's id nothing ties it to the call that a model made, whose
-    next call tells the result all the same."""
+    """A tool's span. Without the call's id it cannot be tied to the model's call; the model's next
+    call contains the result anyway."""
     held = span.attributes
     name, call_id = str(held.get("gen_ai.tool.name", "")), str(held["gen_ai.tool.call.id"])
     called: tuple[Message, ...] = ()
@@ -105,9 +105,9 @@ MESSAGES = {
     "gen_ai.assistant.message": "assistant",
     "gen_ai.tool.message": "tool",
 }
-"""Events of the older form that tell of one message, and whose it is."""
+"""Events of the older form that contain one message, and its role."""
 CHOICES = frozenset({"gen_ai.choice"})
-"""Those that tell what a model answered."""
+"""Those that contain a model's answer."""
 
 
 def _events(span: Span) -> Exchange | None:
@@ -183,13 +183,13 @@ def _listed(value: Any) -> Any:
 
 
 def _messages(given: Any) -> tuple[Message, ...]:
-    """Messages as a list, as one, or as a text that the user said."""
+    """Messages from a list, from a single one, or from a text, which the user said."""
     listed = given if isinstance(given, list) else [given] if given else []
     return tuple(_message(one) for one in listed)
 
 
 def _message(given: Any) -> Message:
-    """A message of parts (the present convention) or of content and tool calls (OpenAI's)."""
+    """A message of parts (the current convention) or of content and tool calls (OpenAI's)."""
     if not isinstance(given, dict):
         return Message("user", _told(given))
     role = str(given.get("role", "user"))
@@ -244,7 +244,7 @@ def _json(span: Span, held: dict[str, Any], name: str) -> Any:
     try:
         return msgspec.json.decode(value)
     except (msgspec.DecodeError, RecursionError):
-        # Exporters cut long attributes off: half a history would be taken for another one.
+        # Exporters cut off long attributes: half a history would be taken for another one.
         raise InvalidInput(
             f"span {span.span_id} ({span.name:.60}): {name} is not whole JSON; raise the "
             "exporter's limit on the length of attributes (OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT)"
@@ -252,7 +252,7 @@ def _json(span: Span, held: dict[str, Any], name: str) -> Any:
 
 
 def _parsed(value: Any) -> Any:
-    """JSON where it is, else what it is."""
+    """JSON if it can be parsed, otherwise the value itself."""
     if not isinstance(value, str):
         return value
     try:

@@ -1,5 +1,5 @@
 """OTLP's requests for traces and for logs, in protobuf or JSON, as plain spans and log records; and
-their answers."""
+the answers to them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from weft_schemas.errors import InvalidInput
 PROTOBUF = "application/x-protobuf"
 JSON = "application/json"
 MOST_DEPTH = 64
-"""Of a value in values. Deeper ones are cut off."""
+"""Most levels of nested values. Deeper ones are cut off."""
 
 
 M = TypeVar("M", bound=Message)
@@ -38,7 +38,7 @@ class SpanEvent(msgspec.Struct, frozen=True):
 
 
 class Span(msgspec.Struct, frozen=True):
-    """One span, its resource's attributes below its own."""
+    """One span. Its resource's attributes are included, but its own take precedence."""
 
     trace_id: str
     """Hex, as `span_id`."""
@@ -52,15 +52,15 @@ class Span(msgspec.Struct, frozen=True):
 
 
 class LogRecord(msgspec.Struct, frozen=True):
-    """One log record, its resource's attributes below its own."""
+    """One log record. Its resource's attributes are included, but its own take precedence."""
 
     trace_id: str
-    """Hex, as `span_id`; both empty where no span was open."""
+    """Hex, like `span_id`; both are empty if no span was open."""
     span_id: str
     name: str
-    """Of the event that it is; empty where it is none."""
+    """Name of the event that it is; empty if it is not an event."""
     at_ns: int
-    """When it happened, else when it was seen."""
+    """When it happened, otherwise when it was observed."""
     attributes: dict[str, Any]
     body: Any = None
     resource: dict[str, Any] = {}
@@ -112,7 +112,7 @@ def log_records(content: bytes, media_type: str) -> list[LogRecord]:
 
 
 def answer(media_type: str, rejected: int, why: str) -> bytes:
-    """The answer in the form of the question; it names how many spans could not be read."""
+    """The answer in the format of the request; it tells how many spans could not be read."""
     response = ExportTraceServiceResponse()
     if rejected:
         response.partial_success.rejected_spans = rejected
@@ -121,7 +121,7 @@ def answer(media_type: str, rejected: int, why: str) -> bytes:
 
 
 def logs_answer(media_type: str, rejected: int, why: str) -> bytes:
-    """The same of log records."""
+    """The same for log records."""
     response = ExportLogsServiceResponse()
     if rejected:
         response.partial_success.rejected_log_records = rejected
@@ -130,7 +130,7 @@ def logs_answer(media_type: str, rejected: int, why: str) -> bytes:
 
 
 def _read(request: M, content: bytes, media_type: str) -> M:
-    """The request, filled with what the content says."""
+    """The request, filled from the content."""
     try:
         if media_type == JSON:
             json_format.Parse(content, request, ignore_unknown_fields=True)
@@ -151,7 +151,7 @@ def _written(response: Message, media_type: str) -> bytes:
 
 
 def _hex_of_json(parsed: bytes) -> str:
-    """OTLP writes ids as hex where protobuf's JSON has base64, as which it was read."""
+    """OTLP writes ids as hex, where protobuf's JSON has base64; they were parsed as base64."""
     return base64.b64encode(parsed).decode().lower()
 
 

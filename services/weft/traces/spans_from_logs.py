@@ -1,8 +1,8 @@
-"""Log records that tell of a model's call, message by message, as the spans that they belong to.
+"""Turns log records about a model's call, one for each message, into the spans that they belong to.
 
-A message's id counts equal messages before it in its call. So a call whose records an exporter sent
-in several requests is put together again, and a request that is sent twice counts once; for that,
-the latest calls are remembered.
+A message's id counts equal messages before it in its call. So if an exporter sends the records of a
+call in several requests, they are joined again, and a request that is sent twice counts once. For
+that, the latest calls are cached.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from weft.traces.genai_attributes import CHOICES, DETAILS, MESSAGES
 from weft.traces.otlp import LogRecord, Span, SpanEvent
 
 MOST_BYTES = 32 * 1024 * 1024
-"""Of what is remembered, as JSON; the calls that were heard of least recently go."""
+"""Size of the cache, as JSON; the calls without new records for the longest time are dropped."""
 
 Key = tuple[str, str, str]
 """Tenant, trace and span."""
@@ -31,7 +31,7 @@ class _Heard:
         self._known: set[bytes] = set()
 
     def add(self, records: Sequence[LogRecord]) -> int:
-        """What was not heard in an earlier request; gives its size."""
+        """Add the records that are new; returns their size."""
         written = [(one, msgspec.json.encode(one, order="deterministic")) for one in records]
         new = [(one, text) for one, text in written if text not in self._known]
         self._known.update(text for _, text in new)
@@ -42,7 +42,7 @@ class _Heard:
 
 
 class Joining:
-    """Makes spans of log records, for one process."""
+    """Makes spans from log records, for one process."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
@@ -50,8 +50,8 @@ class Joining:
         self._heard: OrderedDict[Key, _Heard] = OrderedDict()
 
     def spans(self, tenant: str, records: Iterable[LogRecord]) -> list[Span]:
-        """Each call that these records tell of, with what was heard of it before. Other records say
-        nothing."""
+        """The calls that these records belong to, each with its earlier records. Other records are
+        ignored."""
         found: list[Span] = []
         several: dict[Key, list[LogRecord]] = {}
         for record in records:
@@ -78,7 +78,7 @@ class Joining:
 
 
 def _calls(records: Iterable[LogRecord]) -> list[list[LogRecord]]:
-    """By call: what is said behind an answer of the model begins another one."""
+    """By call: a message after an answer of the model begins another one."""
     calls: list[list[LogRecord]] = []
     is_answered = True
     for record in records:
@@ -91,7 +91,7 @@ def _calls(records: Iterable[LogRecord]) -> list[list[LogRecord]]:
 
 
 def _alone(record: LogRecord) -> Span:
-    """A record that tells a whole call."""
+    """A record that contains a whole call."""
     held = record.body if isinstance(record.body, dict) else {}
     return Span(
         record.trace_id,
@@ -112,7 +112,7 @@ def _span(call: Sequence[LogRecord]) -> Span:
 
 
 def _said(record: LogRecord) -> dict[str, object]:
-    """The record's body as an event of a span holds it."""
+    """The record's body in the form of a span's event."""
     body = record.body
     if isinstance(body, dict):
         return {**record.attributes, **body}
