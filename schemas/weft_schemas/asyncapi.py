@@ -10,9 +10,9 @@ from weft_schemas.items import ItemKind
 from weft_schemas.subjects import AUDIT_STREAM, SESSION_CLOSED, STREAM
 
 IN_EVENTS = ("item", SESSION_CLOSED, "revived")
-"""What agents and their operators publish; workers publish the rest."""
+"""Published by agents and their operators; workers publish the rest."""
 TENANT_EVENTS = ("context_policy", "catalog", "erased", "erasure_receipt")
-"""What stands under a tenant's reserved session."""
+"""Published under a tenant's reserved session."""
 AUDIT_EVENTS = ("compiled", "routed", "chosen")
 SERVICES = {
     "compile": ("compile_request", "context_pack"),

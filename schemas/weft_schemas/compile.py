@@ -1,4 +1,4 @@
-"""The compile: what is asked, what comes back, and the audit of it."""
+"""The compile: its request, its reply, and its audit event."""
 
 from __future__ import annotations
 
@@ -26,39 +26,40 @@ REASONS = (
 
 
 class CompileRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Tenant and session stand in the request's subject."""
+    """Tenant and session are in the request's subject."""
 
     phase: Phase
     query: str = ""
-    """Only ranks; never rendered."""
+    """Used only for ranking; never rendered."""
     budget: int | None = None
-    """Tokens; the policy's for the phase where null."""
+    """In tokens; null means the policy's budget for the phase."""
     reserve: int = 0
-    """Tokens of the caller's own system prompt and tool schemas, taken off the budget."""
+    """Tokens of the caller's own system prompt and tool schemas, subtracted from the budget."""
     policy: ContextPolicy | None = None
-    """Instead of the one in force, which it may only tighten, unless an operator asks."""
+    """Used instead of the policy in force. It may only tighten that one, unless an operator
+    asks."""
     as_of: int | None = None
-    """The world at this sequence."""
+    """Read the session as of this sequence."""
     after: int = 0
     """Wait until this sequence is folded and settled."""
     stable_from: str | None = None
-    """Id of an earlier pack whose rendering stays a prefix."""
+    """Id of an earlier pack whose rendering remains a prefix."""
     tools: tuple[dict[str, Any], ...] = ()
-    """Tools on offer: `{name, description, …}`; rendered as short lines in phase route."""
+    """Offered tools: `{name, description, …}`; rendered as short lines in phase route."""
     tool: str | None = None
     """Phase call: the chosen tool's name, in `tools` or in `catalog`."""
     catalog: str | None = None
     timeout: float = 2.0
-    """Seconds that `after` may take."""
+    """How many seconds to wait for `after`."""
     v: int = 1
     cards: tuple[ChoiceCard, ...] | msgspec.UnsetType = msgspec.UNSET
     """Phase route with a `catalog`: what the router shows of it. Filled in by the service, so that
-    the audit holds what was shown."""
+    the audit contains what was shown."""
     pin: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    """Ids of items that stand in the prompt whatever else does."""
+    """Ids of items that the prompt must contain."""
     scopes: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    """Memory of these scopes alone, of those that the session's items name. Filled in by the
-    service where not all of them are granted to who asks."""
+    """Use only memory of these scopes, of those that the session's items name. Filled in by the
+    service if the requester has no right to some of them."""
     hydration: HydrationResult | msgspec.UnsetType = msgspec.UNSET
     """Phase call with a `tool` of a `catalog`: the tool and the session's values for it. Filled in
     by the service."""
@@ -73,7 +74,7 @@ class DroppedItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class BuildStats(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a compile considered, kept and dropped. included + dropped == total, always.
 
-    `total_candidates` is taken after dependency closure and before sensitivity.
+    `total_candidates` is counted after dependency closure and before sensitivity.
     """
 
     total_candidates: int = 0
@@ -89,28 +90,29 @@ class BuildStats(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     included_items: tuple[str, ...] = ()
     prompt_tokens: int = 0
     message_tokens: dict[str, int] = {}
-    """Per provider, counted with names, arguments, and the reasoning that goes back to it."""
+    """For each provider, including names, arguments, and the reasoning that goes back to it."""
     budget: int = 0
-    """Tokens that the prompt could take, `reserve` taken off."""
+    """Tokens that the prompt could use: the budget without `reserve`."""
     encoding: str = ""
     notes: tuple[str, ...] = ()
-    """Plain sentences: a shortened policy, an unknown stable base, a budget too small."""
+    """Plain sentences: a shortened policy, an unknown stable base, a budget that is too small."""
     shortened_count: int = 0
-    """Included items of which something is left out."""
+    """Number of included items that are not shown whole."""
     withheld_tokens: int = 0
-    """About how many tokens of the included items are left out; their handles give them."""
+    """About how many tokens of the included items are left out; their handles lead to them."""
     session_items: int = 0
     """Items of the session at the sequence read."""
 
 
 class PackEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One block of the prompt. The prompt and every provider's messages are made from the entries
-    alone, so all show the same items."""
+    """One block of the prompt. The prompt and every provider's messages are made only from the
+    entries, so all show the same items."""
 
     item_id: str
     kind: ItemKind
     text: str
-    """As shown: whole, redacted, summarised or the envelope's summary, fence and handle in it."""
+    """As shown: whole, redacted, summarised or the envelope's summary, including fence and
+    handle."""
     section: str
     """`header` (memory), `legend`, `policy`, `tools`, `context` or `latest`."""
     sequence: int = 0
@@ -122,23 +124,23 @@ class PackEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     turn_id: str | None = None
     occurred_at: str | None = None
     view: str = "whole"
-    """`whole`, `compact` (JSON without needless quotes), `parts` (some of it, gaps marked),
-    `current` (all but outdated facts, marked), `summary`, `stub` (one line about it),
-    `reference` or `redacted`."""
+    """`whole`, `compact` (JSON without unnecessary quotes), `parts` (some of it, gaps marked),
+    `current` (all but outdated facts, marked), `summary`, `stub` (one line about it), `reference`
+    or `redacted`."""
     handle: str | None = None
     sensitivity: Sensitivity = Sensitivity.PUBLIC
     is_error: bool = False
-    """Of a tool result: its call failed."""
+    """For a tool result: its call failed."""
     omitted_before: int = 0
-    """Items of the session that are left out between the entry before and this one."""
+    """How many items of the session are left out between the previous entry and this one."""
     answer: str = ""
-    """Of a call whose result is not shown: what is known of it, such as `no result is in the log
-    yet`."""
+    """For a call whose result is not shown: what is known about it, such as `no result is in the
+    log yet`."""
     signals: tuple[Signal, ...] = ()
-    """What the guards saw in the item, or in what it repeats."""
+    """What the guards found in the item, or in the item that it repeats."""
     reasoning: Reasoning | None = None
-    """Of a call of the open exchange that is shown as it was made: what its provider wants back
-    with it. In that provider's messages alone, and counted there."""
+    """For a call of the open exchange that is shown as it was made: what its provider wants back
+    with it. Only in that provider's messages, and counted there."""
 
 
 class PendingItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -148,7 +150,7 @@ class PendingItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ManifestEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One rendered item: which version of it, in which view."""
+    """One rendered item: its version and its view."""
 
     item_id: str
     sequence: int
@@ -198,15 +200,15 @@ class CompileAudit(
     pending: tuple[PendingItem, ...] = ()
     v: int = 1
     principal: str | msgspec.UnsetType = msgspec.UNSET
-    """Who asked, where the request's subject names somebody."""
+    """Who asked, if the request's subject names somebody."""
     loosened: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    """What of the policy in force then an operator's request loosened, field by field."""
+    """Which fields of the policy then in force an operator's request loosened."""
 
 
 class ErrorReply(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="error", tag_field="type"
 ):
-    """What a service answers when it cannot."""
+    """The reply of a service that cannot do what was requested."""
 
     code: str
     message: str
@@ -215,7 +217,7 @@ class ErrorReply(
 
 
 class DrilldownRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A slice of an artifact. `args` belong to the view: `{"start": 10, "count": 20}`,
+    """Requests a slice of an artifact. `args` depend on the view: `{"start": 10, "count": 20}`,
     `{"pattern": "ERROR", "context": 2}`, `{"path": "invoices[3].number"}`, …"""
 
     handle: str
@@ -237,16 +239,16 @@ class DrilldownReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     content_type: str
     views: tuple[str, ...] = ()
     next: dict[str, str | int | float | bool | None] | None = None
-    """Arguments that give the following slice."""
+    """Arguments for the next slice."""
     seal: str = ""
-    """For `metadata.slice_seal` where the text is published as an item."""
+    """The value for `metadata.slice_seal` if the text is published as an item."""
     signals: tuple[Signal, ...] | msgspec.UnsetType = msgspec.UNSET
-    """What the guards saw in the whole body."""
+    """What the guards found in the whole body."""
     v: int = 1
 
 
 class ExplainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Why an item is in a compile or not."""
+    """Asks why an item is in a compile or not."""
 
     item_id: str
     request: CompileRequest
@@ -262,5 +264,5 @@ class ExplainReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scores: dict[str, float] = {}
     sequence: int = 0
     signals: tuple[Signal, ...] | msgspec.UnsetType = msgspec.UNSET
-    """What the guards saw in the item, or in what it repeats, where it is shown."""
+    """What the guards found in the item, or in the item that it repeats, if it is shown."""
     v: int = 1

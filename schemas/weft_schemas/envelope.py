@@ -10,7 +10,7 @@ from weft_schemas.items import BodyRef, Sensitivity
 
 
 class ResultStatus(StrEnum):
-    """How the call went, found out from the content."""
+    """Whether the call succeeded, judged from the content."""
 
     SUCCESS = "success"
     ERROR = "error"
@@ -21,74 +21,75 @@ class ExtractedFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     """One value that the body states."""
 
     name: str
-    """Where it stands: a JSON path, a column, a key, an entity name."""
+    """Its place: a JSON path, a column, a key, an entity name."""
     value: str
     source: str
-    """Id of the item it came from."""
+    """Id of the item that states it."""
 
 
 class ArtifactRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A handle for the raw body. `body` is set where it lies in the object store; else it lies in
-    the log, in the event of the source item."""
+    """A handle for the raw body. `body` is set if it is in the object store; otherwise it is in the
+    log, in the event of the source item."""
 
     handle: str
     content_type: str
     size: int
-    """Bytes."""
+    """Size in bytes."""
     body: BodyRef | None = None
 
 
 class View(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A way to look at an artifact that a drill-down can ask for by name."""
+    """A way to read an artifact, which a drill-down requests by name."""
 
     name: str
-    """Such as `head`, `lines`, `search`, `json`, `rows`, `errors`."""
+    """For example `head`, `lines`, `search`, `json`, `rows`, `errors`."""
     hint: str = ""
-    """What it gives here, such as `rows 0..1999 of 7 columns`."""
+    """What it shows of this artifact, such as `rows 0..1999 of 7 columns`."""
 
 
 class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Something that a guard saw in the body. Never carries the secret or the person's data."""
+    """Something that a guard found in the body. Never contains the secret or the person's data."""
 
     kind: str
     """`secret`, `pii`, `injection`, `invisible`, `control`, `malformed`, `bounded`."""
     name: str
-    """The rule, such as `aws_access_key` or `instruction_override`."""
+    """Name of the rule, such as `aws_access_key` or `instruction_override`."""
     count: int = 1
     detail: str = ""
-    """The reason in words, safe to show; for a secret its keyed fingerprint."""
+    """The reason in words, safe to show; for a secret, its keyed fingerprint."""
     score: float = 0.0
-    """How sure an `injection` is: from 2 on it is told, 4 is the surest. 0 for what is certain."""
+    """Certainty of an `injection`: it is reported from 2 on, and 4 is the highest. 0 for other
+    kinds, which are certain."""
 
 
 class Mask(msgspec.Struct, frozen=True, array_like=True):
-    """A span of a body that may not be shown, in characters of the normalised text."""
+    """A span of a body that must not be shown, in characters of the normalised text."""
 
     start: int
     end: int
     """Exclusive."""
     text: str
-    """What stands there instead."""
+    """The text that replaces it."""
 
 
 class CleanBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What makes the clean text of a body in the log: the body itself, normalised where it must be,
-    with the masks over it. `weft.bodies.masking.clean_text` folds them."""
+    """How to make the clean text from a body in the log: the body, normalised if necessary, with
+    the masks applied. `weft.bodies.masking.clean_text` does this."""
 
     normalised: bool = False
-    """Hidden characters or malformed bytes were taken out, so the fold takes them out as well."""
+    """Hidden characters or malformed bytes were removed, so the fold removes them as well."""
     masks: tuple[Mask, ...] = ()
     """In order, without overlaps."""
     characters: int = 0
-    """Of the clean text."""
+    """Characters of the clean text."""
     tokens: int = 0
-    """Of the clean text; exact up to the worker's bound, above it extrapolated."""
+    """Tokens of the clean text; exact up to the worker's bound, extrapolated above it."""
     digest: str = ""
     """First 16 hex digits of the SHA-256 of the clean text in UTF-8."""
 
 
 class ResultEnvelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The prompt-facing form of a tool result. `summary` is the text that a prompt may hold."""
+    """The form of a tool result for prompts. A prompt may contain its `summary`."""
 
     summary: str
     status: ResultStatus = ResultStatus.SUCCESS
@@ -97,21 +98,21 @@ class ResultEnvelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     views: tuple[View, ...] = ()
     content_type: str = "text/plain"
     passthrough: bool = False
-    """The summary is the whole body, unchanged but for masked spans."""
+    """The summary is the whole body, unchanged except for masked spans."""
     raw_size: int = 0
-    """Bytes."""
+    """Size in bytes."""
     raw_tokens: int = 0
-    """Exact up to the worker's bound, above it extrapolated."""
+    """Exact up to the worker's bound, extrapolated above it."""
     summary_tokens: int = 0
     tokens_saved: int = 0
     sensitivity: Sensitivity = Sensitivity.PUBLIC
-    """The source's, or raised by a guard; never lowered."""
+    """The source's level, or a higher one that a guard set; never a lower one."""
     signals: tuple[Signal, ...] = ()
     firewall_version: str = ""
     encoding: str = ""
-    """Name of the encoding that the counts are in."""
+    """Name of the encoding in which the tokens are counted."""
     complete: bool = False
     """The summary is the whole clean text; `clean` is then absent."""
     clean: CleanBody | None = None
-    """How the whole clean text is made; absent for what is no text, lies in the object store, was
+    """How to make the whole clean text. Absent if the body is not text, is in the object store, was
     not analysed whole, or may only be shown as its summary."""

@@ -1,38 +1,38 @@
 """The one exception tree. Every message says what happened, to which item, and what to do."""
 
 ERROR_HEADER = "Weft-Error"
-"""Stands on a reply that is an `ErrorReply`, with the error's code."""
+"""Header of a reply that is an `ErrorReply`, with the error's code."""
 
 
 class WeftError(Exception):
-    """Root of everything that weft raises on purpose.
+    """Root of all errors that weft raises on purpose.
 
-    `code` is the stable word a program matches on and an `ErrorReply` carries;
-    `retryable` says whether the same request can succeed later, unchanged.
+    `code` is a stable word for programs to compare, which an `ErrorReply` contains; `retryable`
+    says whether the same request can succeed later, unchanged.
     """
 
     code = "weft"
     retryable = False
 
     ids: tuple[str, ...] = ()
-    """Of the items of a publish that failed underway: some may be stored all the same.
+    """Ids of the items of a publish that failed midway: some may be stored nevertheless.
     `Client.confirm(session, error.ids)` tells which."""
 
 
 class InvalidInput(WeftError):
-    """What was handed in is malformed: names the item, the field and the mend."""
+    """The input is malformed: the message names the item, the field and the remedy."""
 
     code = "invalid_input"
 
 
 class UnknownVersion(InvalidInput):
-    """An event of a schema version that this release does not know."""
+    """An event has a schema version that this release does not know."""
 
     code = "unknown_version"
 
 
 class NotFound(WeftError):
-    """A session, item, handle, compile or catalogue that the log does not hold."""
+    """The log does not contain this session, item, handle, compile or catalogue."""
 
     code = "not_found"
 
@@ -44,14 +44,14 @@ class Forbidden(WeftError):
 
 
 class Unavailable(WeftError):
-    """No server, no service or no quorum answers now; nothing was acknowledged."""
+    """No server, no service or no quorum answers at the moment; nothing was acknowledged."""
 
     code = "unavailable"
     retryable = True
 
 
 class Overloaded(WeftError):
-    """The log or a service refuses more for now (full stream, no room in the window)."""
+    """The log or a service refuses more for the moment (full stream, no room in the window)."""
 
     code = "overloaded"
     retryable = True
@@ -64,19 +64,19 @@ class TooCostly(WeftError):
 
 
 class Conflict(WeftError):
-    """The log moved in between, or holds something else under this id."""
+    """The log has moved in between, or has other content under this id."""
 
     code = "conflict"
 
 
 class ConfigurationError(WeftError):
-    """Settings, streams or consumers that are not what this release needs."""
+    """Settings, streams or consumers are not as this release needs them."""
 
     code = "configuration"
 
 
 class Corrupt(WeftError):
-    """State that contradicts the log: rebuild it."""
+    """The state contradicts the log: rebuild it."""
 
     code = "corrupt"
 

@@ -17,19 +17,19 @@ VERSION = 1
 
 
 class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a derived event was made from, and by whom."""
+    """The source of a derived event, and its author."""
 
     sequence: int
     """Log sequence of the source event."""
     item_id: str = ""
-    """Its item id, empty for a source that is no item."""
+    """Its item id, empty if the source is not an item."""
     worker: str = ""
     """`firewall`, `summarizer`, `memory`, `indexer`."""
     worker_version: str = ""
     policy_version: int = 0
     run: str = ""
-    """Names a re-derivation; empty for live work. Of one source, worker and run the first counts;
-    a later run supersedes."""
+    """Name of a re-derivation; empty for live work. For one source, worker and run the first event
+    counts; a later run supersedes it."""
 
 
 class EnvelopeEvent(
@@ -45,28 +45,28 @@ class EnvelopeEvent(
 class SummaryEvent(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="summary", tag_field="type"
 ):
-    """The short form of one long trusted item, or of a closed session (`item_id` empty)."""
+    """The short form of one long trusted item, or of a closed session (`item_id` is then empty)."""
 
     origin: Origin
     text: str
     tokens: int
     encoding: str
     sensitivity: Sensitivity = Sensitivity.PUBLIC
-    """The highest of its sources."""
+    """The highest level of its sources."""
     model: str = "extractive"
     scope: str = ""
-    """Of a session's summary: the one scope that its items name, else `session:<id>`."""
+    """For a session's summary: the one scope that its items name, otherwise `session:<id>`."""
     first_sequence: int = 0
-    """Of a session's summary: its first item since the session was last closed."""
+    """For a session's summary: its first item since the session was last closed."""
     last_sequence: int = 0
     sources: tuple[str, ...] = ()
-    """Of a session's summary: ids of the items whose text it was made from."""
+    """For a session's summary: ids of the items from whose text it was made."""
     v: int = 1
 
 
 class MemoryFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """`key=value`, true for a scope from its source's sequence on until a newer value. An empty
-    value says that nothing is known any more."""
+    """`key=value`, true for a scope from its source's sequence on until there is a newer value. An
+    empty value says that nothing is known any more."""
 
     key: str
     value: str
@@ -108,7 +108,7 @@ class EpisodeEvent(
 class SensitivityEvent(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="sensitivity", tag_field="type"
 ):
-    """A classifier's word: the source item is at least this sensitive, from this event on."""
+    """A classifier's judgement: from this event on, the source item is at least this sensitive."""
 
     origin: Origin
     sensitivity: Sensitivity
@@ -129,12 +129,13 @@ class SessionClosedEvent(
 class ParkedEvent(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="parked", tag_field="type"
 ):
-    """A worker gave this source up, so that it holds nobody up; the raw event stays in the log."""
+    """A worker gave up this source, so that others need not wait for it; the raw event stays in the
+    log."""
 
     origin: Origin
     code: str
     error: str
-    """Safe to show: never the body."""
+    """Safe to show: never contains the body."""
     attempts: int
     v: int = 1
 
@@ -153,27 +154,27 @@ class ErasedEvent(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="erased", tag_field="type"
 ):
     """The tombstone of a session, or of a whole tenant (`session` null): the fold ignores it from
-    here on. Stands under the tenant's reserved session."""
+    here on. Published under the tenant's reserved session."""
 
     session: str | None
     reason: str = ""
     events: int | msgspec.UnsetType = msgspec.UNSET
-    """Events that the log held of it then, so that an erasure that is interrupted and finished
-    later still counts all that it removed."""
+    """Number of its events in the log at that time, so that an erasure that is interrupted and
+    finished later still counts everything that it removed."""
     v: int = 1
 
 
 class ScopeErasedEvent(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="scope_erased", tag_field="type"
 ):
-    """The tombstone of a scope: what stands before it of items that name the scope, what was made
-    of them, and what was remembered for it is deleted. What names it later is remembered anew.
-    Stands under the tenant's reserved session."""
+    """The tombstone of a scope. It deletes earlier items that name the scope, everything derived
+    from them, and the scope's memory. Items that name the scope later are remembered as usual.
+    Published under the tenant's reserved session."""
 
     scope: str
     reason: str = ""
     unreadable: tuple[int, ...] = ()
-    """Records that nobody can decode and that hold the scope's name: they go with it."""
+    """Records that cannot be decoded and that contain the scope's name: they are deleted too."""
     v: int = 1
 
 
@@ -188,11 +189,11 @@ class ErasureReceiptEvent(
     unreachable: tuple[str, ...]
     v: int = 1
     scope: str | msgspec.UnsetType = msgspec.UNSET
-    """Of a scope's erasure; `session` is then null."""
+    """For the erasure of a scope; `session` is then null."""
 
 
 ERASURE_RECORDS = ("erased", "scope_erased", "erasure_receipt")
-"""Types of event that say what was erased, and stay."""
+"""Types of events that say what was erased; they stay."""
 
 
 Event = (
@@ -232,9 +233,9 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 
 
 def encode_event(event: Event) -> bytes:
-    """Canonical bytes: JSON with object keys in a fixed order; the same event, the same bytes.
+    """Canonical bytes: JSON with object keys in a fixed order; equal events give equal bytes.
 
-    Raises `InvalidInput` where the event cannot be written (a lone surrogate).
+    Raises `InvalidInput` if the event cannot be encoded (a lone surrogate).
     """
     try:
         return _encoder.encode(event)
@@ -245,8 +246,8 @@ def encode_event(event: Event) -> bytes:
 def decode_event(payload: bytes) -> Event:
     """Decode and check one event.
 
-    Raises `UnknownVersion` for a version newer than this release knows, else `InvalidInput` with
-    the path of the field that is wrong.
+    Raises `UnknownVersion` for a version that is newer than this release knows, otherwise
+    `InvalidInput` with the path of the wrong field.
     """
     try:
         event = _decoder.decode(payload)
@@ -268,7 +269,8 @@ def _undecodable(payload: bytes, error: Exception) -> InvalidInput:
     if seen.v > VERSION:
         return _unknown_version(seen.type, seen.v)
     known = f"type {seen.type!r}" if seen.type in EVENT_TYPES else "an unknown type"
-    # What an operator writes is told whole: he has to mend it, and it is nobody's data.
+    # The whole message is given for an operator's input: he has to correct it, and it is nobody's
+    # data.
     why = str(error) if seen.type in _OPERATORS else fault_of(error)
     return InvalidInput(f"event of {known}: {why}; see schemas/jsonschema")
 

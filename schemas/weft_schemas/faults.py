@@ -1,5 +1,5 @@
-"""Why a payload could not be read, in words that hold nothing of the payload: they stand in logs,
-dead letters and read models, where an erasure of the event would not find its values."""
+"""Why a payload could not be read, in words that contain nothing of the payload: they appear in
+logs, dead letters and read models, where an erasure of the event would not find its values."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def fault_of(error: Exception) -> str:
     said = text[: path.start()] if path else text
     if said.startswith(_UNKNOWN):
         said = _UNKNOWN
-    # Values stand in single quotes, types and required fields in backticks.
+    # Values are in single quotes, types and required fields in backticks.
     said = said.partition("'")[0].rstrip(" :") or type(error).__name__
     return f"{said} at `{path.group(1)}`" if path else said

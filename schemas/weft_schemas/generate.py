@@ -1,7 +1,7 @@
-"""The contract for other languages: JSON Schemas and an AsyncAPI 3 document, from the Structs.
+"""The contract for other languages: JSON Schemas and an AsyncAPI 3 document, made from the Structs.
 
-`python -m weft_schemas.generate schemas` writes them; a test fails when the files differ from what
-this module gives.
+`python -m weft_schemas.generate schemas` writes them; a test fails if the files differ from the
+output of this module.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SHAPES: dict[str, type[msgspec.Struct]] = {
     "sessions_reply": status.SessionsReply,
     "error": compile.ErrorReply,
 }
-"""Name of the schema file → what it describes: every event, request and reply."""
+"""Name of the schema file → its type: every event, request and reply."""
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -55,7 +55,7 @@ def documents() -> dict[str, bytes]:
 
 
 def schema(name: str) -> dict[str, Any]:
-    """One JSON Schema with everything that it refers to, fields described."""
+    """One JSON Schema with everything that it refers to, with descriptions of fields."""
     kind = SHAPES[name]
     (root,), parts = described([kind], "#/$defs/{name}", reserved=kind is items.ContextItem)
     return {"$schema": DIALECT, "$id": f"urn:weft:schema:{name}:1", **root, "$defs": parts}
@@ -64,9 +64,10 @@ def schema(name: str) -> dict[str, Any]:
 def described(
     kinds: Sequence[Any], ref_template: str, *, reserved: bool
 ) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
-    """A schema for each type, and by name the parts that they refer to, fields described.
+    """A schema for each type, and by name the parts that they refer to, with descriptions of
+    fields.
 
-    `reserved` types the reserved keys of an item's metadata.
+    `reserved` gives types to the reserved keys of an item's metadata.
     """
     roots, parts = msgspec.json.schema_components(kinds, ref_template=ref_template)
     if reserved:
@@ -100,7 +101,7 @@ def _describe(part: dict[str, Any], kind: type[msgspec.Struct]) -> None:
 
 
 def _field_docs(kind: type[msgspec.Struct]) -> dict[str, str]:
-    """The string that stands under a field, which Python itself forgets."""
+    """The string below a field, which Python itself does not keep."""
     (body,) = ast.parse(inspect.cleandoc("\n" + inspect.getsource(kind))).body
     assert isinstance(body, ast.ClassDef)
     found: dict[str, str] = {}
@@ -116,7 +117,7 @@ def _field_docs(kind: type[msgspec.Struct]) -> dict[str, str]:
 
 
 def _structs(kind: type[msgspec.Struct], seen: dict[str, Any]) -> dict[str, Any]:
-    """Every Struct that a Struct holds, itself included."""
+    """Every Struct inside a Struct, including itself."""
     if kind.__name__ in seen:
         return seen
     seen[kind.__name__] = kind
@@ -154,7 +155,7 @@ def _written(content: dict[str, Any]) -> bytes:
 
 
 def write(folder: Path) -> None:
-    """Write all documents below `folder`, and remove schemas of what is no more."""
+    """Write all documents below `folder`, and remove schemas that no longer exist."""
     made = documents()
     (folder / "jsonschema").mkdir(parents=True, exist_ok=True)
     for old in (folder / "jsonschema").glob("*.json"):

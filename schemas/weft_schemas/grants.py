@@ -1,6 +1,7 @@
 """ScopeGrants: whose memory a credential may read and write, as an event of the tenant.
 
-A credential is told by the principal that its permissions pin into the subjects it publishes to.
+A credential is identified by the principal that its permissions fix in the subjects to which it
+publishes.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Scopes of one principal, or of many."""
 
     principal: str
-    """A name; `*` at its end stands for any rest. Empty: who publishes or asks without one."""
+    """A name; `*` at its end matches any rest. Empty: a credential without a principal."""
     scopes: tuple[str, ...]
-    """Such as `user:42`, `user:*`, or `user:{principal}`: each principal its own."""
+    """For example `user:42`, `user:*`, or `user:{principal}`, which gives each principal its
+    own."""
 
 
 class ScopeGrants(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="scope_grants", tag_field="type"
 ):
-    """All grants of a tenant, under its reserved session: the newest counts whole."""
+    """All grants of a tenant, under its reserved session; only the newest event counts."""
 
     grants: tuple[Grant, ...] = ()
     v: int = 1
@@ -34,9 +36,10 @@ class ScopeGrants(
 def may_use(grants: ScopeGrants | None, principal: str, session: str, scope: str) -> bool:
     """Whether a principal may write and read a scope from a session.
 
-    A session's own scope is always its own, and another session's never is. Without grants in force
-    (None) who has no principal may use every other scope, and who has one, none: a single machine
-    without permissions is open, and a credential that is told apart has what is granted to it.
+    A session may always use its own scope, and never another session's. If no grants are in force
+    (None), a credential without a principal may use every other scope, and one with a principal
+    none: a single machine without permissions is open, while a credential with a principal has only
+    what is granted to it.
     """
     if scope.startswith("session:"):
         return scope == f"session:{session}"
@@ -55,7 +58,7 @@ def _is_of(principal: str, named: str) -> bool:
 
 
 def _holds(granted: str, principal: str, scope: str) -> bool:
-    """A star counts only where the grant has it: a principal may be named so as well."""
+    """A star is a pattern only in the grant: a principal's name may also contain one."""
     any_rest = granted.endswith("*")
     wanted = granted.removesuffix("*").replace(ITSELF, principal)
     return scope.startswith(wanted) if any_rest else scope == wanted

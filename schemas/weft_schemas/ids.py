@@ -1,4 +1,4 @@
-"""Stable names for things: message ids, artifact handles, subject tokens. Pure functions."""
+"""Stable names: message ids, artifact handles, subject tokens. Pure functions."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 _ENCODED = re.compile(r"=[A-Za-z0-9_-]+\Z")
 
 TENANT_SESSION = "@tenant"
-"""The reserved session token that carries a tenant's own events: policies, catalogues, receipts."""
+"""The reserved session token for a tenant's own events: policies, catalogues, receipts."""
 
 
 OPERATOR = "@operator"
-"""The principal of a tenant's operators, in the subjects of requests: no name can be written so."""
+"""The principal of a tenant's operators in the subjects of requests: no name is written like
+this."""
 
 
 def encode_token(name: str) -> str:
     """A tenant or session id as one subject token, reversibly.
 
-    Ids of up to 128 characters of `[A-Za-z0-9_-]` stay as they are; any other becomes `=` and
-    its base64url form. Raises `InvalidInput` for an empty id or one over 256 bytes.
+    Ids of up to 128 characters of `[A-Za-z0-9_-]` stay as they are; any other becomes `=` and its
+    base64url form. Raises `InvalidInput` for an empty id or one longer than 256 bytes.
     """
     if _PLAIN.match(name):
         return name
@@ -43,7 +44,7 @@ def encode_token(name: str) -> str:
 
 
 def decode_token(token: str) -> str:
-    """The id behind a subject token; the inverse of `encode_token`, and of nothing else.
+    """The id behind a subject token: the inverse of `encode_token`.
 
     Raises `InvalidInput` for a token that `encode_token` never makes.
     """
@@ -60,7 +61,7 @@ def decode_token(token: str) -> str:
 
 
 def principal_token(name: str) -> str:
-    """Who publishes or asks, as the last token of a subject, which permissions can pin."""
+    """The publisher or requester, as the last token of a subject, which permissions can fix."""
     return OPERATOR if name == OPERATOR else encode_token(name)
 
 
@@ -85,28 +86,28 @@ def digest(*parts: str | bytes | int) -> str:
 
 
 def is_digest(text: str) -> bool:
-    """Whether it is a SHA-256 as a reference to a body writes it: 64 small hex digits."""
+    """Whether it is a SHA-256 in the form of a reference to a body: 64 lower-case hex digits."""
     return _DIGEST.match(text) is not None
 
 
 @lru_cache(maxsize=64)
 def derived_key(secret: bytes, purpose: str) -> bytes:
-    """A key of its own for one purpose, out of a secret; empty where there is no secret."""
+    """A separate key for one purpose, derived from a secret; empty if there is no secret."""
     return hmac.digest(secret, purpose.encode(), "sha256") if secret else b""
 
 
 def item_message_id(
     tenant: str, session: str, item_id: str, payload: bytes, key: bytes = b""
 ) -> str:
-    """`Nats-Msg-Id` of an agent's item: the same id with other content gets another one."""
+    """`Nats-Msg-Id` of an agent's item: the same id with other content gives another one."""
     return item_message_ids(tenant, session, key)(item_id, payload)
 
 
 def item_message_ids(tenant: str, session: str, key: bytes = b"") -> Callable[[str, bytes], str]:
-    """`item_message_id` for many items of one session, what they share hashed once.
+    """`item_message_id` for many items of one session; their common part is hashed once.
 
-    The server takes ids of one name for one message, whoever published it under whatever subject.
-    With a `key`, nobody without it can tell an id beforehand and take it.
+    The server takes equal message ids for the same message, whoever published it under whatever
+    subject. With a `key`, nobody without it can predict an id and use it first.
     """
     shared = hmac.new(key, digestmod=hashlib.sha256) if key else hashlib.sha256()
     for part in (b"item", tenant.encode(), session.encode()):
@@ -130,26 +131,26 @@ def derived_message_id(
     part: str,
     key: bytes = b"",
 ) -> str:
-    """`Nats-Msg-Id` of a derived event: a redelivered source derives the same ids again. `key` is
-    the deployment's, without which nobody can tell them beforehand."""
+    """`Nats-Msg-Id` of a derived event: a redelivered source gives the same ids again. `key` is the
+    deployment's; without it nobody can predict them."""
     parts = (source_sequence, worker, worker_version, policy_version, run, part)
     return digest("out", *((key.hex(),) if key else ()), *parts)[:32]
 
 
 def body_name(tenant: str, sha256: str) -> str:
-    """The name, in the object store, of a tenant's body: HMAC of its digest under the tenant. Who
-    knows the digest of another tenant's body has a name that is not there."""
+    """The name of a tenant's body in the object store: HMAC of its digest under the tenant. Knowing
+    the digest of another tenant's body gives a name that does not exist."""
     return "b" + hmac.digest(tenant.encode(), bytes.fromhex(sha256), "sha256").hex()
 
 
 def artifact_handle(tenant: str, session: str, item_id: str, key: bytes = b"") -> str:
-    """The handle of an item's raw body: `art:` and 50 bits in base32. The same in every replay,
-    on every replica; looked up within one tenant. Without the `key`, which is the deployment's,
-    nobody can make one of names that he knows."""
+    """The handle of an item's raw body: `art:` and 50 bits in base32. It is the same in every
+    replay and on every replica, and is looked up within one tenant. Without the deployment's `key`,
+    nobody can compute it from known names."""
     named = digest("artifact", *((key.hex(),) if key else ()), tenant, session, item_id)
     return "art:" + base64.b32encode(bytes.fromhex(named[:14])).decode().lower()[:10]
 
 
 def handle_key(secret: bytes) -> bytes:
-    """What keys the handles of a deployment with this secret."""
+    """The key for the handles of a deployment with this secret."""
     return derived_key(secret, "handles")

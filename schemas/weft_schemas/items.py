@@ -13,12 +13,12 @@ from weft_schemas.reasoning import Reasoning
 
 MAX_ID_BYTES = 256
 MAX_DEPTH = 64
-"""Nesting of metadata. Far below where a decoder runs out of stack, so that what one process can
-read every other can, too."""
+"""Most levels of nested metadata: far fewer than exhaust a decoder's stack, so that every process
+can read what another one has read."""
 
 
 class ItemKind(StrEnum):
-    """What an item is to the agent's loop; the subject carries it and decides trust."""
+    """The role of an item in the agent's loop; the subject contains it and decides trust."""
 
     USER_TURN = "user_turn"
     AGENT_MSG = "agent_msg"
@@ -52,7 +52,7 @@ class Sensitivity(StrEnum):
 
 
 LEVELS = tuple(Sensitivity)
-"""From the least sensitive."""
+"""From the least sensitive on."""
 _LEVELS = {level: order for order, level in enumerate(LEVELS)}
 
 
@@ -60,40 +60,40 @@ class BodyRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A body kept in the object store, content-addressed; the item's `text` is then empty."""
 
     sha256: str
-    """Hex digest of the body's UTF-8 bytes; `ids.body_name` makes the object's name of it."""
+    """Hex digest of the body's UTF-8 bytes; `ids.body_name` makes the object's name from it."""
     size: int
-    """Bytes."""
+    """Size in bytes."""
 
 
 class ReservedMetadata(msgspec.Struct, frozen=True):
-    """The keys of `ContextItem.metadata` whose meaning and type weft fixes; others are free."""
+    """The keys of `ContextItem.metadata` whose meaning and type weft defines; others are free."""
 
     tool_name: str | None = None
     """Of a tool_call or tool_result."""
     call_id: str | None = None
     """The provider's id of the call: ties a tool_result to its tool_call within a turn."""
     arguments: dict[str, Any] | None = None
-    """Of a tool_call, as an object."""
+    """Arguments of a tool_call, as an object."""
     turn_id: str | None = None
     """Parallel calls of one turn share it."""
     author: str | None = None
-    """Which agent or person, where a session has several."""
+    """The agent or person, if a session has several."""
     occurred_at: str | None = None
-    """RFC 3339 time of an imported item; else the publish time counts."""
+    """RFC 3339 time of an imported item; otherwise the publish time counts."""
     scope: str | None = None
-    """Whose memory this is, such as `user:42`; default the session alone."""
+    """Whose memory this is, such as `user:42`; by default only the session's."""
     content_type: str | None = None
-    """MIME type of a tool result, where the tool says it."""
+    """MIME type of a tool result, if the tool gives it."""
     is_error: bool | None = None
-    """The tool says that the call failed."""
+    """The tool reports that the call failed."""
     pin: bool | None = None
-    """It stands in every prompt of its session."""
+    """It is in every prompt of its session."""
     slice_of: str | None = None
     """Handle of the artifact of which this text is a drilled-down slice."""
     slice_seal: str | None = None
-    """What the drill-down gave with the slice: proof that it is one, unchanged."""
+    """The drill-down's proof that this is an unchanged slice."""
     provider_reasoning: Reasoning | None = None
-    """Of a tool_call: the model's reasoning that led to it, which its provider wants back while the
+    """For a tool_call: the model's reasoning before it, which its provider wants back while the
     exchange is open. Never in a prompt's text."""
 
 
@@ -121,7 +121,7 @@ class ContextItem(
     def reserved(self) -> ReservedMetadata:
         """The typed reserved keys of the metadata.
 
-        Raises `InvalidInput` naming the item and the key where one has the wrong type.
+        Raises `InvalidInput` naming the item and the key if one has the wrong type.
         """
         try:
             return msgspec.convert(self.metadata, ReservedMetadata)
@@ -131,7 +131,7 @@ class ContextItem(
 
 
 def check_item(item: ContextItem) -> ContextItem:
-    """The item itself, if it keeps the rules that types cannot say.
+    """The item itself, if it keeps the rules that types cannot express.
 
     Raises `InvalidInput` naming the item, the field and what to do.
     """
@@ -177,6 +177,6 @@ def is_deeper(value: Any, limit: int) -> bool:
 
 
 def _containers(parent: dict[str, Any] | list[Any]) -> list[Any]:
-    """The objects and arrays directly in one."""
+    """The objects and arrays directly inside one."""
     values = parent.values() if isinstance(parent, dict) else parent
     return [value for value in values if isinstance(value, (dict, list))]

@@ -1,7 +1,6 @@
 """What one policy shows that another does not: a request's own policy may only tighten the one in
-force. Each field of a policy is judged here, or said to show nothing; one that is neither fails
-`tests/unit/test_loosening.py`.
-"""
+force. Each field of a policy is judged here, or declared to show nothing; a field that is neither
+fails `tests/unit/test_loosening.py`."""
 
 from __future__ import annotations
 
@@ -22,13 +21,13 @@ from weft_schemas.policy import (
 )
 
 Judge = Callable[[ContextPolicy, ContextPolicy], Iterator[str]]
-"""The policy in force and another one → what the other shows more, in words."""
+"""The policy in force and another one → what the other shows in addition, in words."""
 
 _EVERYTHING = float("inf")
 
 
 def loosened(in_force: ContextPolicy, other: ContextPolicy) -> tuple[str, ...]:
-    """Fields of `other` that show more than the policy in force, each with how; none where it only
+    """Fields of `other` that show more than the policy in force, each with how; none if it only
     tightens."""
     judged = ((path, judge) for path, judge in FIELDS.items() if not isinstance(judge, str))
     return tuple(f"{path}: {how}" for path, judge in judged for how in judge(in_force, other))
@@ -41,13 +40,13 @@ def _floor(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
 
 
 def _action(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
-    """What is redacted still tells that it is there, whose it is and of what kind."""
+    """A redacted item still shows that it exists, whose it is and of what kind."""
     if _drops(in_force) and not _drops(other):
         yield "redact shows more than drop"
 
 
 def _hook(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
-    """Of two hooks nobody can tell which shows more; `mask` shows the level alone."""
+    """Which of two hooks shows more cannot be known; `mask` shows only the level."""
     was, now = in_force.redaction_hook, other.redaction_hook
     if now not in (was, "mask") and not _drops(other):
         yield f"{now!r} may show more than {was!r}"
@@ -64,8 +63,8 @@ def _untrusted(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
 
 
 def _actions(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
-    """The same rules in the same order, each as strict or stricter, and others behind them, show
-    nothing more; of any other change nobody can tell."""
+    """The same rules in the same order, each equally or more strict, and others after them, show
+    nothing more; about any other change this cannot be known."""
     was, now = in_force.firewall.actions or (), other.firewall.actions or ()
     order = list(SignalAction)
     if not any(order.index(rule.action) for rule in was):
@@ -105,8 +104,8 @@ def _memory(field: str) -> Judge:
 
 
 def _shown(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
-    """For every tool's name there is one limit in each policy. Globs are compared by what they may
-    match: where nothing proves that the limit stays, it counts as loosened."""
+    """In each policy there is one limit for every tool's name. Globs are compared by what they may
+    match: unless it is proved that the limit stays, it counts as loosened."""
     for pattern, most, past in _by_pattern(other.firewall):
         least = _least(in_force.firewall, pattern, past)
         if most > least:
@@ -114,8 +113,8 @@ def _shown(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
 
 
 def _by_pattern(rules: FirewallRules) -> Iterator[tuple[str, float, tuple[str, ...]]]:
-    """Each glob, its limit, and the globs before it, which take what they match away from it. The
-    last stands for the tools of no rule."""
+    """Each glob, its limit, and the globs before it, which take precedence. The last entry is for
+    the tools of no rule."""
     past: list[str] = []
     for rule in rules.tools:
         yield rule.tool, _limit(most_shown(rules, rule)), tuple(past)
@@ -124,7 +123,7 @@ def _by_pattern(rules: FirewallRules) -> Iterator[tuple[str, float, tuple[str, .
 
 
 def _least(rules: FirewallRules, pattern: str, past: tuple[str, ...]) -> float:
-    """The lowest limit of what the glob may match and the globs in `past` do not."""
+    """The lowest limit among what the glob may match and the globs in `past` do not."""
     least = _EVERYTHING
     for known, limit, _ in _by_pattern(rules):
         if any(_covers(one, known) or _covers(one, pattern) for one in past):
@@ -141,14 +140,14 @@ def _limit(most: int | None) -> float:
 
 
 def _covers(one: str, other: str) -> bool:
-    """Whether `one` surely matches all that `other` does."""
+    """Whether `one` certainly matches everything that `other` matches."""
     if one == other or _is_literal(other):
         return one == other or fnmatchcase(other, one)
     return one.endswith("*") and _is_literal(one[:-1]) and _start(other).startswith(one[:-1])
 
 
 def _may_meet(one: str, other: str) -> bool:
-    """Whether a name could match both: false only where that is certain."""
+    """Whether a name could match both: false only if that is certain."""
     if _is_literal(one):
         return fnmatchcase(one, other)
     if _is_literal(other):
@@ -162,7 +161,7 @@ def _is_literal(pattern: str) -> bool:
 
 
 def _start(pattern: str) -> str:
-    """What stands before the first character that means others."""
+    """The part before the first wildcard."""
     return pattern[: min((pattern.find(one) for one in "*?[" if one in pattern), default=None)]
 
 
@@ -223,11 +222,11 @@ FIELDS: dict[str, Judge | str] = {
     "summaries.item_tokens": _WORKERS,
     "summaries.session_tokens": _WORKERS,
 }
-"""Path of a field → what judges it, or why it shows nothing more."""
+"""Path of a field → its judge, or why it shows nothing more."""
 
 
 def fields_of(kind: type[msgspec.Struct], path: str = "") -> Iterator[str]:
-    """Paths of all fields, those of structs within lists and objects as well."""
+    """Paths of all fields, including those of structs within lists and objects."""
     for field in msgspec.structs.fields(kind):
         within = [one for one in _types(field.type) if issubclass(one, msgspec.Struct)]
         for one in within:

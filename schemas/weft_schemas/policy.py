@@ -42,14 +42,14 @@ class ContextBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PhaseRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one phase wants."""
+    """Rules for one phase."""
 
     kinds: tuple[ItemKind, ...]
-    """Kinds that may stand in the prompt at all."""
+    """Kinds that may be in the prompt at all."""
     weights: dict[ItemKind, float] = {}
-    """Favour of a kind in a tie for the budget; 1.0 where absent."""
+    """Weight of a kind in a tie for the budget; 1.0 by default."""
     limits: dict[ItemKind, int] = {}
-    """Most items of a kind; no limit where absent."""
+    """Most items of a kind; no limit by default."""
 
 
 _ALL = tuple(ItemKind)
@@ -76,7 +76,7 @@ def _phases() -> dict[Phase, PhaseRule]:
 
 
 class InvalidRule(InvalidInput, ValueError):
-    """A rule that says nothing or two things. As a ValueError it gets its path when decoded."""
+    """For a rule that says nothing or two things. A ValueError gets its path when it is decoded."""
 
 
 _UP_TO = re.compile(r"up_to:([1-9][0-9]{0,8})\Z")
@@ -103,21 +103,21 @@ class ToolRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     tool: str
     keep: tuple[str, ...] = ()
-    """Paths whose values stay exact, such as `invoices[].number`."""
+    """Paths whose values are kept exact, such as `invoices[].number`."""
     threshold: int | None = None
-    """Tokens above which a result is summarised, instead of the policy's."""
+    """A result with more tokens is summarised; replaces the policy's threshold."""
     passthrough: bool = False
     """Never summarise (still scanned and bounded)."""
     always_store: bool | msgspec.UnsetType = msgspec.UNSET
-    """Without effect, and left out of new policies. It is read since released policies name it
-    (docs/decisions/contract.md)."""
+    """Has no effect, and is left out of new policies. It is read because released policies contain
+    it (docs/decisions/contract.md)."""
     sensitivity: Sensitivity | None = None
     """Raise results at least to this level."""
     show: Show = msgspec.UNSET
-    """How results may stand in a prompt: `fit` (whole where they fit, else in passages or as their
-    summary), `up_to:N` (those of more than N tokens only as their summary) or `always_summary`
-    (each only as its summary, however small). Where it is not set, a `threshold` that is set acts
-    as `up_to`, and else what the policy says of all tools holds."""
+    """How results may be shown in a prompt: `fit` (whole if they fit, otherwise in passages or as
+    their summary), `up_to:N` (those of more than N tokens only as their summary) or
+    `always_summary` (only as their summary, however small). If it is not set, `threshold` acts as
+    `up_to` if that is set; otherwise the policy's rule for all tools applies."""
 
     def __post_init__(self) -> None:
         most = _tokens_shown(self.show, f"of the rule for {self.tool!r} ")
@@ -138,7 +138,7 @@ _THRESHOLD = 1_500
 
 
 class SignalAction(StrEnum):
-    """What becomes of an item for what the guards saw in it, from the mildest on."""
+    """What happens to an item because of what the guards found in it, from the mildest on."""
 
     FENCE = "fence"
     """It is shown as data, with a line that says why it is flagged."""
@@ -151,17 +151,17 @@ class SignalRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A glob over `kind:name`, such as `injection:*` or `secret:private_key`."""
     action: SignalAction
     min_score: float = 0.0
-    """The least score of a signal that counts; those of injections go from 2 to 4."""
+    """The lowest score of a signal that counts; scores of injections go from 2 to 4."""
 
 
 class SecretPattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A form that this deployment's own secrets have."""
+    """A form of this deployment's own secrets."""
 
     name: str
-    """Stands in the mark: `[secret:name]`."""
+    """Part of the mark: `[secret:name]`."""
     pattern: str
-    """For RE2, over the text in UTF-8. What its first group matches is masked, all of it where it
-    has none."""
+    """For RE2, over the text in UTF-8. The match of its first group is masked, or the whole match
+    if it has no group."""
 
     def __post_init__(self) -> None:
         if not _MARK_NAME.match(self.name):
@@ -172,7 +172,7 @@ class SecretPattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         try:
             matches_nothing = re.compile(self.pattern).match("") is not None
         except (re.error, OverflowError, RecursionError):
-            return  # of another grammar: RE2 judges it where the policy is published
+            return  # of another grammar: RE2 judges it when the policy is published
         if matches_nothing:
             raise InvalidRule(
                 f"the secret pattern {self.name!r} matches the empty text; say what a secret holds"
@@ -183,13 +183,13 @@ _MARK_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
 
 
 class KnownSecrets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Values that are masked wherever they stand, by their hashes; `weft policy known` makes it."""
+    """Values that are masked wherever they occur, by their hashes; `weft policy known` makes it."""
 
     key: str
-    """Hex of 16 random bytes: the same values give other hashes in every list."""
+    """Hex of 16 random bytes, so that the same values have other hashes in every list."""
     hashes: tuple[str, ...]
-    """`LENGTH:CHECK:HASH`: how many bytes the value has, and in hex 16 bits of its CRC-32 that
-    began with the key's, and its BLAKE2b hash of 16 bytes under the key."""
+    """`LENGTH:CHECK:HASH`: the length of the value in bytes, and in hex 16 bits of its CRC-32,
+    started with the key's, and its BLAKE2b hash of 16 bytes under the key."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[0-9a-f]{32}", self.key):
@@ -216,32 +216,32 @@ _KNOWN = re.compile(r"(?:[4-9]|[1-9][0-9]{1,3}):[0-9a-f]{4}:[0-9a-f]{32}")
 
 class FirewallRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threshold: int = _THRESHOLD
-    """Tokens up to which a result passes whole. The compile shortens what passed for each prompt
-    anew, knowing the query; a summary must do without. Values kept at 4,000 tokens on LiveMCPBench:
+    """A result of at most this many tokens passes whole. The compile shortens it for each prompt
+    anew and knows the query, which a summary does not. Values kept at 4,000 tokens on LiveMCPBench:
     .96 with 500, .99 with 1,500."""
     summary_tokens: int = 300
-    """Cap of a summary."""
+    """Most tokens of a summary."""
     max_facts: int = 40
     untrusted_kinds: tuple[ItemKind, ...] = (ItemKind.TOOL_RESULT,)
-    """Kinds that never stand in a prompt before their envelope."""
+    """Kinds that are never in a prompt before their envelope exists."""
     pii: PiiAction = PiiAction.FLAG
     pii_sensitivity: Sensitivity = Sensitivity.CONFIDENTIAL
-    """Level to which `raise` raises."""
+    """The level that `raise` sets."""
     tools: tuple[ToolRule, ...] = ()
     """The first match counts."""
     show: Show = msgspec.UNSET
-    """As `ToolRule.show`, for tools whose rule does not say. Where it is not set, a `threshold`
-    other than the default acts as `up_to`; else it is `fit`."""
+    """Like `ToolRule.show`, for tools whose rule does not set it. If it is not set, a `threshold`
+    other than the default acts as `up_to`; otherwise it is `fit`."""
     masked_kinds: tuple[ItemKind, ...] | msgspec.UnsetType = msgspec.UNSET
-    """Kinds of trusted items whose credentials are masked before anything shows or derives from
-    them: all where it is not set. Of untrusted ones they always are."""
+    """Kinds of trusted items whose credentials are masked before anything is shown or derived from
+    them: all kinds if it is not set. Untrusted items are always masked."""
     secret_patterns: tuple[SecretPattern, ...] | msgspec.UnsetType = msgspec.UNSET
-    """Forms of credentials beside those that weft knows."""
+    """Forms of credentials in addition to those that weft knows."""
     known_secrets: KnownSecrets | msgspec.UnsetType = msgspec.UNSET
     """Values that are credentials."""
     actions: tuple[SignalRule, ...] | msgspec.UnsetType = msgspec.UNSET
-    """What becomes of items by their signals: of each signal the first rule counts, of an item the
-    strictest of its signals'. Without one it is fenced."""
+    """What happens to items because of their signals: for each signal the first rule counts, for an
+    item the strictest of its signals' rules. Without any rule it is fenced."""
 
     def __post_init__(self) -> None:
         _tokens_shown(self.show, "of the firewall ")
@@ -258,7 +258,7 @@ def teaches(rules: MemoryRules, tool_name: str | None) -> bool:
 
 
 def action_on(rules: FirewallRules, signals: Iterable[Signal]) -> SignalAction:
-    """What becomes of an item with these signals."""
+    """What happens to an item with these signals."""
     if isinstance(rules.actions, msgspec.UnsetType):
         return SignalAction.FENCE
     order, strictest = list(SignalAction), SignalAction.FENCE
@@ -278,8 +278,8 @@ def is_masked(rules: FirewallRules, kind: ItemKind) -> bool:
 
 
 def shown_up_to(rules: FirewallRules, tool_name: str | None) -> int | None:
-    """Tokens up to which a result of this tool may stand in a prompt as more than its summary: no
-    limit if None, only ever the summary if 0."""
+    """A result of this tool with at most this many tokens may be in a prompt as more than its
+    summary: no limit if None, only the summary if 0."""
     return most_shown(rules, rule_for(rules, tool_name))
 
 
@@ -299,43 +299,42 @@ def most_shown(rules: FirewallRules, rule: ToolRule | None) -> int | None:
 
 class SummaryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     item_threshold: int = 400
-    """Tokens above which a trusted item gets a summary."""
+    """A trusted item with more tokens gets a summary."""
     item_tokens: int = 120
-    """Cap of an item's summary."""
+    """Most tokens of an item's summary."""
     session_tokens: int = 200
-    """Cap of a closed session's summary."""
+    """Most tokens of a closed session's summary."""
 
 
 class MemoryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fact_tokens: int = 120
-    """Cap of the facts in the header."""
+    """Most tokens of the facts in the header."""
     episode_tokens: int = 160
-    """Cap of the episodes in the header."""
+    """Most tokens of the episodes in the header."""
     header_share: float = 0.15
-    """Most of a budget that the header takes, facts and episodes together."""
+    """The largest share of a budget for the header, facts and episodes together."""
     results: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """Tools, as globs, whose results may teach facts: attributes of a profile, under the tool's
-    name. Of its own accord no result does."""
+    name. By default no result does."""
 
 
 class SelectionRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     recent: int = 200
-    """Most of the newest items that are candidates without a match. The default sets no bound: as
-    many are looked at as could fill the budget."""
+    """How many of the newest items are candidates without a match. The default sets no limit: as
+    many are examined as could fill the budget."""
     matches: int = 200
-    """Most of the passages that are candidates because they answer the query; the default as
-    above."""
+    """How many passages are candidates because they answer the query; the default sets no limit."""
     neighbours: int = 2
-    """Items on each side of a match that come with it."""
+    """How many items on each side of a match come with it."""
     duplicate_threshold: float = 0.85
-    """Without effect since weft drops nothing for resembling; kept for policies in the log."""
+    """Has no effect since weft drops no similar items; kept for policies in the log."""
 
 
 class ContextPolicy(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="context_policy", tag_field="type"
 ):
-    """A versioned event under the tenant's reserved session; its version is its log sequence, and
-    0 is this default. `session` narrows it to one session."""
+    """A versioned event under the tenant's reserved session. Its version is its log sequence; 0 is
+    this default. `session` restricts it to one session."""
 
     name: str = "default"
     session: str | None = None
@@ -352,7 +351,7 @@ class ContextPolicy(
 
 
 def phase_rule(policy: ContextPolicy, phase: Phase) -> PhaseRule:
-    """What the policy says of a phase; of one that it leaves out, what the default says."""
+    """The policy's rule for a phase, or the default's if the policy has none."""
     return policy.phases.get(phase) or _DEFAULT_PHASES[phase]
 
 

@@ -1,6 +1,6 @@
-"""How large anything in a request or a policy may be: a number without a range is somebody else's
-memory or time. What the tables do not name has the default of its type, so nothing is without one.
-"""
+"""How large anything in a request or a policy may be: a number without a range costs somebody else
+memory or time. Fields that the tables do not name have the default of their type, so none is
+without a limit."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import msgspec
 from weft_schemas.errors import InvalidInput
 
 SEQUENCE = (0, 2**63 - 1)
-"""Of the log, and what the read model can hold."""
+"""Sequences of the log, and numbers that the read model can store."""
 TOKENS = (0, 2_000_000)
 """Twice the largest window of a current model."""
 WAIT_SECONDS = (0.0, 60.0)
 NUMBER = (0, 100_000)
 MOST_CHARACTERS = 32_000
-"""Of a text. A query of so many words is no longer one."""
+"""Longest text, in characters. A longer query is not a query any more."""
 MOST_NAME = 1_000
-"""Characters of a name, an id, a handle or a pattern."""
+"""Longest name, id, handle or pattern, in characters."""
 MOST_GLOB = 200
-"""Characters of a glob over names."""
+"""Longest glob over names, in characters."""
 MOST_ELEMENTS = 10_000
 MOST_RULES = 200
-"""Of a policy's rules with globs. Those of a request are held against each other and those in force
-before anything else is done."""
+"""Most rules with globs in a policy. Before anything else is done, those of a request are compared
+with each other and with those in force."""
 
 Range = tuple[float, float]
 Kept = TypeVar("Kept", bound=msgspec.Struct)
@@ -46,21 +46,21 @@ _NUMBERS: dict[str, Range] = {
     "weights": (0.0, 1_000.0), "limits": NUMBER,
     "args": (-(2**53), 2**53),
 }  # fmt: skip
-"""Field → least and most. Of a field that holds several, of each."""
+"""Field → least and greatest value; for a field with several values, of each."""
 _GLOBS = ("ToolRule.tool", "SignalRule.signal", "MemoryRules.results")
 _TEXTS = {"query": MOST_CHARACTERS, **dict.fromkeys(_GLOBS, MOST_GLOB)}
-"""Field, with its Struct where others have one of its name → most characters; `MOST_NAME` where it
-is not named."""
+"""Field, with its Struct if others have one of the same name → most characters; `MOST_NAME` if it
+is not listed."""
 _LISTS = dict.fromkeys(
     ("FirewallRules.tools", "FirewallRules.actions", "MemoryRules.results"), MOST_RULES
 )
-"""Field → most elements; `MOST_ELEMENTS` where it is not named."""
+"""Field → most elements; `MOST_ELEMENTS` if it is not listed."""
 _FREE = frozenset({"tools", "cards", "hydration", "args_schema"})
-"""Fields whose content is the caller's own and costs what its bytes cost."""
+"""Fields with the caller's own content, which costs as much as its bytes."""
 
 
 def check_ranges(value: msgspec.Struct, what: str, path: str = "$") -> None:
-    """Raises `InvalidInput` that names the first field that is out of its range."""
+    """Raises `InvalidInput` that names the first field outside its range."""
     for field in value.__struct_fields__:
         if not (field in _FREE and not _holds_rules(value, field)):
             whole = f"{type(value).__name__}.{field}"
@@ -69,7 +69,7 @@ def check_ranges(value: msgspec.Struct, what: str, path: str = "$") -> None:
 
 
 def _holds_rules(value: msgspec.Struct, field: str) -> bool:
-    """`tools` of a policy are rules of weft's, those of a request the caller's own."""
+    """`tools` of a policy are weft's rules, those of a request are the caller's own."""
     held = getattr(value, field)
     return isinstance(held, tuple) and bool(held) and isinstance(held[0], msgspec.Struct)
 
@@ -97,8 +97,8 @@ def _check(value: Any, field: str, what: str, path: str) -> None:
 
 
 def clamped(value: Kept) -> Kept:
-    """The same with every number within its range: what an older release let into the log still
-    holds, as far as this one goes."""
+    """The same with every number within its range: a policy that an older release accepted stays
+    valid, as far as this release allows."""
     return _clamped(value, "")  # type: ignore[no-any-return]
 
 

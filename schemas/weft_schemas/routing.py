@@ -1,4 +1,4 @@
-"""What routing is about: things to select, catalogues of them, and the cards that a model sees."""
+"""The objects of routing: things to select, catalogues of them, and the cards that a model sees."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class SelectableKind(StrEnum):
 
 
 class Effect(StrEnum):
-    """What a call does to things outside, as far as a catalogue says so."""
+    """How a call changes things outside, as far as a catalogue says."""
 
     UNKNOWN = "unknown"
     READS = "reads"
     """It changes nothing: read-only."""
     ADDS = "adds"
-    """It changes things and takes nothing away."""
+    """It changes things and removes nothing."""
     DESTROYS = "destroys"
     """It deletes or overwrites."""
 
@@ -41,24 +41,24 @@ class SelectableItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     namespace: str = ""
     side_effects: bool = False
     cost_hint: float = 0.0
-    """Relative cost of one call, 0 (free) upwards."""
+    """Relative cost of one call, from 0 (free) upwards."""
     args_schema: dict[str, Any] = {}
     """JSON Schema of the arguments; never on a card."""
     examples: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     """Ids of items that must have been used before."""
     effect: Effect = Effect.UNKNOWN
-    """What `side_effects` alone does not say."""
+    """Details that `side_effects` alone does not say."""
 
 
 class Catalog(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="catalog", tag_field="type"
 ):
-    """One version of a named catalogue, whole; its version is its log sequence."""
+    """One whole version of a named catalogue; its version is its log sequence."""
 
     name: str
     items: tuple[SelectableItem, ...]
-    """Empty where `body` holds them."""
+    """Empty if `body` contains them."""
     v: int = 1
     body: BodyRef | msgspec.UnsetType = msgspec.UNSET
     """A large catalogue's items as a JSON array in the object store."""
@@ -73,10 +73,10 @@ class ChoiceCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     tags: tuple[str, ...] = ()
     score: float = 0.0
     side_effects: str = ""
-    """A warning in words, empty where there are none."""
+    """A warning in words, empty if there are none."""
     cost: float = 0.0
     note: str = ""
-    """Such as a missing prerequisite or a recent failure."""
+    """For example a missing prerequisite or a recent failure."""
 
 
 class ChoiceNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -111,11 +111,11 @@ class RouteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     failed: tuple[str, ...] = ()
     """Ids of items that failed in this step: they rank lower."""
     used: tuple[str, ...] = ()
-    """Ids of items that were used already: what they prepare is not missing."""
+    """Ids of items that were used already: they count as met prerequisites."""
     after: int = 0
     """Wait for the catalogue's version of this sequence, or a later one."""
     timeout: float = 2.0
-    """Seconds that `after` may take."""
+    """How many seconds to wait for `after`."""
     v: int = 1
 
 
@@ -132,7 +132,7 @@ class RouteReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     leaves_scored: int = 0
     total_leaves: int = 0
     id: str = ""
-    """Of the decision in the audit; give it back with the choice."""
+    """Id of the decision in the audit; return it with the choice."""
     v: int = 1
 
 
@@ -158,18 +158,18 @@ class RouteAudit(
 
 
 class ChoiceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model took of a decision."""
+    """The model's choice after a decision."""
 
     decision: str
     """`RouteReply.id`."""
     item: str
-    """Id of the item, empty where it took none."""
+    """Id of the item, empty if it chose none."""
     v: int = 1
 
 
 class ChoiceReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sequence: int
-    """Of the audit event."""
+    """Id of the audit event."""
     v: int = 1
 
 
@@ -203,7 +203,7 @@ class HydrateRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HydrationResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A tool, whole, with the session's values for its parameters."""
+    """The full definition of a tool, with the session's values for its parameters."""
 
     tool: SelectableItem
     values: dict[str, tuple[ValueCandidate, ...]]

@@ -1,22 +1,22 @@
-"""What a replica says of itself: how far it has folded, what collided, waits or is parked."""
+"""A replica's own report: how far it has folded, and what collided, is pending or is parked."""
 
 from __future__ import annotations
 
 import msgspec
 
 LISTED = 100
-"""Most collisions, pending items and parked sources that a reply lists, newest first; the counts
-are of all."""
+"""Most collisions, pending items and parked sources in a reply, the newest first; the counts are
+complete."""
 
 ASKED = 1_000
 """Most ids of one request."""
 
 HISTORY = 10_000
-"""Most ids that a reply lists of a session's history."""
+"""Most ids in a reply's list of a session's history."""
 
 
 class StatusRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Tenant and session stand in the subject; the reserved session asks for the whole tenant."""
+    """Tenant and session are in the subject; the reserved session means the whole tenant."""
 
     after: int = 0
     """Wait until this sequence is folded."""
@@ -24,16 +24,17 @@ class StatusRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     last: int = 0
     """List all collisions with `first <= sequence <= last`; 0 and 0 lists the newest."""
     ids: tuple[str, ...] = ()
-    """Items whose place is asked for, at most `ASKED`."""
+    """Ids of items whose place is requested, at most `ASKED`."""
     timeout: float = 2.0
-    """Seconds that `after` may take."""
+    """How many seconds to wait for `after`."""
     processes: bool | msgspec.UnsetType = msgspec.UNSET
-    """Ask every process how it is; takes half a second."""
+    """Ask every process for its state; takes half a second."""
     newest: bool | msgspec.UnsetType = msgspec.UNSET
-    """Wait until all is folded that the log holds when this request comes."""
+    """Wait until everything is folded that the log contains when this request arrives."""
     v: int = 1
     history: bool | msgspec.UnsetType = msgspec.UNSET
-    """Of a session: list the ids of the items that were made of messages, see `weft.messages`."""
+    """For a session: list the ids of the items that were made from messages, see
+    `weft.messages`."""
 
 
 class Collision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,11 +43,11 @@ class Collision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     session: str
     item_id: str
     sequence: int
-    """Of the later item, which does not count."""
+    """Sequence of the later item, which does not count."""
     first_sequence: int
-    """Of the one that counts."""
+    """Sequence of the one that counts."""
     conflict: bool
-    """It has other content; false for the same content once more."""
+    """It has other content; false if the content is the same."""
 
 
 class Waiting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,7 +63,7 @@ class DeadLetter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     session: str
     sequence: int
-    """Of the source."""
+    """Sequence of the source."""
     item_id: str
     worker: str
     code: str
@@ -71,24 +72,24 @@ class DeadLetter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ProcessState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A process of weft, by its own account."""
+    """A process of weft, as it reports itself."""
 
     service: str
-    """Such as `firewall` or `compiler`."""
+    """For example `firewall` or `compiler`."""
     host: str
     pid: int
     ready: bool
-    """It does its work."""
+    """It is working."""
     answers: bool = False
     """It takes requests: a compiler does once its read model has caught up with the log."""
     lag: int = 0
-    """Events published and not finished by this process, or by those of its kind together."""
+    """Events published and not finished by this process, or by all processes of its kind."""
     port: int = 0
-    """On its host, where it serves `/metrics`, `/ready` and `/live`."""
+    """The port on its host for `/metrics`, `/ready` and `/live`."""
     complaint: str = ""
     """Why it is not ready."""
     last_error: str = ""
-    """What last went wrong in it, mended or not; empty where nothing did since it started."""
+    """Its last error, corrected or not; empty if there was none since it started."""
 
 
 class StatusReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -96,7 +97,7 @@ class StatusReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     session: str | None
     """Null for the whole tenant."""
     sequence: int
-    """Folded up to here: the watermark of the replica that answers."""
+    """Folded up to this sequence: the watermark of the replica that answers."""
     encoding: str
     sessions: int = 0
     items: int = 0
@@ -108,24 +109,24 @@ class StatusReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     waiting: tuple[Waiting, ...] = ()
     dead_letters: tuple[DeadLetter, ...] = ()
     places: dict[str, int] = {}
-    """Id asked for → sequence of the item that counts under it; unknown ones are absent."""
+    """Requested id → sequence of the item that counts under it; unknown ids are absent."""
     processes: tuple[ProcessState, ...] | msgspec.UnsetType = msgspec.UNSET
-    """Those that answered, where they are asked for."""
+    """The processes that answered, if they were requested."""
     rebuilt: str | msgspec.UnsetType = msgspec.UNSET
-    """Why the replica that answers last built its read model anew; unset where it never had to."""
+    """Why the answering replica last rebuilt its read model; unset if it never had to."""
     v: int = 1
     history: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    """The latest `HISTORY` ids of items that were made of messages, in order, where they are asked
-    for."""
+    """The latest `HISTORY` ids of items that were made from messages, in order, if they were
+    requested."""
 
 
 class SessionsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The tenant's sessions, by name; asked under the reserved session."""
+    """Asks for the tenant's sessions, by name; sent under the reserved session."""
 
     beyond: str = ""
     """Begin with the first name after this one: `SessionsReply.next` of the page before."""
     limit: int = LISTED
-    """Most of one page, up to 1,000."""
+    """Most sessions on one page, up to 1,000."""
     v: int = 1
 
 
@@ -135,18 +136,18 @@ class SessionSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     session: str
     items: int
     last_sequence: int
-    """Of its newest item."""
+    """Sequence of its newest item."""
     last_ns: int
-    """When that was published, nanoseconds since 1970 UTC."""
+    """When that was published, in nanoseconds since 1970 UTC."""
     closed: bool
-    """Nothing came since it was last closed."""
+    """There was no item since it was last closed."""
 
 
 class SessionsReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tenant: str
     sessions: tuple[SessionSummary, ...]
     sequence: int
-    """Folded up to here."""
+    """Folded up to this sequence."""
     next: str | None = None
-    """For `beyond` of the following page; null on the last."""
+    """For `beyond` of the next page; null on the last one."""
     v: int = 1

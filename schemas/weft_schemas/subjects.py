@@ -28,12 +28,12 @@ AUDIT_SUBJECTS = "weft-audit.>"
 SESSION_CLOSED = "session_closed"
 
 UNREADABLE = "@unreadable"
-"""Stands for a tenant or session id that is none: a record under such a subject is counted and
+"""Used for a tenant or session id that is not one: a record under such a subject is counted and
 parked in this session of its tenant, since any client may write any bytes into a subject."""
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """A stored subject, taken apart; tenant and session are decoded ids."""
+    """The parts of a stored subject; tenant and session are decoded ids."""
 
     direction: str
     """`in` or `out`."""
@@ -42,30 +42,30 @@ class Stored(msgspec.Struct, frozen=True):
     session: str
     event: str
     principal: str = ""
-    """Who published it, where the subject says so: permissions can pin that token."""
+    """The publisher, if the subject names one: permissions can fix that token."""
 
 
 def item_subject(tenant: str, session: str, kind: str, principal: str = "") -> str:
-    """Where an agent publishes an item of `kind` (or `session_closed`); as a principal, where one
-    is given."""
+    """The subject to which an agent publishes an item of `kind` (or `session_closed`); as a
+    principal, if one is given."""
     subject = f"weft.{encode_token(tenant)}.{encode_token(session)}.in.{kind}"
     return f"{subject}.{principal_token(principal)}" if principal else subject
 
 
 def derived_subject(tenant: str, session: str, event: str) -> str:
-    """Where a worker publishes what it derived, and an operator a tenant's own events."""
+    """The subject to which a worker publishes derived events, and an operator a tenant's own
+    events."""
     return f"weft.{encode_token(tenant)}.{encode_token(session)}.out.{event}"
 
 
 def audit_subject(tenant: str, session: str, event: str) -> str:
-    """Where a compile or a routing decision is recorded."""
+    """The subject under which a compile or a routing decision is recorded."""
     return f"weft-audit.{encode_token(tenant)}.{encode_token(session)}.{event}"
 
 
 def request_subject(tenant: str, session: str, service: str, principal: str = "") -> str:
-    """Where a service answers: `compile`, `drilldown`, `explain`, `route`, `hydrate`, `choose`,
-    `status` or `sessions`. Who asks as a principal has a subject of its own, which permissions can
-    pin."""
+    """The subject of a service: `compile`, `drilldown`, `explain`, `route`, `hydrate`, `choose`,
+    `status` or `sessions`. A principal has subjects of its own, which permissions can fix."""
     subject = f"weft-rpc.{encode_token(tenant)}.{encode_token(session)}.{service}"
     return f"{subject}.{principal_token(principal)}" if principal else subject
 
@@ -76,7 +76,7 @@ def stored_filter(
     direction: str = "*",
     event: str = ">",
 ) -> str:
-    """A filter over stored subjects; what is left out matches everything."""
+    """A filter over stored subjects; parts that are left out match everything."""
     tenant_token = encode_token(tenant) if tenant is not None else "*"
     session_token = encode_token(session) if session is not None else "*"
     return f"w.{direction}.*.{tenant_token}.{session_token}.{event}"
@@ -91,7 +91,7 @@ def is_stored_as(subject: str, stored: str) -> bool:
 
 
 def stored_form(subject: str) -> str:
-    """How a message published to `subject` is stored, but for its partition, which the server
+    """How a message published to `subject` is stored, except for its partition, which the server
     computes: 0 here. Any other subject stays as it is."""
     tokens = subject.split(".")
     if tokens[0] != "weft" or len(tokens) < 5:
@@ -100,7 +100,7 @@ def stored_form(subject: str) -> str:
 
 
 def parse_stored(subject: str) -> Stored:
-    """Take a stored subject apart. Raises `InvalidInput` where it is not one."""
+    """Parse a stored subject. Raises `InvalidInput` if it is not one."""
     parts = subject.split(".")
     named = len(parts) == 7 and parts[1] == "in"
     if not (len(parts) == 6 or named) or parts[0] != "w" or parts[1] not in ("in", "out"):
@@ -113,13 +113,13 @@ def parse_stored(subject: str) -> Stored:
 
 
 def event_of(subject: str) -> str:
-    """The event's name in a stored subject, empty where there is none. Never raises."""
+    """The event's name in a stored subject, empty if there is none. Never raises."""
     return ".".join(subject.split(".")[5:6])
 
 
 def place_of(subject: str) -> tuple[str, str]:
-    """Tenant and session under which a record is reported, whatever its subject: where they can be
-    read they are its own, else `UNREADABLE`. Never raises."""
+    """Tenant and session under which a record is reported, whatever its subject: its own if they
+    can be read, otherwise `UNREADABLE`. Never raises."""
     tokens = subject.split(".")[3:5]
     tenant, session = (_id_or_unreadable(token) for token in (*tokens, "", "")[:2])
     return tenant, session
@@ -141,6 +141,6 @@ def parse_request(subject: str) -> tuple[str, str, str]:
 
 
 def requester(subject: str) -> str:
-    """The principal of a request subject, empty where it names none. Raises `InvalidInput`."""
+    """The principal of a request subject, empty if it names none. Raises `InvalidInput`."""
     parts = subject.split(".")
     return principal_of(parts[4]) if len(parts) == 5 else ""

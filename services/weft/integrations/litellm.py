@@ -100,7 +100,7 @@ class WeftLogger(CustomLogger):
 
 
 GENERATED = "litellm_session_id_generated"
-"""A request's metadata in which the proxy made up the session id, another one for each request
+"""Key of a request's metadata: the proxy made up the session id, another one for each request
 (`missing_session_id: generate`)."""
 
 
