@@ -1,1 +1,2 @@
-"""Texts taken apart into passages: what a prompt can show of a long item, and what finds it."""
+"""Splits texts into passages: the units in which a prompt shows a long item, and by which it is
+found."""

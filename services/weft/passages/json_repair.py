@@ -1,11 +1,12 @@
-"""A JSON text that was cut off, completed: the unfinished part goes, what is open is closed."""
+"""Completes a JSON text that was cut off: the unfinished part is removed, and what is open is
+closed."""
 
 from __future__ import annotations
 
 import re
 
 MAX_CHARS = 512 << 10
-"""Characters of a broken text that are read: what is longer is cut here first."""
+"""How many characters of a broken text are read; a longer one is first cut here."""
 _TOKEN = re.compile(
     r"\"(?:[^\"\\]++|\\.)*+(?P<closed>\")?|(?P<open>[\[{])|(?P<close>[\]}])|(?P<comma>,)|(?P<colon>:)",
     re.DOTALL,
@@ -14,8 +15,8 @@ _CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 
 
 def repaired(text: str) -> str | None:
-    """A complete JSON text made of a prefix of `text`; None where its brackets do not match or
-    nothing is in them. Linear."""
+    """A complete JSON text made from a prefix of `text`; None if its brackets do not match or
+    contain nothing. Linear."""
     text = text[:MAX_CHARS]
     stack: list[str] = []
     safe, after_colon = 0, False
@@ -39,7 +40,7 @@ def repaired(text: str) -> str | None:
 
 
 def _closed_string(text: str, stack: list[str], safe: int, is_value: bool) -> str | None:
-    """The text ends inside a string: a value keeps its beginning, a key goes."""
+    """The text ends inside a string: a value keeps its beginning, a key is removed."""
     if not stack:
         return None
     closers = "".join(reversed(stack))

@@ -18,7 +18,7 @@ LEAF = 160
 RECORD = 480
 """Most characters of a record, or of a field's value, that is not split."""
 TEXT = 640
-"""Characters above which a string is split into its lines."""
+"""A string with more characters is split into its lines."""
 IDENTIFIER = 80
 """Most characters of a field that identifies its record."""
 MOST_IDENTIFIERS = 3
@@ -46,20 +46,20 @@ class _Value(msgspec.Struct, gc=False):
     """An element of an array or a field of an object while it is read."""
 
     begin: int
-    """Where the delimiter before it ends."""
+    """The end of the delimiter before it."""
     start: int
-    """Behind the blanks."""
+    """After the blanks."""
     end: int = -1
     """Before the blanks at its end."""
     width: int = 0
-    """With the blanks."""
+    """Including the blanks."""
     members: list[_Value] | None = None
-    """Of a container; None for scalars and for containers that are not split."""
+    """For a container; None for scalars and for containers that are not split."""
     bracket: int = 0
     """Position of the container's opening bracket."""
     is_object: bool = False
     is_closed: bool = True
-    """False where the text was cut off inside it."""
+    """False if the text was cut off inside it."""
 
     def close(self, text: str, end: int) -> None:
         """Set its end, which is before the blanks that precede `end`."""
@@ -70,7 +70,7 @@ class _Value(msgspec.Struct, gc=False):
 
 
 Split = Callable[[Decoded], tuple[Part, ...]]
-"""Gives the parts of a string's content."""
+"""Returns the parts of a string's content."""
 
 
 def split_json(told: Decoded, split: Split) -> Part | None:
@@ -227,8 +227,8 @@ class _Splitting:
 
 
 def _identifying(text: str, fields: list[_Value]) -> tuple[int, ...]:
-    """Positions of the fields that identify their record: those with an identifying name, else the
-    first one with a value."""
+    """Positions of the fields that identify their record: those with an identifying name, otherwise
+    the first one with a value."""
     short = [
         (place, key)
         for place, one in enumerate(fields)

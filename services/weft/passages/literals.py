@@ -68,7 +68,7 @@ def _decoded(text: str, depth: int) -> Decoded:
         return Decoded(text)  # a program's own strings stay as they are written
     found = list(_strings(text, form))
     if form == "text" and 2 * sum(end - start for start, end in found) < len(text):
-        return Decoded(text)  # most of it is not in its strings
+        return Decoded(text)  # most of the text is not in its strings
     pieces: list[str] = []
     literals: list[Literal] = []
     at = size = 0
@@ -118,7 +118,7 @@ def _is_cut_json(text: str) -> bool:
     if text[:1] not in ("{", "[") or not LEAST <= len(text) <= MAX_CHARS:
         return False
     completed = repaired(text)
-    # One that ends within the text is no cut one: something else follows it.
+    # If the value ends within the text, it was not cut off: something else follows it.
     return completed is not None and not text.startswith(completed) and _is_valid(completed)
 
 

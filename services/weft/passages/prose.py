@@ -32,7 +32,7 @@ class _Line(msgspec.Struct, frozen=True):
     is_blank: bool
     indent: int
     level: int
-    """Of a heading; 0 for other lines."""
+    """Level of a heading; 0 for other lines."""
 
 
 def split_prose(text: str) -> Part:
@@ -50,7 +50,7 @@ def split_stretch(text: str, start: int, end: int) -> list[Part]:
 
 
 def _lines(text: str, start: int, end: int) -> list[_Line]:
-    """All lines; escaped line breaks count where real ones are few."""
+    """All lines; escaped line breaks count if there are few real ones."""
     written = text.count("\\n", start, end)
     pattern = _BREAK if written > 4 * text.count("\n", start, end) else _REAL
     found: list[_Line] = []
@@ -244,7 +244,7 @@ def _sentences(text: str, line: _Line) -> Iterator[Part]:
 
 
 def _pieces(text: str, start: int, end: int, count: int) -> Iterator[Part]:
-    """Text without sentence ends, cut at blanks where it is far too long."""
+    """Text without sentence ends, cut at blanks if it is far too long."""
     while end - start > 2 * MOST:
         cut = text.rfind(" ", start + 1, start + MOST) + 1
         cut = cut if cut > 0 else start + MOST

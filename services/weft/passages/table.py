@@ -1,22 +1,22 @@
-"""Tables written as text: rows under their head."""
+"""Tables written as text: rows under their header."""
 
 from __future__ import annotations
 
 from weft.passages.part import Part
 
 LEAF = 160
-"""Characters up to which short rows stand together."""
+"""Short rows are joined up to this many characters."""
 LEAST_ROWS = 4
 
 _RULE = frozenset("|-:+= \t\r\n")
-"""Characters of the line between a table's head and its rows."""
+"""Characters of the line between a table's header and its rows."""
 _DELIMITED = ("\t", ",", ";", "|")
 
 
 def split_table(text: str, content_type: str) -> Part | None:
-    """The parts of a text that is one table, None where it is none.
+    """The parts of a text that is one table, None if it is not.
 
-    A text is taken for one where its `content_type` says so, or its second line is a rule.
+    A text counts as a table if its `content_type` says so, or if its second line is a rule.
     """
     lines = text.splitlines(keepends=True)
     if len(lines) < LEAST_ROWS + 1:
@@ -31,7 +31,8 @@ def split_table(text: str, content_type: str) -> Part | None:
 
 
 def _is_delimited(lines: list[str]) -> bool:
-    """Whether rows have as many columns as the head; one with line breaks in quotes has not."""
+    """Whether rows have as many columns as the header; a row with line breaks in quotes does
+    not."""
     mark = max(_DELIMITED, key=lines[0].count)
     wanted = lines[0].count(mark)
     return wanted > 0 and all(line.count(mark) >= wanted for line in lines if line.strip())

@@ -1,1 +1,1 @@
-"""The router: the few tools that fit a step, out of thousands, through a graph of choices."""
+"""The router: finds the few tools that fit a step among thousands, through a graph of choices."""

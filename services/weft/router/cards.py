@@ -1,6 +1,6 @@
-"""ChoiceCards: what a model sees of a tool. Catalogue text is other people's: it is shown on one
-line, without marks that structure a prompt, without sentences that give orders, and within a cap.
-"""
+"""ChoiceCards: what a model sees of a tool. The text of a catalogue comes from others: it is shown
+on one line, without marks that structure a prompt, without sentences that give orders, and within a
+cap."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from weft import tokens
 from weft_schemas.routing import ChoiceCard, Effect, SelectableItem
 
 CARD_TOKENS = 160
-"""Of a whole card as JSON: the longest id that a catalogue may hold, and still a name."""
+"""Most tokens of a whole card as JSON: enough for the longest id that a catalogue may contain, and
+a name."""
 _DESCRIPTION_TOKENS = 48
-"""Two sentences of usual length."""
+"""Most tokens of a description: two sentences of usual length."""
 _NAME_TOKENS, _TAG_TOKENS, _NOTE_TOKENS = 24, 16, 32
 _READ = 2_000
-"""Characters of a description that are looked at."""
+"""How many characters of a description are read."""
 _REMEMBERED = 4_096
-"""Descriptions whose cut is kept: the same few tools are shown again and again."""
+"""How many shortened descriptions are cached: the same few tools are shown repeatedly."""
 
 _SPARED: tuple[dict[str, Any], ...] = (
     {"tags": ()},
@@ -30,7 +31,7 @@ _SPARED: tuple[dict[str, Any], ...] = (
     {"note": ""},
     {"name": ""},
 )
-"""What a card that is too long goes without, least needed first."""
+"""What is left out of a card that is too long, the least needed first."""
 
 _CHANGES = "changes things outside: ask before calling"
 _WARNINGS = {
@@ -48,7 +49,7 @@ _ATTACK = (
     r"\b(?:user|anyone)\b"
     r"|\byou are now\b|\bnew instructions?\b|<important>"
 )
-"""No description that only describes says these."""
+"""No description that only describes contains these."""
 _ORDER = re.compile(
     _ATTACK
     + r"|\b(?:always|must|never|only)\b.{0,20}\b(?:choose|pick|select|prefer|use|call|invoke)\b"
@@ -97,12 +98,14 @@ def line_of(card: ChoiceCard) -> str:
 
 
 def gives_orders(text: str) -> bool:
-    """Whether a description says what only one says that is meant to take a model over."""
+    """Whether a description contains something that only a text meant to take over a model
+    contains."""
     return _ATTACKED.search(text) is not None
 
 
 def plain(text: str) -> str:
-    """Other people's text on one line, invisible letters removed, marks of structure replaced."""
+    """Other people's text on one line, with invisible letters removed and structural marks
+    replaced."""
     kept = (
         " " if letter.isspace() or category == "Cc" else letter
         for letter in unicodedata.normalize("NFC", text)
@@ -128,7 +131,7 @@ def _description(text: str, encoding: str) -> tuple[str, bool]:
 
 
 def _cut(text: str, limit: int, encoding: str) -> str:
-    """The words that fit, an ellipsis where some do not."""
+    """The words that fit, with an ellipsis if some do not."""
     if len(text) <= limit or tokens.count(text, encoding) <= limit:
         return text
     head = tokens.truncate(text, limit - 1, encoding)

@@ -1,7 +1,8 @@
-"""The catalogues of all tenants as routers in memory, kept from the log's catalogue events.
+"""The catalogues of all tenants as routers in memory, kept up to date from the log's catalogue
+events.
 
-A new version that changes little is put in piece by piece; another one is built beside the old one,
-which answers until then.
+A new version with few changes is applied item by item; otherwise another router is built beside the
+old one, which answers until then.
 """
 
 from __future__ import annotations
@@ -28,31 +29,31 @@ FOLLOWED = stored_filter(session=TENANT_SESSION, direction="out", event="*")
 """Stored subjects of tenants' own events: catalogues, and erasures, which end them."""
 
 _IN_PLACE = 200
-"""Changed items up to which a version is put in at once: 40 ms at 0.2 ms each."""
+"""A version with at most this many changed items is applied at once: 40 ms at 0.2 ms each."""
 
 _log = logging.getLogger(__name__)
 
 
 _SHORT_ROUTE = 4_000_000
-"""Tools times characters of the query that are looked at in the loop: some 5 ms."""
+"""Up to this many tools times characters of the query are scored in the loop: about 5 ms."""
 _LONGEST_QUERY = 4_000
-"""Characters from which a longer query takes no longer: it has all words of the catalogue."""
+"""A longer query than this takes no longer: it has all words of the catalogue."""
 
 
 class CatalogRouter(msgspec.Struct, frozen=True):
-    """One catalogue, ready to be asked."""
+    """One catalogue, ready for queries."""
 
     version: int
     """Log sequence of its event."""
     router: Router
     asked: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
-    """A router is asked, or changed, by one at a time."""
+    """Only one task at a time queries or changes a router."""
 
     async def route(
         self, request: RouteRequest, query: str, turn: AbstractAsyncContextManager[None]
     ) -> RouteReply:
         """The cards. A long query over many tools, up to 60 ms, is left to a thread; within `turn`
-        the loop is held for some milliseconds."""
+        the loop is blocked for some milliseconds."""
         async with self.asked:
             if len(self.router.items) * min(len(query), _LONGEST_QUERY) > _SHORT_ROUTE:
                 return await asyncio.to_thread(self.router.route, request, query)
@@ -71,8 +72,8 @@ class CatalogRouters:
         self._changed = asyncio.Event()
 
     async def take(self, record: LogRecord) -> None:
-        """Take in a record; one that is no sound catalogue leaves the version before, is logged
-        and passed over."""
+        """Process a record. One that is not a valid catalogue is logged and skipped; the previous
+        version stays."""
         try:
             event, tenant = record.event(), record.address().tenant
             if isinstance(event, Catalog):
@@ -85,7 +86,7 @@ class CatalogRouters:
     async def held(self, tenant: str, name: str, after: int, timeout: float) -> CatalogRouter:
         """The newest version, of sequence `after` or later; waits for it up to `timeout` seconds.
 
-        Raises `NotFound`, also where only an older version has come.
+        Raises `NotFound`, also if only an older version has arrived.
         """
         clock = asyncio.get_running_loop().time
         deadline = clock() + timeout
@@ -122,7 +123,7 @@ class CatalogRouters:
 
 
 def newest(records: list[LogRecord]) -> list[LogRecord]:
-    """Of each tenant and catalogue the newest record, and every erasure, in order."""
+    """The newest record of each tenant and catalogue, and every erasure, in order."""
     kept: dict[object, LogRecord] = {}
     for record in records:
         try:

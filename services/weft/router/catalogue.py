@@ -1,6 +1,5 @@
-"""A catalogue read from a file, in whatever form its tools come, and checked as a whole. Everything
-wrong is told at once.
-"""
+"""Reads a catalogue from a file, in whatever format its tools are, and checks it as a whole. All
+errors are reported at once."""
 
 from __future__ import annotations
 
@@ -19,8 +18,8 @@ _FAULTS_SHOWN = 20
 
 
 def catalogue_from(name: str, content: bytes, source: str = "catalogue") -> Catalog:
-    """The catalogue that a JSON or YAML file holds: a list of tools, or an object with them under
-    `tools`, `items` or `result.tools`.
+    """The catalogue in a JSON or YAML file: a list of tools, or an object with them under `tools`,
+    `items` or `result.tools`.
 
     Raises `InvalidInput` with every fault found, named by `source`, tool and field.
     """
@@ -38,7 +37,7 @@ def catalogue_from(name: str, content: bytes, source: str = "catalogue") -> Cata
 
 
 def check_catalogue(catalog: Catalog) -> Catalog:
-    """The catalogue itself if it has no faults, else `InvalidInput`."""
+    """The catalogue itself if it has no faults, otherwise `InvalidInput`."""
     _raise_faults(f"catalogue {catalog.name!r}", faults_of(catalog.items))
     return catalog
 

@@ -1,8 +1,9 @@
-"""How sure a routing is: whether the best tool fits at all, and whether the second fits as well.
+"""How certain a routing is: whether the best tool fits at all, and whether the second one fits
+equally well.
 
-A score alone says little, since long queries score high anywhere. What tells a right tool from the
-nearest wrong one is how much of the query it answers, of those words that the catalogue knows at
-all: words that no tool has (names, numbers) speak against none.
+A score alone says little, since long queries always score high. What distinguishes a right tool
+from the nearest wrong one is how much of the query it covers, counting only words that the
+catalogue knows: words that no tool has (names, numbers) are no evidence against any.
 """
 
 from __future__ import annotations
@@ -17,22 +18,23 @@ from weft.router.weights import Weights
 from weft.router.words import words_of
 
 AMBIGUOUS = 0.95
-"""Share of the best score from which the second counts as equally good."""
+"""The second tool counts as equally good if it has at least this share of the best score."""
 
 _BIAS, _STRENGTH, _COVERAGE, _UNKNOWN = -3.94, 2.91, 4.47, 2.30
-"""Logistic regression over `Evidence`: MetaTool queries with even places, each with its right tool
-in the catalogue and taken out; `weft eval routing` fits it again and reports the other half."""
+"""Logistic regression over `Evidence`: MetaTool queries at even places, each with its right tool
+in the catalogue and with it taken out. `weft eval routing` fits it again and reports the other
+half."""
 THRESHOLD = 0.287
-"""Confidence below which nothing fits: one query in twenty that has its tool is below it there."""
+"""Below this confidence nothing fits: one in twenty queries whose tool is there is below it."""
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """What speaks for the best item."""
+    """The evidence for the best item."""
 
     strength: float
     """Its score, in units of the rarest word's weight, as log(1 + x)."""
     coverage: float
-    """Share of the query's words, weighed by rarity, that it has."""
+    """Share of the query's words, weighted by rarity, that it has."""
     unknown: float
     """Share that no item has."""
 
@@ -40,7 +42,8 @@ class Evidence(msgspec.Struct, frozen=True):
 def evidence_for(
     query: str, score: float, best: Weights, frequencies: Mapping[str, int], total: int
 ) -> Evidence:
-    """`best` are the best item's weights, `frequencies` the items that hold a term, of `total`."""
+    """`best` are the best item's weights; `frequencies` counts the items that contain a term, of
+    `total`."""
     weights = {
         word: inverse_document_frequency(total, frequencies.get(word, 0))
         for word in words_of(query)

@@ -1,4 +1,4 @@
-"""What a newer version of a catalogue changes."""
+"""The changes from one version of a catalogue to the next."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from weft_schemas.routing import SelectableItem
 
 
 class CatalogueDiff(msgspec.Struct, frozen=True):
-    """What a newer version changes, by id."""
+    """The changes in a newer version, by id."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]

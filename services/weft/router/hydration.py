@@ -1,8 +1,8 @@
 """Hydration: the chosen tool's whole schema, and for each parameter the session's values that fit
 it, best first, each with the item that states it.
 
-A value fits by its form (type, format, options); it ranks by how well what names it matches the
-parameter, by who used it for what before, and by how recent it is.
+A value fits by its form (type, format, options). It ranks by how well the words that name it match
+the parameter, by its earlier uses, and by how recent it is.
 """
 
 from __future__ import annotations
@@ -21,47 +21,48 @@ from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.routing import HydrationResult, SelectableItem, ValueCandidate
 
 CANDIDATES = 8
-"""Per parameter."""
+"""Candidates per parameter."""
 _MOST_PARAMETERS = 64
 _DEEPEST = 3
-"""Levels of nested objects and lists whose leaves count as separate parameters."""
+"""Most levels of nested objects and lists whose leaves count as separate parameters."""
 
 _GENERAL = frozenset(words_of("id name number code value type key text title list info data"))
-"""Words that many parameters share: half a match, where the others differ."""
+"""Words that many parameters have in common: half a match, if the others differ."""
 _GENERAL_WEIGHT = 0.4
 _IDENTIFYING = frozenset(words_of("id number code"))
 _IDENTIFIER = re.compile(r"[\d_]")
 _CAPITALS = re.compile(r"[A-Z]+")
 _CODE = frozenset(words_of("code"))
 _SPEAKER = frozenset(words_of("user customer account"))
-"""Whom nobody names who tells an id of his own: `my ID is …`."""
+"""Words for oneself, before an id of one's own: `my ID is …`."""
 _LONG = 5
-"""Letters from which capitals alone can be an id, as `XEHMNA`; a code may be shorter, as `USD`."""
+"""Capitals alone can be an id from this length on, such as `XEHMNA`; a code may be shorter, such as
+`USD`."""
 _METHODS = frozenset(
     ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE"]
 )
-"""Of HTTP, by RFC 9110 and RFC 5789: a sentence that tells of an id often tells of a request."""
+"""Methods of HTTP, by RFC 9110 and RFC 5789: a sentence with an id is often about a request."""
 
-# What speaks for a value, in units of a fully matching name. Measured on tau-bench (airline).
+# Evidence for a value, in units of a fully matching name. Measured on tau-bench (airline).
 _FIELD, _SENTENCE = 1.0, 0.7
 _STRANGE = 0.4
-"""What is left for a value in a sentence that looks like no value of the parameter's fields."""
+"""Factor for a value in a sentence that does not look like a value of the parameter's fields."""
 _CARRIED_ON = 0.5
-"""It was given to another tool under the same name."""
+"""It was passed to another tool under the same name."""
 _DONE = 1.0
-"""It was given to this tool, which takes nothing else: calling again would tell nothing new."""
+"""It was passed to this tool, which takes nothing else: another call would give nothing new."""
 _MENTIONED = {ItemKind.USER_TURN: 0.7, ItemKind.AGENT_MSG: 0.5}
-"""The conversation names it."""
+"""The conversation mentions it."""
 _ASKED = 0.4
-"""The query holds it."""
+"""The query contains it."""
 _RECENT = 0.4
-"""The newest item's share."""
+"""Bonus of the newest item."""
 _FADING = 0.3
-"""How fast recency falls off with each item between."""
+"""How fast recency decreases with each item in between."""
 _LOOKED_BACK = 16
-"""Turns in which mentions count."""
+"""How many turns mentions count in."""
 _LEAST = 0.15
-"""Score below which a value is no candidate."""
+"""A value with a lower score is not a candidate."""
 
 _FORMATS = {
     "date": re.compile(r"\d{4}-\d\d-\d\d"),
@@ -82,12 +83,12 @@ class Parameter(msgspec.Struct, frozen=True):
     name: str
     """`flights[].date` for a leaf within a list of objects."""
     words: tuple[str, ...]
-    """Of its own name; a leaf's parents name it too, where the leaf alone is general."""
+    """Words of its own name; also of its parents' names, if its own is general."""
     kind: str
     form: re.Pattern[str] | None
     options: tuple[str, ...]
     identifies: bool
-    """Called an id, a number or a code."""
+    """Whether it is called an id, a number or a code."""
 
 
 def hydrate(
@@ -99,7 +100,7 @@ def hydrate(
 ) -> HydrationResult:
     """Values of `rows` (one session's, as read at `sequence`) that fit the tool's parameters.
 
-    Items that are pending, or at or above the sensitivity `floor`, give nothing.
+    Items that are pending, or at or above the sensitivity `floor`, give none.
     """
     usable = [row for row in rows if not row.pending and not row.sensitivity.reaches(floor)]
     session = _session(usable, query)
@@ -111,8 +112,8 @@ def hydrate(
 
 
 def parameters(schema: Mapping[str, Any]) -> list[Parameter]:
-    """The leaves of a JSON Schema in order. References are left alone: a schema may refer to
-    itself, and a leaf behind a reference is filled by who knows it."""
+    """The leaves of a JSON Schema in order. References are ignored: a schema may refer to itself,
+    and the model itself fills a leaf behind a reference."""
     found: list[Parameter] = []
     waiting: list[tuple[str, Any, int]] = [("", schema, 0)]
     while waiting and len(found) < _MOST_PARAMETERS:
@@ -151,12 +152,12 @@ def _parameter(name: str, schema: Mapping[str, Any]) -> Parameter:
 
 
 class _Session(msgspec.Struct, frozen=True):
-    """What all parameters are filled from."""
+    """The sources for all parameters."""
 
     rows: list[ItemRow]
     stated: list[StatedValue]
     turns: list[tuple[float, str]]
-    """Newest first: what a mention in a turn is worth, and the turn's text."""
+    """Newest first: the value of a mention in a turn, and the turn's text."""
     query: str
     newest: int
     """Ordinal of the newest item."""
@@ -165,7 +166,7 @@ class _Session(msgspec.Struct, frozen=True):
         return 1 / (1 + _FADING * (self.newest - ordinal))
 
     def mention(self, value: str) -> float:
-        """What the conversation's mentions of a value are worth: the best one counts."""
+        """The value of the conversation's mentions of a value: the best one counts."""
         plain = value.casefold().replace("_", " ")
         return max((worth for worth, text in self.turns if plain in text), default=0.0)
 
@@ -238,8 +239,8 @@ def _shape(value: str) -> str:
 
 
 def _is_like(value: str, models: Iterable[str]) -> bool:
-    """Whether it is made as one of the values that a field gives: of the same kinds of characters,
-    or of some of them and as long."""
+    """Whether it has the form of one of the values of a field: the same kinds of characters, or
+    some of them and the same length."""
     kinds = set(_shape(value))
     return any(
         kinds == set(_shape(model)) or (kinds < set(_shape(model)) and len(value) == len(model))
@@ -261,7 +262,7 @@ def _fits(parameter: Parameter, one: StatedValue, likeness: float) -> bool:
 
 def _can_identify(parameter: Parameter, one: StatedValue, likeness: float) -> bool:
     """Whether a value looks like an identifier and something says that it is this one: the field
-    that holds it, or in a sentence the word that tells this parameter from others."""
+    that contains it, or in a sentence the word that distinguishes this parameter from others."""
     value = one.value
     if one.is_field:
         return bool(_IDENTIFIER.search(value) or _CAPITALS.fullmatch(value))
@@ -285,7 +286,7 @@ def _likeness(parameter: Parameter, one: StatedValue) -> float:
 
 
 def _options_in(parameter: Parameter, rows: list[ItemRow]) -> list[StatedValue]:
-    """Options that a text holds in plain words: `basic economy` for `basic_economy`."""
+    """Options that a text contains in plain words: `basic economy` for `basic_economy`."""
     found = []
     for row in rows:
         text = " ".join(words_of(row.text))

@@ -1,6 +1,5 @@
-"""What is wrong with the items of a catalogue, each fault with its tool and field. What has none
-cannot make routing slow, endless or misleading.
-"""
+"""Faults of a catalogue's items, each with its tool and field. Items without faults cannot make
+routing slow, endless or misleading."""
 
 from __future__ import annotations
 
@@ -14,16 +13,16 @@ import msgspec
 from weft_schemas.routing import SelectableItem
 
 MOST_DESCRIPTION = 64 * 1024
-"""Characters: a model reads a few hundred, the router a few thousand."""
+"""In characters: a model reads a few hundred, the router a few thousand."""
 _MOST_NAME = 256
 _MOST_ID = 128
-"""Bytes, as providers allow for a tool's name: a card shows the whole id."""
+"""In bytes, as providers allow for a tool's name: a card shows the whole id."""
 _MOST_SCHEMA = 256 * 1024
-"""Bytes of one schema in JSON."""
+"""Most bytes of one schema as JSON."""
 
 
 def faults_of(items: Iterable[SelectableItem]) -> list[str]:
-    """What is wrong with the items, each alone and all together."""
+    """The faults of each item alone and of all together."""
     items = list(items)
     faults = [fault for item in items for fault in _item_faults(item)]
     repeated = [item_id for item_id, count in Counter(i.id for i in items).items() if count > 1]
@@ -71,8 +70,8 @@ def _schema_faults(schema: dict[str, Any]) -> list[str]:
 
 
 def _circle(requires: dict[str, tuple[str, ...]]) -> list[str]:
-    """One circle in the requirements, empty where there is none. Without recursion: a chain may be
-    as long as the catalogue."""
+    """One cycle in the requirements, empty if there is none. Without recursion: a chain may be as
+    long as the catalogue."""
     waiting = {
         name: sum(other in requires for other in others) for name, others in requires.items()
     }

@@ -1,6 +1,6 @@
-"""From what a user said to a routing query: replaceable, and by default nothing at all.
+"""Makes a routing query from what a user said. Replaceable; by default it changes nothing.
 
-A routing query says what is wanted of a tool, without the conversation around it.
+A routing query says what a tool should do, without the conversation around it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Transformer = Callable[[str], str]
 """Query in, routing query out. May block (a model): call it in a thread."""
 
 GROUP = "weft.query_transformers"
-"""Entry points of own transformers: a function `str -> str`."""
+"""Entry points of your own transformers: a function `str -> str`."""
 
 _INSTRUCTION = (
     "Rewrite the request between the marks as one short sentence that says what a tool must be "
@@ -24,7 +24,7 @@ _INSTRUCTION = (
 )
 _MOST_TOKENS = 60
 _MOST_QUERY = 8_000
-"""Characters of a request that a model is shown."""
+"""How many characters of a request a model is shown."""
 
 
 def identity(query: str) -> str:
@@ -40,7 +40,7 @@ def template(pattern: str) -> Transformer:
 
 
 def by_model(model: Completion) -> Transformer:
-    """A model's rewriting; its empty answer leaves the query as it was. Raises `Unavailable`."""
+    """A model's rewriting; an empty answer leaves the query unchanged. Raises `Unavailable`."""
 
     def rewrite(query: str) -> str:
         question = f"<<<request\n{query[:_MOST_QUERY]}\nrequest>>>"
@@ -50,15 +50,15 @@ def by_model(model: Completion) -> Transformer:
 
 
 def configured(name: str, url: str = "", model: str = "", key: str = "") -> Transformer:
-    """The model at `url` where one is set, else a template (`name` holds `{query}`), else what is
-    installed under `name`. Raises `ConfigurationError`."""
+    """The model at `url` if it is set; otherwise a template (`name` contains `{query}`); otherwise
+    the transformer that is installed under `name`. Raises `ConfigurationError`."""
     if url:
         return by_model(ChatEndpoint(url, model, key))
     return template(name) if "{query}" in name else named(name)
 
 
 def named(name: str) -> Transformer:
-    """`identity`, or an installed entry point. Raises `ConfigurationError` where there is none."""
+    """`identity`, or an installed entry point. Raises `ConfigurationError` if there is none."""
     if name == "identity":
         return identity
     for point in entry_points(group=GROUP, name=name):

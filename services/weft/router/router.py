@@ -23,15 +23,15 @@ from weft_schemas.routing import ChoiceCard, ChoiceGraph, RouteReply, RouteReque
 SCORER_VERSION = "bm25f-1"
 MOST_CARDS = 50
 _FAILED = 0.5
-"""What is left of the score of a tool that just failed: it stays where nothing else fits."""
+"""Factor for the score of a tool that just failed: it remains if nothing else fits."""
 _FUSED_FROM = 50
-"""Best of each scorer that are joined."""
+"""How many of the best of each scorer are joined."""
 _REBUILT_FROM = 0.25
-"""Share of changed items from which a full rebuild is cheaper than single updates."""
+"""From this share of changed items on, a full rebuild is cheaper than single updates."""
 
 
 class Router:
-    """One catalogue, ready to be asked. Not for several threads at once."""
+    """One catalogue, ready for queries. Not for several threads at once."""
 
     def __init__(
         self,
@@ -41,7 +41,8 @@ class Router:
         max_children: int = MAX_CHILDREN,
         encoding: str = DEFAULT_ENCODING,
     ) -> None:
-        """Ids must be unique (`faults_of` tells); with an `encoder`, meaning is ranked too."""
+        """Ids must be unique (`faults_of` checks that); with an `encoder`, items are also ranked by
+        meaning."""
         self.items = {item.id: item for item in items}
         self._max_children = max_children
         self._encoding = encoding
@@ -52,10 +53,10 @@ class Router:
             self._embeddings.put(list(self.items.values()))
 
     def route(self, request: RouteRequest, query: str | None = None) -> RouteReply:
-        """The best `top_k` that pass the filters; `query` is the transformed one where there is a
-        transformer. Raises `InvalidInput` for a `top_k` out of 1 to 50.
+        """The best `top_k` that pass the filters; `query` is the transformed one if there is a
+        transformer. Raises `InvalidInput` for a `top_k` outside 1 to 50.
 
-        `catalog_version` and `id` are the service's to fill in.
+        The service fills in `catalog_version` and `id`.
         """
         if not 1 <= request.top_k <= MOST_CARDS:
             raise InvalidInput(f"top_k is {request.top_k}; ask for 1 to {MOST_CARDS} cards")
@@ -76,14 +77,14 @@ class Router:
         )
 
     def flat(self, query: str, top: int) -> list[Hit]:
-        """The same ranking by looking at every item: what the graph must agree with."""
+        """The same ranking by examining every item: the graph must agree with it."""
         weights = self._weights(query)
         hits = (Hit(-score(weights, leaf.weights), i) for i, leaf in self._tree.leaves.items())
         return diversified(sorted(hit for hit in hits if hit.rank < 0), self._tree.leaves, top)
 
     def evidence(self, query: str, without: Sequence[str] = ()) -> tuple[Evidence, float]:
-        """What speaks for the best tool, and its score; `without` leaves tools out. What the
-        abstention is calibrated on."""
+        """The evidence for the best tool, and its score; `without` leaves tools out. The abstention
+        is calibrated with it."""
         best = next(
             iter(self._search(query, RouteRequest(query, "", exclude=tuple(without)))), None
         )
@@ -115,7 +116,7 @@ class Router:
         return changes
 
     def add(self, item: SelectableItem) -> None:
-        """Put in one item, or replace the one with its id."""
+        """Add one item, or replace the one with its id."""
         self.items[item.id] = item
         self._names = None
         self._tree.add(item)
@@ -123,7 +124,7 @@ class Router:
             self._embeddings.put([item])
 
     def remove(self, item_id: str) -> None:
-        """Raises `NotFound` for an id that is not there."""
+        """Raises `NotFound` for an unknown id."""
         if self.items.pop(item_id, None) is None:
             raise NotFound(f"item {item_id!r} is not in the catalogue; look at its diff")
         self._names = None
@@ -132,7 +133,7 @@ class Router:
             self._embeddings.drop(item_id)
 
     def ids_named(self, names: Iterable[str]) -> list[str]:
-        """Ids of the items that have one of the names, or one of them as id; sorted."""
+        """Ids of the items whose name or id is one of the names; sorted."""
         if self._names is None:
             self._names = {}
             for item in self.items.values():
@@ -181,7 +182,7 @@ class Router:
         return _Ranked(shown, looked_at[:2])
 
     def _near(self, query: str, request: RouteRequest) -> list[str]:
-        """Ids by meaning, those that failed last."""
+        """Ids by meaning, with those that failed at the end."""
         assert self._embeddings is not None
         needed, excluded = _facets(request), set(request.exclude)
         allowed = {
@@ -193,8 +194,8 @@ class Router:
         return sorted(near, key=lambda item_id: item_id in request.failed)
 
     def _judged(self, query: str, hits: _Ranked) -> tuple[bool, bool, str]:
-        """Whether nothing fits, whether two fit alike, and why. By words alone: meaning always
-        finds something."""
+        """Whether nothing fits, whether two fit equally well, and why. Only by words: meaning
+        always finds something."""
         if not hits.best:
             reason = "" if hits.shown else "nothing fits: no tool has a word of the query"
             return not hits.shown, False, reason

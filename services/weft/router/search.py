@@ -1,8 +1,8 @@
-"""Beam search over the tree, best bound first, that gives leaves in the order of their scores.
+"""Beam search over the tree, best bound first, which returns leaves in the order of their scores.
 
-A node's score is the most that any leaf below it can reach, so a leaf whose score no bound in the
-queue beats is the next of the flat ranking. Where bounds cannot tell leaves apart, the beam ends at
-a share of the leaves, and what was scored by then is the answer.
+A node's score is the most that any leaf below it can reach. So a leaf whose score no bound in the
+queue exceeds is the next one of the flat ranking. If bounds cannot distinguish leaves, the beam
+ends at a share of the leaves, and those scored by then are the answer.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from weft.router.tree import Node
 from weft.router.weights import Weights, score
 
 LEAF_SHARE = 0.1
-"""Most of the leaves that one search scores, where there are many."""
+"""The largest share of the leaves that one search scores, if there are many."""
 _FEWEST = 1_000
-"""Leaves that any search may score, the share of 10,000: in a smaller catalogue bounds are close to
-each other, and this is still under a millisecond."""
+"""Leaves that any search may score, which is that share of 10,000: in a smaller catalogue bounds
+are close to each other, and this still takes less than a millisecond."""
 
 
 class Hit(msgspec.Struct, frozen=True, order=True):
@@ -35,7 +35,7 @@ class Hit(msgspec.Struct, frozen=True, order=True):
 
 
 class Search:
-    """One search: iterate it as far as needed."""
+    """One search: iterate over it as far as needed."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Search:
         excluded: frozenset[str] = frozenset(),
         factors: Mapping[str, float] | None = None,
     ) -> None:
-        """Each group of facets in `needed` must have one that a leaf has; `factors` (at most 1)
+        """A leaf must have at least one facet of each group in `needed`; `factors` (at most 1)
         lower the scores of ids. `total` is the number of leaves."""
         self.leaves_scored = 0
         self._query = query
@@ -55,7 +55,7 @@ class Search:
         self._excluded = excluded
         self._factors = factors or {}
         # Negative bound or score, lowest id, whether it is a node: never equal for two entries,
-        # since what is in the queue has no leaf in common.
+        # since entries in the queue have no leaf in common.
         self._queue: list[tuple[float, str, bool, Node]] = []
         self._push(root)
 

@@ -1,8 +1,8 @@
 """The router as a service: holds the catalogues of the log and answers `route`, `hydrate` and
-`choose`. Every decision is recorded before it is answered, every choice when it is made.
+`choose`. Every decision is recorded before it is returned, and every choice when it is made.
 
-What a session has used and stated is read from the replica of its data folder; without one, routing
-works from the query alone.
+The session's earlier use of tools and its values are read from the replica of its data folder;
+without a replica, routing uses only the query.
 """
 
 from __future__ import annotations
@@ -58,23 +58,23 @@ from weft_schemas.subjects import audit_subject
 GROUP = "router"
 """The queue group: each request goes to one router."""
 AUDIT_SECONDS = 3.0
-"""Until an audit event without an answer fails its request."""
+"""How long an audit event may remain unanswered before its request fails."""
 _LOOKED_BACK = 400
-"""Newest items of a session that experience and values are taken from."""
+"""How many of a session's newest items tell about earlier uses and values."""
 _LOOK_SECONDS = 0.02
-"""Between two looks at whether the items that a hydration waits for are settled."""
+"""Pause between two checks whether the items that a hydration waits for are settled."""
 _SHORT_HYDRATION = 40
-"""Passages of these items that are searched for values here: 3 to 8 ms. More is done in a process,
-as 400 items of 20 KB, which take a second."""
+"""Up to this many passages of these items are searched for values here: 3 to 8 ms. More are
+searched in a process, such as 400 items of 20 KB, which take a second."""
 _SHORT_LOOK = 800
-"""Passages of these items that are read here to see which tools were used: 2 to 5 ms."""
+"""Up to this many passages of these items are read here to find the tools used: 2 to 5 ms."""
 
 
 async def service(process: Process, fork_server: ForkServer | None = None) -> None:
-    """Run until the process stops. `fork_server` was forked with `warm`."""
+    """Run until the process is stopped. `fork_server` was forked with `warm`."""
     settings = process.settings
     fork_server = fork_server or ForkServer(partial(warm, settings.encoding))
-    tokens.counter(settings.encoding)  # loaded here, not by the first request
+    tokens.counter(settings.encoding)  # loaded here, not with the first request
     transformer = configured(
         settings.router_transformer,
         settings.router_url or "",
@@ -106,7 +106,7 @@ async def service(process: Process, fork_server: ForkServer | None = None) -> No
             await request_server.answer("route", RouteRequest, routing.route)
             await request_server.answer("hydrate", HydrateRequest, routing.hydrate)
             await request_server.answer("choose", ChoiceRequest, routing.choose)
-            gc.freeze()  # catalogues and encodings stay: no collection needs to walk through them
+            gc.freeze()  # catalogues and encodings are permanent: no collection needs to walk through them
             process.started()
             stopping = asyncio.create_task(process.stopping.wait())
             await asyncio.wait([following, stopping], return_when=asyncio.FIRST_COMPLETED)
@@ -148,7 +148,7 @@ class Hydrating(msgspec.Struct, frozen=True):
 
 
 class Routing:
-    """Answers over catalogues and a replica."""
+    """Answers from catalogues and a replica."""
 
     def __init__(
         self,
@@ -222,8 +222,8 @@ class Routing:
         return ChoiceReply(await self._record("chosen", audit, f"{request.decision}-choice"))
 
     async def _routing_query(self, asked: ReceivedRequest[RouteRequest]) -> str:
-        """The query as the transformer words it, which may be a model: what the policy knows as
-        secrets is masked before, and nothing is handed to it where no policy can be read."""
+        """The query as reworded by the transformer, which may be a model: the policy's secrets are
+        masked first, and nothing is passed to it if no policy can be read."""
         query, place = asked.request.query, Place(asked.tenant, asked.session)
         if self._transformer is identity:
             return query
@@ -249,7 +249,7 @@ class Routing:
         return with_signals(asked.request, known, held.router.ids_named)
 
     def _known(self, place: Place, model: ReadModel) -> SessionSignals | None:
-        """None where it would take too long here."""
+        """None if it would take too long here."""
         view = model.view(place.tenant, place.session)
         is_short = view.has_few_passages(_LOOKED_BACK, _SHORT_LOOK)
         if not is_short or self._pool.is_isolated(place.tenant):
@@ -284,7 +284,7 @@ def hydration(model: ReadModel, wanted: Hydrating) -> HydrationResult:
 
 
 def encoded_hydration(model: ReadModel, wanted: Hydrating) -> bytes:
-    """The same as JSON, as a process gives it back."""
+    """The same as JSON, as another process returns it."""
     return msgspec.json.encode(hydration(model, wanted))
 
 

@@ -17,9 +17,9 @@ class SessionSignals(msgspec.Struct, frozen=True):
     """Names of tools."""
 
     used: frozenset[str] = frozenset()
-    """Called with a result that is no error."""
+    """Tools called with a result that is not an error."""
     failed: frozenset[str] = frozenset()
-    """Whose newest result since the user last spoke is an error."""
+    """Tools whose newest result since the user's last turn is an error."""
 
 
 def signals_of(rows: Iterable[ItemRow]) -> SessionSignals:
@@ -43,7 +43,7 @@ def signals_of(rows: Iterable[ItemRow]) -> SessionSignals:
 def with_signals(
     request: RouteRequest, known: SessionSignals, ids_named: Callable[[Iterable[str]], list[str]]
 ) -> RouteRequest:
-    """The request with the ids of what the session used and failed at added to its own."""
+    """The request; the ids of the session's used and failed tools are added to its own."""
     return msgspec.structs.replace(
         request,
         used=tuple(dict.fromkeys((*request.used, *ids_named(known.used)))),

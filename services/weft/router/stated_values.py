@@ -1,6 +1,5 @@
-"""The values that a session has stated, each with the words that name it: what a call's parameters
-can be filled from.
-"""
+"""The values that a session has stated, each with the words that name it: the sources for a call's
+parameters."""
 
 from __future__ import annotations
 
@@ -15,21 +14,21 @@ from weft.router.words import words_of
 from weft_schemas.items import ItemKind
 
 _READ = 20_000
-"""Characters of one item that are looked at."""
+"""How many characters of one item are read."""
 _MOST_VALUES = 600
-"""Of one item."""
+"""Most values of one item."""
 _DEEPEST = 12
 _LONGEST = 120
-"""Characters of a value; a longer one is a text, not something to copy."""
+"""Longest value, in characters; a longer one is a text, not something to copy."""
 _REACH = 90
-"""Characters before a value in a sentence whose words can name it."""
+"""How many characters before a value in a sentence may contain words that name it."""
 
 _TOKEN = re.compile(
     r"(?<![\w.+-])[\w.+-]++@[\w-]+\.[\w.-]+|https?://\S+|\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?"
     r"|(?<![\w#/.-])(?=[\w#/.-]*\d)[\w#/.:-]++"
     r"|\b\w+_\w+\b|\b[A-Z]{2,6}\b|\b[A-Z][\w'-]+(?:\s[A-Z][\w'-]+){0,3}"
 )
-"""In text: addresses, dates, what holds a digit or an underscore, codes, names."""
+"""Values in text: addresses, dates, anything with a digit or an underscore, codes, names."""
 _QUOTED = re.compile(r"[\"'“`]([^\"'“”`\n]{1,100})[\"'”`]")
 _EDGES = ".,:;!?-*()[]"
 
@@ -45,11 +44,11 @@ class StatedValue(msgspec.Struct, frozen=True):
     is_field: bool
     """Named by a field, not by a sentence."""
     tool: str = ""
-    """Of a call's argument: the tool that it was given to."""
+    """For a call's argument: the tool to which it was passed."""
 
 
 def values_of(row: ItemRow) -> list[StatedValue]:
-    """What an item states, in its order. Nothing of an item without text."""
+    """The values that an item states, in its order; none for an item without text."""
     if row.kind is ItemKind.TOOL_CALL:
         arguments = row.metadata.get("arguments")
         found = _of_structure(row, arguments) if isinstance(arguments, dict) else iter(())
@@ -100,7 +99,7 @@ def _places(sentence: str) -> list[re.Match[str]]:
 
 
 def _of_structure(row: ItemRow, content: Any) -> Iterator[StatedValue]:
-    """The leaves of a JSON value with their paths, breadth bounded by the caller."""
+    """The leaves of a JSON value with their paths; the caller bounds the breadth."""
     waiting: list[tuple[str, Any, int]] = [("", content, 0)]
     while waiting:
         path, value, depth = waiting.pop()

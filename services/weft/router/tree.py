@@ -1,6 +1,6 @@
-"""The graph as the router holds it: every node knows, per term, the most that any leaf below it
-weighs. So a node's score is never below its best leaf's, and a leaf comes or goes in a moment.
-"""
+"""The graph in the router's own form: every node knows for each term the greatest weight of any
+leaf below it. So a node's score is never below that of its best leaf, and a leaf is added or
+removed quickly."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class Node:
         self.first = item.id if item else ""
         """The lowest id at or below it, which breaks ties between equal scores."""
         self.traits: Traits | None = None
-        """Of a leaf, made when first compared: words of its name, and of all its text."""
+        """For a leaf, computed when it is first compared: words of its name, and of all its
+        text."""
         self.parent: Node | None = None
         self.children: list[Node] = []
 
@@ -53,7 +54,7 @@ class Tree:
         self.root = self._grown(graph, by_id)
 
     def add(self, item: SelectableItem) -> None:
-        """Put one item where its like are; an item with its id is replaced."""
+        """Add one item next to similar ones; an item with its id is replaced."""
         if item.id in self.leaves:
             self.remove(item.id)
         leaf = self._leaf(item)
@@ -68,7 +69,7 @@ class Tree:
         self._split_where_full(place)
 
     def remove(self, item_id: str) -> None:
-        """Take one item out; nothing where there is none."""
+        """Remove one item; does nothing if there is none."""
         leaf = self.leaves.pop(item_id, None)
         if leaf is None:
             return
@@ -90,7 +91,8 @@ class Tree:
         return ChoiceGraph("n", nodes, self.max_children, self.strategy, self.reason)
 
     def _grown(self, graph: ChoiceGraph, items: dict[str, SelectableItem]) -> Node:
-        """Children come after parents in a graph, so reversed every child is there first."""
+        """In a graph children come after their parents; so in reverse order every child precedes
+        its parent."""
         made: dict[str, Node] = {}
         for entry in reversed(graph.nodes):
             if entry.item:
@@ -111,7 +113,7 @@ class Tree:
         return leaf
 
     def _likeness(self, leaf: Node, node: Node) -> float:
-        """Rare terms that both have, so that an item lands among its like."""
+        """Rare terms that both have, so that an item is placed among similar ones."""
         theirs = node.weights
         frequencies = self.frequencies
         return sum(
@@ -121,7 +123,7 @@ class Tree:
         )
 
     def _split_where_full(self, node: Node) -> None:
-        """A full node becomes two beside each other, as in a B-tree, up to a new root."""
+        """A full node becomes two siblings, as in a B-tree, up to a new root."""
         while len(node.children) > self.max_children:
             parent = node.parent
             if parent is None:
@@ -139,7 +141,7 @@ class Tree:
 
 
 def facets_of(item: SelectableItem) -> list[str]:
-    """What filters ask for, as terms that no text contains: `@tag:x`, `@ns:a` and `@ns:a.b`."""
+    """Filters as terms that no text contains: `@tag:x`, `@ns:a` and `@ns:a.b`."""
     spaces = item.namespace.split(".")
     return [f"@tag:{tag.casefold()}" for tag in item.tags] + [
         "@ns:" + ".".join(spaces[: depth + 1]).casefold() for depth in range(len(spaces))
@@ -155,7 +157,7 @@ def _widen(node: Node, leaf: Node) -> None:
 
 
 def _narrow(node: Node, gone: Weights) -> None:
-    """Lower the bounds that only the departed leaf held up."""
+    """Lower the bounds that only the removed leaf reached."""
     node.first = min((child.first for child in node.children), default="")
     for term, weight in gone.items():
         if node.weights.get(term) == weight:
@@ -167,7 +169,7 @@ def _narrow(node: Node, gone: Weights) -> None:
 
 
 def _halves(node: Node) -> tuple[list[Node], list[Node]]:
-    """The children in two even halves: those most like the first, and the rest."""
+    """The children in two halves: those most similar to the first, and the rest."""
     seed = node.children[0].weights.keys()
     ranked = sorted(
         node.children,

@@ -1,7 +1,7 @@
-"""TreeBuilder: a catalogue in, a balanced ChoiceGraph out, with the reason for its shape.
+"""TreeBuilder: makes a balanced ChoiceGraph from a catalogue, and gives the reason for its shape.
 
-Every part is cut again until it fits a node; a cluster has bounded room, so the depth grows with
-the logarithm of the catalogue (plus one level per segment of a namespace).
+Every part is split again until it fits a node; the size of a cluster is bounded, so the depth grows
+with the logarithm of the catalogue (plus one level per segment of a namespace).
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import ChoiceGraph, ChoiceNode, SelectableItem
 
 MAX_CHILDREN = 16
-"""Of a node: what a reader takes in at a glance, and what keeps a search step cheap."""
+"""Most children of a node: few enough for a reader to survey, and for a search step to stay
+cheap."""
 
 _NAMESPACED = 0.6
-"""Share of items with a namespace from which namespaces are a structure and not an exception."""
+"""From this share of items with a namespace on, namespaces are a structure and not an exception."""
 
 
 class TreeBuilder:
@@ -30,8 +31,8 @@ class TreeBuilder:
         self._items: list[SelectableItem] = []
 
     def build(self, items: list[SelectableItem]) -> ChoiceGraph:
-        """The graph over `items`, whose ids are unique. The same items give the same graph in
-        whatever order they come."""
+        """The graph over `items`, whose ids are unique. The same items give the same graph in any
+        order."""
         self._items = sorted(items, key=lambda item: (item.namespace, item.name, item.id))
         self._traits = grouping.traits_of(self._items)
         self._nodes = []
@@ -71,7 +72,7 @@ class TreeBuilder:
                 self._grow(child, part_label, part, strategy, level)
 
     def _split(self, members: list[int], strategy: str, level: int) -> tuple[list[Part], str, int]:
-        """At least two parts, and with what to split them in turn."""
+        """At least two parts, and the strategies for splitting them further."""
         if strategy == "namespace":
             deepest = max(len(self._traits[index].segments) for index in members)
             for segment in range(level, deepest):

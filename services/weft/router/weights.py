@@ -1,8 +1,8 @@
-"""BM25F in two halves: what a term weighs in an item, which depends on that item alone, and what
-it weighs in a query, which depends on how many items hold it.
+"""BM25F in two halves: the weight of a term in an item, which depends only on that item, and its
+weight in a query, which depends on how many items contain it.
 
-Because the first half never looks at the rest of the catalogue (lengths are normalised by fixed
-typical lengths, not by averages), adding an item changes no other's weights.
+The first half ignores the rest of the catalogue (lengths are normalised by fixed typical lengths,
+not by averages). So adding an item changes no other item's weights.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Weights = dict[str, float]
 class _Field(msgspec.Struct, frozen=True):
     weight: float
     typical: int
-    """Words that such a field usually has."""
+    """How many words such a field usually has."""
     normalised: float
-    """How much a longer one counts less (BM25's b)."""
+    """How much longer fields count less (BM25's b)."""
 
 
 _NAME = _Field(3.0, 3, 0.3)
@@ -38,15 +38,15 @@ _PARAMETERS = _Field(0.7, 5, 0.5)
 _PARAMETER_TEXTS = _Field(0.5, 30, 0.8)
 
 _SATURATION = 1.5
-"""BM25's k1: from here on a term's further occurrences add little."""
+"""BM25's k1: from here on, further occurrences of a term add little."""
 CONCEPT_WEIGHT = 0.7
-"""Of a shared concept against a shared word."""
+"""Weight of a common concept relative to a common word."""
 _MOST_PARAMETERS = 64
 _MOST_OPTIONS = 64
 
 
 def item_weights(item: SelectableItem) -> Weights:
-    """Term → weight in this item, 0 to 1, concepts included."""
+    """Term → weight in this item, 0 to 1, including concepts."""
     raw: dict[str, float] = {}
     for field, text in _texts(item):
         found = words_of(text)
@@ -61,9 +61,9 @@ def item_weights(item: SelectableItem) -> Weights:
 
 
 def query_weights(query: str, frequencies: Mapping[str, int], total: int) -> Weights:
-    """Term → weight in this query; terms that no item holds are left out.
+    """Term → weight in this query; terms that no item contains are left out.
 
-    `frequencies` counts the items that hold a term, of `total` items.
+    `frequencies` counts the items that contain a term, of `total` items.
     """
     counts = dict.fromkeys(words_of(query), 1)
     concepts = Counter(concept for word in counts for concept in concepts_of(word))
@@ -80,8 +80,8 @@ def query_weights(query: str, frequencies: Mapping[str, int], total: int) -> Wei
 
 
 def score(query: Weights, item: Mapping[str, float]) -> float:
-    """The flat score: what the beam search must agree with. Summed in the query's order, so that
-    it is the same number everywhere."""
+    """The flat score: the beam search must agree with it. Summed in the query's order, so that the
+    number is the same everywhere."""
     total = 0.0
     for term, weight in query.items():
         if term in item:
@@ -108,7 +108,7 @@ def _texts(item: SelectableItem) -> list[tuple[_Field, str]]:
 
 
 def _parameter_texts(schema: Mapping[str, Any]) -> Iterator[str]:
-    """What the schema says of its top-level parameters: descriptions and options."""
+    """The schema's words about its top-level parameters: descriptions and options."""
     for name in parameters_of(schema):
         parameter = schema["properties"][name]
         if isinstance(parameter, dict):

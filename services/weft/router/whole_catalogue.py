@@ -16,7 +16,7 @@ Fetch = Callable[[str, BodyRef], Awaitable[bytes]]
 
 
 async def whole(catalog: Catalog, tenant: str, fetch: Fetch) -> Catalog:
-    """The catalogue with its items in it. Raises `NotFound`, `Corrupt` and `InvalidInput`."""
+    """The catalogue including its items. Raises `NotFound`, `Corrupt` and `InvalidInput`."""
     if not isinstance(catalog.body, BodyRef):
         return catalog
     try:

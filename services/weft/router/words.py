@@ -1,6 +1,5 @@
-"""From names and sentences to the terms that routing compares: split, stemmed, and lifted to the
-concepts that everyday words belong to.
-"""
+"""Converts names and sentences into the terms that routing compares: split, stemmed, and mapped to
+the concepts of everyday words."""
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ from importlib.resources import files
 import Stemmer
 
 MAX_TEXT = 4_000
-"""Characters of one field or query that are read: what a megabyte of description says beyond them
-selects nothing, and costs the same as the rest of the catalogue."""
+"""How many characters of one field or query are read: the rest of a megabyte of description helps
+no selection, and costs as much as the rest of the catalogue."""
 
 _CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
@@ -27,7 +26,7 @@ can could will would shall should may might must not no nor so if then than too 
 over under again more most some any each all both few other such only own same what which who whom
 whose when where why how s t don now want need like looking please help tell give let know
 """
-"""Words that every query is full of."""
+"""Words that are in every query."""
 
 _stemmer = Stemmer.Stemmer("english")
 _stop = frozenset(_stemmer.stemWords(_STOP.split()))
@@ -35,7 +34,7 @@ _stop = frozenset(_stemmer.stemWords(_STOP.split()))
 
 def words_of(text: str) -> list[str]:
     """Stemmed words in order: `getUserDetails`, `get_user_details` and `get user details` give the
-    same; without words that say nothing about what is wanted."""
+    same; without words that say nothing about the purpose."""
     text = text[:MAX_TEXT]
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
@@ -51,7 +50,7 @@ def concepts_of(word: str) -> tuple[str, ...]:
 
 
 def _pieces(word: str) -> list[str]:
-    """Pairs of neighbouring letters where the script has no spaces, else the word itself."""
+    """Pairs of neighbouring letters if the script has no spaces, otherwise the word itself."""
     if not _UNSPACED.fullmatch(word):
         return [word]
     return [word[start : start + 2] for start in range(len(word) - 1)]
