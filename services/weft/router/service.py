@@ -106,7 +106,7 @@ async def service(process: Process, fork_server: ForkServer | None = None) -> No
             await request_server.answer("route", RouteRequest, routing.route)
             await request_server.answer("hydrate", HydrateRequest, routing.hydrate)
             await request_server.answer("choose", ChoiceRequest, routing.choose)
-            gc.freeze()  # catalogues and encodings are permanent: no collection needs to walk through them
+            gc.freeze()  # catalogues and encodings stay: no collection needs to walk them
             process.started()
             stopping = asyncio.create_task(process.stopping.wait())
             await asyncio.wait([following, stopping], return_when=asyncio.FIRST_COMPLETED)
