@@ -52,7 +52,7 @@ async def test_what_is_published_is_soon_in_the_read_model(
             assert [row.id for row in reader.model().view("t", "s").recent(5)] == ["i1", "i0"]
 
 
-async def test_what_the_text_index_has_in_its_tail_is_sealed_soon(
+async def test_what_the_text_index_has_unsealed_is_sealed_soon(
     server: EmbeddedServer, log: Connection, folder: Path
 ) -> None:
     async with indexer(server.url, folder):
@@ -60,7 +60,7 @@ async def test_what_the_text_index_has_in_its_tail_is_sealed_soon(
             await publish(log, "s", turns(SEGMENT + 20))
             await folded(log, reader)
             async with asyncio.timeout(PATIENCE):
-                while count(reader, "tail") >= SEGMENT:
+                while count(reader, "unsealed_documents") >= SEGMENT:
                     await asyncio.sleep(0.05)
             assert count(reader, "postings") > 0
             assert len(reader.model().view("t", "s").search(["turn"], 500)) == SEGMENT + 20

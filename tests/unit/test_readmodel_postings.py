@@ -33,8 +33,10 @@ def said(texts: list[str]) -> list[LogRecord]:
 
 def rows_of(db: sqlite3.Connection) -> tuple[Rows, Rows]:
     sealed = db.execute("SELECT * FROM postings ORDER BY session, term, block").fetchall()
-    tail = db.execute("SELECT session, document, length, terms FROM tail ORDER BY document")
-    return sealed, tail.fetchall()
+    unsealed = db.execute(
+        "SELECT session, document, length, terms FROM unsealed_documents ORDER BY document"
+    )
+    return sealed, unsealed.fetchall()
 
 
 @pytest.mark.parametrize("batch", [100, SEGMENT, 1_000, BLOCK + 700])
@@ -46,10 +48,10 @@ TEXTS = [f"common word{at % 97} only{at} common" for at in range(BLOCK + 700)]
 
 
 @pytest.mark.parametrize("batch", [37, BLOCK - 10])
-def test_the_tail_stays_short_where_nobody_seals(batch: int) -> None:
-    sealed, tail = index_of(TEXTS, batch, seals=False)
-    assert len(tail) <= UNSEALED + SEGMENT
-    assert min(row[1] for row in tail) >= BLOCK  # a tail lies within one block
+def test_few_documents_stay_unsealed_where_nobody_seals(batch: int) -> None:
+    sealed, unsealed = index_of(TEXTS, batch, seals=False)
+    assert len(unsealed) <= UNSEALED + SEGMENT
+    assert min(row[1] for row in unsealed) >= BLOCK  # unsealed ones are within one block
     assert sealed
 
 
@@ -82,8 +84,8 @@ def test_sealing_takes_nothing_from_a_search_and_adds_nothing() -> None:
 
 def test_a_posting_holds_place_frequency_and_length() -> None:
     texts = ["ox " * 300, *["seldom ox"] * (SEGMENT - 1)]
-    sealed, tail = index_of(texts, 50)
-    assert tail == []
+    sealed, unsealed = index_of(texts, 50)
+    assert unsealed == []
     rows = {row[1]: halves(row[3]) for row in sealed}
     assert rows["ox"][1::2] == tuple(range(SEGMENT))
     assert rows["seldom"][1::2] == tuple(range(1, SEGMENT))
@@ -93,5 +95,5 @@ def test_a_posting_holds_place_frequency_and_length() -> None:
 
 def test_long_terms_are_cut_before_they_are_counted() -> None:
     long = "x" * 60
-    _, tail = index_of([f"{long}1 {long}2 short"], 10)
-    assert tail[0][3] == "\n".join(["x" * MAX_TERM, "x" * MAX_TERM, "short"])
+    _, unsealed = index_of([f"{long}1 {long}2 short"], 10)
+    assert unsealed[0][3] == "\n".join(["x" * MAX_TERM, "x" * MAX_TERM, "short"])

@@ -116,7 +116,7 @@ def test_an_erasure_leaves_no_text_of_any_session_with_the_reader(log: Log) -> N
         log.found(log.reader, "stays")
     log.append("gone", ErasedEvent("gone"))
     log.check("stays")
-    assert list(log.reader._tails._cached) == [2]
+    assert list(log.reader._unsealed._cached) == [2]
 
 
 def test_what_is_kept_has_a_bound(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_what_is_kept_has_a_bound(log: Log, monkeypatch: pytest.MonkeyPatch) -> 
         for session in ("a", "b", "c"):
             log.say(session, 9)
             log.check(session)
-    kept = log.reader._tails
+    kept = log.reader._unsealed
     assert 0 < kept._characters == sum(one.characters for one in kept._cached.values()) <= 2_000
     log.say("big", 100)
     log.check("big")

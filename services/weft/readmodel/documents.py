@@ -60,7 +60,7 @@ class Documents:
                 for document, length, terms in documents
                 if document >= sealed
             )
-        self._db.executemany(_sql.add_tail, rows)
+        self._db.executemany(_sql.add_unsealed, rows)
         self._new.clear()
 
     @property
@@ -72,9 +72,9 @@ class Documents:
         """Seal the full segments that `flush` left. Call it in a transaction, when no request waits
         for the new documents."""
         for session in sorted(self._full):
-            tail = self._tail(session)
-            if tail:
-                self._seal_full(session, tail, tail, tail[-1][0] + 1)
+            stored = self._unsealed(session)
+            if stored:
+                self._seal_full(session, stored, stored, stored[-1][0] + 1)
         self._full.clear()
 
     def forget(self) -> None:
@@ -87,7 +87,7 @@ class Documents:
         first, end = new[0][0], new[-1][0] + 1
         if first // SEGMENT == end // SEGMENT:
             return first
-        old = self._tail(session)
+        old = self._unsealed(session)
         start = old[0][0] if old else first
         full = end // SEGMENT * SEGMENT
         if full - start <= UNSEALED and full // BLOCK == start // BLOCK:
@@ -96,21 +96,21 @@ class Documents:
         return self._seal_full(session, [*old, *new], old, end)
 
     def _seal_full(
-        self, session: int, documents: list[Document], tail: list[Document], end: int
+        self, session: int, documents: list[Document], stored: list[Document], end: int
     ) -> int:
-        """Seal the full segments of the unsealed `documents`, of which `tail` is stored already.
+        """Seal the full segments of the unsealed `documents`, of which `stored` are in the file.
         Returns the first that stays unsealed."""
         start, sealed = documents[0][0], end // SEGMENT * SEGMENT
         for _, block in groupby(documents[: sealed - start], lambda one: one[0] // BLOCK):
             self._seal(session, list(block))
-        if tail:
-            self._db.execute(_sql.drop_tail, (session, sealed))
+        if stored:
+            self._db.execute(_sql.drop_unsealed, (session, sealed))
         return sealed
 
-    def _tail(self, session: int) -> list[Document]:
+    def _unsealed(self, session: int) -> list[Document]:
         return [
             (document, length, written.split("\n"))
-            for document, length, written in self._db.execute(_sql.tail, (session, 0))
+            for document, length, written in self._db.execute(_sql.unsealed, (session, 0))
         ]
 
     def _seal(self, session: int, documents: list[Document]) -> None:

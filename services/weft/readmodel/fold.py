@@ -117,8 +117,8 @@ class Fold:
         return folded
 
     def seal(self) -> None:
-        """Seal the text index's tail in a separate transaction. Searches find the same before
-        and after, so no request has to wait for it."""
+        """Seal the text index's newest documents in a separate transaction. Searches find the same
+        before and after, so no request has to wait for it."""
         if self._documents.is_due:
             with transaction(self._db):
                 self._documents.seal()

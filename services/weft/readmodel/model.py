@@ -27,7 +27,7 @@ class ReadModel:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
-        self._tails = UnsealedCache()
+        self._unsealed = UnsealedCache()
 
     @classmethod
     def open(cls, path: Path | str) -> ReadModel:
@@ -54,7 +54,7 @@ class ReadModel:
 
     def view(self, tenant: str, session: str, as_of: int | None = None) -> SessionView:
         """A session at `as_of`, or at the newest folded sequence. An unknown one is empty."""
-        return SessionView(self.db, tenant, session, as_of, self._tails)
+        return SessionView(self.db, tenant, session, as_of, self._unsealed)
 
     def watermark(self) -> int:
         """The newest folded log sequence, 0 if there is none."""

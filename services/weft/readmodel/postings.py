@@ -1,9 +1,9 @@
 """The text index: which documents of a session hold a term, as packed numbers.
 
 A document is one passage of one version of an item's text, numbered within its session in log
-order. The newest documents are stored as lists of terms, the unsealed tail, which a search reads
-whole. Every 256 of them are sealed, when no request waits for them: their postings are appended to
-the rows of their terms, one row for each term and block of 4,096 documents.
+order. The newest documents are stored as lists of terms, unsealed, and a search reads all of these.
+Every 256 of them are sealed, when no request waits for them: their postings are appended to the
+rows of their terms, one row for each term and block of 4,096 documents.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from itertools import accumulate, chain, pairwise
 from math import log2
 
 SEGMENT = 256
-"""Documents that are sealed together: a search reads the whole tail, seldom more than this many."""
+"""Documents that are sealed together: a search reads all unsealed ones, seldom more."""
 UNSEALED = 512
-"""Documents of full segments that may stay in the tail: as many as a result of 400 KB has. Sealing
+"""Documents of full segments that may stay unsealed: as many as a result of 400 KB has. Sealing
 them takes as long as the rest of their fold, and a request need not wait for it."""
 BLOCK = 4_096
 """Documents per row of a term: few rows to read for a rare term, none too long to append to."""

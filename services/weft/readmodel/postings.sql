@@ -2,18 +2,18 @@
 INSERT INTO documents (session, document, item, passage, version, words)
 VALUES (?, ?, ?, ?, ?, ?)
 
--- name: add_tail
-INSERT INTO tail (session, document, length, terms) VALUES (?, ?, ?, ?)
+-- name: add_unsealed
+INSERT INTO unsealed_documents (session, document, length, terms) VALUES (?, ?, ?, ?)
 
--- name: tail
-SELECT document, length, terms FROM tail
+-- name: unsealed
+SELECT document, length, terms FROM unsealed_documents
 WHERE session = ? AND document >= ? ORDER BY document
 
--- name: first_of_tail
-SELECT min(document) FROM tail WHERE session = ?
+-- name: first_unsealed
+SELECT min(document) FROM unsealed_documents WHERE session = ?
 
--- name: drop_tail
-DELETE FROM tail WHERE session = ? AND document < ?
+-- name: drop_unsealed
+DELETE FROM unsealed_documents WHERE session = ? AND document < ?
 
 -- name: add_postings
 INSERT INTO postings (session, term, block, entries) VALUES (?, ?, ?, ?)

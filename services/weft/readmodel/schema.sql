@@ -268,14 +268,14 @@ CREATE TABLE superseded (
 ) WITHOUT ROWID;
 
 -- Words of the newest documents, a line for each, until there are enough for a segment.
-CREATE TABLE tail (
+CREATE TABLE unsealed_documents (
     number INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
     document INTEGER NOT NULL,
     length INTEGER NOT NULL,
     terms TEXT NOT NULL
 );
-CREATE INDEX tail_document ON tail (session, document);
+CREATE INDEX unsealed_document ON unsealed_documents (session, document);
 
 -- Clustered by session and term. `entries`: four bytes a posting, see postings.py.
 CREATE TABLE postings (
@@ -308,7 +308,7 @@ CREATE TRIGGER session_going BEFORE DELETE ON sessions BEGIN
     DELETE FROM closings WHERE session = OLD.number;
     DELETE FROM superseded WHERE session = OLD.number;
     DELETE FROM documents WHERE session = OLD.number;
-    DELETE FROM tail WHERE session = OLD.number;
+    DELETE FROM unsealed_documents WHERE session = OLD.number;
     DELETE FROM postings WHERE session = OLD.number;
     DELETE FROM parked WHERE session = OLD.number;
     DELETE FROM collisions WHERE session = OLD.number;

@@ -74,7 +74,7 @@ UPDATE items SET ordinal = -1 - ordinal WHERE session = ?
 -- name: clear_index
 DELETE FROM superseded WHERE session = ?1;
 DELETE FROM documents WHERE session = ?1;
-DELETE FROM tail WHERE session = ?1;
+DELETE FROM unsealed_documents WHERE session = ?1;
 DELETE FROM postings WHERE session = ?1;
 
 -- name: recount

@@ -61,8 +61,8 @@ class _Term(msgspec.Struct):
     text: str
     documents: int
     """How many documents hold it."""
-    tail: list[int]
-    """Its postings in the tail, newest first."""
+    unsealed: list[int]
+    """Its postings in unsealed documents, newest first."""
     asked: int
     """How often the query uses it."""
 
@@ -71,12 +71,12 @@ class IndexSearch:
     """A `TextSearch` over the postings of a session at a sequence."""
 
     def __init__(
-        self, db: sqlite3.Connection, session: int, at: int, tail: UnsealedPostings
+        self, db: sqlite3.Connection, session: int, at: int, unsealed: UnsealedPostings
     ) -> None:
         self._db = db
         self._session = session
         self._at = at
-        self._tail = tail
+        self._unsealed = unsealed
         self._count, self._words = self._extent()
         """The number of the session's documents at that sequence, and of their words."""
 
@@ -104,9 +104,9 @@ class IndexSearch:
         return self._db.execute(_sql.superseded, place).fetchone() is not None
 
     def _extent(self) -> tuple[int, int]:
-        if self._tail.newest is None:
+        if self._unsealed.newest is None:
             return 0, 0
-        document, version, words = self._tail.newest
+        document, version, words = self._unsealed.newest
         if version <= self._at:
             return document + 1, words
         count = bisect_right(
@@ -122,7 +122,7 @@ class IndexSearch:
     def _look_up(self, wanted: Mapping[str, int]) -> list[_Term]:
         """The terms, with the number of documents that each is in."""
         place = {"session": self._session, "terms": json.dumps(list(wanted))}
-        if self._tail.first <= self._count:  # all that are sealed count
+        if self._unsealed.first <= self._count:  # all that are sealed count
             sealed = {text: size // WIDTH for text, size in self._db.execute(_sql.lengths, place)}
         else:
             place["newest"] = self._count // BLOCK
@@ -130,7 +130,7 @@ class IndexSearch:
                 text: before // WIDTH + _until(newest or b"", self._count % BLOCK)
                 for text, before, newest in self._db.execute(_sql.lengths_until, place)
             }
-        unsealed = self._tail.lookup(wanted, self._count)
+        unsealed = self._unsealed.lookup(wanted, self._count)
         return [
             _Term(text, sealed.get(text, 0) + len(hits), hits, asked)
             for text, asked in wanted.items()
@@ -163,10 +163,10 @@ class IndexSearch:
     def _postings(self, term: _Term, room: int) -> Iterator[tuple[int, tuple[int, ...]]]:
         """At most `room` postings of a term, by block, newest first: the block's first document
         and its postings as `halves` returns them."""
-        if term.tail:
-            yield self._tail.base, halves(pack(term.tail[:room]))
-        room -= len(term.tail)
-        if room <= 0 or len(term.tail) == term.documents:
+        if term.unsealed:
+            yield self._unsealed.base, halves(pack(term.unsealed[:room]))
+        room -= len(term.unsealed)
+        if room <= 0 or len(term.unsealed) == term.documents:
             return
         place = (self._session, term.text, self._count // BLOCK)
         for block, entries in self._db.execute(_sql.postings, place):

@@ -73,28 +73,28 @@ class UnsealedCache:
         """A session's unsealed postings, as of now."""
         self._forget_erased(newest_tombstone(db))
         newest = db.execute(_sql.last_document, (session,)).fetchone()
-        first = db.execute(_sql.first_of_tail, (session,)).fetchone()[0]
+        first = db.execute(_sql.first_unsealed, (session,)).fetchone()[0]
         if first is None:
             first = newest[0] + 1 if newest else 0
-        tail = self._taken(session)
-        if tail is None or tail.first != first:
-            tail = UnsealedPostings(first)
-        tail.newest = newest
-        asked_again = tail.end > first
-        tail.extend(db.execute(_sql.tail, (session, tail.end)))
+        unsealed = self._taken(session)
+        if unsealed is None or unsealed.first != first:
+            unsealed = UnsealedPostings(first)
+        unsealed.newest = newest
+        asked_again = unsealed.end > first
+        unsealed.extend(db.execute(_sql.unsealed, (session, unsealed.end)))
         if asked_again:
-            tail.index()
-        self._store(session, tail)
-        return tail
+            unsealed.index()
+        self._store(session, unsealed)
+        return unsealed
 
     def _taken(self, session: int) -> UnsealedPostings | None:
-        tail = self._cached.pop(session, None)
-        self._characters -= tail.characters if tail else 0
-        return tail
+        unsealed = self._cached.pop(session, None)
+        self._characters -= unsealed.characters if unsealed else 0
+        return unsealed
 
-    def _store(self, session: int, tail: UnsealedPostings) -> None:
-        self._cached[session] = tail
-        self._characters += tail.characters
+    def _store(self, session: int, unsealed: UnsealedPostings) -> None:
+        self._cached[session] = unsealed
+        self._characters += unsealed.characters
         while self._characters > CACHED_CHARACTERS:
             _, oldest = self._cached.popitem(last=False)
             self._characters -= oldest.characters

@@ -78,12 +78,12 @@ class SessionView:
         tenant: str,
         session: str,
         as_of: int | None = None,
-        tails: UnsealedCache | None = None,
+        unsealed: UnsealedCache | None = None,
     ) -> None:
         """Reads at `as_of`, or at the newest folded sequence if that is earlier or none is given.
-        `tails` is the connection's cache."""
+        `unsealed` is the connection's cache."""
         self._db = db
-        self._tails = UnsealedCache() if tails is None else tails
+        self._cache = UnsealedCache() if unsealed is None else unsealed
         self.tenant = tenant
         self.session = session
         self._readable: frozenset[str] | None = None
@@ -130,7 +130,7 @@ class SessionView:
 
     def at(self, sequence: int) -> SessionView:
         """The same session at another sequence."""
-        view = SessionView(self._db, self.tenant, self.session, sequence, self._tails)
+        view = SessionView(self._db, self.tenant, self.session, sequence, self._cache)
         view._readable = self._readable
         return view
 
@@ -197,9 +197,11 @@ class SessionView:
         """Best matches, best first, ties by newer sequence. `terms` come from `terms.analyse`;
         `postings` and `weights` are as for `TextSearch.best`."""
         with snapshot(self._db):
-            # Without a snapshot the tail may be sealed between two searches.
-            tail = self._tail if self._in_snapshot else self._tails.of(self._db, self._number)
-            search = IndexSearch(self._db, self._number, self.sequence, tail)
+            # Without a snapshot unsealed documents may be sealed between two searches.
+            unsealed = (
+                self._unsealed if self._in_snapshot else self._cache.of(self._db, self._number)
+            )
+            search = IndexSearch(self._db, self._number, self.sequence, unsealed)
             best = search.best(terms, limit, postings, weights)
             wanted = _written([document for document, _ in best])
             found = self._db.execute(_postings.items_of_documents, (wanted, self._number))
@@ -273,8 +275,8 @@ class SessionView:
         return 0 if row is None else row[0]
 
     @cached_property
-    def _tail(self) -> UnsealedPostings:
-        return self._tails.of(self._db, self._number)
+    def _unsealed(self) -> UnsealedPostings:
+        return self._cache.of(self._db, self._number)
 
     def _items_until(self, items: int, folded: int) -> int:
         """The number of items at or before the view's sequence."""
