@@ -27,7 +27,7 @@ class Repeated(msgspec.Struct):
     """For one provider's messages."""
 
     shares: list[float] = []
-    """Per compile: share of its tokens."""
+    """For each compile, the share of its tokens that repeats the previous prompt."""
     tokens: int = 0
     fresh_tokens: int = 0
     """Tokens of the fresh compiles."""

@@ -14,6 +14,8 @@ from mcp import Client, StdioServerParameters
 from tests.gateway import called, odd_server, text_of
 from tests.integration.command_line import weft
 
+from weft.file_lock import FileLock
+from weft.gateway import deployment
 from weft.gateway.deployment import GatewayDeployment
 from weft.gateway.state import Folder
 from weft.gateway.weft_server import WeftServer
@@ -22,6 +24,7 @@ from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.runtime.settings import Settings
 from weft.supervision.up import running
+from weft_schemas.errors import Unavailable
 
 HANDLE = re.compile(r"art:[a-z2-7]{10}")
 
@@ -38,10 +41,12 @@ _ALONE = """
 from weft.cli.main import main
 from weft.gateway import deployment
 
-async def nobody(settings):
-    return False
+is_weft = deployment._is_weft
 
-deployment._is_weft = nobody
+async def is_another(settings):
+    return not settings.nats_url.endswith(":4222") and await is_weft(settings)
+
+deployment._is_weft = is_another
 main()
 """
 """The command line of a machine where no weft runs on the usual port: here one may."""
@@ -240,3 +245,17 @@ async def test_a_weft_on_the_usual_port_is_used_and_another_nats_server_is_not(
         await connection.close()
         async with GatewayDeployment(settings, named=False) as found:
             assert (found.is_own, found.settings.nats_url) == (False, server.url)
+
+
+async def test_a_weft_that_does_not_come_up_is_told_with_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deployment, "_START_SECONDS", 0.3)
+    (tmp_path / "gateway").mkdir()
+    lock = FileLock(tmp_path / "gateway" / "keeper.lock")  # of a gateway whose weft hangs
+    assert lock.acquire()
+    settings = Settings(nats_url="nats://127.0.0.1:1", data_dir=tmp_path, fingerprint_key="k" * 16)
+    with pytest.raises(Unavailable, match=f"weft of {tmp_path} did not answer .* end that gateway"):
+        async with GatewayDeployment(settings, named=False):
+            pass
+    lock.release()

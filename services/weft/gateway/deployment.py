@@ -148,17 +148,25 @@ class _Keeper:
 
     async def address(self) -> str:
         """Returns once the server takes connections. Raises `Unavailable`."""
-        async with asyncio.timeout(_START_SECONDS):
-            while not self._started.is_set():
-                if self._failed is not None:
-                    raise Unavailable(f"no weft could be started: {self._failed}")
-                known = self._known()
-                if known and await _is_weft(
-                    msgspec.structs.replace(self._settings, nats_url=known)
-                ):
-                    return known
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._started.wait(), 0.1)
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                return await self._answering()
+        except TimeoutError:
+            folder = self._settings.data_dir
+            raise Unavailable(
+                f"the weft of {folder} did not answer within {_START_SECONDS:.0f} s, and another "
+                f"gateway holds its lock; see {folder / 'weft.log'}, and end that gateway"
+            ) from None
+
+    async def _answering(self) -> str:
+        while not self._started.is_set():
+            if self._failed is not None:
+                raise Unavailable(f"no weft could be started: {self._failed}")
+            known = self._known()
+            if known and await _is_weft(msgspec.structs.replace(self._settings, nats_url=known)):
+                return known
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._started.wait(), 0.1)
         return self._known()
 
     def _known(self) -> str:
