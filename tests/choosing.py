@@ -13,7 +13,7 @@ from weft.compiler.compile import (
     _close,
     _rank,
 )
-from weft.compiler.selection.select import Choice
+from weft.compiler.selection.choice import Choice
 from weft.compiler.state import State
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem

@@ -4,8 +4,8 @@ import pytest
 from tests.choosing import choice_of
 
 from weft.compiler.selection.budget import fit_budget
+from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.offers import order_parts
-from weft.compiler.selection.select import Choice
 from weft_schemas.items import ContextItem, ItemKind
 
 

@@ -9,8 +9,8 @@ import msgspec
 from tests.choosing import choice_of
 
 from weft.compiler.profiles import OFFERED, Objective
+from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.offers import Scores, opening, order_parts, required_parts
-from weft.compiler.selection.select import Choice
 from weft.passages.part import leaves
 from weft_schemas.items import ContextItem, ItemKind
 

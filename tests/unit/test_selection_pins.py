@@ -7,8 +7,9 @@ from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import PINS_SHARE
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import WHOLE
+from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.pins import pin
-from weft.compiler.selection.select import Choice, pins_of
+from weft.compiler.selection.select import pins_of
 from weft_schemas.items import ContextItem, ItemKind
 
 USER = ContextItem("u", ItemKind.USER_TURN, "Which of the two docks is free on Monday morning?")

@@ -22,8 +22,9 @@ from weft.compiler.rendering.cost import Costed, Shown
 from weft.compiler.rendering.counting import counter, message_tokens
 from weft.compiler.rendering.reasoning import attached, carried
 from weft.compiler.renditions.in_force import in_force, text_in_force
+from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.prefix import keep, select_stable
-from weft.compiler.selection.select import Choice, select
+from weft.compiler.selection.select import select
 from weft.compiler.state import State
 from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit, CompileRequest, ContextPack

@@ -8,7 +8,7 @@ import msgspec
 
 from weft.compiler.rendering.cost import Costed, Shown
 from weft.compiler.rendering.prompt import RENDER_VERSION, render
-from weft.compiler.selection.select import Choice
+from weft.compiler.selection.choice import Choice
 from weft.compiler.state import State
 from weft.compiler.stats import stats_of
 from weft_schemas.compile import ContextPack, PendingItem

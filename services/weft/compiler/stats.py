@@ -7,7 +7,7 @@ from collections import Counter
 from weft.compiler.rendering.cost import Costed, Shown
 from weft.compiler.rendering.counting import counter
 from weft.compiler.renditions.rendition import COMPACT, REDACTED, WHOLE, Rendition
-from weft.compiler.selection.select import Choice
+from weft.compiler.selection.choice import Choice
 from weft.compiler.state import State
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import BuildStats

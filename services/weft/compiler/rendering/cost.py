@@ -168,6 +168,10 @@ class PromptCost:
             prompt += self._count(OPENING + " ".join(told) + "\n")
         return prompt + max(extra + FILLERS, 0)
 
+    def block_tokens(self, shown: Mapping[int, Rendition]) -> int:
+        """Tokens of these blocks by themselves, results right after their calls."""
+        return sum(self._entry(sequence, one)[2].after_call for sequence, one in shown.items())
+
     def _in_order(self, shown: Mapping[int, Rendition]) -> list[int]:
         return sorted(shown, key=self._place.__getitem__)
 

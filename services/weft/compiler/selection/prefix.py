@@ -32,13 +32,10 @@ from weft.compiler.renditions.rendition import (
     lacks,
     reread,
 )
-from weft.compiler.selection.select import (
-    Choice,
-    everything_whole,
-    fill,
-    pins_of,
-    with_exchange,
-)
+from weft.compiler.selection.choice import Choice
+from weft.compiler.selection.exchange import with_exchange
+from weft.compiler.selection.fill import fill
+from weft.compiler.selection.select import everything_whole, pins_of
 from weft.readmodel.rows import ItemRow
 from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit, ManifestEntry

@@ -1,0 +1,34 @@
+"""What a selection chooses from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import msgspec
+
+from weft.compiler.candidates.closure import Group
+from weft.compiler.profiles import Objective
+from weft.compiler.rendering.cost import PromptCost
+from weft.compiler.selection.offers import Scores, Shape
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """The possible renditions and the rules for choosing among them."""
+
+    groups: tuple[Group, ...]
+    scores: Scores
+    shapes: Mapping[int, Shape]
+    """By sequence."""
+    pinned: tuple[Group, ...]
+    """The most important first, policies last."""
+    exchange: tuple[Group, ...]
+    """Calls with results since the latest user turn, newest first."""
+    objective: Objective
+    asked: Collection[str]
+    """Fields whose values a next call may take."""
+    cost: PromptCost
+    budget: int
+    is_all: bool
+    """Whether the session has no other groups."""
+    has_query: bool = False
+    """Whether the caller gave a query, which may differ from the latest user turn."""

@@ -1,0 +1,62 @@
+"""Fills a budget with the most valuable parts beside what is shown already."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from weft.compiler.candidates.closure import Group
+from weft.compiler.ranking.values import values
+from weft.compiler.rendering.cost import Shown
+from weft.compiler.renditions.rendition import COMPACT, CURRENT, PARTS, STUB, WHOLE, shown_parts
+from weft.compiler.selection.budget import fit_budget
+from weft.compiler.selection.choice import Choice
+from weft.compiler.selection.offers import Shape, order_parts
+
+
+def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> Shown:
+    """`base` and the most valuable parts of `groups`, within `budget`."""
+    stated = Counter(value for shown in base.values() for value in values(shown.text))
+    rest = [group for group in groups if _can_grow(group, choice, base)]
+    shapes = _grown_from(base, choice, rest)
+    additions = order_parts(
+        rest,
+        choice.scores,
+        shapes,
+        choice.objective,
+        choice.asked,
+        stated,
+        budget - choice.cost.size(base),
+        frozenset(base),
+    )
+    return fit_budget(choice.cost, additions, shapes, base, budget)
+
+
+def _can_grow(group: Group, choice: Choice, base: Shown) -> bool:
+    """Whether more of a group can be shown than `base` shows: it is not shown at all, or its
+    results in the open exchange are a stub or in parts."""
+    if group.key not in base:
+        return True
+    return group.is_exchange and any(
+        base[row.sequence].view in (STUB, PARTS)
+        and choice.shapes[row.sequence].fixed is None
+        and row.size_of_whole > 0
+        for row in group.rows
+        if row.sequence in base
+    )
+
+
+def _grown_from(base: Shown, choice: Choice, groups: Sequence[Group]) -> dict[int, Shape]:
+    """The shapes of these groups' items, with what `base` shows of them required."""
+    shapes = dict(choice.shapes)
+    for row in (row for group in groups for row in group.rows):
+        shown = base.get(row.sequence)
+        if shown is not None and shown.view in (WHOLE, COMPACT, PARTS, CURRENT):
+            held = shown_parts(row, shown)
+            required = shapes[row.sequence].required.union(held)
+            shapes[row.sequence] = msgspec.structs.replace(
+                shapes[row.sequence], required=frozenset(required)
+            )
+    return shapes

@@ -1,0 +1,114 @@
+"""The open exchange, chosen by bisection, is what trying each result in turn gives."""
+
+from __future__ import annotations
+
+import json
+from unittest.mock import patch
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.choosing import choice_of
+
+from weft.compiler.ledger import Ledger
+from weft.compiler.profiles import COUNTED_TO, CUT_SHARE, EXCHANGE_SHARE, TOLD_SHARE
+from weft.compiler.rendering import cost
+from weft.compiler.rendering.cost import Shown
+from weft.compiler.selection.choice import Choice
+from weft.compiler.selection.exchange import with_exchange
+from weft.compiler.selection.fill import fill
+from weft.compiler.selection.select import pins_of
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import Phase
+
+SIZES = (0, 1, 1, 3, 8, 8, 30, 120)
+"""Records of a result."""
+
+
+def result(number: int, records: int, is_indented: bool) -> str:
+    held = [
+        {"id": f"R{number:03}-{at}", "name": f"item {number} {at}", "price": at * 7.5}
+        for at in range(records)
+    ]
+    return json.dumps(held, indent=4 if is_indented else None)
+
+
+def session(sizes: list[tuple[int, bool, bool]]) -> list[ContextItem]:
+    """A user turn, then exchanges; of each the records of its result, whether it is indented, and
+    whether it has been answered."""
+    items = [ContextItem("u", ItemKind.USER_TURN, "List them all, page by page, please.")]
+    for number, (records, is_indented, is_answered) in enumerate(sizes):
+        named = {"tool_name": "list", "call_id": f"c{number}", "arguments": {"page": number}}
+        items.append(ContextItem(f"c{number}", ItemKind.TOOL_CALL, "", "u", metadata=named))
+        if is_answered:
+            given = {"tool_name": "list", "call_id": f"c{number}"}
+            text = result(number, records, is_indented)
+            items.append(
+                ContextItem(f"r{number}", ItemKind.TOOL_RESULT, text, f"c{number}", metadata=given)
+            )
+    return items
+
+
+exchanges = st.lists(
+    st.tuples(st.sampled_from(SIZES), st.booleans(), st.integers(0, 9)), max_size=30
+)
+
+
+@given(exchanges, st.sampled_from((150, 400, 1_000, 3_000, 10_000)))
+def test_it_is_what_trying_each_in_turn_gives(
+    drawn: list[tuple[int, bool, int]], budget: int
+) -> None:
+    sizes = [(records, indented, answered > 0) for records, indented, answered in drawn]
+    choice = choice_of(session(sizes), budget, Phase.INTERPRET)
+    pinned = pins_of(choice, Ledger())
+    assert with_exchange(choice, pinned) == each_in_turn(choice, pinned)
+
+
+def test_what_is_sent_is_counted_a_few_times_however_many_calls_there_were() -> None:
+    counts = []
+    for calls in (20, 80, 320):
+        sizes = [(SIZES[3 + number % 4], bool(number % 2), True) for number in range(calls)]
+        choice = choice_of(session(sizes), 100 * calls, Phase.INTERPRET)
+        with patch.object(cost, "message_tokens", wraps=cost.message_tokens) as counted:
+            with_exchange(choice, pins_of(choice, Ledger()))
+        counts.append(counted.call_count)
+    assert max(counts) < 30
+
+
+def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
+    """The definition, in as many steps as there are results."""
+    shown, is_cut = told(choice, pinned, choice.budget, is_answered=False), False
+    used = choice.cost.exact(shown)
+    limit = min(choice.budget, used + int(choice.budget * EXCHANGE_SHARE))
+    for group in choice.exchange:
+        if group.key in shown:
+            continue
+        shapes = [choice.shapes[row.sequence] for row in group.rows]
+        ways = [shape.whole() for shape in shapes], [shape.all() for shape in shapes]
+        tokens = sum(max(shape.row.whole_tokens, 0) for shape in shapes if shape.fixed is None)
+        for way in ways if tokens <= limit * COUNTED_TO else ():
+            more = {shape.row.sequence: made for shape, made in zip(shapes, way, strict=True)}
+            if choice.cost.fits({**shown, **more}, limit):
+                shown.update(more)
+                break
+        else:
+            if not is_cut:
+                room = limit - choice.cost.exact(shown)
+                shown = fill(choice, shown, [group], limit - int(room * (1 - CUT_SHARE)))
+                is_cut = True
+    return told(choice, shown, min(choice.budget, limit + int(choice.budget * TOLD_SHARE)))
+
+
+def told(choice: Choice, shown: Shown, limit: int, is_answered: bool = True) -> Shown:
+    shown, added = dict(shown), []
+    for group in choice.exchange:
+        if group.key in shown or (len(group.rows) > 1) != is_answered:
+            continue
+        more = {row.sequence: choice.shapes[row.sequence].choose(()) for row in group.rows}
+        if choice.cost.size({**shown, **more}) > limit:
+            break
+        shown.update(more)
+        added.append(group)
+    while added and choice.cost.exact(shown) > choice.budget:
+        for row in added.pop().rows:
+            del shown[row.sequence]
+    return shown
