@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.choosing import choice_of
 
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import COUNTED_TO, CUT_SHARE, EXCHANGE_SHARE, TOLD_SHARE
+from weft.compiler.profiles import COUNTED_TO, CUT_SHARE, EXCHANGE_SHARE, EXCHANGE_TRIES, TOLD_SHARE
 from weft.compiler.rendering import cost
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.selection.choice import Choice
-from weft.compiler.selection.exchange import with_exchange
+from weft.compiler.selection.exchange import SAVED, with_exchange
 from weft.compiler.selection.fill import fill
 from weft.compiler.selection.select import pins_of
 from weft_schemas.items import ContextItem, ItemKind
@@ -79,22 +79,28 @@ def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
     shown, is_cut = told(choice, pinned, choice.budget, is_answered=False), False
     used = choice.cost.exact(shown)
     limit = min(choice.budget, used + int(choice.budget * EXCHANGE_SHARE))
+    tries = 0
     for group in choice.exchange:
         if group.key in shown:
             continue
         shapes = [choice.shapes[row.sequence] for row in group.rows]
         ways = [shape.whole() for shape in shapes], [shape.all() for shape in shapes]
         tokens = sum(max(shape.row.whole_tokens, 0) for shape in shapes if shape.fixed is None)
+        compact = {shape.row.sequence: shape.all() for shape in shapes}
+        room = limit - choice.cost.exact(shown)
+        if is_cut and (tries == EXCHANGE_TRIES or choice.cost.block_tokens(compact) > room + SAVED):
+            continue
         for way in ways if tokens <= limit * COUNTED_TO else ():
             more = {shape.row.sequence: made for shape, made in zip(shapes, way, strict=True)}
             if choice.cost.fits({**shown, **more}, limit):
                 shown.update(more)
                 break
         else:
-            if not is_cut:
-                room = limit - choice.cost.exact(shown)
-                shown = fill(choice, shown, [group], limit - int(room * (1 - CUT_SHARE)))
-                is_cut = True
+            if is_cut:
+                tries += tokens <= limit * COUNTED_TO
+                continue
+            shown = fill(choice, shown, [group], limit - int(room * (1 - CUT_SHARE)))
+            is_cut = True
     return told(choice, shown, min(choice.budget, limit + int(choice.budget * TOLD_SHARE)))
 
 

@@ -137,6 +137,9 @@ EXCHANGE_SHARE = 0.5
 8 of faithful prompts)."""
 CUT_SHARE = 0.6
 """Share of the rest for a result that does not fit whole: older ones that fit are shown, too."""
+EXCHANGE_TRIES = 8
+"""Older results that are tried in vain after one that was cut. Those that are clearly too large are
+not tried: of 3,264 prompts of recorded sessions none shows less than with all of them tried."""
 TOLD_SHARE = 0.15
 """Most of a budget that is spent on listing the other calls."""
 PINS_SHARE, PINS_ALONE = 0.5, 0.7

@@ -7,10 +7,11 @@ bisection: what is sent is counted a few times for a run, and not once for each 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from math import inf
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import COUNTED_TO, CUT_SHARE, EXCHANGE_SHARE, TOLD_SHARE
+from weft.compiler.profiles import COUNTED_TO, CUT_SHARE, EXCHANGE_SHARE, EXCHANGE_TRIES, TOLD_SHARE
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import fill
@@ -26,44 +27,68 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
     does not fit. The other calls are listed with their outcome, so that they are not made again."""
     shown, cost = _told(choice, pinned, choice.budget, is_answered=False), choice.cost
     limit = min(choice.budget, cost.exact(shown) + int(choice.budget * EXCHANGE_SHARE))
+    forms = _Forms(choice, limit)
     rest = [group for group in choice.exchange if group.key not in shown]
-    wholes = {group.key: _whole(choice, group) for group in rest if _may_fit(choice, group, limit)}
-    is_cut = False
-    while rest:
-        run = _run(choice, rest, wholes, shown, limit)
-        for group in rest[:run]:
-            shown.update(wholes[group.key])
+    is_cut, tried = False, 0
+    while rest and tried < EXCHANGE_TRIES:
+        run = _run(choice, rest, forms, shown, limit)
+        shown = _joined(shown, [forms.whole(group) for group in rest[:run]])
         if run == len(rest):
             break
         group, rest = rest[run], rest[run + 1 :]
-        compact = _compact(choice, group) if group.key in wholes else None
-        if compact is not None and cost.fits({**shown, **compact}, limit):
-            shown.update(compact)
+        room = limit - cost.exact(shown)
+        if forms.may_fit(group) and cost.fits(_joined(shown, [forms.compact(group)]), limit):
+            shown = _joined(shown, [forms.compact(group)])
         elif not is_cut:
-            room = limit - cost.exact(shown)
             shown, is_cut = fill(choice, shown, [group], limit - int(room * (1 - CUT_SHARE))), True
+        else:
+            tried += forms.least_tokens(group) <= room + SAVED
         if is_cut:
             room = limit - cost.exact(shown) + SAVED
-            rest = [one for one in rest if one.key in wholes and _least(choice, one) <= room]
+            rest = [one for one in rest if forms.least_tokens(one) <= room]
     return _told(choice, shown, min(choice.budget, limit + int(choice.budget * TOLD_SHARE)))
 
 
-def _may_fit(choice: Choice, group: Group, limit: int) -> bool:
-    """Counts of large results are close: what is far too large is not counted again."""
-    shapes = [choice.shapes[row.sequence] for row in group.rows]
-    tokens = sum(max(shape.row.whole_tokens, 0) for shape in shapes if shape.fixed is None)
-    return tokens <= limit * COUNTED_TO
+class _Forms:
+    """The whole and the shortest complete form of each exchange, made once."""
+
+    def __init__(self, choice: Choice, limit: int) -> None:
+        self._choice = choice
+        self._limit = limit
+        self._wholes: dict[int, Shown] = {}
+        self._compacts: dict[int, Shown] = {}
+
+    def may_fit(self, group: Group) -> bool:
+        """Counts of large results are close: what is far too large is not counted again."""
+        shapes = [self._choice.shapes[row.sequence] for row in group.rows]
+        tokens = sum(max(shape.row.whole_tokens, 0) for shape in shapes if shape.fixed is None)
+        return tokens <= self._limit * COUNTED_TO
+
+    def whole(self, group: Group) -> Shown:
+        made = self._wholes.get(group.key)
+        if made is None:
+            made = {row.sequence: self._choice.shapes[row.sequence].whole() for row in group.rows}
+            self._wholes[group.key] = made
+        return made
+
+    def compact(self, group: Group) -> Shown:
+        made = self._compacts.get(group.key)
+        if made is None:
+            made = {row.sequence: self._choice.shapes[row.sequence].all() for row in group.rows}
+            self._compacts[group.key] = made
+        return made
+
+    def least_tokens(self, group: Group) -> float:
+        """Tokens that all of an exchange takes at least; infinite if it is far too large."""
+        return self._choice.cost.block_tokens(self.compact(group)) if self.may_fit(group) else inf
 
 
-def _run(
-    choice: Choice, groups: Sequence[Group], wholes: Mapping[int, Shown], shown: Shown, limit: int
-) -> int:
+def _run(choice: Choice, groups: Sequence[Group], forms: _Forms, shown: Shown, limit: int) -> int:
     """How many of the groups, from the first on, fit whole beside `shown`."""
-    large = (number for number, group in enumerate(groups) if group.key not in wholes)
-    most = next(large, len(groups))
+    most = next((at for at, group in enumerate(groups) if not forms.may_fit(group)), len(groups))
 
     def with_first(count: int) -> Shown:
-        return _joined(shown, [wholes[group.key] for group in groups[:count]])
+        return _joined(shown, [forms.whole(group) for group in groups[:count]])
 
     guess = _longest(most, lambda count: choice.cost.size(with_first(count)), limit)
     return _nearest(most, lambda count: choice.cost.fits(with_first(count), limit), guess)
@@ -85,20 +110,6 @@ def _nearest(most: int, fits: Callable[[int], bool], guess: int) -> int:
             high, at = at - 1, at - step
         step *= 2
     return low
-
-
-def _whole(choice: Choice, group: Group) -> Shown:
-    return {row.sequence: choice.shapes[row.sequence].whole() for row in group.rows}
-
-
-def _compact(choice: Choice, group: Group) -> Shown:
-    """All of an exchange in the shortest form."""
-    return {row.sequence: choice.shapes[row.sequence].all() for row in group.rows}
-
-
-def _least(choice: Choice, group: Group) -> int:
-    """Tokens that all of an exchange takes at least."""
-    return choice.cost.block_tokens(_compact(choice, group))
 
 
 def _joined(shown: Shown, more: Sequence[Shown]) -> Shown:
