@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from functools import cache
 from math import inf
 
 from weft.compiler.candidates.closure import Group
@@ -36,13 +37,14 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
         if run == len(rest):
             break
         group, rest = rest[run], rest[run + 1 :]
-        room = limit - cost.exact(shown)
-        if forms.may_fit(group) and cost.fits(_joined(shown, [forms.compact(group)]), limit):
+        if forms.is_shorter(group) and cost.fits(_joined(shown, [forms.compact(group)]), limit):
             shown = _joined(shown, [forms.compact(group)])
         elif not is_cut:
-            shown, is_cut = fill(choice, shown, [group], limit - int(room * (1 - CUT_SHARE))), True
-        else:
-            tried += forms.least_tokens(group) <= room + SAVED
+            kept = int((limit - cost.exact(shown)) * (1 - CUT_SHARE))
+            shown, is_cut = fill(choice, shown, [group], limit - kept), True
+        elif run == 0:  # nothing was added since it was found to be small enough
+            tried += 1
+            continue
         if is_cut:
             room = limit - cost.exact(shown) + SAVED
             rest = [one for one in rest if forms.least_tokens(one) <= room]
@@ -78,6 +80,10 @@ class _Forms:
             self._compacts[group.key] = made
         return made
 
+    def is_shorter(self, group: Group) -> bool:
+        """Whether the shortest form is another one than the whole."""
+        return self.may_fit(group) and self.compact(group) != self.whole(group)
+
     def least_tokens(self, group: Group) -> float:
         """Tokens that all of an exchange takes at least; infinite if it is far too large."""
         return self._choice.cost.block_tokens(self.compact(group)) if self.may_fit(group) else inf
@@ -90,7 +96,11 @@ def _run(choice: Choice, groups: Sequence[Group], forms: _Forms, shown: Shown, l
     def with_first(count: int) -> Shown:
         return _joined(shown, [forms.whole(group) for group in groups[:count]])
 
-    guess = _longest(most, lambda count: choice.cost.size(with_first(count)), limit)
+    size = cache(lambda count: choice.cost.size(with_first(count)))
+    guess = _longest(most, size, limit)
+    if guess:  # what is sent differs from the sum of the blocks
+        more = choice.cost.exact(with_first(guess)) - size(guess)
+        guess = _longest(most, size, limit - more)
     return _nearest(most, lambda count: choice.cost.fits(with_first(count), limit), guess)
 
 
