@@ -17,7 +17,7 @@ from weft.log.connection import Connection
 from weft.log.reading import last_sequence, read_matching
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, discard
-from weft.readmodel.store import get_meta, schema_version
+from weft.readmodel.store import SQLITE_FAULTS, get_meta, schema_version
 from weft.replay.snapshots import Bucket, Snapshot, newest
 from weft.replay.trimming import trimmed_before
 from weft.runtime.logs import fields
@@ -103,7 +103,7 @@ async def check_replaceable(connection: Connection, path: Path, encoding: str) -
     try:
         async with Database(lambda: _as_it_is(path)) as db:
             counted, schema = await db.run(_made_by)
-    except sqlite3.Error:
+    except SQLITE_FAULTS:
         return  # damaged: the writer finds that
     other_encoding = counted not in (None, encoding)
     if not other_encoding and schema == schema_version():

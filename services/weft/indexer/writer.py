@@ -31,6 +31,7 @@ from weft.readmodel.page_checksums import PageChecksums
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.status import SessionRow, quiet_sessions
 from weft.readmodel.store import (
+    SQLITE_FAULTS,
     check_structure,
     get_meta,
     open_writer,
@@ -250,7 +251,8 @@ class Writer:
         """Raise `Corrupt` if SQLite finds the file damaged."""
         try:
             yield
-        except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+        except SQLITE_FAULTS as error:
+            is_text = isinstance(error, sqlite3.Error)
+            if not is_text or getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
                 raise Corrupt(f"{self.path.name}: {error}; it is made anew") from None
             raise

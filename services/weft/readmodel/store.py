@@ -45,6 +45,10 @@ def schema_version() -> str:
     return digest(FOLD_VERSION, text("schema"), repr(terms))[:16]
 
 
+SQLITE_FAULTS = (sqlite3.Error, UnicodeDecodeError)
+"""Errors of a damaged file: a message of SQLite's may quote bytes of it that are not text."""
+
+
 def open_writer(path: Path | str) -> sqlite3.Connection:
     """The one writing connection of a file, or of ':memory:'; creates missing tables."""
     db = _connect(path)
@@ -73,7 +77,7 @@ def open_reader(path: Path | str) -> sqlite3.Connection:
             unless_sound.callback(db.close)
             db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             found = get_meta(db, "schema_version")
-        except sqlite3.Error as error:
+        except SQLITE_FAULTS as error:
             raise Corrupt(f"read model {name}: {error}; rebuild it") from None
         if found != schema_version():
             raise Corrupt(f"read model {name} has another schema; rebuild it")
@@ -133,7 +137,7 @@ def check_structure(db: sqlite3.Connection, name: str) -> None:
     several seconds for a gigabyte."""
     try:
         found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-    except sqlite3.DatabaseError as error:
+    except SQLITE_FAULTS as error:
         found = str(error)
     if found != "ok":
         raise Corrupt(f"{name}: {found}; it is made anew")
