@@ -87,6 +87,15 @@ async def test_hundreds_of_servers_are_offered_and_one_is_started(
         assert listed == ["find_tools", "call_tool", "look_into_result"]
 
 
+async def test_a_gateway_ends_without_waiting_for_a_server_that_says_nothing(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    mute = odd_server("mute", "mute", limits=limits(start_seconds=600, call_seconds=600))
+    with anyio.fail_after(30):
+        async with gateway(server.url, tmp_path, mute, is_learned=False):
+            await asyncio.sleep(1)  # it is being started
+
+
 async def test_calls_at_the_moment_of_its_end_are_answered(
     log: Connection, server: EmbeddedServer, tmp_path: Path
 ) -> None:

@@ -171,9 +171,12 @@ class Upstream:
             await asyncio.wait([self._owner], timeout=PING_SECONDS)
 
     async def close(self) -> None:
-        """End the server, and wait for its end."""
+        """End the server, and wait for its end. One that has not introduced itself yet is not
+        waited for."""
         self._closing.set()
         if self._owner is not None:
+            if self._client is None and self._ready is not None:
+                self._owner.cancel()
             await asyncio.gather(self._owner, return_exceptions=True)
 
     async def subscribe(self, uri: str, wanted: bool = True) -> None:
