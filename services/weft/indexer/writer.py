@@ -94,7 +94,7 @@ class Writer:
         read again over `connection`. Raises `Corrupt` if the file cannot be continued."""
         writer = cls(path, encoding, connection)
         with writer._told():
-            await writer._database
+            await writer._database.__aenter__()  # if it fails, its thread has ended
         return writer
 
     @property
