@@ -14,8 +14,10 @@ from math import inf
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import COUNTED_TO, CUT_SHARE, EXCHANGE_SHARE, EXCHANGE_TRIES, TOLD_SHARE
 from weft.compiler.rendering.cost import Shown
+from weft.compiler.renditions.rendition import Rendition
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import fill
+from weft.compiler.selection.offers import Shape
 
 SAVED = 32
 """Most tokens by which one more exchange makes the rest of a prompt shorter: the mark of a gap that
@@ -67,18 +69,18 @@ class _Forms:
         return tokens <= self._limit * COUNTED_TO
 
     def whole(self, group: Group) -> Shown:
-        made = self._wholes.get(group.key)
-        if made is None:
-            made = {row.sequence: self._choice.shapes[row.sequence].whole() for row in group.rows}
-            self._wholes[group.key] = made
-        return made
+        return self._made(self._wholes, group, Shape.whole)
 
     def compact(self, group: Group) -> Shown:
-        made = self._compacts.get(group.key)
-        if made is None:
-            made = {row.sequence: self._choice.shapes[row.sequence].all() for row in group.rows}
-            self._compacts[group.key] = made
-        return made
+        return self._made(self._compacts, group, Shape.all)
+
+    def _made(
+        self, made: dict[int, Shown], group: Group, form: Callable[[Shape], Rendition]
+    ) -> Shown:
+        if group.key not in made:
+            shapes = self._choice.shapes
+            made[group.key] = {row.sequence: form(shapes[row.sequence]) for row in group.rows}
+        return made[group.key]
 
     def is_shorter(self, group: Group) -> bool:
         """Whether the shortest form is another one than the whole."""
