@@ -252,7 +252,7 @@ class Writer:
         try:
             yield
         except SQLITE_FAULTS as error:
-            is_text = isinstance(error, sqlite3.Error)
-            if not is_text or getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if isinstance(error, UnicodeDecodeError) or code in _DAMAGED:
                 raise Corrupt(f"{self.path.name}: {error}; it is made anew") from None
             raise
