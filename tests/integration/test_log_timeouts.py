@@ -1,6 +1,7 @@
 """Who was held up has not been patient: what comes right afterwards is not too late."""
 
 import asyncio
+import json
 import os
 import signal
 import time
@@ -8,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
 
 import weft.log.connection
 from weft.log import in_flight
-from weft.log.api import TIMEOUT_SECONDS, request
+from weft.log.api import NO_LEADER, TIMEOUT_SECONDS, call, request
 from weft.log.connection import FLUSH_SECONDS, Connection, connect
 from weft.log.erasing import erase
 from weft.log.message import Ack
@@ -53,6 +55,34 @@ async def test_an_answer_is_waited_for(log: Connection) -> None:
 
     service = await log.subscribe("slow", cb=answer)
     assert await request(log, "slow", b"", ENOUGH_SECONDS) == b"here"
+    await service.unsubscribe()
+
+
+async def answering_without_a_leader(log: Connection, times: int) -> Subscription:
+    """Takes a request that the server itself does not know, and answers like a cluster that elects
+    its leader, so many times."""
+    left = times
+
+    async def answer(message: Msg) -> None:
+        nonlocal left
+        left -= 1
+        error = {"code": 503, "err_code": NO_LEADER, "description": "temporarily unavailable"}
+        reply = {"error": error} if left >= 0 else {"answered": True}
+        await log.publish(message.reply, json.dumps(reply).encode())
+
+    return await log.subscribe("$JS.API.ELECTING", cb=answer)
+
+
+async def test_a_leader_that_is_being_elected_is_waited_for(log: Connection) -> None:
+    service = await answering_without_a_leader(log, 3)
+    assert await call(log, "ELECTING") == {"answered": True}
+    await service.unsubscribe()
+
+
+async def test_a_leader_that_is_not_elected_in_time_is_told(log: Connection) -> None:
+    service = await answering_without_a_leader(log, 1_000)
+    with pytest.raises(Unavailable, match=r"ELECTING: .*unavailable .error 10008.; try again"):
+        await call(log, "ELECTING", timeout=0.5)
     await service.unsubscribe()
 
 

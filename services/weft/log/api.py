@@ -25,6 +25,8 @@ from weft_schemas.errors import (
 )
 
 TIMEOUT_SECONDS = 5.0
+_PAUSE_SECONDS = 0.1
+"""Between two questions to a cluster without a leader."""
 
 FULL = frozenset({10002, 10023, 10028, 10047, 10077, 10122})
 """No room: limits of the account, the server's memory or disk, or the stream's messages or bytes.
@@ -32,6 +34,8 @@ Numbers of nats-server's `errors.json`; they are its public interface, the texts
 NO_STREAM = 10059
 IN_PROCESS = 10158
 """The same message id is being replicated, and may still be lost with its leader."""
+NO_LEADER = 10008
+"""The cluster is electing its leader. The server answers at once, and has done nothing."""
 TOO_FEW_NODES = 10005
 """A stream's replicas need more nodes than the cluster has yet; the others are still starting."""
 TOO_MANY_REQUESTS = 10167
@@ -39,7 +43,7 @@ TOO_MANY_REQUESTS = 10167
 BATCH_GONE = frozenset({10176, 10208})
 """The server does not have the batch, or not all of it: it dropped a message for lack of space,
 gave the batch up after ten silent seconds, or was restarted. Part of it may be stored."""
-_TEMPORARY = frozenset({IN_PROCESS, TOO_FEW_NODES, TOO_MANY_REQUESTS}) | BATCH_GONE
+_TEMPORARY = frozenset({IN_PROCESS, NO_LEADER, TOO_FEW_NODES, TOO_MANY_REQUESTS}) | BATCH_GONE
 WRONG_LAST = frozenset({10070, 10071, 10164})
 """The expected last message id, or sequence, is not the last."""
 
@@ -47,17 +51,23 @@ WRONG_LAST = frozenset({10070, 10071, 10164})
 async def call(
     connection: Connection, verb: str, body: Any = None, timeout: float = TIMEOUT_SECONDS
 ) -> dict[str, Any]:
-    """Ask `$JS.API.<verb>` and return its answer.
+    """Ask `$JS.API.<verb>` and return its answer. A cluster that elects its leader is asked again.
 
     Raises `Unavailable` without an answer, and the errors of `error_of`.
     """
-    subject = f"$JS.API.{verb}"
+    clock = asyncio.get_running_loop().time
+    subject, deadline = f"$JS.API.{verb}", clock() + timeout
     payload = b"" if body is None else msgspec.json.encode(body)
-    reply = await request(connection, subject, payload, timeout)
-    answer: dict[str, Any] = msgspec.json.decode(reply)
-    if "error" in answer:
-        raise error_of(answer["error"], verb)
-    return answer
+    while True:
+        answer: dict[str, Any] = msgspec.json.decode(
+            await request(connection, subject, payload, timeout)
+        )
+        if "error" not in answer:
+            return answer
+        is_waited_for = answer["error"].get("err_code") == NO_LEADER
+        if not is_waited_for or clock() + _PAUSE_SECONDS > deadline:
+            raise error_of(answer["error"], verb)
+        await asyncio.sleep(_PAUSE_SECONDS)
 
 
 async def request(connection: Connection, subject: str, payload: bytes, timeout: float) -> bytes:
