@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate
+from typing import NamedTuple
 
 import msgspec
 
@@ -60,6 +61,15 @@ class Family(msgspec.Struct, frozen=True):
         return bisect_right(self.firsts, leaf) - 1
 
 
+class PassagePlace(NamedTuple):
+    """Where a passage is, in characters of its text."""
+
+    start: int
+    end: int
+    openings: tuple[tuple[int, int], ...]
+    """Beginning and end of each heading or key above it, the outermost first."""
+
+
 class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, dict=True):
     """A text's parts, and the notation of the text."""
 
@@ -79,6 +89,29 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
     def sizes(self) -> list[int]:
         """Characters in all leaves before each leaf; then in all of them."""
         return list(accumulate((leaf.size for leaf in self.leaves), initial=0))
+
+    @cached_property
+    def places(self) -> tuple[PassagePlace, ...]:
+        """Where each passage is in the text."""
+        starts = {number: at for at, number in enumerate(self.passages)}
+        found: list[tuple[int, tuple[tuple[int, int], ...]]] = []
+
+        def walk(part: Part, number: int, above: tuple[tuple[int, int], ...]) -> int:
+            if not part.children:
+                if number in starts:
+                    found.append((part.start, above))
+                return number + 1
+            opening = min(part.opening, LONGEST_HEADING)
+            below = (*above, (part.start, part.start + opening)) if opening > 0 else above
+            for child in part.children:
+                number = walk(child, number, below)
+            return number
+
+        walk(self.root, 0, ())
+        ends = [start for start, _ in found[1:]] + [self.root.end]
+        return tuple(
+            PassagePlace(start, end, above) for (start, above), end in zip(found, ends, strict=True)
+        )
 
     @cached_property
     def families(self) -> dict[int, Family]:
@@ -145,22 +178,15 @@ def outlined(root: Part, is_json: bool = False, has_literals: bool = False) -> O
 
 def passage_texts(text: str, outline: Outline) -> list[str]:
     """What the text index holds of each passage: its text below its headings and keys."""
-    starts = {number: at for at, number in enumerate(outline.passages)}
-    places: list[tuple[int, str]] = []
+    return [passage_text(text, outline, number) for number in range(len(outline.places))]
 
-    def walk(part: Part, number: int, above: str) -> int:
-        if not part.children:
-            if number in starts:
-                places.append((part.start, above))
-            return number + 1
-        opening = text[part.start : part.start + min(part.opening, LONGEST_HEADING)]
-        for child in part.children:
-            number = walk(child, number, f"{above}{opening}\n" if opening.strip() else above)
-        return number
 
-    walk(outline.root, 0, "")
-    ends = [start for start, _ in places[1:]] + [outline.root.end]
-    return [f"{above}{text[start:end]}" for (start, above), end in zip(places, ends, strict=True)]
+def passage_text(text: str, outline: Outline, number: int) -> str:
+    """The same of one passage, by its number from 0."""
+    place = outline.places[number]
+    openings = (text[start:end] for start, end in place.openings)
+    above = [opening for opening in openings if opening.strip()]
+    return "\n".join((*above, text[place.start : place.end]))
 
 
 LONGEST_HEADING = 160

@@ -209,7 +209,7 @@ class SessionView:
         matches = []
         for document, score in best:
             sequence, ordinal, passage, kind = items[document]
-            matches.append(Match(sequence, ordinal, passage, score, ItemKind(kind)))
+            matches.append(Match(sequence, ordinal, passage, score, _kinds[kind]))
         return sorted(matches, key=lambda match: (-match.score, -match.sequence, match.passage))
 
     def facts(self, scopes: Sequence[str]) -> list[FactRow]:

@@ -24,7 +24,7 @@ from weft.compiler.profiles import (
 )
 from weft.compiler.ranking.question import Question, expansion
 from weft.compiler.ranking.relevance import ALONE
-from weft.passages.part import passage_texts
+from weft.passages.part import passage_text
 from weft.readmodel.rows import ItemRow, Match
 from weft.readmodel.search import MAX_POSTINGS
 from weft.readmodel.view import SessionView
@@ -210,7 +210,7 @@ def _feedback(
 
 def _passage(row: ItemRow, passage: int) -> str:
     outline = row.parts
-    return row.whole if outline is None else passage_texts(row.readable, outline)[passage]
+    return row.whole if outline is None else passage_text(row.readable, outline, passage)
 
 
 def _near(

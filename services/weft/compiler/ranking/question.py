@@ -55,11 +55,11 @@ def expansion(
 ) -> dict[str, float]:
     """Terms that the best matches share, with their weights: pseudo-relevance feedback, by rank."""
     shared: dict[str, float] = {}
-    held = shared.get
     for rank, text in enumerate(texts):
-        weight = 1 / (rank + 2)
-        for term in dict.fromkeys(words(text)):
-            shared[term] = held(term, 0.0) + weight
+        found = dict.fromkeys(words(text), 1 / (rank + 2))
+        for term in found.keys() & shared.keys():
+            found[term] += shared[term]
+        shared |= found
     known = STOP_WORDS.union(question.terms, without)
     new = [term for term in shared if term not in known and len(term) > 2]
     new.sort(key=shared.__getitem__, reverse=True)
