@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.passages.json_text import says_nothing, split_call, split_json, unquoted
+from weft.passages.json_text import RECORD, says_nothing, split_call, split_json, unquoted
 from weft.passages.literals import Decoded, decoded
 from weft.passages.part import Part, leaves
 from weft.passages.prose import split_prose
@@ -42,6 +42,18 @@ def test_small_records_stand_together_and_are_counted() -> None:
     made = split(text)
     assert sum(child.count for child in made.children) == 90
     assert len(made.children) < 30
+
+
+@pytest.mark.parametrize("comma", [", ", "\n, \t", "," + " " * 600, " " * 600 + ","])
+@pytest.mark.parametrize("size", range(RECORD - 3, RECORD + 4))
+def test_blanks_between_records_change_no_part(size: int, comma: str) -> None:
+    record = json.dumps({"id": 7, "note": "x" * (size - len(json.dumps({"id": 7, "note": ""})))})
+    rows = ['{"id": 1}', record, '{"id": 2}', f"[{record}, 3]", record]
+    close, wide = f"[{','.join(rows)}]", f"[{comma.join(rows)}]"
+    assert len(record) == size
+    assert [part.end - part.start for part in split(wide).children if part.children] == [
+        part.end - part.start for part in split(close).children if part.children
+    ]
 
 
 def test_what_identifies_a_record_stands_with_any_of_it() -> None:

@@ -34,8 +34,11 @@ def _container(nested: str = "") -> str:
     return rf'[{{\[](?:[^"{{}}\[\]]++|{_QUOTED}{nested})*+[}}\]]'
 
 
-_SMALL = re.compile(_container("|" + _container("|" + _container("|" + _container()))))
-"""A container, with three levels of others within it at most: the usual record."""
+_RECORD = _container("|" + _container("|" + _container("|" + _container())))
+"""A container, with three levels of others within it at most."""
+_SMALL = re.compile(_RECORD)
+_SMALL_BEFORE_COMMA = re.compile(_RECORD + r"[ \t\n\r]*+(,)[ \t\n\r]*+")
+"""The same with the comma after it: most of a list of records."""
 _SIGN = re.compile(rf'(?:[^"{{}}\[\],]++|{_QUOTED})*+([{{}}\[\],])[ \t\n\r]*+')
 """Text up to the next delimiter of values, the delimiter, and the blanks after it."""
 _KEY = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"\s*:\s*')
@@ -135,11 +138,21 @@ def _signs(told: Decoded, open_values: list[_Value]) -> Iterator[tuple[int, int]
     """Each delimiter outside of decoded strings and small containers, and where the value after it
     starts."""
     text = told.text
-    find, small = _SIGN.match, _SMALL.match
+    find, small, next_small = _SIGN.match, _SMALL.match, _SMALL_BEFORE_COMMA.match
     begins = (0, *(literal.end + 1 for literal in told.literals))
     ends = (*(literal.start - 1 for literal in told.literals), len(text))
     for at, end in zip(begins, ends, strict=True):
-        while found := find(text, at, end):
+        while True:
+            limit = min(end, at + _limit(open_values))
+            found = next_small(text, at, limit)
+            # At the limit more blanks may follow.
+            if found is not None and found.end() < limit:
+                at = found.end()
+                yield found.start(1), at
+                continue
+            found = find(text, at, end)
+            if found is None:
+                break
             sign, at = found.start(1), found.end()
             if text[sign] in "{[":
                 whole = small(text, sign, min(end, sign + _limit(open_values)))

@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Hashable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Generic, TypeVar
 
 from weft_schemas.errors import Overloaded
@@ -49,13 +49,10 @@ class Shares:
             raise Overloaded(
                 f"{own.held} requests of tenant {tenant!r} are in work or wait already; try again"
             )
-        async with AsyncExitStack() as stack:
-            stack.enter_context(own)
-            theirs = stack.enter_context(self._queue((tenant, session), self._limits[1]))
+        with own, self._queue((tenant, session), self._limits[1]) as theirs:
             # The narrowest limit first: a waiting request must not take another tenant's place.
-            for room in (theirs.room, own.room, self._everybody):
-                await stack.enter_async_context(room)
-            yield
+            async with theirs.room, own.room, self._everybody:
+                yield
 
     def _queue(self, name: tuple[str, ...], places: int) -> _Queue:
         queue = self._queues.get(name)

@@ -20,7 +20,7 @@ from tests.bench.panel.halves import half_of
 from tests.bench.panel.rows import ROWS
 from tests.bench.table import show
 from weft.audit.grounding import sources_of, stands_in
-from weft.compiler.ranking.value_weights import ValueWeights, value_weights
+from weft.compiler.ranking.value_weights import value_weights
 from weft_eval.grounding import Grounding, measure_grounding
 from weft_eval.in_process import InProcess
 from weft_eval.transcripts import Transcript
@@ -64,11 +64,10 @@ def measured(cases: list[Transcript], budget: int) -> tuple[Grounding, Grounding
 def knowing(taken: list[str]) -> Iterator[None]:
     """A value is worth what it is to a call that takes these."""
 
-    def weights(text: str, asked: frozenset[str]) -> ValueWeights:
-        estimated = value_weights(text, asked).values
+    def weights(text: str, asked: frozenset[str]) -> dict[str, float]:
+        estimated = value_weights(text, asked)
         values = {value: weight * OTHERS for value, weight in estimated.items()}
-        values |= {value: TAKEN for value in taken if stands_in(value, text)}
-        return ValueWeights(values, sum(values.values()))
+        return values | {value: TAKEN for value in taken if stands_in(value, text)}
 
     with patch("weft.compiler.selection.offers.value_weights", weights):
         yield

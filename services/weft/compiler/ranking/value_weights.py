@@ -7,10 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import repeat
 from operator import truediv
 from typing import Any
-
-import msgspec
 
 from weft.compiler.ranking.values import REMEMBERED, values
 from weft.readmodel.rows import ItemRow
@@ -56,14 +55,6 @@ def _names(value: Any) -> Iterator[str]:
                 yield from _names(held)
 
 
-class ValueWeights(msgspec.Struct, frozen=True):
-    """The values that a part states."""
-
-    values: dict[str, float]
-    """Value → weight."""
-    total: float
-
-
 _FIELD = re.compile(r'"([^"\\]{1,80})"\s*:\s*("[^"\\]{0,200}"|[^\s"{}\[\],][^"{}\[\],]{0,80})')
 _LINE_FIELD = re.compile(
     r"^[ \t]*(?:[-*][ \t]+)?([^\W\d][\w.-]{0,39}):[ \t]+(\S[^\n]{0,200})$", re.MULTILINE
@@ -97,9 +88,10 @@ _BRACKET = re.compile(r"[\[\]{}]")
 
 
 @lru_cache(maxsize=REMEMBERED)
-def value_weights(text: str, asked: frozenset[str]) -> ValueWeights:
-    """The values in a part's text; those of fields that calls ask for count more, with every record
-    that states them, and again where the field that holds the record is asked for."""
+def value_weights(text: str, asked: frozenset[str]) -> Mapping[str, float]:
+    """Value → weight, of the values in a part's text. Those of fields that calls ask for count
+    more, with every record that states them, and again where the field that holds the record is
+    asked for."""
     found = values(text)
     fields = _fields(text)
     if fields or '":' in text:
@@ -116,7 +108,7 @@ def value_weights(text: str, asked: frozenset[str]) -> ValueWeights:
                 found[value] *= ASKED_FIELD * count
         for value in _held_in(text, asked):
             found[value] = max(found.get(value, 0.0), FIELD_VALUE) * ASKED_FIELD
-    return ValueWeights(found, sum(found.values()))
+    return found
 
 
 def _fields(text: str) -> list[tuple[str, str]]:
@@ -126,21 +118,19 @@ def _fields(text: str) -> list[tuple[str, str]]:
 
 
 class Coverage(dict[str, float]):
-    """Value → the divisor of its weight, which rises with every statement of the value."""
+    """Value → the divisor of its weight, which rises with every statement of the value: 1 for
+    values that are not here."""
 
-    def __init__(self, parts: Iterable[ValueWeights], stated: Mapping[str, int]) -> None:
-        """Of all values of `parts`; `stated` counts the statements so far."""
-        values = {value for part in parts for value in part.values}
-        super().__init__((value, 1 + REPEATED * stated.get(value, 0)) for value in values)
+    def __init__(self, stated: Mapping[str, int]) -> None:
+        """`stated` counts the statements so far."""
+        super().__init__((value, 1 + REPEATED * count) for value, count in stated.items())
 
-    def gain(self, part: ValueWeights) -> float:
-        """The weight that a part would add."""
-        weights: Iterator[float] = map(
-            truediv, part.values.values(), map(self.__getitem__, part.values)
-        )
-        return sum(weights)
+    def gain(self, weights: Mapping[str, float]) -> float:
+        """The weight that a part with these values would add."""
+        gains: Iterator[float] = map(truediv, weights.values(), map(self.get, weights, repeat(1.0)))
+        return sum(gains)
 
-    def add(self, part: ValueWeights) -> None:
+    def add(self, values: Iterable[str]) -> None:
         """Count the values of a part that was taken."""
-        for value in part.values:
-            self[value] += REPEATED
+        for value in values:
+            self[value] = self.get(value, 1.0) + REPEATED

@@ -29,7 +29,7 @@ from weft.compiler.profiles import (
     Objective,
 )
 from weft.compiler.ranking.loops import Stretch, loop_factor
-from weft.compiler.ranking.value_weights import Coverage, ValueWeights, value_weights
+from weft.compiler.ranking.value_weights import Coverage, value_weights
 from weft.compiler.renditions.rendition import Rendition, compact, of_parts, part_count, whole
 from weft.compiler.selection.greedy import best_first
 from weft.passages.json_text import says_nothing
@@ -90,8 +90,8 @@ class Offer(msgspec.Struct):
     part: int
     cost: float
     score: float
-    values: ValueWeights | None
-    """None if the phase does not look for values."""
+    values: Mapping[str, float]
+    """Value → weight; empty if the phase does not look for values."""
     factor: float
     """Weight of a new value."""
 
@@ -264,7 +264,7 @@ def _offer(
     text: str,
     score: float,
 ) -> Offer:
-    found = value_weights(text, frozenset(asked)) if objective.values else None
+    found = value_weights(text, frozenset(asked)) if objective.values else {}
     if says_nothing(text):
         score *= NOTHING_SAID
     return Offer(group, sequence, part, len(text) * density + 1, score, found, objective.values)
@@ -300,11 +300,11 @@ def _greedy(
     opened: set[int],
 ) -> list[Addition]:
     """By score and new values per token. Changes `opened`."""
-    coverage = Coverage((offer.values for offer in offers if offer.values), stated)
+    coverage = Coverage(stated)
 
     def rate(offer: Offer) -> float:
         cost = offer.cost + (0.0 if offer.group.key in opened else OPENING)
-        gain = 1.0 + (offer.factor * coverage.gain(offer.values) if offer.values else 0.0)
+        gain = 1.0 + offer.factor * coverage.gain(offer.values) if offer.values else 1.0
         return float(offer.score * gain / cost**objective.cheap)
 
     additions: list[Addition] = []
@@ -317,8 +317,7 @@ def _greedy(
         opened.add(offer.group.key)
         spent += cost if cost <= limit / OVERSHOOT else 0.0  # what is too large leaves its room
         additions.append(Addition(offer.group, offer.sequence, offer.part, cost))
-        if offer.values:
-            coverage.add(offer.values)
+        coverage.add(offer.values)
     return additions
 
 

@@ -199,7 +199,7 @@ class _Wanted:
 
     def __init__(self, choice: Choice, pinned: Shown, fresh: Shown) -> None:
         self._choice = choice
-        self._said: dict[int, dict[str, float]] = {}
+        self._said: dict[int, Mapping[str, float]] = {}
         self._wanted = dict(self._stated(fresh))
         half = choice.budget // 2
         if choice.cost.exact(pinned) <= half:
@@ -227,9 +227,9 @@ class _Wanted:
                 stated[value] = max(stated.get(value, 0.0), weight)
         return stated
 
-    def _says(self, one: Rendition) -> dict[str, float]:
+    def _says(self, one: Rendition) -> Mapping[str, float]:
         if id(one) not in self._said:
-            self._said[id(one)] = value_weights(one.text, frozenset(self._choice.asked)).values
+            self._said[id(one)] = value_weights(one.text, frozenset(self._choice.asked))
         return self._said[id(one)]
 
     def _used(self) -> set[str]:
