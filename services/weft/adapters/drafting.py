@@ -150,9 +150,12 @@ def checked(record: Record, item: ContextItem) -> ContextItem:
     return item
 
 
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def compact(value: Any) -> str:
     """JSON in as few characters as possible without becoming hard to read."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _compact(value)
 
 
 def _arguments(arguments: Any) -> tuple[dict[str, Any] | None, str]:
