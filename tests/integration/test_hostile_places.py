@@ -21,7 +21,8 @@ from weft.client import Client
 from weft.log.connection import connect
 from weft.log.following import Follower
 from weft.log.identity import check, identify
-from weft.log.reading import last_sequence, read, read_matching
+from weft.log.publishing import Publisher
+from weft.log.reading import read, read_matching
 from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Reader
 from weft.replay.reviving import dead_letters
@@ -133,6 +134,14 @@ async def test_no_byte_of_a_subject_or_a_header_holds_anybody_up(tmp_path: Path,
     assert len([one for one in parked if one.session == UNREADABLE]) > 500
 
 
+async def stored_so_far(log) -> int:
+    """The last sequence of what raw clients published: the server answers their PING before it has
+    stored that, but stores in order."""
+    async with Publisher(log) as publisher:
+        ack = await publisher.publish("weft.acme.end.in.user_turn", b"{}")
+    return ack.sequence - 1
+
+
 async def test_a_message_is_the_same_however_it_is_read(log, server):
     """By a consumer, by the leader, by a page: else a checkpoint would fit none of them."""
     await publish_each(server.url, hostile(SEED)[:400])
@@ -140,8 +149,8 @@ async def test_a_message_is_the_same_however_it_is_read(log, server):
         server.url,
         [(b"weft.acme.s.in.user_turn", block, b"{}") for block in BLOCKS],
     )
-    last = await last_sequence(log)
-    paged = [record async for record in read_matching(log, ">")]
+    last = await stored_so_far(log)
+    paged = [record async for record in read_matching(log, ">", through=last)]
     single = [await read(log, sequence) for sequence in range(1, last + 1)]
     followed = []
     async with Follower(log) as follower:
@@ -151,13 +160,13 @@ async def test_a_message_is_the_same_however_it_is_read(log, server):
             if batch.through >= last:
                 break
     assert len(paged) == last
-    assert paged == single == followed
+    assert paged == single == followed[:last]
 
 
 async def test_a_checkpoint_at_an_event_of_any_bytes_is_recognised(log, server):
     for token in (b"\xff", b"\x0b", b"\x00", "\u2028".encode()):
         await publish_each(server.url, [(b"weft.acme.a%bb.in.user_turn" % token, b"", b"{}")])
-        last = await last_sequence(log)
+        last = await stored_so_far(log)
         known = (await identify(log)).at(await read(log, last))
         other = await connect(server.url)
         try:
@@ -172,7 +181,8 @@ async def test_headers_of_a_publisher_are_not_taken_for_the_servers(log, server)
         b"Nats-Time-Stamp: 1999-01-01T00:00:00Z\r\n\r\n"
     )
     await publish_each(server.url, [(b"weft.acme.s.in.user_turn", forged, b"{}")])
-    (record,) = [record async for record in read_matching(log, ">")]
+    last = await stored_so_far(log)
+    (record,) = [record async for record in read_matching(log, ">", through=last)]
     assert record.sequence == 1
     assert record.address().tenant == "acme"
     assert record == await read(log, 1)
@@ -182,7 +192,8 @@ async def test_only_a_trace_in_the_form_of_w3c_is_carried_on(log, server):
     for value in (TRACE.encode(), b"00\rx", b"x" * 60_000, b"\xff"):
         block = b"NATS/1.0\r\ntraceparent: %b\r\n\r\n" % value
         await publish_each(server.url, [(b"weft.acme.s.in.user_turn", block, b"{}")])
-    records = [record async for record in read_matching(log, ">")]
+    last = await stored_so_far(log)
+    records = [record async for record in read_matching(log, ">", through=last)]
     assert [record.traceparent for record in records] == [TRACE, "", "", ""]
 
 
