@@ -1,6 +1,6 @@
-"""Publish to compilable: from `client.publish` of a tool result until a compile that waits for it
-answers, through firewall and indexer, on an idle system; and how much of that the compile itself
-takes, asked for once more.
+"""From `client.publish` of a tool result, through firewall and indexer, on an idle system: until it
+is compilable, which is when the read model holds its envelope; and until a compile that waits for
+it answers.
 
 `python -m tests.bench.compilable [TIMES]` starts all services; sizes take turns.
 """
@@ -11,10 +11,14 @@ import tempfile
 import time
 from pathlib import Path
 
+import msgspec
+
 import weft
 from tests.bench.table import quantile, show
 from tests.integration.command_line import services
+from weft.log.message import Ack
 from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.status import StatusReply, StatusRequest
 
 TIMES = 200
 WARM_UP = 10
@@ -46,53 +50,72 @@ def result(number: int, size: int) -> list[ContextItem]:
     ]
 
 
-async def once(client: weft.Client, number: int, size: int) -> tuple[float, float, float]:
-    """Milliseconds until the ack, until the compile holds the result, and of the same compile once
-    more."""
+async def stored(client: weft.Client, number: int, size: int) -> tuple[Ack, float, float]:
+    """The acknowledgement of a call and its result, when they were published, and the milliseconds
+    until then."""
     made = result(number, size)
     begun = time.perf_counter()
     ack = await client.publish(f"s{size}", made)
-    stored = time.perf_counter()
+    return ack, begun, (time.perf_counter() - begun) * 1_000
+
+
+async def until_compilable(client: weft.Client, number: int, size: int) -> tuple[float, float]:
+    """Milliseconds until the ack, and until the read model holds the result's envelope."""
+    ack, begun, acknowledged = await stored(client, number, size)
+    # On an idle system the envelope is the next event.
+    asked = msgspec.json.encode(StatusRequest(after=ack.sequence + 1, timeout=30))
+    subject = f"weft-rpc.default.s{size}.status"
+    reply = await client.connection.request(subject, asked, timeout=30)
+    done = time.perf_counter()
+    status = msgspec.json.decode(reply.data, type=StatusReply)
+    assert status.sequence == ack.sequence + 1
+    assert not status.pending
+    return acknowledged, (done - begun) * 1_000
+
+
+async def until_prompt(client: weft.Client, number: int, size: int) -> tuple[float, float]:
+    """Milliseconds until the ack, and until a compile that waits for the result answers."""
+    ack, begun, acknowledged = await stored(client, number, size)
     pack = await client.compile(f"s{size}", "interpret", after=ack.sequence, timeout=30)
     done = time.perf_counter()
     assert not pack.pending
-    assert made[1].id in pack.stats.included_items
-    await client.compile(f"s{size}", "interpret")
-    again = time.perf_counter()
-    return (stored - begun) * 1_000, (done - begun) * 1_000, (again - done) * 1_000
+    assert f"r{size}-{number}" in pack.stats.included_items
+    return acknowledged, (done - begun) * 1_000
 
 
-async def measure(times: int) -> dict[int, list[tuple[float, float, float]]]:
-    found: dict[int, list[tuple[float, float, float]]] = {size: [] for size in SIZES}
+Took = dict[int, list[tuple[float, float]]]
+"""Size → milliseconds until the ack, and until what was waited for."""
+
+
+async def measure(times: int) -> tuple[Took, Took]:
+    compilable: Took = {size: [] for size in SIZES}
+    prompts: Took = {size: [] for size in SIZES}
     with tempfile.TemporaryDirectory() as folder:
         async with services(Path(folder) / "data") as url, weft.connect(url) as client:
-            for number in range(times + WARM_UP):
+            for number in range(2 * (times + WARM_UP)):
                 for size in SIZES:
+                    once, found = (
+                        (until_prompt, prompts) if number % 2 else (until_compilable, compilable)
+                    )
                     took = await once(client, number, size)
-                    if number >= WARM_UP:
+                    if number >= 2 * WARM_UP:
                         found[size].append(took)
                     await asyncio.sleep(PAUSE)
-    return found
+    return compilable, prompts
 
 
 def main() -> None:
     times = int(sys.argv[1]) if len(sys.argv) > 1 else TIMES
+    compilable, prompts = asyncio.run(measure(times))
     rows = []
-    for size, took in asyncio.run(measure(times)).items():
-        acks, dones, agains = zip(*took, strict=True)
-        rows.append(
-            (
-                f"{size} KB",
-                len(took),
-                quantile(acks, 0.5),
-                quantile(dones, 0.5),
-                quantile(dones, 0.99),
-                quantile(agains, 0.5),
-            )
-        )
+    for size in SIZES:
+        acks, ready = zip(*compilable[size], strict=True)
+        _, asked = zip(*prompts[size], strict=True)
+        waits = (quantile(acks, 0.5), quantile(ready, 0.5), quantile(asked, 0.5))
+        rows.append((f"{size} KB", times, *waits, quantile(asked, 0.99)))
     columns = (
-        "tool result", "n", "ack p50, ms", "in a prompt p50, ms", "in a prompt p99, ms",
-        "of which the compile p50, ms",
+        "tool result", "n", "ack p50, ms", "compilable p50, ms", "in a prompt p50, ms",
+        "in a prompt p99, ms",
     )  # fmt: skip
     show("From publish to a compile that holds it", columns, rows)
 
