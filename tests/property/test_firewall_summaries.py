@@ -21,6 +21,8 @@ from tests.unit.test_firewall_forms import (
     log,
 )
 
+from weft.firewall.body import window
+from weft.firewall.bounds import Bounds
 from weft_schemas.policy import FirewallRules
 
 MARK = re.compile(r"… (\d+) (?:lines?|rows?|sentences?) …\Z")
@@ -122,9 +124,49 @@ def test_records_in_lists_and_in_mappings_are_counted_too() -> None:
     assert mapping["… more"].startswith(f"{300 - len(known)} of 300 keys: ")
 
 
-def test_a_text_that_was_cut_off_says_so() -> None:
-    body = json.dumps(records(random.Random(2), 300))[:20_000]
-    assert "cut off" in json.loads(envelope(body).summary)[-1]
+def test_a_text_that_was_cut_off_says_so_first_and_shows_whole_records_only() -> None:
+    rows = records(random.Random(2), 300)
+    for end in range(20_000, 20_400, 7):
+        told, size, *shown = json.loads(envelope(json.dumps(rows)[:end]).summary)
+        assert "cut off" in told
+        assert size.startswith("…7")
+        keys = [row.keys() for row in shown if isinstance(row, dict)]
+        assert all(one == keys[0] for one in keys)
+
+
+@pytest.mark.parametrize("wrap", ["{}", '{{"page": 1, "rows": {}}}', "The rows:\n{}"])
+def test_a_long_text_says_how_much_of_it_was_read(wrap: str) -> None:
+    rows = records(random.Random(3), 9_000)
+    body = wrap.format(json.dumps(rows))
+    found = envelope(body, limits=Bounds(analyse_bytes=400_000))
+    until = re.search(r"(\d+) characters of (\d+) bytes were read: the beginning", found.summary)
+    assert until is not None
+    assert int(until[2]) == len(body.encode())
+    shown = re.search(r"(\d+) x {", found.summary)
+    assert shown is not None
+    assert int(until[1]) <= 300_000
+    read = json.dumps(rows[: int(shown[1])])
+    assert 0 <= int(until[1]) - len(read) < 1_000
+
+
+def test_no_line_is_made_of_two_halves_where_a_long_text_has_a_gap() -> None:
+    rows = [f'{{"id": {n}, "name": "N{n}"}}' for n in range(20_000)]
+    for limit in range(40_000, 40_060):
+        for body in ("\n".join(rows), "id,name\n" + "\n".join(f"{n},N{n}" for n in range(20_000))):
+            found = window(body, limit)
+            assert set(found.data.decode().split("\n")) <= set(body.split("\n"))
+            assert len(found.data) <= limit
+
+
+def test_records_with_the_same_rare_value_are_shown() -> None:
+    rows = [{"id": n, "level": "error" if n in (57, 123, 170) else "info"} for n in range(400)]
+    shown = json.loads(envelope(json.dumps(rows), FirewallRules(threshold=1)).summary)
+    assert [row["id"] for row in shown if isinstance(row, dict) and row["level"] == "error"] == [
+        57, 123, 170,
+    ]  # fmt: skip
+    table = "id,level\n" + "\n".join(f"{row['id']},{row['level']}" for row in rows)
+    summary = envelope(table, FirewallRules(threshold=1)).summary
+    assert re.findall(r"^(\d+),error$", summary, re.MULTILINE) == ["57", "123", "170"]
 
 
 def test_one_row_of_a_table_that_differs_is_shown() -> None:

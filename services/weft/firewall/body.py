@@ -52,20 +52,34 @@ def _from_file(file: BinaryIO, size: int, limit: int) -> Window:
 
 
 def _joined(head: bytes, tail: bytes, size: int) -> Window:
-    """`data` without the rest of a character that was cut in two: it would look like malformed text
-    from the tool."""
+    """The head up to its last whole line, and the tail from its first one: a line made of two
+    halves would be one that the tool never wrote. Very long lines are cut."""
+    cut = head.rfind(b"\n", -len(head) // _LINE) + 1
+    begun = tail.find(b"\n", 0, len(tail) // _LINE) + 1
+    head = head[:cut] if cut else _without_part(head[:-1]) + b"\n"
+    return Window(head + _from_character(tail[begun:]), len(head), size)
+
+
+def _without_part(head: bytes) -> bytes:
+    """Without the rest of a character that was cut in two at the end: it would look like malformed
+    text from the tool."""
     for back in range(1, min(_LONGEST, len(head) + 1)):
         first = head[-back]
         if first & 0xC0 != 0x80:
-            if first >= _LEADS[back]:
-                head = head[:-back]
-            break
+            return head[:-back] if first >= _LEADS[back] else head
+    return head
+
+
+def _from_character(tail: bytes) -> bytes:
+    """Without the rest of a character at the beginning."""
     skipped = 0
     while skipped < min(_LONGEST - 1, len(tail)) and tail[skipped] & 0xC0 == 0x80:
         skipped += 1
-    return Window(head + tail[skipped:], len(head), size)
+    return tail[skipped:]
 
 
+_LINE = 64
+"""The part of a line that is left out rather than cut is at most this part of head or tail."""
 _LONGEST = 4
 """How many bytes a character takes, by its first byte."""
 _LEADS = (0, 0xC0, 0xE0, 0xF0)

@@ -5,7 +5,8 @@ differ from all others. Linear in the number of records."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain, islice
 
 import msgspec
 
@@ -47,12 +48,22 @@ class Column(msgspec.Struct, frozen=True):
     """The extremes, if all values are numbers."""
     rare: tuple[int, ...] = ()
     """For each rare value, the index of the first record that has it."""
+    more: tuple[int, ...] = ()
+    """The indices of more records with rare values, in order."""
     identifying: float = 0.0
     """How well its values name their records; above 0 only if nearly all of them differ."""
 
     @property
     def constant(self) -> bool:
         return self.counts is not None and len(self.counts) == 1 and self.filled == self.total
+
+
+def differing(told: Sequence[Column], most: int) -> list[int]:
+    """The indices of at most so many records that differ from the others: one for each rare value
+    comes first."""
+    first = (index for column in told for index in column.rare)
+    more = (index for column in told for index in column.more)
+    return list(islice(dict.fromkeys(chain(first, more)), most))
 
 
 def columns(records: Sequence[object]) -> list[Column]:
@@ -72,9 +83,9 @@ def column(name: str, values: Sequence[Scalar], owners: Sequence[int]) -> Column
     if kinds and kinds <= {int, float}:
         numbers = [value for value in filled if isinstance(value, int | float)]
         low, high = min(numbers), max(numbers)
-    rare = _rare(values, owners, counts, len(filled))
+    rare, more = _rare(values, owners, counts, len(filled))
     named = _identifying(name, filled, len(values), counts)
-    return Column(name, len(values), len(filled), counts, low, high, rare, named)
+    return Column(name, len(values), len(filled), counts, low, high, rare, more, named)
 
 
 def _of_records(
@@ -141,29 +152,41 @@ def _counts(
 
 def _rare(
     values: Sequence[Scalar], owners: Sequence[int], counts: dict[str, int] | None, filled: int
-) -> tuple[int, ...]:
-    """The first record of each rare value, or of any value if nearly all records have none."""
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The first record of each rare value, or every record with a value if nearly all have none;
+    and more records with rare values."""
     few = max(1, int(len(values) * _RARE))
     if len(values) < _MANY:
-        return ()
+        return (), ()
+    found: list[int] = []
+    more: list[int] = []
     if counts is not None:
         wanted = {value for value, count in counts.items() if count <= few}
         others = len(values) - sum(counts[value] for value in wanted)
         if others < _COMMON * len(values):
-            return ()
-        rare = {value: _first(values, owners, value) for value in wanted}
-        found = sorted(set(rare.values()))
-    else:
-        found = []
-        if 0 < filled <= few:
-            found = [o for v, o in zip(values, owners, strict=True) if v is not None and v != ""]
+            return (), ()
+        if wanted:
+            found, more = _records_with(wanted, values, owners)
+    elif 0 < filled <= few:
+        found = [o for v, o in zip(values, owners, strict=True) if v is not None and v != ""]
     if 0 < len(values) - filled <= few:
         found += [o for v, o in zip(values, owners, strict=True) if v is None or v == ""]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(found)), tuple(more)
 
 
-def _first(values: Sequence[Scalar], owners: Sequence[int], value: str) -> int:
-    return next(owner for held, owner in zip(values, owners, strict=True) if written(held) == value)
+def _records_with(
+    wanted: Collection[str], values: Sequence[Scalar], owners: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """The first record of each wanted value, and the next ones."""
+    seen: set[str] = set()
+    first: list[int] = []
+    more: list[int] = []
+    for value, owner in zip(values, owners, strict=True):
+        text = "" if value is None else written(value)
+        if text in wanted:
+            (more if text in seen else first).append(owner)
+            seen.add(text)
+    return first, more[:MOST]
 
 
 def _rare_kind(values: list[object], owners: list[int], filled: int) -> tuple[int, ...]:

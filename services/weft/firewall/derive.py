@@ -41,7 +41,7 @@ from weft_schemas.ids import artifact_handle, handle_key
 from weft_schemas.items import ContextItem, Sensitivity
 from weft_schemas.policy import FirewallRules, ToolRule, rule_for, shown_up_to
 
-FIREWALL_VERSION = "7"
+FIREWALL_VERSION = "8"
 """Raised with every change of what an envelope contains."""
 
 
@@ -170,7 +170,8 @@ def _read(task: _Task, taken: Window) -> _Read:
     scanned = scan(cleaned.text, task.rules, task.key, task.limits.matches, taken.data)
     inside = unwrap(scanned.text, task.limits.depth)
     text = scanned.text if inside is None else "\n".join((*inside.texts, *inside.other))
-    detected = detect(text, task.item.reserved.content_type)
+    has_gap = not taken.whole and inside is None
+    detected = detect(text, task.item.reserved.content_type, not has_gap)
     if inside is not None and isinstance(inside.value, dict | list) and inside.value:
         detected = Detected(Form.JSON, inside.value)
     return _Read(taken, cleaned, scanned, text, detected, inside)
@@ -219,15 +220,24 @@ def _summary(task: _Task, read: _Read) -> str:
     may only be adjacent in a summary."""
     budget = Budget(task.rules.summary_tokens, task.encoding)
     keep = [steps_of(path) for path in task.rule.keep] if task.rule is not None else []
-    detected, note = read.detected, ""
-    if not read.taken.whole and detected.value is not None:
-        detected = msgspec.structs.replace(detected, complete=False)
-    elif not read.taken.whole:
-        note = f"… {len(read.taken.data)} of {read.taken.size} bytes were read: both ends …\n"
+    unread = _unread(read)
+    note = f"… {unread} …\n" if unread and read.detected.value is None else ""
     left = Budget(max(0, budget.limit - budget.count(note)), budget.encoding) if note else budget
-    text = note + summarise(read.text, detected, left, keep)
+    text = note + summarise(read.text, read.detected, left, keep, unread)
     shown = _masked(task, text)
     return shown if shown is text and budget.fits(shown) else budget.cut(shown)
+
+
+def _unread(read: _Read) -> str:
+    """What the summary says of a body that was not read to its end; empty for any other."""
+    taken, until = read.taken, read.detected.read
+    if not taken.whole and until is not None:
+        return f"{until} characters of {taken.size} bytes were read: the beginning"
+    if not taken.whole:
+        return f"{len(taken.data)} of {taken.size} bytes were read: both ends"
+    if until is not None and until < len(read.text.strip()):
+        return f"{until} of {len(read.text)} characters were read: the beginning"
+    return "the text was cut off; this is what could be read of it" if until is not None else ""
 
 
 def _facts(task: _Task, read: _Read, whole: bool) -> tuple[ExtractedFact, ...]:

@@ -13,7 +13,7 @@ import re2
 
 from weft.firewall.delimited import records
 from weft.firewall.python_repr import looks_like_repr, repr_to_json
-from weft.passages.json_repair import repaired
+from weft.passages.json_repair import MAX_CHARS, repaired
 
 _LINE_OF_JSON = re.compile(r"(?<=\n)[ \t]{0,8}[{\[][\s\"{\[]")
 _PREFACE = 2_000
@@ -52,10 +52,15 @@ class Detected(msgspec.Struct, frozen=True):
     form: Form
     value: object = None
     """The decoded value of a JSON text."""
-    complete: bool = True
-    """False if the JSON text was cut off and repaired."""
+    read: int | None = None
+    """If the JSON text was cut off and repaired: how many characters were read."""
     preface: str = ""
     """Text before the JSON."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the JSON text had an end."""
+        return self.read is None
 
 
 _LOG_LINE = re2.compile(
@@ -104,31 +109,33 @@ _PATHLINE = re.compile(
 )
 
 
-def detect(text: str, hint: str | None = None) -> Detected:
-    """The form of `text`. `hint` is the MIME type that the tool declared, if any. Linear in the
-    length of `text`."""
+def detect(text: str, hint: str | None = None, whole: bool = True) -> Detected:
+    """The form of `text`. `hint` is the MIME type that the tool declared, if any. Without `whole`
+    there is a gap in the text: only the beginning is read as JSON, since a value around the gap
+    would be made of two. Linear in the length of `text`."""
     start = text[:SAMPLE]
     stripped = text.strip()
     if not stripped:
         return Detected(Form.PROSE)
     if stripped[0] in "{[" or stripped[0] == '"':
-        as_json = _json(stripped)
+        as_json = _json(stripped, whole)
         if as_json is not None:
             return as_json
-    if looks_like_repr(stripped):
+    if whole and looks_like_repr(stripped):
         value = _decoded(repr_to_json(stripped))
         if isinstance(value, dict | list):
             return Detected(Form.JSON, value)
-    return _after_preface(stripped) or Detected(_text_form(start, hint))
+    return _after_preface(stripped, whole) or Detected(_text_form(start, hint))
 
 
-def _after_preface(text: str) -> Detected | None:
+def _after_preface(text: str, whole: bool) -> Detected | None:
     """JSON after one or two lines of words."""
     for match in islice(_LINE_OF_JSON.finditer(text, 0, _PREFACE), 3):
-        found = _json(text[match.start() :].rstrip())
+        found = _json(text[match.start() :].rstrip(), whole)
         if found is not None and found.form is Form.JSON:
             preface = text[: match.start()].strip()
-            return Detected(Form.JSON, found.value, found.complete, preface)
+            until = None if found.read is None else match.start() + found.read
+            return Detected(Form.JSON, found.value, until, preface)
     return None
 
 
@@ -139,8 +146,8 @@ def _decoded(text: str) -> object:
         return None
 
 
-def _json(text: str) -> Detected | None:
-    value = _decoded(text)
+def _json(text: str, whole: bool) -> Detected | None:
+    value = _decoded(text) if whole else None
     if isinstance(value, dict | list):
         return Detected(Form.JSON, value)
     if text[0] == '"':
@@ -152,11 +159,31 @@ def _json(text: str) -> Detected | None:
             rows = [row for row in lines if isinstance(row, dict | list)]
             if len(rows) >= 2 and len(rows) * 10 >= len(lines) * 9:
                 return Detected(Form.NDJSON, rows)
-    completed = repaired(text) if len(text) > 1 and text[1] in _INSIDE else None
+    most = MAX_CHARS if whole else int(len(text) * _BEFORE_GAP)
+    completed = repaired(text, most) if len(text) > 1 and text[1] in _INSIDE else None
     value = _decoded(completed) if completed is not None else None
     if isinstance(value, dict | list) and value:
-        return Detected(Form.JSON, value, complete=False)
+        _drop_cut_record(value)
+        return Detected(Form.JSON, value, read=min(len(text), most))
     return None
+
+
+def _drop_cut_record(value: dict[str, object] | list[object]) -> None:
+    """Remove the last record of the outermost list of some: it is not known to be whole, and would
+    seem to have no value where the text was cut."""
+    held: object = value
+    while isinstance(held, dict | list) and held:
+        last = held[-1] if isinstance(held, list) else next(reversed(held.values()))
+        if isinstance(held, list) and len(held) >= _SOME and isinstance(last, dict | list):
+            del held[-1]
+            return
+        held = last
+
+
+_SOME = 4
+_BEFORE_GAP = 0.625
+"""The share of a text with a gap that is before the gap for sure: of its bytes these are three
+quarters, see `body.window`."""
 
 
 def _text_form(start: str, hint: str | None) -> Form:

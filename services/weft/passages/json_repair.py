@@ -14,10 +14,10 @@ _TOKEN = re.compile(
 _CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 
 
-def repaired(text: str) -> str | None:
-    """A complete JSON text made from a prefix of `text`; None if its brackets do not match or
-    contain nothing. Linear."""
-    text = text[:MAX_CHARS]
+def repaired(text: str, most: int = MAX_CHARS) -> str | None:
+    """A complete JSON text made from a prefix of `text`, of at most so many characters; None if its
+    brackets do not match or contain nothing. Linear."""
+    text = text[:most]
     stack: list[str] = []
     safe, after_colon = 0, False
     for match in _TOKEN.finditer(text):

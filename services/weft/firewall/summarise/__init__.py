@@ -36,20 +36,23 @@ _BY_FORM: dict[Form, Callable[[str, Budget], str]] = {
 }
 
 
-def summarise(text: str, detected: Detected, budget: Budget, keep: Sequence[Path] = ()) -> str:
-    """A summary of `text` in at most `budget.limit` tokens."""
+def summarise(
+    text: str, detected: Detected, budget: Budget, keep: Sequence[Path] = (), unread: str = ""
+) -> str:
+    """A summary of `text` in at most `budget.limit` tokens. `unread` is what a summary of JSON says
+    of a text that was not read to its end."""
     form = detected.form
     if form in (Form.JSON, Form.NDJSON):
-        return _under_preface(detected, budget, keep)
+        return _under_preface(detected, budget, keep, unread)
     if form in (Form.CSV, Form.TSV, Form.TABLE):
         return summarise_table(read_table(text, form), budget)
     return _BY_FORM[form](text, budget)
 
 
-def _under_preface(detected: Detected, budget: Budget, keep: Sequence[Path]) -> str:
+def _under_preface(detected: Detected, budget: Budget, keep: Sequence[Path], unread: str) -> str:
     """JSON, together with the words above it."""
     if not detected.preface:
-        return summarise_json(detected.value, budget, keep, detected.complete)
+        return summarise_json(detected.value, budget, keep, unread)
     preface = shorten(detected.preface, 2 * budget.limit // 3)
     rest = Budget(max(0, budget.limit - budget.count(preface) - 2), budget.encoding)
-    return f"{preface}\n{summarise_json(detected.value, rest, keep, detected.complete)}"
+    return f"{preface}\n{summarise_json(detected.value, rest, keep, unread)}"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from weft.firewall.columns import Column, columns, written
+from weft.firewall.columns import Column, columns, differing, written
 from weft.firewall.leaves import MAX_DEPTH, Path, Step, key_worth, value_worth
 from weft.firewall.leaves import written as path_written
 
@@ -64,7 +64,7 @@ class Collection(msgspec.Struct):
     """Keys of its records, the most valuable first."""
     outliers: list[int]
     """Indices of records that differ from the others; these are shown with all their fields."""
-    differing: frozenset[str]
+    differ_in: frozenset[str]
     """Keys in which they differ."""
     kept: str | None
     """A field that a rule keeps exact."""
@@ -117,15 +117,11 @@ def _collection(
 ) -> Collection:
     records = _records(values)
     told = columns(records) if records is not None else []
-    if records is values or records is None:
-        outliers = dict.fromkeys(index for column in told for index in column.rare)
-    else:
-        outliers = {}
+    is_flat = records is values or records is None
+    outliers = differing(told, _OUTLIERS) if is_flat else []
     fields, kept = _fields(path, records or [], told, keep)
-    differing = frozenset(re.split(r"[.\[]", x.name)[0] for x in told if x.rare)
-    return Collection(
-        path, steps, values, told, fields, list(outliers)[:_OUTLIERS], differing, kept
-    )
+    differ_in = frozenset(re.split(r"[.\[]", x.name)[0] for x in told if x.rare)
+    return Collection(path, steps, values, told, fields, outliers, differ_in, kept)
 
 
 def _records(values: list[object]) -> list[object] | None:
@@ -221,7 +217,7 @@ def record(collection: Collection, index: int, cut: Cut, is_kept: Callable[[Path
         few = cut.fields <= 2 or index not in collection.outliers
         fields = frozenset(collection.fields[: cut.fields]) if few else None
     if cut.fields is not None and cut.fields <= 2 and index in collection.outliers:
-        fields = frozenset(collection.fields[:_DIFFERING_FIELDS]) | collection.differing
+        fields = frozenset(collection.fields[:_DIFFERING_FIELDS]) | collection.differ_in
     path = (*collection.path, collection.steps[index])
     return _cut(collection.values[index], path, cut, fields, is_kept)
 

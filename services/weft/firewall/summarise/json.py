@@ -46,7 +46,6 @@ _LEAF = 10
 """About how many tokens a value with its key costs."""
 _NAME = 6
 """About how many tokens a name costs."""
-_CUT_OFF = "the text was cut off; this is what could be read of it"
 _ENVELOPE_KEY = re.compile(
     r"(?:^|_|[a-z](?=[A-Z]))(?:total|count|next|cursor|has_?more|more|page|pages|offset|limit"
     r"|truncated|remaining|status|success|ok|errors?|message|code|warnings?)(?:$|_|[A-Z])",
@@ -56,14 +55,14 @@ _ENVELOPE_KEY = re.compile(
 
 
 def summarise_json(
-    root: object, budget: Budget, keep: Sequence[Path] = (), complete: bool = True
+    root: object, budget: Budget, keep: Sequence[Path] = (), unread: str = ""
 ) -> str:
     """Valid JSON of at most `budget.limit` tokens; empty if not even `{}` fits. Values under `keep`
-    come before all others and stay exact. `complete` is false for the readable part of a text that
-    was cut off."""
+    come before all others and stay exact. `unread` is told first: what a text that was not read
+    to its end lacks."""
     if not isinstance(root, dict | list):
         return ""
-    plan = _plan(root, budget, keep, complete)
+    plan = _plan(root, budget, keep, unread)
     return _fitted(plan, budget) or _smallest(root, budget)
 
 
@@ -113,12 +112,12 @@ class _Plan(msgspec.Struct):
     is_kept: Callable[[Path], bool]
     has_names: bool
     """Whether records that are not shown can be named."""
-    complete: bool
-    """Whether this is everything that the tool returned."""
+    unread: str
+    """What is told of a text that was not read to its end."""
     heads: dict[tuple[Path, int | None], str] = {}
 
 
-def _plan(root: object, budget: Budget, keep: Sequence[Path], complete: bool) -> _Plan:
+def _plan(root: object, budget: Budget, keep: Sequence[Path], unread: str) -> _Plan:
     places = collections(root, keep)
 
     def is_kept(path: Path) -> bool:
@@ -144,7 +143,7 @@ def _plan(root: object, budget: Budget, keep: Sequence[Path], complete: bool) ->
     units += [(path, None) for path in late]
     units += rows[few : few + budget.limit]
     return _Plan(
-        root, places, frame, units, first, is_kept, any(map(naming, places.values())), complete
+        root, places, frame, units, first, is_kept, any(map(naming, places.values())), unread
     )
 
 
@@ -246,10 +245,10 @@ def _rendered(plan: _Plan, cut: Cut, count: int, names: dict[Path, int], budget:
             node.records.append(index)
     build = _Build(plan, cut, names, budget)
     built = build.value(plan.root, tree, ())
-    if not plan.complete and isinstance(built, dict):
-        built[f"{MORE} {_CUT_OFF}"] = ""
-    elif not plan.complete and isinstance(built, list):
-        built.append(f"{MORE} {_CUT_OFF}")
+    if plan.unread and isinstance(built, dict):
+        built = {f"{MORE}{plan.unread}": "", **built}
+    elif plan.unread and isinstance(built, list):
+        built = [f"{MORE}{plan.unread}", *built]
     return _encoded(built)
 
 

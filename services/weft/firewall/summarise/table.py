@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
-from weft.firewall.columns import Column, column
+from weft.firewall.columns import Column, column, differing
 from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
 from weft.firewall.tables import Table, as_number
 
@@ -28,8 +28,7 @@ def summarise_table(table: Table, budget: Budget) -> str:
     start = [f"table: {table.total} rows x {len(table.header)} columns"]
     if table.before:
         start.insert(0, shorten(table.before, 300))
-    rare = dict.fromkeys(index for known, _ in told for index in known.rare)
-    outliers = list(rare)[:_OUTLIERS]
+    outliers = differing([known for known, _ in told], _OUTLIERS)
     # Statements about columns may take half; rows need the rest.
     lines = [line for _, line in sorted(told, key=lambda entry: not entry[0].rare)]
     kept = _fitting(lines, [*start, _row(table.header)], budget)
