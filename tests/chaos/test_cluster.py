@@ -11,6 +11,7 @@ import pytest
 from tests.crash.killing import SERVER, kill_under_load, server_of
 from tests.crash.test_random_kills import seed
 from tests.integration.processes import started
+from weft.audit.doctor import Check, examine
 from weft.client import Client
 from weft.log.api import call
 from weft.log.cluster import EmbeddedCluster
@@ -83,6 +84,28 @@ async def test_a_process_that_starts_without_a_leader_waits_for_one(tmp_path: Pa
             await asyncio.gather(*(node.start() for node in cluster.nodes[1:]))
             await one.until_ready()
             assert await one.end(signal.SIGTERM) == 0
+
+
+async def test_the_doctor_names_a_node_that_is_away(tmp_path: Path):
+    async with EmbeddedCluster(tmp_path / "cluster") as cluster:
+        connection = await connect(cluster.url)
+        await provision(connection, "cluster")
+        leader = (await call(connection, f"STREAM.INFO.{STREAM}"))["cluster"]["leader"]
+        await connection.close()
+        names = [f"node{number}" for number in range(3)]
+        lost = next(name for name in names if name != leader)
+        settings = Settings(data_dir=tmp_path, nats_url=cluster.url)
+
+        async def told() -> Check:
+            return next(one for one in await examine(settings, True) if one.name == "cluster")
+
+        assert (await told()).state == "ok"
+        await cluster.nodes[names.index(lost)].kill()
+        async with asyncio.timeout(GAP_SECONDS):
+            while (found := await told()).state == "ok":
+                await asyncio.sleep(0.5)
+        assert found.state == "note"
+        assert found.found == f"2 of 3 nodes that hold the log answer, not {lost}"
 
 
 @pytest.mark.parametrize("way", ["killed", "cut off"])

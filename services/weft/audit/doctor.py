@@ -46,6 +46,9 @@ LITTLE_SHARE = 0.1
 SKEW_SECONDS = 2.0
 """Most difference to the server's clock. Times in logs and the closing of idle sessions depend on
 the clocks."""
+SILENT_SECONDS = 4.0
+"""A node of a cluster that its leader has not heard for so long is away: it says something every
+second."""
 PORT = 4222
 SECONDS_PER_DAY = 86_400.0
 
@@ -233,6 +236,7 @@ async def _log(log: Connection, settings: Settings) -> list[Check]:
         return [Check("log", "fault", str(error), "look at the server's log")]
     checks = [Check("permissions", "ok", "this credential sees the log")]
     checks += _clock(info)
+    checks += nodes(info)
     return [*checks, await _topology(log, settings, info)]
 
 
@@ -260,6 +264,26 @@ def _clock(info: dict[str, Any]) -> Iterator[Check]:
         yield Check("clock", "fault", found, "keep both by NTP")
     else:
         yield Check("clock", "ok", found)
+
+
+def nodes(info: dict[str, Any]) -> Iterator[Check]:
+    """The nodes of a cluster that hold the log, of its `STREAM.INFO`; nothing without a cluster."""
+    others = (info.get("cluster") or {}).get("replicas") or []
+    if not others:
+        return
+    away = sorted(
+        one["name"]
+        for one in others
+        if one.get("offline") or one.get("active", 0) > SILENT_SECONDS * 1e9
+    )
+    count = len(others) + 1
+    found = f"{count - len(away)} of {count} nodes that hold the log answer"
+    if not away:
+        yield Check("cluster", "ok", found)
+        return
+    state: State = "note" if 2 * (count - len(away)) > count else "fault"
+    do = "start them: without most of its nodes the log stores nothing"
+    yield Check("cluster", state, f"{found}, not {', '.join(away)}", do)
 
 
 async def _topology(log: Connection, settings: Settings, info: dict[str, Any]) -> Check:

@@ -125,6 +125,8 @@ def error_of(error: dict[str, Any], what: str) -> WeftError:
     """A server's `{code, err_code, description}` as an exception."""
     number = error.get("err_code", 0)
     text = f"{what}: {error.get('description', 'refused')} (error {number})"
+    if number == NO_LEADER:
+        return Unavailable(f"{text}: the cluster has no leader; most of its nodes must run")
     if number in _TEMPORARY:
         return Unavailable(f"{text}; try again")
     if number in FULL or error.get("code") == 429:

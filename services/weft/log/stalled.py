@@ -41,9 +41,9 @@ def stream_of(subject: str) -> str:
 def stalled(subject: str) -> Unavailable:
     """Why a publish is given up: whether it is stored is unknown."""
     return Unavailable(
-        f"no answer on {subject}: the server is there and stores nothing. Where its log says `no "
-        "space left on device`, make room and restart it (`weft up` restarts its own); then try "
-        "again"
+        f"no answer on {subject}: the server is there and stores nothing. In a cluster, most nodes "
+        "must run. Where its log says `no space left on device`, make room and restart it (`weft "
+        "up` restarts its own). Then try again"
     )
 
 
