@@ -32,9 +32,9 @@ def doctor(
     as_json: bool,
     settings: Settings,
 ) -> None:
-    """Check versions, ports, permissions, disk, clock, the server's settings, the log and the
-    data folder. For each the command says what weft would do, or what you should do. Nothing is
-    changed.
+    """Check versions, ports, permissions, disk, clock, the server's settings, the log, a cluster's
+    nodes and the data folder. For each the command says what weft would do, or what you should do.
+    Nothing is changed.
 
     With --permissions, the rights of the tenants' users are compared with those that this
     release needs: a file copied from an earlier release may grant too much.
