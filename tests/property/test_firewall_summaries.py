@@ -4,6 +4,7 @@ it leaves out it counts where it was; a value that one record of thousands has i
 import json
 import random
 import re
+from collections.abc import Callable
 
 import pytest
 from tests.firewall_made import envelope
@@ -23,6 +24,7 @@ from tests.unit.test_firewall_forms import (
 
 from weft.firewall.body import window
 from weft.firewall.bounds import Bounds
+from weft_schemas.envelope import ResultStatus
 from weft_schemas.policy import FirewallRules
 
 MARK = re.compile(r"… (\d+) (?:lines?|rows?|sentences?) …\Z")
@@ -220,3 +222,33 @@ def test_lines_stand_as_they_are_and_those_between_are_counted(name: str, cap: i
 def test_a_summary_says_how_much_it_leaves_out(body: str) -> None:
     marks = [MARK.match(line) for line in envelope(body).summary.splitlines()]
     assert any(marks)
+
+
+@pytest.mark.parametrize(
+    ("write", "above"), [(json.dumps, ""), (json.dumps, "The rows:\n"), (repr, "")]
+)
+def test_words_below_the_records_are_told(write: Callable[[object], str], above: str) -> None:
+    rows = [{"id": n, "name": f"N{n}", "next": None} for n in range(400)]
+    found = envelope(f"{above}{write(rows)}\n\n3,000 more rows: ask for page 2.")
+    assert found.summary.endswith("\n3,000 more rows: ask for page 2.")
+    assert "400 x {id,name,next}" in found.summary
+    assert found.summary.startswith(above)
+    assert found.status is ResultStatus.SUCCESS
+
+
+@pytest.mark.parametrize("start", ["[1] ", "['a'] ", "{'a': 1} ", '{"a": 1} '])
+def test_a_text_that_begins_like_json_is_no_json(start: str) -> None:
+    text = start + "It says much about the harbour and its ships. " * 600
+    found = envelope(text)
+    assert found.content_type != "application/json"
+    assert found.summary.startswith(f"{start}It says much")
+
+
+def test_printed_values_that_were_cut_off_are_read_like_json() -> None:
+    rows = [{"id": n, "name": f"N{n}", "next": None} for n in range(4_000)]
+    found = envelope(repr(rows)[:60_000])
+    told, size, *_ = json.loads(found.summary)
+    assert "cut off" in told
+    assert re.match(r"…1[34]\d\d x {id,name,next}", size)
+    long = envelope(repr(rows), limits=Bounds(analyse_bytes=100_000))
+    assert "were read: the beginning" in json.loads(long.summary)[0]

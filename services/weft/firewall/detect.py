@@ -56,6 +56,8 @@ class Detected(msgspec.Struct, frozen=True):
     """If the JSON text was cut off and repaired: how many characters were read."""
     preface: str = ""
     """Text before the JSON."""
+    after: str = ""
+    """Text after it."""
 
     @property
     def complete(self) -> bool:
@@ -121,10 +123,10 @@ def detect(text: str, hint: str | None = None, whole: bool = True) -> Detected:
         as_json = _json(stripped, whole)
         if as_json is not None:
             return as_json
-    if whole and looks_like_repr(stripped):
-        value = _decoded(repr_to_json(stripped))
-        if isinstance(value, dict | list):
-            return Detected(Form.JSON, value)
+    if looks_like_repr(stripped):
+        as_json = _json(repr_to_json(stripped), whole)
+        if as_json is not None and as_json.form is Form.JSON:
+            return as_json
     return _after_preface(stripped, whole) or Detected(_text_form(start, hint))
 
 
@@ -135,7 +137,7 @@ def _after_preface(text: str, whole: bool) -> Detected | None:
         if found is not None and found.form is Form.JSON:
             preface = text[: match.start()].strip()
             until = None if found.read is None else match.start() + found.read
-            return Detected(Form.JSON, found.value, until, preface)
+            return Detected(Form.JSON, found.value, until, preface, found.after)
     return None
 
 
@@ -159,13 +161,22 @@ def _json(text: str, whole: bool) -> Detected | None:
             rows = [row for row in lines if isinstance(row, dict | list)]
             if len(rows) >= 2 and len(rows) * 10 >= len(lines) * 9:
                 return Detected(Form.NDJSON, rows)
-    most = MAX_CHARS if whole else int(len(text) * _BEFORE_GAP)
+    return _beginning(text, MAX_CHARS if whole else int(len(text) * _BEFORE_GAP))
+
+
+def _beginning(text: str, most: int) -> Detected | None:
+    """A JSON text that was cut off, or that other words follow, fewer than itself."""
     completed = repaired(text, most) if len(text) > 1 and text[1] in _INSIDE else None
-    value = _decoded(completed) if completed is not None else None
-    if isinstance(value, dict | list) and value:
-        _drop_cut_record(value)
-        return Detected(Form.JSON, value, read=min(len(text), most))
-    return None
+    if completed is None:
+        return None
+    after = text[len(completed) :] if text.startswith(completed) else ""
+    value = _decoded(completed) if len(after) <= len(completed) else None
+    if not isinstance(value, dict | list) or not value:
+        return None
+    if after:
+        return Detected(Form.JSON, value, after=after.strip())
+    _drop_cut_record(value)
+    return Detected(Form.JSON, value, read=min(len(text), most))
 
 
 def _drop_cut_record(value: dict[str, object] | list[object]) -> None:

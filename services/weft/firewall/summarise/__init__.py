@@ -43,16 +43,22 @@ def summarise(
     of a text that was not read to its end."""
     form = detected.form
     if form in (Form.JSON, Form.NDJSON):
-        return _under_preface(detected, budget, keep, unread)
+        return _among_words(detected, budget, keep, unread)
     if form in (Form.CSV, Form.TSV, Form.TABLE):
         return summarise_table(read_table(text, form), budget)
     return _BY_FORM[form](text, budget)
 
 
-def _under_preface(detected: Detected, budget: Budget, keep: Sequence[Path], unread: str) -> str:
-    """JSON, together with the words above it."""
-    if not detected.preface:
+def _among_words(detected: Detected, budget: Budget, keep: Sequence[Path], unread: str) -> str:
+    """JSON, together with the words above and below it."""
+    words = [text for text in (detected.preface, detected.after) if text]
+    if not words:
         return summarise_json(detected.value, budget, keep, unread)
-    preface = shorten(detected.preface, 2 * budget.limit // 3)
-    rest = Budget(max(0, budget.limit - budget.count(preface) - 2), budget.encoding)
-    return f"{preface}\n{summarise_json(detected.value, rest, keep, unread)}"
+    above, below = (
+        shorten(text, 2 * budget.limit // 3 // len(words))
+        for text in (detected.preface, detected.after)
+    )
+    taken = budget.count(above) + budget.count(below) + 2 * len(words)
+    rest = Budget(max(0, budget.limit - taken), budget.encoding)
+    lines = (above, summarise_json(detected.value, rest, keep, unread), below)
+    return "\n".join(line for line in lines if line)
