@@ -6,6 +6,7 @@ import random
 import pytest
 from tests.firewall_made import envelope, facts, invoices
 
+from weft.firewall.aligned import columns_of
 from weft.tokens import ENCODINGS
 from weft_schemas.envelope import ResultStatus
 from weft_schemas.policy import FirewallRules
@@ -88,6 +89,47 @@ TABLE = "| id | name | price |\n|----|:----:|------:|\n" + "".join(
     f"| {n} | item {n} | {n}.25 |\n" for n in range(200)
 )
 
+PSQL = " id | customer | state\n----+----------+----------\n" + "".join(
+    f"{n:3d} | cust {n:3d} | {'disputed' if n == 131 else 'paid'}\n" for n in range(300)
+)
+
+MYSQL = "+-----+--------+\n| id  | state  |\n+-----+--------+\n" + "".join(
+    f"| {n:3d} | {'failed' if n == 131 else 'paid  '} |\n" for n in range(300)
+)
+
+
+def aligned(head: tuple[str, ...], *rows: tuple[str, ...]) -> str:
+    """As programs print a table: each column as wide as its longest cell, three blanks apart."""
+    widths = [max(map(len, cells)) + 3 for cells in zip(head, *rows, strict=True)]
+    return "".join("".join(map(str.ljust, row, widths)).rstrip() + "\n" for row in (head, *rows))
+
+
+PODS = aligned(
+    ("NAME", "READY", "STATUS", "RESTARTS", "AGE"),
+    *(
+        (
+            f"web-{n * 7919:08x}",
+            "0/1" if n in (77, 200) else "1/1",
+            "CrashLoopBackOff" if n in (77, 200) else "Running",
+            f"{n % 3} (3h ago)" if n % 3 else "0",
+            f"{n % 40}d",
+        )
+        for n in range(300)
+    ),
+)
+CONTAINERS = aligned(
+    ("CONTAINER ID", "IMAGE", "STATUS", "NAMES"),
+    *(
+        (
+            f"{n * 7919:012x}",
+            "nginx:1.25",
+            "Exited (137) 2 hours ago" if n == 140 else f"Up {n} minutes",
+            f"web_{n}",
+        )
+        for n in range(200)
+    ),
+)
+
 LISTING = "\n".join(f"./src/package_{n % 9}/module_{n}.py" for n in range(300))
 
 PROSE = (
@@ -107,6 +149,18 @@ NDJSON = "\n".join(json.dumps({"event": f"e{n}", "user": f"u-{n}", "ms": n}) for
         (CSV, "text/csv", ["400 rows x 4 columns", "number 0.0..598.5", "Rome (200), Oslo (200)"]),
         (CSV.replace(",", "\t"), "text/tab-separated-values", ["400 rows"]),
         (TABLE, "text/x-markdown-table", ["200 rows x 3 columns", "price: number 0.25..199.25"]),
+        (PSQL, "text/x-markdown-table", ["300 rows x 3 columns", "disputed (1)", "131,cust 131,"]),
+        (MYSQL, "text/x-markdown-table", ["300 rows x 2 columns", "failed (1)", "131,failed"]),
+        (
+            PODS,
+            "text/x-aligned-table",
+            ["300 rows x 5 columns", "READY: 1/1 (298), 0/1 (2)", *PODS.splitlines()[78:202:123]],
+        ),
+        (
+            CONTAINERS,
+            "text/x-aligned-table",
+            ["200 rows x 4 columns", "IMAGE: nginx:1.25 in all", CONTAINERS.splitlines()[141]],
+        ),
         (log(600), "text/x-log", ["600 lines", "INFO 598", "ERROR 1", "db-7 refused", "half full"]),
         (TRACEBACK * 12, "text/x-traceback", ["no attribute 'price'", "orders.py", "line 88"]),
         (DIFF, "text/x-diff", ["40 files, +80 -40", "src/m0.py: 1 hunks, +2 -1"]),
@@ -255,3 +309,30 @@ def test_the_columns_of_a_table_are_told_of_all_its_rows() -> None:
     assert "table: 20000 rows x 3 columns" in summary
     assert "id: number 0..19999" in summary
     assert "19999,name 19999,139993" in summary
+
+
+@pytest.mark.parametrize("text", [PROSE, CODE, YAML, MARKDOWN, TRACEBACK * 12, log(40), DIFF])
+def test_other_text_has_no_aligned_columns(text: str) -> None:
+    assert columns_of([line for line in text.splitlines() if line.strip()]) is None
+
+
+def test_a_column_begins_where_all_lines_have_a_blank_before_it() -> None:
+    text = """
+USER   PID %CPU COMMAND
+root     1  0.0 init now
+root   101 75.3 python app.py
+www  90001  0.1 nginx
+www  90002  0.1 nginx
+www  90003  0.1 nginx
+www  90004  0.1 nginx
+www  90005  0.1 nginx
+"""
+    lines = text.strip().splitlines()
+    found = columns_of(lines)
+    assert found is not None
+    assert [[line[one].strip() for one in found] for line in lines[:3]] == [
+        ["USER", "PID", "%CPU", "COMMAND"],
+        ["root", "1", "0.0", "init now"],
+        ["root", "101", "75.3", "python app.py"],
+    ]
+    assert columns_of(lines[:7]) is None

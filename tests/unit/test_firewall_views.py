@@ -97,6 +97,19 @@ def test_rows_of_a_markdown_table() -> None:
     assert not part.truncated
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        " id | price\n----+-------\n a  | 1\n b  | 2\n(2 rows)\n",
+        "+----+---+\n| id | price |\n+----+---+\n| a  | 1 |\n| b  | 2 |\n+----+---+\n",
+    ],
+)
+def test_rows_of_a_table_that_a_database_prints(body: str) -> None:
+    part = slice_of(body, "rows", "text/x-markdown-table")
+    assert part.text == "id,price\na,1\nb,2\n"
+    assert not part.truncated
+
+
 def test_columns_names_them_with_samples() -> None:
     assert (
         slice_of(CSV, "columns", "text/csv").text.splitlines()[2]

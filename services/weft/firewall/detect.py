@@ -11,6 +11,7 @@ from itertools import islice
 import msgspec
 import re2
 
+from weft.firewall.aligned import columns_of
 from weft.firewall.delimited import records
 from weft.firewall.python_repr import looks_like_repr, repr_to_json
 from weft.passages.json_repair import MAX_CHARS, repaired
@@ -34,6 +35,7 @@ class Form(StrEnum):
     CSV = "text/csv"
     TSV = "text/tab-separated-values"
     TABLE = "text/x-markdown-table"
+    ALIGNED = "text/x-aligned-table"
     LOG = "text/x-log"
     TRACEBACK = "text/x-traceback"
     DIFF = "text/x-diff"
@@ -90,7 +92,7 @@ _TAGS = re2.compile(rb"</?[A-Za-z][\w:.-]*(?:\s[^<>]{0,500})?/?>")
 _XML = re2.compile(rb"\A\s*(?:<\?xml|<[A-Za-z][\w:.-]*(?:\s[^<>]*)?>)")
 _HEADING = re2.compile(rb"(?m)^#{1,6} \S")
 _MARKDOWN = re2.compile(rb"(?m)^```|\[[^\]\n]{1,200}\]\([^)\s]{1,500}\)|^\s{0,3}[-*] \S|\*\*\S")
-_TABLE_RULE = re2.compile(rb"(?m)^\s*\|?\s*:?-{3,}:?\s*(?:\|\s*:?-{3,}:?\s*)+\|?\s*$")
+_TABLE_RULE = re2.compile(rb"(?m)^\s*[|+]?\s*:?-{3,}:?\s*(?:[|+]\s*:?-{3,}:?\s*)+[|+]?\s*$")
 _YAML = re.compile(r"^\s*(?:- )?[\w./\"'-]{1,60}:(?: |$)")
 _CODE = re.compile(
     r"^\s*(?:\d+(?:\t|\||:|→)\s*)?(?:def |class |async def |import |from \S+ import |function "
@@ -217,6 +219,7 @@ _TESTS_IN_ORDER: tuple[tuple[Form, Callable[[bytes, list[str]], bool]], ...] = (
     (Form.CSV, lambda raw, lines: _delimited(lines, ",") or _delimited(lines, ";")),
     (Form.LOG, lambda raw, lines: _is_log(raw)),
     (Form.TRACEBACK, lambda raw, lines: _TRACE.search(raw) is not None),
+    (Form.ALIGNED, lambda raw, lines: columns_of(lines) is not None),
     (Form.LISTING, lambda raw, lines: len(lines) >= 3 and _share(lines, _PATHLINE) >= 0.6),
     (Form.CODE, lambda raw, lines: all(sign.search(raw) is not None for sign in _MODULE)),
     (Form.YAML, lambda raw, lines: _is_yaml(lines)),

@@ -1,4 +1,4 @@
-"""Reads rows of CSV, TSV and Markdown tables, including quotes."""
+"""Reads rows of CSV, TSV, and tables with rules (Markdown's, psql's and mysql's)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from weft.firewall.delimited import every_record, records
 from weft.firewall.detect import Form
 
-_RULE = re.compile(r"^\s*+\|?+\s*+:?-{2,}+:?\s*+(?:\|\s*+:?-{2,}+:?\s*+)*+\|?\s*+$")
+_RULE = re.compile(r"^\s*+[|+]?+\s*+:?-{2,}+:?\s*+(?:[|+]\s*+:?-{2,}+:?\s*+)*+[|+]?\s*+$")
 _NUMBER = re.compile(r"[-+]?[\d,]*+(?:\.\d++|(?<=\d))(?:[eE][-+]?\d++)?%?\Z")
 
 
@@ -66,9 +66,14 @@ def _markdown(text: str, limit: int | None) -> Table:
         cells_of(lines[rule - 1]),
         [cells_of(line) for line in body[:limit]],
         len(body),
-        "\n".join(lines[: rule - 1]).strip(),
-        "\n".join(lines[end:]).strip(),
+        _words(lines[: rule - 1]),
+        _words(lines[end:]),
     )
+
+
+def _words(lines: list[str]) -> str:
+    """The lines without rules."""
+    return "\n".join(line for line in lines if not _RULE.match(line)).strip()
 
 
 def as_number(cell: str) -> float | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from weft.firewall.detect import Detected, Form
 from weft.firewall.leaves import Path
+from weft.firewall.summarise.aligned import summarise_aligned
 from weft.firewall.summarise.budget import Budget, shorten
 from weft.firewall.summarise.code import summarise_code
 from weft.firewall.summarise.diff import summarise_diff
@@ -31,6 +32,7 @@ _BY_FORM: dict[Form, Callable[[str, Budget], str]] = {
     Form.CODE: summarise_code,
     Form.XML: summarise_keyed,
     Form.YAML: summarise_keyed,
+    Form.ALIGNED: summarise_aligned,
     Form.LISTING: summarise_listing,
     Form.PROSE: summarise_prose,
 }

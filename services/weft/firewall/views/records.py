@@ -59,7 +59,7 @@ def columns(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
 def _rows_of(artifact: Artifact) -> Iterator[list[str]]:
     """Header and rows, read on demand."""
     start = artifact.text(0, min(artifact.size, _SAMPLE_BYTES))
-    if any(set(line) <= set("|-: ") and "-" in line for line in start.splitlines()[:200] if line):
+    if any(set(line) <= set("|+-: ") and "-" in line for line in start.splitlines()[:200] if line):
         return _markdown_rows(artifact)
     form = Form.TSV if start.partition("\n")[0].count("\t") else Form.CSV
     lines = (artifact.text(low, min(high, low + _RECORD)) for low, high in artifact.lines())
@@ -72,13 +72,13 @@ def _markdown_rows(artifact: Artifact) -> Iterator[list[str]]:
     inside = False
     for low, high in artifact.lines():
         line = artifact.text(low, min(high, low + _RECORD)).strip()
-        if "|" not in line:
+        is_rule = "--" in line and set(line) <= set("|+-: ")
+        if is_rule and above is not None and not inside:
+            inside = True
+            yield above
+        elif is_rule or "|" not in line:
             if inside:
                 return
-            continue
-        if set(line) <= set("|-: "):
-            inside = True
-            yield above or []
         elif inside:
             yield cells_of(line)
         else:

@@ -1,0 +1,72 @@
+"""Tables whose columns are aligned with blanks, as `kubectl get`, `docker ps`, `ps` and `df` print
+them: a header, and a line for each row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+LEAST_ROWS = 7
+"""With fewer rows, blanks may be below each other by chance."""
+LEAST_COLUMNS = 3
+_LOOK = 200
+"""How many lines decide where the columns are."""
+_WIDEST = 1_000
+"""Characters of a line that are looked at."""
+_NAME = re.compile(r"[A-Z%#]\S{0,30}(?: \S{1,20}){0,2}")
+"""A column's name as programs print it."""
+_FULL_ROWS, _FULL = 0.8, 0.6
+"""At least this share of the rows has a value in at least this share of the columns."""
+
+
+def columns_of(lines: Sequence[str]) -> list[slice] | None:
+    """Where the columns of these lines are, of which the first is the header; None if they are no
+    such table. Between two columns all lines have a blank."""
+    if len(lines) <= LEAST_ROWS:
+        return None
+    header, *rows = (line[:_WIDEST] for line in lines[:_LOOK])
+    if "\t" in header or any("\t" in row for row in rows):
+        return None
+    # More rows can only fill gaps.
+    if len(_spans(header, rows[:LEAST_ROWS])) < LEAST_COLUMNS:
+        return None
+    spans = _spans(header, rows)
+    if len(spans) < LEAST_COLUMNS:
+        return None
+    bounds = [start for start, _ in spans] + [_WIDEST]
+    found = [slice(start, end) for start, end in pairwise(bounds)]
+    found[-1] = slice(bounds[-2], None)
+    if not all(_NAME.fullmatch(header[one].strip()) for one in found):
+        return None
+    full = sum(sum(bool(row[one].strip()) for one in found) >= _FULL * len(found) for row in rows)
+    return found if full >= _FULL_ROWS * len(rows) else None
+
+
+def _spans(header: str, rows: Sequence[str]) -> list[tuple[int, int]]:
+    """Begin and end of each stretch in which no position is blank in all lines. What has no name,
+    or nothing below its name, belongs to the column before."""
+    filled, named = _filled(rows), _filled([header])
+    return [
+        (start, end)
+        for start, end in _runs(filled | named)
+        if filled & _bits(start, end) and named & _bits(start, end)
+    ]
+
+
+def _filled(lines: Sequence[str]) -> int:
+    """A bit for each position at which some line has no blank."""
+    found = 0
+    for line in lines:
+        for place in re.finditer(r"\S+", line):
+            found |= _bits(place.start(), place.end())
+    return found
+
+
+def _bits(start: int, end: int) -> int:
+    return (1 << end) - (1 << start)
+
+
+def _runs(bits: int) -> list[tuple[int, int]]:
+    """Where the bits are set, as begin and end of each run."""
+    return [run.span() for run in re.finditer("1+", bin(bits)[:1:-1])]

@@ -1,0 +1,75 @@
+"""A table of aligned columns: what each column holds over all rows, the header, and rows as they
+stand, of which those that differ from the others come first."""
+
+from __future__ import annotations
+
+import re
+
+from weft.firewall.aligned import columns_of
+from weft.firewall.columns import Column, column, differing
+from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
+
+_OUTLIERS = 6
+"""How many rows are shown because they differ from the others."""
+_ROWS = 400
+"""Samples are chosen among this many first rows."""
+_DIGITS = re.compile(r"\d+")
+_STATEMENTS = 0.4
+"""Share of the tokens for statements about columns."""
+
+
+def summarise_aligned(text: str, budget: Budget) -> str:
+    """Number of rows, a line for each column with few different values, the header, then rows."""
+    header, *rows = [line for line in text.splitlines() if line.strip()]
+    spans = columns_of([header, *rows]) or []
+    told = [_column(header[one].strip(), [row[one].strip() for row in rows]) for one in spans]
+    # `Up 3 days` and `Up 90 days` are alike, `Exited (137)` is not.
+    shapes = [
+        _column("", [_DIGITS.sub("0", row[one].strip()) for row in rows])
+        for one, known in zip(spans, told, strict=True)
+        if known.counts is None
+    ]
+    start = [f"table: {len(rows)} rows" + (f" x {len(spans)} columns" if spans else "")]
+    room = int(budget.limit * _STATEMENTS) - budget.count(start[0])
+    for line in map(_described, sorted(told, key=lambda one: not one.rare)):
+        room -= budget.count(line) + 1 if line else 0
+        if line and room >= 0:
+            start.append(line)
+    cap = line_cap(len(rows), budget, 160)
+    head = "\n".join([*start, cut_line(header, cap)])
+    rest = Budget(max(0, budget.limit - budget.count(head) - 1), budget.encoding)
+    shown = compose(
+        _pieces(rows, differing([*told, *shapes], _OUTLIERS), cap), rest, "rows", len(rows)
+    )
+    return budget.cut(f"{head}\n{shown}" if shown else head)
+
+
+def _column(name: str, cells: list[str]) -> Column:
+    return column(name, cells, range(len(cells)))
+
+
+def _pieces(rows: list[str], outliers: list[int], cap: int) -> list[Piece]:
+    last = len(rows) - 1
+    chosen = dict.fromkeys([*range(min(_ROWS, last + 1)), *outliers, last])
+    return [
+        Piece(index, _worth(index, last, outliers), cut_line(rows[index], cap)) for index in chosen
+    ]
+
+
+def _worth(index: int, last: int, outliers: list[int]) -> float:
+    if index in outliers:
+        return 95
+    if index < 2:
+        return 90 - index
+    return 85 if index == last else 60 - index * 0.05
+
+
+def _described(one: Column) -> str:
+    """The values of a column and their counts; empty if there are many."""
+    if one.counts is None:
+        return ""
+    if one.constant:
+        return f"{one.name}: {next(iter(one.counts))} in all"
+    none = one.total - one.filled
+    told = ", ".join(f"{value} ({count})" for value, count in one.counts.items())
+    return f"{one.name}: {told}{f', none ({none})' if none else ''}"
