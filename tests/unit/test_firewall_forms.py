@@ -130,6 +130,11 @@ CONTAINERS = aligned(
     ),
 )
 
+INSTALLER = (
+    "".join(f"npm warn deprecated pkg{n}@1.{n}.0: use another\n" for n in range(300))
+    + "\nadded 1402 packages in 33s\n\nrun `npm audit` for details\n"
+)
+
 LISTING = "\n".join(f"./src/package_{n % 9}/module_{n}.py" for n in range(300))
 
 PROSE = (
@@ -162,6 +167,11 @@ NDJSON = "\n".join(json.dumps({"event": f"e{n}", "user": f"u-{n}", "ms": n}) for
             ["200 rows x 4 columns", "IMAGE: nginx:1.25 in all", CONTAINERS.splitlines()[141]],
         ),
         (log(600), "text/x-log", ["600 lines", "INFO 598", "ERROR 1", "db-7 refused", "half full"]),
+        (
+            INSTALLER,
+            "text/x-log",
+            ["302 lines", "pkg0@1.0.0: use another  [300 lines like this]", "added 1402", "audit"],
+        ),
         (TRACEBACK * 12, "text/x-traceback", ["no attribute 'price'", "orders.py", "line 88"]),
         (DIFF, "text/x-diff", ["40 files, +80 -40", "src/m0.py: 1 hunks, +2 -1"]),
         (TESTS, "text/x-test-run", ["1 failed, 200 passed", "test_total - assert 1 == 2"]),

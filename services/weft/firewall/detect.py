@@ -4,6 +4,7 @@ ties."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from enum import StrEnum
 from itertools import islice
@@ -225,6 +226,7 @@ _TESTS_IN_ORDER: tuple[tuple[Form, Callable[[bytes, list[str]], bool]], ...] = (
     (Form.YAML, lambda raw, lines: _is_yaml(lines)),
     (Form.CODE, lambda raw, lines: len(lines) >= 4 and _share(lines, _CODE) >= 0.25),
     (Form.MARKDOWN, lambda raw, lines: _is_markdown(raw)),
+    (Form.LOG, lambda raw, lines: _repeats(lines)),
 )
 """The first that matches counts: forms with marks of their own come before those that are
 recognised by their lines."""
@@ -266,6 +268,22 @@ def _is_table(raw: bytes, lines: list[str]) -> bool:
 def _is_log(raw: bytes) -> bool:
     filled = sum(1 for line in raw.split(b"\n") if line.strip())
     return filled >= 4 and len(_LOG_LINE.findall(raw)) >= 0.4 * filled
+
+
+def _repeats(lines: list[str]) -> bool:
+    """Whether most lines differ from others only in digits, as in what an installer prints."""
+    counts = Counter(line[:_WIDTH].translate(_NO_DIGITS) for line in lines)
+    alike = sum(
+        count for line, count in counts.items() if count >= _ALIKE and any(map(str.isalpha, line))
+    )
+    return len(lines) >= 2 * _ALIKE and alike >= 0.6 * len(lines)
+
+
+_ALIKE = 8
+"""From how many lines on that are alike they are taken for repeated ones."""
+_WIDTH = 400
+"""Characters of a line that are compared."""
+_NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
 def _is_markdown(raw: bytes) -> bool:
