@@ -189,7 +189,7 @@ LINES = {
     "xml": (XML, 0),
     "listing": (LISTING, 1),
     "alike": ("\n".join(f"This is line {n} of a text without an end" for n in range(400)), 1),
-    "lines": ("\n".join(f"This is {'very ' * (n % 61)}late, by {n}" for n in range(400)), 0),
+    "lines": ("\n".join(f"This is {'very ' * (n % 61)}late by {n}" for n in range(400)), 0),
     "csv": ("id,name\n" + "\n".join(f"{n},name {n}" for n in range(400)), 3),
     "markdown": (MARKDOWN, 0),
 }
