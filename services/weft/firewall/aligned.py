@@ -23,7 +23,7 @@ _FULL_ROWS, _FULL = 0.8, 0.6
 def columns_of(lines: Sequence[str]) -> list[slice] | None:
     """Where the columns of these lines are, of which the first is the header; None if they are no
     such table. Between two columns all lines have a blank."""
-    if len(lines) <= LEAST_ROWS:
+    if len(lines) <= LEAST_ROWS or not _names_columns(lines[0][:_WIDEST]):
         return None
     header, *rows = (line[:_WIDEST] for line in lines[:_LOOK])
     if "\t" in header or any("\t" in row for row in rows):
@@ -41,6 +41,13 @@ def columns_of(lines: Sequence[str]) -> list[slice] | None:
         return None
     full = sum(sum(bool(row[one].strip()) for one in found) >= _FULL * len(found) for row in rows)
     return found if full >= _FULL_ROWS * len(rows) else None
+
+
+def _names_columns(header: str) -> bool:
+    """Whether enough words could be names: most texts are ruled out by their first line."""
+    words = header.split()
+    names = sum(word[0].isupper() or word[0] in "%#" for word in words)
+    return names >= LEAST_COLUMNS and 2 * names >= len(words)
 
 
 def _spans(header: str, rows: Sequence[str]) -> list[tuple[int, int]]:
