@@ -8,11 +8,10 @@ import re
 from weft.firewall.aligned import columns_of
 from weft.firewall.columns import Column, column, differing
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
+from weft.firewall.summarise.table import samples
 
 _OUTLIERS = 6
 """How many rows are shown because they differ from the others."""
-_ROWS = 400
-"""Samples are chosen among this many first rows."""
 _DIGITS = re.compile(r"\d+")
 _STATEMENTS = 0.4
 """Share of the tokens for statements about columns."""
@@ -38,30 +37,14 @@ def summarise_aligned(text: str, budget: Budget) -> str:
     cap = line_cap(len(rows), budget, 160)
     head = "\n".join([*start, cut_line(header, cap)])
     rest = Budget(max(0, budget.limit - budget.count(head) - 1), budget.encoding)
-    shown = compose(
-        _pieces(rows, differing([*told, *shapes], _OUTLIERS), cap), rest, "rows", len(rows)
-    )
+    chosen = samples(len(rows), differing([*told, *shapes], _OUTLIERS)).items()
+    pieces = [Piece(index, worth, cut_line(rows[index], cap)) for index, worth in chosen]
+    shown = compose(pieces, rest, "rows", len(rows))
     return budget.cut(f"{head}\n{shown}" if shown else head)
 
 
 def _column(name: str, cells: list[str]) -> Column:
     return column(name, cells, range(len(cells)))
-
-
-def _pieces(rows: list[str], outliers: list[int], cap: int) -> list[Piece]:
-    last = len(rows) - 1
-    chosen = dict.fromkeys([*range(min(_ROWS, last + 1)), *outliers, last])
-    return [
-        Piece(index, _worth(index, last, outliers), cut_line(rows[index], cap)) for index in chosen
-    ]
-
-
-def _worth(index: int, last: int, outliers: list[int]) -> float:
-    if index in outliers:
-        return 95
-    if index < 2:
-        return 90 - index
-    return 85 if index == last else 60 - index * 0.05
 
 
 def _described(one: Column) -> str:

@@ -35,7 +35,9 @@ def summarise_table(table: Table, budget: Budget) -> str:
     head = "\n".join([*start, *(line for _, line in told if line in kept), _row(table.header)])
     room = Budget(max(0, budget.limit - budget.count(head) - 1), budget.encoding)
     after = [Piece(len(table.rows), 60, shorten(table.after, 300), 0)] if table.after else []
-    rows = compose([*_rows(table, outliers), *after], room, "rows", len(table.rows))
+    chosen = samples(len(table.rows), outliers).items()
+    pieces = [Piece(index, worth, _row(table.rows[index])) for index, worth in chosen]
+    rows = compose([*pieces, *after], room, "rows", len(table.rows))
     return budget.cut(f"{head}\n{rows}" if rows else head)
 
 
@@ -51,20 +53,15 @@ def _fitting(lines: list[str], start: list[str], budget: Budget) -> set[str]:
     return kept
 
 
-def _rows(table: Table, outliers: list[int]) -> list[Piece]:
-    last = len(table.rows) - 1
-    shown = dict.fromkeys([*range(min(_ROWS, last + 1)), *outliers, last] if table.rows else [])
-    return [
-        Piece(index, _row_worth(index, last, outliers), _row(table.rows[index])) for index in shown
-    ]
-
-
-def _row_worth(index: int, last: int, outliers: list[int]) -> float:
-    if index in outliers:
-        return 95
-    if index < 2:
-        return 90 - index
-    return 85 if index == last else 60 - index * 0.05
+def samples(count: int, outliers: list[int]) -> dict[int, float]:
+    """The rows that may be shown, of so many, with their worth: those that differ are worth the
+    most, then the first two and the last."""
+    last = count - 1
+    worth = {index: 60 - index * 0.05 for index in range(min(_ROWS, count))}
+    worth |= {index: 90.0 - index for index in range(min(2, count))}
+    if count > 2:
+        worth[last] = 85.0
+    return worth | dict.fromkeys(outliers, 95.0)
 
 
 def _row(cells: list[str]) -> str:
