@@ -48,7 +48,7 @@ class Column(msgspec.Struct, frozen=True):
     """The extremes, if all values are numbers."""
     rare: tuple[int, ...] = ()
     """For each rare value, the index of the first record that has it."""
-    more: tuple[int, ...] = ()
+    also_rare: tuple[int, ...] = ()
     """The indices of more records with rare values, in order."""
     identifying: float = 0.0
     """How well its values name their records; above 0 only if nearly all of them differ."""
@@ -62,7 +62,7 @@ def differing(told: Sequence[Column], most: int) -> list[int]:
     """The indices of at most so many records that differ from the others: one for each rare value
     comes first."""
     first = (index for column in told for index in column.rare)
-    more = (index for column in told for index in column.more)
+    more = (index for column in told for index in column.also_rare)
     return list(islice(dict.fromkeys(chain(first, more)), most))
 
 

@@ -195,6 +195,7 @@ def _drop_cut_record(value: dict[str, object] | list[object]) -> None:
 
 
 _SOME = 4
+"""Fewer records than these are kept: of a few, a part of the last one says much."""
 _BEFORE_GAP = 0.625
 """The share of a text with a gap that is before the gap for sure: of its bytes these are three
 quarters, see `body.window`."""

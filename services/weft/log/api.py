@@ -43,7 +43,7 @@ TOO_MANY_REQUESTS = 10167
 BATCH_GONE = frozenset({10176, 10208})
 """The server does not have the batch, or not all of it: it dropped a message for lack of space,
 gave the batch up after ten silent seconds, or was restarted. Part of it may be stored."""
-_TEMPORARY = frozenset({IN_PROCESS, NO_LEADER, TOO_FEW_NODES, TOO_MANY_REQUESTS}) | BATCH_GONE
+_TEMPORARY = frozenset({IN_PROCESS, TOO_FEW_NODES, TOO_MANY_REQUESTS}) | BATCH_GONE
 WRONG_LAST = frozenset({10070, 10071, 10164})
 """The expected last message id, or sequence, is not the last."""
 
@@ -59,13 +59,12 @@ async def call(
     subject, deadline = f"$JS.API.{verb}", clock() + timeout
     payload = b"" if body is None else msgspec.json.encode(body)
     while True:
-        answer: dict[str, Any] = msgspec.json.decode(
-            await request(connection, subject, payload, timeout)
-        )
+        reply = await request(connection, subject, payload, timeout)
+        answer: dict[str, Any] = msgspec.json.decode(reply)
         if "error" not in answer:
             return answer
-        is_waited_for = answer["error"].get("err_code") == NO_LEADER
-        if not is_waited_for or clock() + _PAUSE_SECONDS > deadline:
+        timeout = deadline - clock() - _PAUSE_SECONDS
+        if answer["error"].get("err_code") != NO_LEADER or timeout <= 0:
             raise error_of(answer["error"], verb)
         await asyncio.sleep(_PAUSE_SECONDS)
 
