@@ -5,10 +5,13 @@ import os
 from collections.abc import Callable, Generator
 
 import pytest
+from hypothesis import settings
 
 from tests.audited import KEY
 
 os.environ.setdefault("WEFT_FINGERPRINT_KEY", KEY.decode())
+settings.register_profile("weft", deadline=None)  # the first example may load an encoding
+settings.load_profile("weft")
 
 TOLD = "told"
 

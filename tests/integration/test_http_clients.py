@@ -133,7 +133,6 @@ def test_a_fuzzer_finds_no_answer_that_the_document_does_not_know(address: str, 
 def fuzz(operation: schemathesis.APIOperation, mode: schemathesis.GenerationMode) -> None:
     @hypothesis.settings(
         max_examples=EXAMPLES,
-        deadline=None,
         derandomize=True,
         database=None,
         suppress_health_check=list(hypothesis.HealthCheck),

@@ -147,6 +147,26 @@ async def test_what_nobody_settles_is_given_up_in_the_end(
         again.ack()
 
 
+async def test_what_is_done_late_is_still_done(
+    log: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Work that waits longer behind a slow model must not come again for ever."""
+    monkeypatch.setattr(consuming, "EXTEND_SECONDS", 0.2)
+    monkeypatch.setattr(consuming, "HOLD_SECONDS", 0.5)
+    await ack_wait(log, 30)  # it is not delivered again meanwhile
+    await publish(log, 0, 1)
+    async with Consumer(log, "firewall") as consumer:
+        (delivery,) = await anext(aiter(consumer))
+        while consumer._held:
+            await asyncio.sleep(0.05)
+        delivery.ack()
+        await publish(log, 1, 1)
+        (other,) = await anext(aiter(consumer))
+        other.ack()
+    info = await call(log, "CONSUMER.INFO.weft.firewall")
+    assert (info["ack_floor"]["stream_seq"], info["num_ack_pending"]) == (2, 0)
+
+
 async def test_large_messages_all_come(log: Connection) -> None:
     await publish(log, 0, 12, size=6_000_000)
     seen: set[int] = set()

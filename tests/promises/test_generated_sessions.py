@@ -74,7 +74,6 @@ def session(made: list[tuple[str, Any]]) -> Transcript:
 
 @settings(
     max_examples=int(os.environ.get("WEFT_EXAMPLES", "120")),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
 @given(

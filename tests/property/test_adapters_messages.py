@@ -23,9 +23,7 @@ from weft.adapters.conversation import CONTINUE, NO_RESULT, OPENING
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
-on_any_machine = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+on_any_machine = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 """A loaded machine makes an example slow, and no test wrong."""
 
 SECTIONS = ("header", "policy", "tools", "legend", "context", "latest")

@@ -5,7 +5,7 @@ is known, one with room for all holds every value in force, and each renders aga
 import json
 import re
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.folded import model, turn
 
@@ -34,7 +34,6 @@ changes = st.lists(
 _VALUE = re.compile(r"\bv\d+\b")
 
 
-@settings(deadline=None)
 @given(changes, st.sampled_from([60, 150, 400, None]))
 def test_prompts_state_values_in_force_alone(
     made: list[tuple[str, list[str], int]], budget: int | None

@@ -23,7 +23,6 @@ TIGHT = FirewallRules(threshold=12, summary_tokens=40)
 
 fuzz = settings(
     max_examples=EXAMPLES,
-    deadline=None,
     print_blob=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

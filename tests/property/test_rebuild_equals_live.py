@@ -203,6 +203,5 @@ TestRebuildEqualsLive = ReadModelMachine.TestCase
 TestRebuildEqualsLive.settings = settings(
     max_examples=60,
     stateful_step_count=40,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )

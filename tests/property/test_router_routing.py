@@ -30,7 +30,7 @@ CATALOGUES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(CATALOGUES, PHRASES, st.integers(2, 16))
 def test_the_graph_finds_what_the_flat_ranking_finds(
     items: list[SelectableItem], query: str, children: int
@@ -40,7 +40,7 @@ def test_the_graph_finds_what_the_flat_ranking_finds(
     assert [card.id for card in reply.cards] == [hit.id for hit in router.flat(query, 5)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(CATALOGUES, CATALOGUES, PHRASES, st.integers(2, 16))
 def test_an_updated_router_answers_as_a_new_one(
     older: list[SelectableItem], newer: list[SelectableItem], query: str, children: int
@@ -57,14 +57,14 @@ def test_an_updated_router_answers_as_a_new_one(
     assert router.flat(query, 5) == fresh.flat(query, 5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(CATALOGUES, st.integers(2, 16))
 def test_every_graph_is_bounded_and_whole(items: list[SelectableItem], children: int) -> None:
     graph = check_graph(TreeBuilder(children).build(items))
     assert {node.item for node in graph.nodes if node.item} == {item.id for item in items}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.text(min_size=1, max_size=32),
     st.text(max_size=300),

@@ -79,10 +79,8 @@ def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
     shown, is_cut = told(choice, pinned, choice.budget, is_answered=False), False
     used = choice.cost.exact(shown)
     limit = min(choice.budget, used + int(choice.budget * EXCHANGE_SHARE))
-    tries = 0
-    for group in choice.exchange:
-        if group.key in shown:
-            continue
+    tries, waiting = 0, [group for group in choice.exchange if group.key not in shown]
+    for group in waiting:
         shapes = [choice.shapes[row.sequence] for row in group.rows]
         ways = [shape.whole() for shape in shapes], [shape.all() for shape in shapes]
         tokens = sum(max(shape.row.whole_tokens, 0) for shape in shapes if shape.fixed is None)
@@ -99,7 +97,8 @@ def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
             if is_cut:
                 tries += tokens <= limit * COUNTED_TO
                 continue
-            shown = fill(choice, shown, [group], limit - int(room * (1 - CUT_SHARE)))
+            share = 1 - CUT_SHARE if group is not waiting[-1] else 0  # kept for older ones
+            shown = fill(choice, shown, [group], limit - int(room * share))
             is_cut = True
     return told(choice, shown, min(choice.budget, limit + int(choice.budget * TOLD_SHARE)))
 
@@ -118,3 +117,18 @@ def told(choice: Choice, shown: Shown, limit: int, is_answered: bool = True) -> 
         for row in added.pop().rows:
             del shown[row.sequence]
     return shown
+
+
+def test_a_single_result_that_does_not_fit_gets_all_of_its_half() -> None:
+    """Or a search would be shown without anything that it found, beside older results."""
+    legs = [f"leg {leg} at {leg}0:15, gate {leg * 3}, on time" for leg in range(6)]
+    found = [{"id": f"F{at}", "legs": legs} for at in range(20)]
+    told = {"tool_name": "search", "call_id": "c"}
+    items = [
+        ContextItem("u", ItemKind.USER_TURN, "Which of them is the best?"),
+        ContextItem("c", ItemKind.TOOL_CALL, "", "u", metadata={**told, "arguments": {}}),
+        ContextItem("r", ItemKind.TOOL_RESULT, json.dumps(found), "c", metadata=told),
+    ]
+    choice = choice_of(items, 420)
+    shown = with_exchange(choice, pins_of(choice, Ledger()))
+    assert legs[-1] in list(shown.values())[-1].text

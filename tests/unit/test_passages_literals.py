@@ -125,7 +125,7 @@ def test_a_long_text_that_is_json_only_at_its_beginning_is_read_as_text() -> Non
 texts = st.text(st.sampled_from("ab1 \\\"'{}[]:,/<|n\n\t"), max_size=90)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(texts, min_size=1, max_size=4), st.integers(1, 3), st.booleans())
 def test_what_a_string_holds_is_shown_as_it_reads(
     said: list[str], levels: int, as_repr: bool
@@ -139,7 +139,7 @@ def test_what_a_string_holds_is_shown_as_it_reads(
     assert _bare(all_of(text)) == _bare(readable(text, made))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(1, 3), st.booleans(), st.floats(0.2, 1.0))
 def test_wherever_a_text_is_cut_off_nothing_of_it_is_lost(
     levels: int, as_repr: bool, share: float

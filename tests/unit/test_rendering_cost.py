@@ -12,7 +12,7 @@ from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.rendering.counting import counter
 from weft.compiler.rendering.entries import entry
 from weft.compiler.rendering.prompt import render
-from weft.compiler.renditions.rendition import Rendition, stub, whole
+from weft.compiler.renditions.rendition import STUB, Rendition, whole
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ContextItem, ItemKind
@@ -80,7 +80,7 @@ def test_a_result_that_came_before_its_call_stands_behind_it() -> None:
 def test_a_legend_stands_only_where_there_is_a_mark_to_explain() -> None:
     cost, shown = cost_of(ListView(items()[:3]))
     assert all(one.section != "legend" for one in cost.entries(shown))
-    cut = {at: stub(cost.rows[at]) for at in shown}
+    cut = {at: Rendition(STUB, "… 90 characters …") for at in shown}
     assert cost.entries(cut)[0].section == "legend"
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests.session_view import ListView
 
 from weft.compiler.rendering.entries import HANDLE_FROM, entry, undated
-from weft.compiler.renditions.rendition import PARTS, REDACTED, STUB, Rendition, stub, whole
+from weft.compiler.renditions.rendition import PARTS, REDACTED, STUB, Rendition, whole
 from weft.readmodel.rows import ItemRow
 from weft_schemas.envelope import ArtifactRef, ResultEnvelope, ResultStatus
 from weft_schemas.items import ContextItem, ItemKind
@@ -50,7 +50,7 @@ def test_untrusted_text_stands_in_a_fence_and_our_own_words_do_not() -> None:
     shown = whole(held)
     assert entry(held, shown, b"", "context", untrusted=True).text.startswith("<data:")
     assert entry(held, shown, b"", "context", untrusted=False).text == shown.text
-    told = entry(held, stub(held), b"", "context", untrusted=True)
+    told = entry(held, Rendition(STUB, "… 12 characters …"), b"", "context", untrusted=True)
     assert (told.view, told.text) == (STUB, "… 12 characters …")
 
 

@@ -1,6 +1,6 @@
 """Entries to the prompt: short labels that nobody can borrow, days where they change."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from weft import tokens
@@ -66,7 +66,6 @@ texts = st.text(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(texts, max_size=6), st.sampled_from(tokens.ENCODINGS))
 def test_tokens_of_blocks_add_up_to_those_of_the_prompt(said: list[str], encoding: str) -> None:
     entries = [entry(str(at), ItemKind.USER_TURN, text) for at, text in enumerate(said)]

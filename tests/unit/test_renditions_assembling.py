@@ -119,7 +119,7 @@ def test_json_is_shown_without_the_quotes_that_it_can_do_without() -> None:
     assert assembled(RECORDS, made, range(leaf_count(made.root))) == unquoted(RECORDS)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from([CODE, NUMBERED, PROSE, MARKED]), st.data())
 def test_what_is_shown_stands_in_the_text_in_the_same_order(text: str, data: st.DataObject) -> None:
     made = outline(text)

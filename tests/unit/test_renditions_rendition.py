@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 from tests.session_view import ListView
 
@@ -20,6 +21,7 @@ from weft.compiler.renditions.rendition import (
     whole,
 )
 from weft.readmodel.rows import ItemRow
+from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -97,7 +99,40 @@ def test_of_no_parts_a_line_says_how_much_there_is() -> None:
     row = row_of(ItemKind.AGENT_MSG, PROSE)
     assert of_parts(row, ()) == stub(row)
     lines = PROSE.count("\n") + 1
-    assert stub(row).text == f"… {lines} lines, {len(PROSE):,} characters …"
+    assert stub(row).text.endswith(f" … {lines} lines, {len(PROSE):,} characters …")
+    assert PROSE.startswith(stub(row).text.partition(" … ")[0])
+
+
+WROTE = {"content": [{"type": "text", "text": "Successfully wrote to a.md"}], "isError": False}
+ORDERS = json.dumps([{"id": at, "name": f"an order of {at} of them"} for at in range(40)])
+JSON_IN_TEXT = f"meta=None content=[TextContent(text={json.dumps(WROTE, indent=2)!r}, meta=None)]"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Tool call timed out.", "Tool call timed out."),
+        ("EXECUTION TIMED OUT\n\nsee the log\n", "EXECUTION TIMED OUT … 4 lines, 33 characters …"),
+        (JSON_IN_TEXT, f"text: Successfully wrote to a.md … {len(JSON_IN_TEXT)} characters …"),
+        (
+            ORDERS,
+            f"… 40 records, {len(ORDERS):,} characters …",
+        ),
+        ('{"id": 7, "name": "Ada Lovelace", "paid": true}', "… 47 characters …"),
+    ],
+)
+def test_a_stub_tells_how_a_call_went_or_how_much_it_found(text: str, told: str) -> None:
+    """A reader cannot tell a failure from a success by its size."""
+    row = row_of(ItemKind.TOOL_RESULT, text)
+    assert stub(row).text == told
+    again = reread(row, stub(row).view, stub(row).recipe)
+    assert again == stub(row)
+
+
+def test_a_stub_of_what_is_not_stored_whole_tells_the_size_of_all_of_it() -> None:
+    row = row_of(ItemKind.TOOL_RESULT, "60,000 records, the first is …")
+    envelope = ResultEnvelope("60,000 records, the first is …", raw_size=5_808_890)
+    assert stub(msgspec.structs.replace(row, envelope=envelope)).text == "… 5,808,890 bytes …"
 
 
 def test_a_redacted_item_has_no_parts() -> None:

@@ -136,7 +136,8 @@ EXCHANGE_SHARE = 0.5
 """Most of a budget that results since the latest user turn get before older items get any (promise
 8 of faithful prompts)."""
 CUT_SHARE = 0.6
-"""Share of the rest for a result that does not fit whole: older ones that fit are shown, too."""
+"""Share of the rest for a result that does not fit whole, if there are older ones in the exchange:
+those that fit are shown, too."""
 EXCHANGE_TRIES = 8
 """Older results that are tried in vain after one that was cut. Those that are clearly too large are
 not tried: of 3,264 prompts of recorded sessions none shows less than with all of them tried."""

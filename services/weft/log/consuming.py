@@ -29,6 +29,9 @@ HOLD_SECONDS = 300.0
 """After this a delivery is no longer extended and goes to another process."""
 
 
+ACK = b"+ACK"
+
+
 class Delivery:
     """One event to work on. Settle it with `ack` or `nak`; both are sent with the next write."""
 
@@ -51,7 +54,7 @@ class Delivery:
 
     def ack(self) -> None:
         """Acknowledge: it is never delivered again."""
-        self._settle(b"+ACK")
+        self._settle(ACK)
 
     def nak(self, delay: float = 0.0) -> None:
         """Deliver it again, to any process, after `delay` seconds."""
@@ -76,6 +79,8 @@ class Consumer(Puller[list[Delivery]]):
         self._batch = batch
         self._held: dict[bytes, _Hold] = {}
         self._held_bytes = 0
+        self._overdue: set[bytes] = set()
+        """Deliveries that were held for too long, until they are settled."""
         self._out: list[bytes] = []
         self._keeper: asyncio.Task[None] | None = None
 
@@ -105,12 +110,16 @@ class Consumer(Puller[list[Delivery]]):
         return found or None
 
     def settle(self, reply: bytes, verb: bytes) -> None:
-        """Answer a delivery; a second answer to the same one is not sent."""
+        """Answer a delivery; a second answer to the same one is not sent. Of one that was held for
+        too long, only that it is done is told: others may work on it by now."""
         hold = self._held.pop(reply, None)
-        if hold is None:
-            return
-        self._held_bytes -= hold.size
-        self._send(reply, verb)
+        if hold is not None:
+            self._held_bytes -= hold.size
+            self._send(reply, verb)
+        elif reply in self._overdue:
+            self._overdue.discard(reply)
+            if verb == ACK:
+                self._send(reply, verb)
         self._top_up()
 
     def _send(self, reply: bytes, verb: bytes) -> None:
@@ -127,7 +136,7 @@ class Consumer(Puller[list[Delivery]]):
         """How many more may be requested, beside those handed out and not settled."""
         if self._stopped or self._held_bytes > HELD_BYTES:
             return 0
-        in_work = len(self._held) - len(self._buffer)
+        in_work = len(self._held) + len(self._overdue) - len(self._buffer)
         return max(0, 2 * self._batch - in_work)
 
     def _came(self, raw: Raw) -> None:
@@ -143,6 +152,7 @@ class Consumer(Puller[list[Delivery]]):
                 if now - hold.since > HOLD_SECONDS:
                     self._held.pop(reply)
                     self._held_bytes -= hold.size
+                    self._overdue.add(reply)
                 elif now - hold.said > EXTEND_SECONDS / 2:
                     hold.said = now
                     self._send(reply, b"+WPI")

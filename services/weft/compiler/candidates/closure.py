@@ -4,7 +4,9 @@ any other item is a group of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Container, Iterable, Sequence
+from operator import attrgetter
 
 import msgspec
 
@@ -102,13 +104,14 @@ def _completed(view: SessionView, given: dict[int, ItemRow]) -> dict[int, ItemRo
 def _add_nearby(view: SessionView, complete: dict[int, ItemRow]) -> None:
     """Add calls and results that are tied only by their `call_id`."""
     answers = _answers(complete.values())
+    orphans = {row.sequence for row in answers.get(0, ())}
     alone = [
         row
         for row in complete.values()
         if _call_id(row)
         and (
             (row.kind is ItemKind.TOOL_CALL and row.sequence not in answers)
-            or row in answers.get(0, ())
+            or row.sequence in orphans
         )
     ]
     held = {row.ordinal for row in complete.values()}
@@ -139,22 +142,25 @@ def _answers(rows: Iterable[ItemRow]) -> dict[int, list[ItemRow]]:
                 unnamed.append(row)
             else:
                 found.setdefault(call.sequence, []).append(row)
+    waiting = _waiting(calls.values(), found) if unnamed else {}
     for row in unnamed:
-        waiting = [
-            call
-            for call in calls.values()
-            if _call_id(row) and _call_id(call) == _call_id(row) and call.sequence not in found
-        ]
-        nearest = min(waiting, key=lambda call: _distance(call, row), default=None)
-        found.setdefault(nearest.sequence if nearest else 0, []).append(row)
+        alike = waiting.get(_call_id(row), [])
+        # The nearest call before the result, or else the first one after it.
+        before = bisect_left(alike, row.ordinal, key=attrgetter("ordinal"))
+        call = alike.pop(max(before - 1, 0)) if alike else None
+        found.setdefault(call.sequence if call else 0, []).append(row)
+    return found
+
+
+def _waiting(calls: Iterable[ItemRow], answered: Container[int]) -> dict[str, list[ItemRow]]:
+    """The calls without a result by their `call_id`, in order."""
+    found: dict[str, list[ItemRow]] = {}
+    for call in sorted(calls, key=attrgetter("ordinal")):
+        if (name := _call_id(call)) and call.sequence not in answered:
+            found.setdefault(name, []).append(call)
     return found
 
 
 def _call_id(row: ItemRow) -> str:
     named = row.metadata.get("call_id")
     return named if isinstance(named, str) else ""
-
-
-def _distance(call: ItemRow, result: ItemRow) -> tuple[bool, int]:
-    """Calls before a result come first, the nearest first."""
-    return call.ordinal > result.ordinal, abs(call.ordinal - result.ordinal)

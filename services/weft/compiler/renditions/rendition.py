@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 
 from weft.compiler.renditions.assembling import assembled, plain
+from weft.compiler.renditions.first_line import READ, first_line, record_count
 from weft.compiler.renditions.in_force import in_force
 from weft.passages.json_text import unquoted
-from weft.passages.literals import decoded
+from weft.passages.literals import Decoded, decoded
 from weft.readmodel.calls import call_arguments
 from weft.readmodel.rows import ItemRow
 from weft.secrets.items import MASKED
@@ -122,13 +123,32 @@ def summarised(row: ItemRow) -> Rendition:
 
 
 def stub(row: ItemRow) -> Rendition:
-    """One line that says how large the item is."""
-    size = len(row.whole)
-    if not row.whole.strip():
+    """One line: the item's first line, or how many records it lists, and how large it is."""
+    if not row.is_complete and row.envelope is not None and row.envelope.raw_size:
+        return Rendition(STUB, f"… {row.envelope.raw_size:,} bytes …")
+    text, outline = row.whole, row.parts
+    if not text.strip():
         return Rendition(STUB, "(empty)")
-    lines = row.whole.count("\n") + 1
-    told = f"{lines} lines, " if lines > 1 else ""
-    return Rendition(STUB, f"… {told}{size:,} characters …")
+    if len(text) <= SHORT:
+        return whole(row)
+    records = record_count(outline) if outline is not None else 0
+    lines = text.count("\n") + 1
+    told = f"{records} records, " if records else f"{lines} lines, " if lines > 1 else ""
+    mark = f"… {told}{len(text):,} characters …"
+    first = "" if records else first_line(_beginning_of(row))
+    return Rendition(PARTS, f"{first} {mark}") if first else Rendition(STUB, mark)
+
+
+def _beginning_of(row: ItemRow) -> Decoded:
+    """Its text with long strings decoded, without what cannot be in its first line."""
+    outline = row.parts
+    if outline is None or outline.has_literals:
+        return decoded(row.whole)
+    return Decoded(row.whole[:READ], "json" if outline.is_json else "text")
+
+
+SHORT = 24
+"""Characters of a text that takes no more tokens than its stub would."""
 
 
 def reread(row: ItemRow, view: str, recipe: str) -> Rendition:

@@ -42,7 +42,8 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
         if forms.is_shorter(group) and cost.fits(_joined(shown, [forms.compact(group)]), limit):
             shown = _joined(shown, [forms.compact(group)])
         elif not is_cut:
-            kept = int((limit - cost.exact(shown)) * (1 - CUT_SHARE))
+            share = 1 - CUT_SHARE if rest else 0
+            kept = int((limit - cost.exact(shown)) * share)
             shown, is_cut = fill(choice, shown, [group], limit - kept), True
         elif run == 0:  # nothing was added since it was found to be small enough
             tried += 1

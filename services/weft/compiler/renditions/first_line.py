@@ -1,0 +1,57 @@
+"""What a stub tells of a text beside its size: how many records it lists, or its first line, which
+often says how a call went."""
+
+from __future__ import annotations
+
+import re
+
+from weft.passages.literals import Decoded
+from weft.passages.part import Outline, Part
+
+LONGEST = 60
+"""Characters of a first line; more would cost what a part costs."""
+READ = 4_000
+"""Characters in which it is looked for."""
+BLANKS = 3
+"""Least blanks of a string in JSON that tells something by itself: `File written to a.md`."""
+_STRING = re.compile(r'"([A-Za-z_][\w-]{0,31})"\s*:\s*"([^"\\]{8,})')
+
+
+def record_count(outline: Outline) -> int:
+    """The number of records or rows of the list that makes most of a text; 0 if nothing does."""
+    part = outline.root
+    while part.children:
+        family = outline.families[id(part)]
+        if family.units <= {"record", "row"} and family.counts[-1] > 1:
+            return family.counts[-1]
+        part = _largest(part)
+    return 0
+
+
+def _largest(part: Part) -> Part:
+    """The child that makes most of a part; one without children if there is none."""
+    largest = max(part.children, key=lambda child: child.size)
+    return largest if 2 * largest.size > part.size else Part(part.start, part.start)
+
+
+def first_line(told: Decoded) -> str:
+    """The beginning of what a text says: of the string that makes most of it, or of the longest
+    sentence in JSON, with its key. Empty for JSON without a sentence."""
+    while told.literals:
+        largest = max(told.literals, key=lambda literal: literal.end - literal.start)
+        if 2 * (largest.end - largest.start) < len(told.text):
+            break
+        told = largest.held
+    text = told.text[:READ].lstrip()
+    if told.form == "text":
+        return _cut(text)
+    said = [found for found in _STRING.finditer(text) if found[2].count(" ") >= BLANKS]
+    if not said:
+        return ""
+    longest = max(said, key=lambda found: len(found[2]))
+    return _cut(f"{longest[1]}: {longest[2]}")
+
+
+def _cut(text: str) -> str:
+    line = text[:LONGEST].splitlines()[0] if text else ""
+    return line[: line.rfind(" ")] if len(line) == LONGEST and " " in line else line.rstrip()
