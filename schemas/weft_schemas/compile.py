@@ -133,6 +133,9 @@ class PackEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     """For a tool result: its call failed."""
     omitted_before: int = 0
     """How many items of the session are left out between the previous entry and this one."""
+    call: str = ""
+    """For a tool result with other items between it and its call: the beginning of the call's
+    arguments, which tells it from the results of parallel calls."""
     answer: str = ""
     """For a call whose result is not shown: what is known about it, such as `no result is in the
     log yet`."""

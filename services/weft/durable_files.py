@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
+from threading import get_ident
 from typing import TypeVar
 
 import msgspec
@@ -24,7 +25,7 @@ def write_durably(path: Path, content: bytes, flags: int = 0) -> None:
 def replace_durably(path: Path, content: bytes) -> None:
     """Replace the file in one step: after a crash it has the old content or the new, never a
     part."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
+    draft = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}.new")
     write_durably(draft, content, os.O_TRUNC)
     os.replace(draft, path)
 

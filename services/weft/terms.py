@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from itertools import pairwise
 
 import Stemmer
 
-_WORD = re.compile(r"[^\W_]+", re.UNICODE)
+_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+"""Chinese characters and kana, which are written without blanks between words."""
+_WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+", re.UNICODE)
 _stemmer = Stemmer.Stemmer("english", 0)
 """Without its own cache, which would take five times as long as stemming."""
 
@@ -71,7 +74,20 @@ def words(text: str) -> list[str]:
 
 
 def _split(text: str) -> list[str]:
-    return text.translate(_FOLDED).split() if text.isascii() else _WORD.findall(text.casefold())
+    if text.isascii():
+        return text.translate(_FOLDED).split()
+    found: list[str] = _WORD.findall(text.casefold())
+    return [term for word in found for term in _pairs(word)] if _IS_UNSPACED(text) else found
+
+
+_IS_UNSPACED = re.compile(f"[{_UNSPACED}]").search
+
+
+def _pairs(word: str) -> Iterable[str]:
+    """Of a stretch without blanks, each two neighbouring characters: most words have two."""
+    if len(word) < 3 or not _IS_UNSPACED(word[0]):
+        return (word,)
+    return map("".join, pairwise(word))
 
 
 def analyse(text: str) -> Counter[str]:

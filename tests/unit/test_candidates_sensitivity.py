@@ -3,7 +3,7 @@
 from tests.session_view import ListView
 
 from weft.compiler.candidates.closure import close
-from weft.compiler.candidates.sensitivity import apply_floor
+from weft.compiler.candidates.sensitivity import WITHHELD, apply_floor
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
 from weft_schemas.compile import CompileRequest
@@ -28,18 +28,32 @@ def reasons(items: list[ContextItem], policy: ContextPolicy) -> dict[str, str]:
     return {drop.item_id: drop.reason for drop in ledger.dropped}
 
 
-def test_levels_at_the_floor_are_dropped_and_their_calls_with_them() -> None:
+def test_levels_at_the_floor_are_dropped() -> None:
     for level in Sensitivity:
         found = reasons(session(level), ContextPolicy())
-        is_dropped = level.reaches(Sensitivity.CONFIDENTIAL)
-        assert found == ({"r": "sensitivity", "c": "orphan"} if is_dropped else {})
+        assert found == ({"r": "sensitivity"} if level.reaches(Sensitivity.CONFIDENTIAL) else {})
+
+
+def test_a_call_whose_result_is_withheld_is_still_told() -> None:
+    """Or the agent would make it again."""
+    made = compile_pack(ListView(session(Sensitivity.RESTRICTED)), CompileRequest(Phase.ANSWER))
+    assert f"call: f({{}})\nresult: ({WITHHELD})" in made.pack.prompt
+
+
+def test_the_results_of_a_call_at_the_floor_are_dropped_with_it() -> None:
+    items = session(Sensitivity.PUBLIC)
+    told = {"tool_name": "f", "arguments": {}}
+    items[1] = ContextItem(
+        "c", ItemKind.TOOL_CALL, "", metadata=told, sensitivity=Sensitivity.RESTRICTED
+    )
+    assert reasons(items, ContextPolicy()) == {"c": "sensitivity", "r": "orphan"}
 
 
 def test_no_trace_of_a_dropped_text_is_anywhere_in_the_pack() -> None:
     made = compile_pack(ListView(session(Sensitivity.RESTRICTED)), CompileRequest(Phase.ANSWER))
     for seen in (repr(made.pack), repr(made.audit), repr(made.scores)):
         assert "swordfish" not in seen
-    assert made.pack.stats.dropped_reasons == {"sensitivity": 1, "orphan": 1}
+    assert made.pack.stats.dropped_reasons == {"sensitivity": 1}
 
 
 def test_redaction_shows_the_level_and_keeps_the_place() -> None:

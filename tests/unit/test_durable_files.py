@@ -2,6 +2,7 @@
 
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -43,3 +44,10 @@ def test_a_line_that_a_crash_cut_off_is_left_out(tmp_path: Path) -> None:
     write_durably(path, b'{"number":1}\n')
     write_durably(path, b'{"number":2}\n{"numb', os.O_APPEND)
     assert decoded_lines(path, Line) == [Line(1), Line(2)]
+
+
+def test_threads_that_replace_a_file_together_each_have_a_draft(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda number: replace_durably(path, b"%d" % number), range(200)))
+    assert list(tmp_path.iterdir()) == [path]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -124,6 +125,57 @@ def test_names_and_numbers_stand_with_any_line_of_a_record_written_in_lines() ->
     )
     heads = [text[part.start : part.end] for part in _all(split_prose(text)) if part.identifies]
     assert heads == [f"- server_name: office\n  tool_name: make_{n}\n" for n in range(4)]
+
+
+def shown_with(text: str, wanted: str) -> str:
+    """What stands above a leaf of this text in a prompt: headings and heads of its blocks."""
+
+    def above(part: Part) -> list[str] | None:
+        if not part.children:
+            return [text[part.start : part.end]] if wanted in text[part.start : part.end] else None
+        for child in part.children:
+            if (found := above(child)) is not None:
+                heads = [text[one.start : one.end] for one in part.children if one.identifies]
+                return [text[part.start : part.start + part.opening], *heads, *found]
+        return None
+
+    return "".join(above(split_prose(text)) or [])
+
+
+DIFF = "".join(
+    f"diff --git a/m_{n}.py b/m_{n}.py\nindex 1..2 100644\n--- a/m_{n}.py\n+++ b/m_{n}.py\n"
+    + "".join(f"@@ -{at},2 +{at},2 @@\n-    wait = {n} + {at}\n+    wait = 9\n" for at in (3, 60))
+    for n in range(20)
+)
+GIT_LOG = "".join(
+    f"commit {n:040x}\nAuthor: Ada <ada@x.org>\nDate:   Mon May 6 2024\n\n"
+    f"    Change number {n}\n\n    It closes the ticket T-{n}. {'More words. ' * 20}\n\n"
+    for n in range(20)
+)
+NMAP = "".join(
+    f"Nmap scan report for host-{n}.example.net\nHost is up (0.1s latency).\n"
+    + "".join(f"{port}/tcp open  service  Version {n}.{port}\n" for port in range(20, 32))
+    + "\n"
+    for n in range(20)
+)
+INI = "".join(f"[section-{n}]\nenabled = false\ntimeout = {n}7\n\n" for n in range(60))
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "identity", "other"),
+    [
+        (DIFF, "wait = 12 + 60", "diff --git a/m_12.py", "m_13"),
+        (GIT_LOG, "T-12.", f"commit {12:040x}", f"{13:040x}"),
+        (NMAP, "Version 12.31", "host-12.example.net", "host-13"),
+        (INI, "timeout = 127", "[section-12]", "section-13"),
+    ],
+)
+def test_a_line_stands_under_the_first_line_of_its_record(
+    text: str, wanted: str, identity: str, other: str
+) -> None:
+    shown = shown_with(text, wanted)
+    assert identity in shown
+    assert other not in shown
 
 
 def _all(part: Part) -> Iterator[Part]:

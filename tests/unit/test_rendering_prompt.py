@@ -2,12 +2,15 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.session_view import ListView
 
 from weft import tokens
+from weft.compiler.compile import compile_pack
 from weft.compiler.rendering.counting import counter, prompt_tokens
 from weft.compiler.rendering.prompt import render
-from weft_schemas.compile import PackEntry
-from weft_schemas.items import ItemKind
+from weft_schemas.compile import CompileRequest, PackEntry
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import Phase
 
 
 def entry(item_id: str, kind: ItemKind, text: str, **more: str | None) -> PackEntry:
@@ -42,6 +45,27 @@ def test_a_prompt_reads_like_a_transcript() -> None:
 def test_a_result_apart_from_its_call_names_the_tool() -> None:
     late = entry("r", ItemKind.TOOL_RESULT, "<1 ok 1>", parent_id="c", tool_name="get\nuser")
     assert render([late]) == "result of get user: <1 ok 1>"
+
+
+def test_results_of_parallel_calls_say_which_call_they_answer() -> None:
+    """Or a model reads them in the order of the calls."""
+    items = [ContextItem("u", ItemKind.USER_TURN, "How warm is it there?")]
+    cities = ("Paris", "London", "Rome")
+    for city in cities:
+        told = {"tool_name": "weather", "call_id": city, "arguments": {"city": city}}
+        items.append(ContextItem(city, ItemKind.TOOL_CALL, "", metadata=told))
+    for at, city in enumerate(reversed(cities)):
+        told = {"tool_name": "weather", "call_id": city}
+        items.append(
+            ContextItem(f"r{at}", ItemKind.TOOL_RESULT, f"{at}0 degrees", city, metadata=told)
+        )
+    prompt = compile_pack(ListView(items), CompileRequest(Phase.ANSWER)).pack.prompt
+    for city, degrees in (("Paris", "20 degrees"), ("London", "10 degrees")):
+        assert any(
+            line.startswith(f'result of weather({{"city":"{city}"}}): ') and degrees in line
+            for line in prompt.splitlines()
+        ), prompt
+    assert 'call: weather({"city":"Rome"})\nresult: ' in prompt
 
 
 def test_authors_speak_under_their_names_but_under_no_label_of_ours() -> None:

@@ -61,3 +61,10 @@ def test_counts_of_some_terms_are_those_of_all(text: str, terms: list[str]) -> N
     whole, some = analyse(told), SomeTerms(terms).counts(told)
     assert {term: some[term] for term in terms} == {term: whole[term] for term in terms}
     assert some.total() == whole.total()
+
+
+def test_chinese_and_kana_are_searched_by_pairs_and_apart_from_what_stands_beside_them() -> None:
+    """There are no blanks between their words, nor around an identifier."""
+    assert words("编号为S-1288的公司") == ["编号", "号为", "s", "1288", "的公", "公司"]
+    assert words("東京 Tower は") == ["東京", "tower", "は"]
+    assert words("Müller geht") == ["müller", "geht"]

@@ -62,9 +62,9 @@ def item_entry(
     untrusted = row.kind in {*policy.firewall.untrusted_kinds, *OTHERS} or row.envelope is not None
     call = groups[row.sequence].rows[0]
     answer = groups[row.sequence].waits if row is call else ""
-    answers = None if row is call else call.id
+    answered = None if row is call else call
     signals = flags.get(row.sequence, ())
-    return entry(row, shown, key, section, untrusted, answer, answers, signals)
+    return entry(row, shown, key, section, untrusted, answer, answered, signals)
 
 
 def group_of(groups: Sequence[Group]) -> dict[int, Group]:

@@ -15,23 +15,34 @@ _MARK = 400
 """Characters at each end that are searched for a mark of truncation."""
 
 _ERROR_START = re.compile(
-    r"\A\W{0,6}(?:(?:fatal )?error\b|err:|exception\b|traceback \(most recent call last\)"
+    r"\A\W{0,6}(?:(?:fatal )?error\b(?! ?(?:handling|codes?|messages?|logs?|rates?|types?)\b)"
+    r"|err:|exception\b|traceback \(most recent call last\)"
     r"|fatal:|panic:"
-    r"|failed\b|failure\b|[\w.]{0,80}(?:Error|Exception)\b\s*[:(]"
-    r"|http(?:/\d(?:\.\d)?)? ?(?:error )?[45]\d\d\b|[45]\d\d [A-Z]"
-    r"|(?:access|permission) denied|unauthorized|forbidden\b|not found\b"
-    r"|command not found|bash: |sh: "
-    r"|unable to |could not |cannot |invalid )",
+    r"|(?:failed|failure)\b(?!:? *0\b)|[\w.]{0,80}(?:Error|Exception)\b\s*[:(]"
+    r"|http(?:/\d(?:\.\d)?)? ?(?:error )?[45]\d\d\b"
+    r"|[45]\d\d (?:Bad |Unauthori|Payment|Forbidden|Not |Method|Proxy|Request|Conflict|Gone|Length"
+    r"|Payload|URI|Unsupported|Range|Expectation|Unprocess|Locked|Too |Internal|Service"
+    r"|Gateway|HTTP|Insufficient|Network|Error)"
+    r"|(?:access|permission) denied|unauthorized|forbidden\b|not found\b(?!:? *0\b)"
+    r"|command not found|(?:ba|z)?sh: [^\n]{0,200}(?:not found|no such|denied|error|line \d))",
     re.IGNORECASE,
 )
+_SHORT = 400
+"""Characters of a text that is likely a message about the call if it begins with a refusal."""
+_REFUSAL = re.compile(r"\A\W{0,6}(?:unable to |could not |cannot |invalid )", re.IGNORECASE)
 _ERROR_ANYWHERE = re2.compile(
     rb"(?m)^Traceback \(most recent call last\):|^(?:[\w.]{1,80}(?:Error|Exception))(?::|$)"
-    rb"|(?i:\b(?:exit(?:ed)?(?: with)?(?: status| code| value)?|return code|exit_code))[^\w]{1,4}"
-    rb"-?[1-9][0-9]{0,2}\b"
-    rb"|^(?:npm ERR!|make(?:\[[0-9]+\])?: \*\*\*|error(?:\[E[0-9]+\])?: |FATAL|BUILD FAILED"
-    rb"|Segmentation fault)|^(?:bash|sh|zsh): .{1,200}(?:not found|No such file|denied)"
+    rb"|^.{0,80}(?i:\b(?:exit(?:ed)?(?: with)?(?: status| code| value)|exited with|exit_code"
+    rb"|return(?:ed)?(?: a)?(?: non-zero)? code))[^\w\n]{1,4}-?[1-9][0-9]{0,2}[^\w\n]{0,3}$"
+    rb"|^(?:npm ERR!|npm error|make(?:\[[0-9]+\])?: \*\*\*|[Ee]rror(?:\[E[0-9]+\])?: |FATAL"
+    rb"|ERROR:  |fatal: |(?:\[INFO\] )?BUILD FAIL(?:ED|URE)|Segmentation fault|curl: \([0-9]+\)"
+    rb"|PHP Fatal error|Unhandled exception|Exception in thread |Caused by: |--- FAIL: |FAIL\t"
+    rb"|thread '.{1,80}' panicked)|^(?:bash|sh|zsh): .{1,200}(?:not found|No such file|denied)"
     rb"|^=+ .{0,60}\b[1-9][0-9]* (?:failed|errors?)\b|^FAILED \(|^test result: FAILED"
-    rb"|^Tests:\s+[1-9][0-9]* failed"
+    rb"|^Tests:\s+[1-9][0-9]* failed|^[0-9]+ examples?, [1-9][0-9]* failures?"
+    rb"|^\S{1,200}(?:\([0-9]+,[0-9]+\): error TS[0-9]|:[0-9]+:[0-9]+: (?:fatal )?error: )"
+    rb"|^psql:.{1,200}: (?:ERROR|FATAL):|^\s*<(?:\w+:)?Fault>|^(?:<\?xml[^>]*>\s*)?<Error>\s*<Code>"
+    rb"|<title>\s*[45][0-9][0-9] "
 )
 _TRUNCATED = re2.compile(
     rb"(?i)\btruncated\b|\[\.\.\. ?[0-9]+|\.\.\. ?\[?[0-9]+ (?:more )?"
@@ -77,7 +88,7 @@ def status_of(text: str, value: object, is_error: bool | None) -> ResultStatus:
 
 
 def _reads_as_error(text: str) -> bool:
-    if _ERROR_START.match(text[:200]):
+    if _ERROR_START.match(text[:400]) or (len(text) <= _SHORT and _REFUSAL.match(text)):
         return True
     return any(_ERROR_ANYWHERE.search(part) for part in _ends(text, _END))
 
@@ -118,16 +129,30 @@ _READ = 100_000
 
 
 def _of_object(value: dict[str, object]) -> ResultStatus | None:
-    if any(value.get(key) for key in _ERROR_KEYS):
+    if any(_says_error(value.get(key)) for key in _ERROR_KEYS):
         return ResultStatus.ERROR
     if value.get("success") is False or value.get("ok") is False:
         return ResultStatus.ERROR
     for key in _STATUS_KEYS:
-        if _is_bad(key, value.get(key)):
+        if _is_bad(key, value.get(key)) and (key != "code" or _TELLING.intersection(value)):
             return ResultStatus.ERROR
     if any(value.get(key) is True for key in _PARTIAL_KEYS):
         return ResultStatus.PARTIAL
     return None
+
+
+_TELLING = frozenset(("message", "msg", "detail", "details", "reason", "description", "title"))
+"""What stands beside a `code` that says how the call went."""
+_NO_ERROR = frozenset(("", "0", "none", "null", "no", "false", "ok", "success"))
+
+
+def _says_error(held: object) -> bool:
+    """Whether the value of an error field says that there was one; counts of 0 do not."""
+    if isinstance(held, str):
+        return held.strip().lower() not in _NO_ERROR
+    if isinstance(held, dict):
+        return any(map(_says_error, held.values()))
+    return bool(held)
 
 
 def _is_bad(key: str, held: object) -> bool:

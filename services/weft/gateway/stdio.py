@@ -114,7 +114,7 @@ class StdioServer:
         with contextlib.suppress(TimeoutError):
             code = await asyncio.wait_for(self._process.wait(), _END_SECONDS)
             if code < 0 and not self.fault and not self._stopping:
-                self.fault = f"it was ended by {signal.Signals(-code).name}"
+                self.fault = f"it was ended by {_name_of(-code)}"
 
     async def _send(self, from_client: MemoryObjectReceiveStream[SessionMessage]) -> None:
         assert self._process is not None
@@ -190,3 +190,11 @@ async def _lines(stream: asyncio.StreamReader, most: int) -> AsyncIterator[bytes
             size += len(rest)
         if size > most:
             raise Broken(f"it sent a message of more than {most:,} bytes")
+
+
+def _name_of(number: int) -> str:
+    """Real-time signals have no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -69,10 +69,27 @@ def _line(text: str, start: int, stop: int, end: int) -> _Line:
     held = text[start:stop]
     bare = held.lstrip()
     heading = _HEADING.match(held) if bare.startswith("#") else None
+    level = len(heading[1]) if heading else _level_in_file(text, start, end, held)
     numbered = _NUMBER.match(held)
     indent = numbered.end() - numbered.start(1) if numbered else len(held) - len(bare)
     is_blank = not bare or (numbered is not None and numbered.end() == len(held))
-    return _Line(start, end, is_blank, indent, len(heading[1]) if heading else 0)
+    return _Line(start, end, is_blank, indent, level)
+
+
+def _level_in_file(text: str, start: int, end: int, line: str) -> int:
+    """The level of a line that heads others in a diff or an INI file, 0 for other lines."""
+    if line.startswith("diff --git "):
+        return 1
+    if line.startswith("--- ") and text.startswith("+++ ", end):
+        return 0 if "diff --git " in text[max(start - DIFF_HEADER, 0) : start] else 1
+    if line.startswith("@@ -"):
+        return 2
+    return 1 if line.startswith("[") and _INI_SECTION.match(line) else 0
+
+
+DIFF_HEADER = 240
+"""Characters between the first line about a file in a diff of git and its `---` line."""
+_INI_SECTION = re.compile(r"\[[A-Za-z][\w .:/\"'-]{0,80}\]\s*\Z")
 
 
 _NUMBER = re.compile(r"[ \t]{0,8}\d{1,7}[:|\t\u2192]([ \t]*)")
@@ -117,6 +134,9 @@ def _nested(text: str, lines: Sequence[_Line], depth: int) -> list[Part]:
     neighbours are one leaf."""
     if not lines:
         return []
+    stanzas = list(_stanzas(lines)) if depth == 0 else []
+    if len(stanzas) > 1:
+        return _of_stanzas(text, stanzas)
     parts: list[Part] = []
     for group in _indented(lines):
         start, end = group[0].start, group[-1].end
@@ -134,6 +154,43 @@ def _nested(text: str, lines: Sequence[_Line], depth: int) -> list[Part]:
             head = Part(start, group[first - 1].end, "line", first, identifies=True)
             below = _nested(text, group[first:], depth + 1)
             parts.append(Part(start, end, "block", children=(head, *below)))
+    return parts
+
+
+def _stanzas(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
+    """Groups of lines between blank ones, each from a least indented line: the records of many
+    programs' output."""
+    least = min((line.indent for line in lines if not line.is_blank), default=0)
+    stanza: list[_Line] = []
+    for line in lines:
+        if stanza and stanza[-1].is_blank and not line.is_blank and line.indent == least:
+            yield stanza
+            stanza = []
+        stanza.append(line)
+    if stanza:
+        yield stanza
+
+
+def _of_stanzas(text: str, stanzas: Sequence[list[_Line]]) -> list[Part]:
+    """Small stanzas share a leaf. Of a large one, its first line is shown with any other."""
+    parts: list[Part] = []
+    for stanza in stanzas:
+        start, end = stanza[0].start, stanza[-1].end
+        last = parts[-1] if parts else None
+        if end - start <= HUNK:
+            if last is not None and not last.children and end - last.start <= HUNK:
+                parts[-1] = Part(last.start, end, "line", last.count + len(stanza))
+            else:
+                parts.append(Part(start, end, "line", len(stanza)))
+            continue
+        below = _nested(text, stanza, 1)
+        if len(below) == 1 or stanza[0].end - start > LEAST:
+            parts += below
+            continue
+        first = _head(text, stanza)
+        head = Part(start, stanza[first - 1].end, "line", first, identifies=True)
+        below = _nested(text, stanza[first:], 1)
+        parts.append(Part(start, end, "block", children=(head, *below)))
     return parts
 
 

@@ -337,4 +337,4 @@ async def publish_own(publisher: Publisher, tenant: str, event: Event, fresh: bo
     id = secrets.token_hex(16) if fresh else digest("erasure", tenant, payload)[:32]
     headers = event_headers(id, f"weft.{name}", "/weft/erase")
     subject = derived_subject(tenant, TENANT_SESSION, name)
-    return (await publisher.publish(subject, payload, headers=headers)).sequence
+    return (await publisher.publish(subject, payload, id, headers)).sequence

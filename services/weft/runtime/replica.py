@@ -179,8 +179,9 @@ class Replica:
         while True:
             await asyncio.sleep(LEAVE_SECONDS)
             self._reader.leave_if_replaced()
-            for reader in [one for one in self._idle if not one.is_there()]:
-                self._idle.remove(reader)
+            left = [one for one in self._idle if not one.is_there()]
+            self._idle = [one for one in self._idle if one not in left]
+            for reader in left:
                 await reader.close()
 
     async def _next_look(self) -> int:

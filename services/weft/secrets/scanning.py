@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
+
 from weft.bodies.masking import masked_text
 from weft.secrets.assigned import NAMES
 from weft.secrets.escapes import Origins, unescaped
@@ -27,7 +30,24 @@ def secrets_in(data: bytes, limit: int = LIMIT, own: Own = NONE) -> list[Finding
     found = find_secrets(looked_at, _prefilter.present(looked_at.lower()), limit)
     if own is not NONE:
         found += own.find(data, limit)
-    return without_overlaps(found + behind_escapes(data, limit, own))
+    return _outside_marks(data, without_overlaps(found + behind_escapes(data, limit, own)))
+
+
+_MARK = re.compile(rb"\[(?:secret|pii):[a-z0-9_]{1,64}:[0-9a-f]{8}\]")
+
+
+def _outside_marks(data: bytes, found: list[Finding]) -> list[Finding]:
+    """Without what lies inside a mark of an earlier scan, such as a summary's text has."""
+    marks = [mark.span() for mark in _MARK.finditer(data)] if found and b":" in data else []
+    if not marks:
+        return found
+    starts = [start for start, _ in marks]
+
+    def is_inside(one: Finding) -> bool:
+        at = bisect_right(starts, one.start) - 1
+        return at >= 0 and one.end <= marks[at][1]
+
+    return [one for one in found if not is_inside(one)]
 
 
 def secrets_behind_hidden(data: bytes, limit: int = LIMIT, own: Own = NONE) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""Stage 3: the sensitivity floor. Items at or above it are dropped with everything that needs them,
+"""Stage 3: the sensitivity floor. Items at or above it are dropped, a call with its results,
 or redacted before any later stage sees their text.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from weft.compiler.candidates.closure import Group
+from weft.compiler.candidates.closure import Group, group_of
 from weft.compiler.candidates.flags import Flags, apply_actions
 from weft.compiler.ledger import Ledger
 from weft.readmodel.rows import ItemRow
@@ -44,13 +44,19 @@ def apply_floor(
         if subject.isdisjoint([row.sensitivity for row in group.rows]):
             kept.append(group)
             continue
-        for row in group.rows:
-            if row.sensitivity.reaches(floor):
-                detail = f"{row.sensitivity.value}, floor {floor.value}"
-                ledger.drop([row], "sensitivity", detail)
-            else:
-                ledger.drop([row], "orphan", "its call or result is above the sensitivity floor")
+        above = [row for row in group.rows if row.sensitivity.reaches(floor)]
+        for row in above:
+            ledger.drop([row], "sensitivity", f"{row.sensitivity.value}, floor {floor.value}")
+        rest = [row for row in group.rows if row not in above]
+        if group.rows[0] in above:
+            if rest:
+                ledger.drop(rest, "orphan", "its call is above the sensitivity floor")
+        else:  # what the agent did is told
+            kept.append(group_of(rest, WITHHELD))
     return tuple(kept), flagged
+
+
+WITHHELD = "withheld: above the sensitivity floor"
 
 
 def _redacted(

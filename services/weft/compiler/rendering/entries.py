@@ -35,13 +35,13 @@ def entry(
     section: str,
     untrusted: bool,
     answer: str = "",
-    call_id: str | None = None,
+    answered: ItemRow | None = None,
     signals: tuple[Signal, ...] = (),
 ) -> PackEntry:
     """The entry of one item. Untrusted text is fenced; the handle is shown if much is missing.
 
     Call ids are the item's place in its session: as unique as the provider's, at a tenth of the
-    tokens. `answer` says why a call has no result beside it, `call_id` which item a result answers.
+    tokens. `answer` says why a call has no result beside it, `answered` is the call of a result.
     """
     handle = _handle(row, shown)
     text = f"{shown.text} [{handle}]" if handle and _much_is_missing(row, shown) else shown.text
@@ -56,7 +56,7 @@ def entry(
         text=told,
         section=section,
         sequence=row.sequence,
-        parent_id=row.parent_id if call_id is None else call_id,
+        parent_id=row.parent_id if answered is None else answered.id,
         author=_text(named("author")),
         tool_name=_text(named("tool_name")),
         call_id=f"c{row.ordinal}" if row.kind is ItemKind.TOOL_CALL else None,
@@ -68,9 +68,23 @@ def entry(
         handle=handle,
         sensitivity=row.sensitivity,
         is_error=row.kind is ItemKind.TOOL_RESULT and _failed(row, shown),
+        call="" if answered is None else _arguments_of(answered, row),
         answer=answer,
         signals=signals,
     )
+
+
+def _arguments_of(call: ItemRow, result: ItemRow) -> str:
+    """The beginning of the call's arguments, on one line; empty if the result is next to it."""
+    if result.ordinal == call.ordinal + 1:
+        return ""
+    given = " ".join(unbroken(call.whole.partition("(")[2]).split())
+    cut = given if len(given) <= NAMED else f"{given[:NAMED]}…)"
+    return f"({cut}" if given else ""
+
+
+NAMED = 60
+"""Characters of a call's arguments that tell its result from others."""
 
 
 def _reasons(signals: tuple[Signal, ...]) -> str:

@@ -58,11 +58,12 @@ def block(entry: PackEntry, previous: PackEntry | None) -> str:
 
 
 def label(entry: PackEntry, previous: PackEntry | None) -> str:
-    """Who or what speaks. A result that does not follow its call names the tool."""
+    """Who or what speaks. A result that does not follow its call names the tool and arguments."""
     plain = LABELS[entry.kind]
     if entry.kind is ItemKind.TOOL_RESULT:
         answered = previous is not None and previous.item_id == entry.parent_id
-        told = plain if answered or not entry.tool_name else f"result of {safe(entry.tool_name)}"
+        of_call = f"result of {safe(entry.tool_name or '')}{entry.call}"
+        told = plain if answered or not entry.tool_name else of_call
         return f"{told} (error)" if entry.is_error else told
     if entry.author and entry.kind in (ItemKind.USER_TURN, ItemKind.AGENT_MSG):
         name = safe(entry.author)

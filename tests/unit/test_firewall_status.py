@@ -1,0 +1,61 @@
+"""Whether a result says that its call failed."""
+
+import pytest
+
+from weft.firewall.status import status_of
+from weft_schemas.envelope import ResultStatus
+
+FAILED = (
+    'Starting app\nException in thread "main" java.lang.IllegalStateException: boom\n\tat a.B',
+    "=== RUN TestA\n--- FAIL: TestA (0.00s)\nFAIL\texample.com/a 0.1s",
+    "[INFO] Total time: 2 s\n[INFO] BUILD FAILURE",
+    "npm error code E404",
+    "src/a.ts(3,5): error TS2322: Type 'x' is not assignable",
+    "foo.c:3:1: error: expected ';'",
+    "Planning\nError: error creating S3 bucket",
+    'psql:a.sql:3: ERROR:  relation "a" does not exist',
+    "12 examples, 1 failure",
+    "compiled\nthread 'main' panicked at src/main.rs:2",
+    "curl: (6) Could not resolve host",
+    "hint: look\nfatal: not a git repository",
+    "The command '/bin/sh -c make' returned a non-zero code: 2",
+    "Process exited with code 1",
+    "500 Internal Server Error",
+    "bash: foo: command not found",
+    "Cannot open the file",
+    "<soap:Envelope>\n<soap:Fault>\n",
+)
+DONE = (
+    '#!/bin/sh\nif ! test -f "$1"; then\n  echo "usage" >&2\n  exit 1\nfi\ncp "$1" /srv/app\n',
+    "It ends with exit code 2 if no file matches.",
+    "CONTAINER  STATUS\nweb  Exited (137) 5 minutes ago\n",
+    "500 Best Albums",
+    "404 Main Street",
+    "Failed: 0, Passed: 12",
+    "Not found: 0 files",
+    "Error handling in Go",
+    "bash: the GNU shell",
+    "12 examples, 0 failures",
+)
+RECORDS = (
+    {"id": 7, "error": "none"},
+    {"errors": {"count": 0}, "rows": 3},
+    {"code": 404, "name": "Area code 404"},
+)
+
+
+@pytest.mark.parametrize("text", FAILED)
+def test_a_failure_is_told_wherever_its_line_stands(text: str) -> None:
+    assert status_of(text, None, None) is ResultStatus.ERROR
+
+
+@pytest.mark.parametrize("text", DONE)
+def test_a_text_that_only_speaks_of_failures_is_none(text: str) -> None:
+    assert status_of(text, None, None) is ResultStatus.SUCCESS
+
+
+@pytest.mark.parametrize("value", RECORDS)
+def test_a_record_whose_error_field_says_that_there_was_none_is_none(value: object) -> None:
+    assert status_of("", value, None) is ResultStatus.SUCCESS
+    assert status_of("", {"error": "no such order"}, None) is ResultStatus.ERROR
+    assert status_of("", {"code": 404, "message": "no such order"}, None) is ResultStatus.ERROR

@@ -1,0 +1,29 @@
+"""What was masked once is not masked again: a summary repeats marks of the text it was made from."""
+
+import pytest
+
+from weft.secrets.scanning import without_secrets
+
+KEY = b"a key of the tests"
+PASSWORD = "hunter2-hunter2"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"postgres://admin:{PASSWORD}@db.internal:5432/app",
+        f"DB_PASSWORD={PASSWORD}\nretry",
+        f'{{"password": "{PASSWORD}", "user": "ada"}}',
+        f"curl -u admin:{PASSWORD} https://api.example.net",
+    ],
+)
+def test_a_mark_is_no_secret(text: str) -> None:
+    once = without_secrets(text, KEY)
+    assert PASSWORD not in once
+    assert "[secret:" in once
+    assert without_secrets(once, KEY) == once
+
+
+def test_a_secret_beside_a_mark_is_found() -> None:
+    once = without_secrets(f"password: {PASSWORD}", KEY)
+    assert PASSWORD not in without_secrets(f"{once} and password: {PASSWORD}", KEY)
