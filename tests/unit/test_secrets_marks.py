@@ -1,4 +1,4 @@
-"""What was masked once is not masked again: a summary repeats marks of the text it was made from."""
+"""What was masked once is not masked again: a summary repeats the marks of its source."""
 
 import pytest
 
