@@ -1,6 +1,7 @@
 """Three nodes: the leader dies, nothing acknowledged is lost, and order is kept."""
 
 import asyncio
+import signal
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from weft.log.consuming import Consumer
 from weft.log.following import Follower
 from weft.log.message import Message
 from weft.log.publishing import Publisher
+from weft.log.reading import read_session
 from weft.log.topology import provision
 from weft_schemas.subjects import item_subject
 
@@ -123,3 +125,28 @@ async def test_a_node_that_is_late_is_waited_for(folder: Path) -> None:
         await log.close()
     finally:
         await cluster.stop()
+
+
+async def test_reads_through_a_node_that_lags_miss_nothing(folder: Path) -> None:
+    """Any node answers them, from what it has so far."""
+    async with EmbeddedCluster(folder) as cluster:
+        log = await connect(cluster.url)
+        await provision(log, "cluster")
+        async with Publisher(log) as publisher:
+            await publisher.publish(SUBJECT, b"first", "m")
+        leader = await leader_of(cluster, PATIENCE)
+        follower = next(node for node in cluster.nodes if node is not leader)
+        good, lagging = await connect(leader.url), await connect(follower.url)
+        for attempt in range(4):
+            follower.send_signal(signal.SIGSTOP)
+            try:
+                async with Publisher(good) as publisher:
+                    many = (Message(SUBJECT, b"y" * 2_000, f"{attempt}-{n}") for n in range(4_000))
+                    acks = await publisher.publish_many(many)
+            finally:
+                follower.send_signal(signal.SIGCONT)
+            first, last = acks[0].sequence, acks[-1].sequence
+            found = read_session(lagging, "acme", "s1", after=first - 1, through=last)
+            assert [record.sequence async for record in found] == list(range(first, last + 1))
+        for connection in (log, good, lagging):
+            await connection.close()

@@ -68,11 +68,14 @@ async def read(connection: Connection, sequence: int, stream: str = STREAM) -> L
     return _record(answer["message"])
 
 
-async def next_after(connection: Connection, sequence: int) -> LogRecord | None:
-    """The first message after `sequence` that exists, by the stream's leader."""
-    body = {"seq": sequence + 1, "next_by_subj": ">"}
+async def next_after(
+    connection: Connection, sequence: int, subjects: str = ">", stream: str = STREAM
+) -> LogRecord | None:
+    """The first message after `sequence` that exists and whose stored subject matches, by the
+    stream's leader."""
+    body = {"seq": sequence + 1, "next_by_subj": subjects}
     try:
-        return _record((await call(connection, f"STREAM.MSG.GET.{STREAM}", body))["message"])
+        return _record((await call(connection, f"STREAM.MSG.GET.{stream}", body))["message"])
     except NotFound:
         return None
 
@@ -113,6 +116,11 @@ async def read_matching(
     async with _Pages(connection, stream, page_bytes) as pages:
         while position < limit:
             page = await pages.get(position + 1, subjects)
+            if not page:
+                # Any node answers. One that lags has no more; whether there is more, the leader
+                # knows.
+                missed = await next_after(connection, position, subjects, stream)
+                page = [missed] if missed is not None else []
             for record in page:
                 if record.sequence > limit:
                     return
