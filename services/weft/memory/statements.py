@@ -100,7 +100,8 @@ _ASIDE = 3
 _CLAUSE = re.compile(r"[,:—–]\s|\s-\s|\b(?P<joined>and|but)\s", re.I)  # noqa: RUF001
 _VALUE_END = re.compile(
     r"[,;!?？؟。]|\.\s|\.?\Z|\s[-—–]\s"  # noqa: RUF001
-    r"|\s(?:and|but|so|because|since|which|who|if|when|please|can|could|would|thanks?)\s",
+    r"|\s(?:and|but|so|because|since|which|who|if|when|please|can|could|would|thanks?)\s"
+    r"|\s(?:too|as well|actually|anymore|any more)\b(?=\W*\Z)|\sas\s(?:an?|the)\s",
     re.I,
 )
 _HEDGE = re.compile(r"^(?:(?:now|actually|currently|still|just|also|simply|set to)\s+)+", re.I)
@@ -136,6 +137,8 @@ _NAMED = r"(?P<value>[A-Z][\w'-]+(?:\s[A-Z][\w'-]+){0,2})"
 _ZONE = r"(?P<value>(?:UTC|GMT)(?:\s?[+-]\s?\d{1,2}(?::\d\d)?)?|[A-Z]{2,4}T|[A-Z]\w+/[A-Z]\w+)\b"
 _EMAIL = r"(?P<value>[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4})"
 _REST = r"(?P<value>\S.*)"
+_PROPER = r"(?P<value>(?:the )?[A-Z\d].*)"
+"""A place or a company; `fear of deadlines` and `night` are neither."""
 _PATTERNS = [
     (key, needle, re.compile(pattern))
     for key, needle, pattern in (
@@ -155,10 +158,10 @@ _PATTERNS = [
         (
             "location",
             " in ",
-            rf"\bI(?:'m| am)? (?:live|based|located|reside|residing|living) in {_REST}",
+            rf"\bI(?:'m| am)? (?:live|based|located|reside|residing|living) in {_PROPER}",
         ),
-        ("location", "moved to ", rf"\bI (?:have |just )?moved to {_REST}"),
-        ("employer", "I work ", rf"\bI work (?:at|for) {_REST}"),
+        ("location", "moved to ", rf"\bI (?:have |just )?moved to {_PROPER}"),
+        ("employer", "I work ", rf"\bI work (?:at|for) {_PROPER}"),
         ("job", "I work as ", rf"\bI work as (?:an? )?{_REST}"),
         ("allergy", "allergic to ", rf"\bI(?:'m| am) allergic to {_REST}"),
         ("diet", "an", r"\bI(?:'m| am) (?:an? )?(?P<value>vegan|vegetarian|pescatarian)\b"),
@@ -277,10 +280,13 @@ def _is_within(place: int, spans: Spans) -> bool:
 
 
 def _stated(key: str, value: str, who: str) -> tuple[str, str]:
-    """The key of a preference names its topic, so that window seats replace aisle seats."""
+    """The key of a preference names its topic, so that window seats replace aisle seats; that of an
+    allergy what it is to, since people may have several."""
     if key == "preference" and value:
         topic = re.split(r"\s(?:over|to|rather|than|instead)\s", value)[0]
         return f"{who}_{key}_{key_from(topic).split('_')[-1]}", value
+    if key == "allergy" and value:
+        return f"{who}_{key}_{key_from(value).split('_')[-1]}", value
     return f"{who}_{key}", value
 
 
@@ -293,6 +299,8 @@ def _attributed(attribute: str, value: str, who: str) -> tuple[str, str]:
     if not known or is_secret(words):
         return "", ""
     if _NAMED_THING.fullmatch(parts[-1]) and not _SPECIFIC.search(value):
+        return "", ""
+    if parts[-1] == "name" and " " in value and not _SPECIFIC.search(value):
         return "", ""
     if _IDENTIFIER.fullmatch(parts[-1]):
         value = _identifier(value)
