@@ -149,3 +149,31 @@ async def test_a_put_that_is_given_up_takes_back_nothing_that_may_be_stored(
 async def test_a_name_that_is_no_digest_is_refused(bodies: Bodies) -> None:
     with pytest.raises(InvalidInput, match="not a SHA-256"):
         await bodies.exists("../etc/passwd")
+
+
+async def test_chunks_of_an_upload_that_was_cut_off_are_erased_with_the_tenant(
+    log: Connection, bodies: Bodies
+) -> None:
+    await bodies.put(os.urandom(600_000))
+    async with Publisher(log) as publisher:
+        other = Bodies(log, publisher, "other")
+        await other.put(os.urandom(300_000))
+        kept = await stored(log)
+        # What a killed process leaves: chunks, and no entry.
+        await publisher.publish(bodies._chunk_subject(bodies._mark() + "cutoff"), b"raw", "c")
+        await publisher.publish(other._chunk_subject(other._mark() + "cutoff"), b"raw", "d")
+        assert await bodies.erase_unfinished() == 0  # it may be on its way
+        assert await bodies.erase_unfinished(0) == 1
+        assert await stored(log) == kept + 1
+        assert await bodies.delete_all() == (1, 6)
+
+
+async def test_a_cancelled_upload_leaves_no_chunk(log: Connection, bodies: Bodies) -> None:
+    upload = asyncio.create_task(bodies.put(os.urandom(30_000_000)))
+    while not await stored(log):
+        await asyncio.sleep(0)
+    upload.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await upload
+    await asyncio.sleep(0.5)
+    assert await stored(log) == 0

@@ -11,6 +11,7 @@ import asyncio
 import base64
 import hashlib
 import io
+import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -25,7 +26,7 @@ from weft.log.connection import Connection
 from weft.log.erasing import erase, erase_all
 from weft.log.message import Message
 from weft.log.publishing import Publisher
-from weft.log.reading import last_of, read_matching
+from weft.log.reading import last_of, read_matching, subjects
 from weft_schemas.errors import Conflict, Corrupt, InvalidInput, NotFound
 from weft_schemas.ids import body_name, is_digest
 from weft_schemas.items import BodyRef
@@ -38,6 +39,8 @@ CHUNK_BYTES = 128 * 1024
 PAGE_BYTES = 256 * 1024
 """Read at a time: small events on the same connection wait for no more than this, about 1 ms."""
 
+UNFINISHED_SECONDS = 3_600
+"""After this, chunks without an entry are those of an upload that was cut off."""
 OWNER = "weft.tenant"
 """Metadata of a body's entry: whose it is."""
 
@@ -167,7 +170,26 @@ class Bodies:
         """Erase every body of the tenant, whether or not an event refers to it. Returns how many
         bodies and how many messages that were."""
         own = [meta for meta in await self.entries() if meta.metadata.get(OWNER) == self.tenant]
-        return len(own), sum([await self._delete(meta.name) for meta in own])
+        messages = sum([await self._delete(meta.name) for meta in own])
+        return len(own), messages + await self.erase_unfinished(0)
+
+    async def erase_unfinished(self, seconds: int = UNFINISHED_SECONDS) -> int:
+        """Erase chunks of the tenant that no entry names: of uploads that were cut off, as by a
+        kill, at least so many seconds ago. Returns how many."""
+        prefix = self._chunk_subject(self._mark())
+        chunks = await subjects(self._connection, self._chunk_subject("*"), self._stream)
+        named = {self._chunk_subject(meta.nuid) for meta in await self.entries()}
+        erased = 0
+        for subject in chunks:
+            if subject.startswith(prefix) and subject not in named:
+                last = await last_of(self._connection, subject, self._stream)
+                if time.time_ns() - last.published_ns >= seconds * 1_000_000_000:
+                    erased += await self._erase_chunks(subject.rpartition(".")[2])
+        return erased
+
+    def _mark(self) -> str:
+        """What the names of the tenant's chunks begin with."""
+        return hashlib.sha256(self.tenant.encode()).hexdigest()[:12] if self.tenant else ""
 
     async def _erase_chunks(self, nuid: str) -> int:
         """Overwrite each chunk: a purge would leave the bytes in the stream's files."""
@@ -183,14 +205,15 @@ class Bodies:
         known, sequence = await self._meta(name)
         if known is not None and await self._is_whole(known):
             return
-        nuid = nats.nuid.NUID().next().decode()
+        nuid = self._mark() + nats.nuid.NUID().next().decode()
         subject = self._chunk_subject(nuid)
         try:
             acks = await self._publisher.publish_many(
                 Message(subject, piece, f"{nuid}.{number}") for number, piece in enumerate(pieces)
             )
         except BaseException:
-            # No entry refers to these chunks, and none will.
+            # No entry refers to these chunks, and none will. Some may still be on their way.
+            await self._connection.flushed()
             await self._erase_chunks(nuid)
             raise
         about = metadata or ({OWNER: self.tenant} if self.tenant else {})

@@ -162,13 +162,13 @@ async def newest_first(
         yield record
 
 
-async def subjects(connection: Connection, matching: str) -> list[str]:
+async def subjects(connection: Connection, matching: str, stream: str = STREAM) -> list[str]:
     """Every stored subject that matches and holds a message now, sorted."""
     found: set[str] = set()
     offset = 0
     while True:
         body = {"subjects_filter": matching, "offset": offset}
-        info = await call(connection, f"STREAM.INFO.{STREAM}", body)
+        info = await call(connection, f"STREAM.INFO.{stream}", body)
         found.update(info["state"].get("subjects") or {})
         # Not by what was found: subjects that differ only in invalid UTF-8 look the same.
         offset += info.get("limit", 0)

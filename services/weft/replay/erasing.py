@@ -236,6 +236,7 @@ async def _sweep(
         messages = await bodies.delete(name)
         count.add("bodies", messages > 0)
         count.add("object_messages", messages)
+    count.add("object_messages", await bodies.erase_unfinished())
     if plan.session is None:
         # Including those that were stored and never published.
         number, messages = await bodies.delete_all()
