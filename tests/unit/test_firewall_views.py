@@ -246,10 +246,21 @@ def test_search_in_one_long_line_of_words_shows_what_surrounds_the_match() -> No
     assert len(part.text) < 600
 
 
+NO_MATCH = "(no match, in 1 lines)\n"
+
+
+def test_what_is_not_there_is_told() -> None:
+    """A model takes an empty text for an empty artifact."""
+    body = "a line\n" * 1_200
+    assert slice_of(body, "search", pattern="7").text == "(no match, in 1,200 lines)\n"
+    assert slice_of(body, "lines", start=2_000).text == "(there are 1,200 lines)\n"
+    assert "tells of an error, in 1,200 lines" in slice_of(body, "errors").text
+
+
 def test_search_in_one_long_line_guesses_no_secret() -> None:
     secret = "ghp_" + "aB3dE5gH7j" * 4
     body = json.dumps({"filling": "x y " * 3_000, "note": f"use {secret} now"})
-    assert slice_of(body, "search", "application/json", pattern="ghp_aB3").text == ""
+    assert slice_of(body, "search", "application/json", pattern="ghp_aB3").text == NO_MATCH
     shown = slice_of(body, "search", "application/json", pattern="use").text
     assert "use [secret:github_token:" in shown
 

@@ -114,14 +114,16 @@ def _serve(commands: Connection, parent: int, warm: Callable[[], None]) -> None:
     lower_priority()  # only now, so that the start itself is not slowed down
     gc.freeze()  # a collection would write to every page, which would no longer be shared
     commands.send(None)
+    children: set[int] = set()
     while True:
         try:
             pid = commands.recv()
         except (EOFError, OSError):
             return  # the service is gone
         if pid is None:
-            _fork(commands)
-        else:
+            children.add(_fork(commands))
+        elif pid in children:  # not one of a fork server before this one
+            children.discard(pid)
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
 
@@ -130,7 +132,7 @@ def _nothing() -> None:
     """It was warm when it was forked."""
 
 
-def _fork(commands: Connection) -> None:
+def _fork(commands: Connection) -> int:
     fork_server, handle = os.getpid(), reduction.recv_handle(commands)
     pid = os.fork()
     if pid == 0:
@@ -142,3 +144,4 @@ def _fork(commands: Connection) -> None:
             os._exit(0)
     os.close(handle)
     commands.send(pid)
+    return pid

@@ -61,6 +61,7 @@ def tail(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
 def lines(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
     first = number(args, "start", 1, 1)
     count = number(args, "count", 1 << 60, 1)
+    line = 0
     for line, (start, end) in enumerate(artifact.lines(), 1):
         if line < first:
             continue
@@ -68,17 +69,33 @@ def lines(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
             return
         more: dict[str, Value] = {"start": line + 1}
         yield Part(_numbered(artifact, line, start, end), more if end < artifact.size else None)
+    if line < first:
+        yield Part(f"(there are {line:,} lines)\n", None)
 
 
 def search(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
     pattern = words(args, "pattern")
     if not pattern:
         raise InvalidInput("drill-down: view 'search' needs a pattern; give one, such as 'ERROR'")
-    return _matching(artifact, _compiled(pattern), {"pattern": pattern, **args}, 1)
+    found = _matching(artifact, _compiled(pattern), {"pattern": pattern, **args}, 1)
+    return _or_none(artifact, found, "no match")
 
 
 def errors(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
-    return _matching(artifact, _compiled(_ERROR), dict(args), 0)
+    found = _matching(artifact, _compiled(_ERROR), dict(args), 0)
+    return _or_none(artifact, found, "no line that tells of an error")
+
+
+def _or_none(artifact: Artifact, parts: Iterator[Part], nothing: str) -> Iterator[Part]:
+    """The parts, or a line that says that there are none: a model takes an empty text for an empty
+    artifact."""
+    first = next(parts, None)
+    if first is None:
+        lines = sum(1 for _ in artifact.lines())
+        yield Part(f"({nothing}, in {lines:,} lines)\n", None)
+        return
+    yield first
+    yield from parts
 
 
 def _compiled(pattern: str) -> Any:
