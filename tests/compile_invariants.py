@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from weft import tokens
 from weft.adapters.drafting import compact
 from weft.adapters.gemini import UNSIGNED
+from weft.compiler.candidates.sensitivity import WITHHELD
 from weft.compiler.rendering.prompt import render
 from weft.messages import PROVIDERS, request
 from weft_schemas.compile import REASONS, ContextPack, PackEntry
@@ -100,7 +101,7 @@ def check_pairs(pack: ContextPack, items: Sequence[ContextItem]) -> None:
         if call.kind is ItemKind.TOOL_CALL:
             answers = {item.id for item in results if item.parent_id == call.item_id}
             shown = answers & entries.keys()
-            assert answers - shown <= waiting
+            assert answers - shown <= waiting or call.answer == WITHHELD
             told = {entry.parent_id for entry in entries.values() if entry.item_id != call.item_id}
             assert bool(call.answer) is (call.item_id not in told or bool(answers - shown))
 

@@ -25,7 +25,7 @@ def run(client: weft.SyncClient) -> list[Any]:
     seen: list[Any] = []
     published = client.publish_messages("s1", CHAT)
     seen.append(published.ids)
-    with client.session("s1", phase="answer", budget=1_500, timeout=60) as s:
+    with client.session("s1", phase="answer", budget=1_600, timeout=60) as s:
         s.add({"role": "user", "content": "Which order was the largest?"})
         for provider in weft.messages.PROVIDERS:
             seen.append(s.request(provider))
@@ -53,7 +53,7 @@ def compile_request() -> Any:
     from weft_schemas.compile import CompileRequest
     from weft_schemas.policy import Phase
 
-    return CompileRequest(Phase.ANSWER, budget=1_500)
+    return CompileRequest(Phase.ANSWER, budget=1_600)
 
 
 def test_a_log_in_memory_gives_what_the_services_give(
