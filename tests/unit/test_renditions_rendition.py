@@ -119,6 +119,7 @@ JSON_IN_TEXT = f"meta=None content=[TextContent(text={json.dumps(WROTE, indent=2
             f"… 40 records, {len(ORDERS):,} characters …",
         ),
         ('{"id": 7, "name": "Ada Lovelace", "paid": true}', "… 47 characters …"),
+        ("{\n  a: this is no JSON at all,\n", "… 3 lines, 31 characters …"),
     ],
 )
 def test_a_stub_tells_how_a_call_went_or_how_much_it_found(text: str, told: str) -> None:

@@ -54,4 +54,6 @@ def first_line(told: Decoded) -> str:
 
 def _cut(text: str) -> str:
     line = text[:LONGEST].splitlines()[0] if text else ""
-    return line[: line.rfind(" ")] if len(line) == LONGEST and " " in line else line.rstrip()
+    if len(line) == LONGEST and " " in line:
+        line = line[: line.rfind(" ")]
+    return line.rstrip() if any(map(str.isalnum, line)) else ""
