@@ -37,6 +37,9 @@ UNCALLED = {
         weft.__getattr__(name) weft.http.requests._decoder(name)
         weft_schemas.ranges._holds_rules(field) weft_schemas.routing.__getattr__(name)
     """,
+    "beside an artifact: words of our own": """
+        weft.firewall.views.text._or_none(nothing)
+    """,
     "beside a model of the protocol: names": """
         weft.gateway.refused.misfit(tool) weft.gateway.relay.safe_prompt(server)
         weft.gateway.relay.safe_resource(server) weft.gateway.task_calls._told(handle)
