@@ -1,4 +1,4 @@
-"""Stage 5: the renditions of each item and their costs, among which selection chooses."""
+"""Stage 6: the renditions of each item and their costs, among which selection chooses."""
 
 from __future__ import annotations
 

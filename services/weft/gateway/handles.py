@@ -159,7 +159,7 @@ class Handles:
         return known if self._is_shown(known) else None
 
     async def _level(self, known: Known) -> Sensitivity:
-        """The envelope with the sensitivity that classifiers have set since."""
+        """The item's sensitivity, as classifiers have raised it since."""
         level = known.envelope.sensitivity
         subjects = stored_filter(self._client.tenant, known.session, "out", "sensitivity")
         connection = self._client.connection
@@ -173,7 +173,7 @@ class Handles:
         return level
 
     def _judged(self, known: Known, level: Sensitivity) -> Known:
-        """Whether it was made under the rules that are in force for its session now."""
+        """The result under the rules that are in force for its session now."""
         guard, envelope = self._guard(known.session), known.envelope
         if guard.rules != known.guard.rules:
             envelope = envelope_of(known.item, known.session, guard)

@@ -47,7 +47,7 @@ class Host:
         """Where notifications are sent that belong to no request."""
         self.subscribed: set[str] = set()
         self.log_level = ""
-        """The lowest level of log messages that it wants; None leaves it to the servers."""
+        """The lowest level of log messages that it wants; empty leaves it to the servers."""
 
     def hears(self, level: str) -> bool:
         """Whether it wants log messages of this level."""

@@ -13,7 +13,7 @@ from mcp.client.auth import OAuthFlowError
 from mcp.shared.auth import AuthorizationCodeResult
 
 SIGN_IN_SECONDS = 300.0
-"""What the person sees in the browser."""
+"""How long a person may take to sign in."""
 _HOST, _PATH = "127.0.0.1", "/callback"
 _REQUEST_SECONDS = 5.0
 _DONE = (

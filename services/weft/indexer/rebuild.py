@@ -32,7 +32,7 @@ class Rebuilt(msgspec.Struct, frozen=True):
 
     path: Path
     sequence: int
-    """Time of the newest message that was folded when the two were compared."""
+    """Of the newest message that was folded when the two were compared."""
     seconds: float
     digest: str
     replaced: str

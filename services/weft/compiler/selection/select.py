@@ -1,4 +1,4 @@
-"""Stage 6: chooses renditions of the groups that may be shown. First pinned items, then the open
+"""Stage 7: chooses renditions of the groups that may be shown. First pinned items, then the open
 exchange, then everything else by value per token.
 """
 
