@@ -22,7 +22,7 @@ def check_pack(
     policy = policy or ContextPolicy()
     check_budget(pack)
     check_totals(pack)
-    check_pairs(pack, items)
+    check_pairs(pack, items, policy)
     check_order(pack)
     check_sensitivity(pack, items, policy)
     assert not set(pending) & set(pack.stats.included_items)
@@ -85,12 +85,14 @@ def check_totals(pack: ContextPack) -> None:
         assert stats.notes
 
 
-def check_pairs(pack: ContextPack, items: Sequence[ContextItem]) -> None:
+def check_pairs(pack: ContextPack, items: Sequence[ContextItem], policy: ContextPolicy) -> None:
     """No result stands without its call. Each call stands with all results that the session has of
     it, or says what is known of them."""
     entries = {entry.item_id: entry for entry in pack.entries if entry.item_id}
     kinds = {item.id: item.kind for item in items}
     waiting = {one.item_id for one in pack.pending}
+    floor = policy.sensitivity_floor
+    withheld = {item.id for item in items if item.sensitivity.reaches(floor)}
     results = [item for item in items if item.kind is ItemKind.TOOL_RESULT]
     for item in results:
         if item.id in entries:
@@ -101,7 +103,7 @@ def check_pairs(pack: ContextPack, items: Sequence[ContextItem]) -> None:
         if call.kind is ItemKind.TOOL_CALL:
             answers = {item.id for item in results if item.parent_id == call.item_id}
             shown = answers & entries.keys()
-            assert answers - shown <= waiting or call.answer == WITHHELD
+            assert answers - shown <= waiting | (withheld if call.answer == WITHHELD else set())
             told = {entry.parent_id for entry in entries.values() if entry.item_id != call.item_id}
             assert bool(call.answer) is (call.item_id not in told or bool(answers - shown))
 

@@ -171,21 +171,30 @@ class Bodies:
         bodies and how many messages that were."""
         own = [meta for meta in await self.entries() if meta.metadata.get(OWNER) == self.tenant]
         messages = sum([await self._delete(meta.name) for meta in own])
-        return len(own), messages + await self.erase_unfinished(0)
+        left = await self._own_uploads()
+        return len(own), messages + sum([await self._erase_chunks(nuid) for nuid in left])
 
-    async def erase_unfinished(self, seconds: int = UNFINISHED_SECONDS) -> int:
-        """Erase chunks of the tenant that no entry names: of uploads that were cut off, as by a
-        kill, at least so many seconds ago. Returns how many."""
-        prefix = self._chunk_subject(self._mark())
-        chunks = await subjects(self._connection, self._chunk_subject("*"), self._stream)
-        named = {self._chunk_subject(meta.nuid) for meta in await self.entries()}
+    async def erase_unfinished(self) -> int:
+        """Erase chunks of the tenant that no entry names, if the last is `UNFINISHED_SECONDS` old:
+        of uploads that were cut off, as by a kill. Returns how many."""
+        own = await self._own_uploads()
+        named = {meta.nuid for meta in await self.entries()} if own else set()
         erased = 0
-        for subject in chunks:
-            if subject.startswith(prefix) and subject not in named:
-                last = await last_of(self._connection, subject, self._stream)
-                if time.time_ns() - last.published_ns >= seconds * 1_000_000_000:
-                    erased += await self._erase_chunks(subject.rpartition(".")[2])
+        for nuid in own:
+            if nuid not in named and await self._seconds_since(nuid) >= UNFINISHED_SECONDS:
+                erased += await self._erase_chunks(nuid)
         return erased
+
+    async def _own_uploads(self) -> list[str]:
+        """The names under which chunks of the tenant lie, with an entry or without."""
+        chunks = await subjects(self._connection, self._chunk_subject("*"), self._stream)
+        names = (subject.rpartition(".")[2] for subject in chunks)
+        return [nuid for nuid in names if nuid.startswith(self._mark())]
+
+    async def _seconds_since(self, nuid: str) -> float:
+        """Since its last chunk was stored."""
+        last = await last_of(self._connection, self._chunk_subject(nuid), self._stream)
+        return (time.time_ns() - last.published_ns) / 1e9
 
     def _mark(self) -> str:
         """What the names of the tenant's chunks begin with."""

@@ -150,10 +150,8 @@ def _nested(text: str, lines: Sequence[_Line], depth: int) -> list[Part]:
         elif len(group) == 1 or depth == DEEPEST:
             parts += _cut(text, group, "line")
         else:
-            first = _head(text, group)
-            head = Part(start, group[first - 1].end, "line", first, identifies=True)
-            below = _nested(text, group[first:], depth + 1)
-            parts.append(Part(start, end, "block", children=(head, *below)))
+            below = _nested(text, group[_head(text, group) :], depth + 1)
+            parts.append(_block(text, group, below))
     return parts
 
 
@@ -172,26 +170,33 @@ def _stanzas(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
 
 
 def _of_stanzas(text: str, stanzas: Sequence[list[_Line]]) -> list[Part]:
-    """Small stanzas share a leaf. Of a large one, its first line is shown with any other."""
+    """Small stanzas share a leaf, which holds no lines of a large one. Of a large one, the first
+    line is shown with any other."""
     parts: list[Part] = []
+    is_open = False
     for stanza in stanzas:
         start, end = stanza[0].start, stanza[-1].end
-        last = parts[-1] if parts else None
         if end - start <= HUNK:
-            if last is not None and not last.children and end - last.start <= HUNK:
-                parts[-1] = Part(last.start, end, "line", last.count + len(stanza))
+            if is_open and end - parts[-1].start <= HUNK:
+                parts[-1] = Part(parts[-1].start, end, "line", parts[-1].count + len(stanza))
             else:
                 parts.append(Part(start, end, "line", len(stanza)))
+            is_open = True
             continue
-        below = _nested(text, stanza, 1)
-        if len(below) == 1 or stanza[0].end - start > LEAST:
-            parts += below
-            continue
-        first = _head(text, stanza)
-        head = Part(start, stanza[first - 1].end, "line", first, identifies=True)
-        below = _nested(text, stanza[first:], 1)
-        parts.append(Part(start, end, "block", children=(head, *below)))
+        is_open = False
+        rest = stanza[_head(text, stanza) :]
+        if stanza[0].end - start > LEAST or rest[0].indent > stanza[0].indent:
+            parts += _nested(text, stanza, 1)  # its indentation says what is shown with what
+        else:
+            parts.append(_block(text, stanza, _nested(text, rest, 1)))
     return parts
+
+
+def _block(text: str, lines: Sequence[_Line], below: Sequence[Part]) -> Part:
+    """Lines of which the first ones are shown with any of those below them."""
+    start, first = lines[0].start, _head(text, lines)
+    head = Part(start, lines[first - 1].end, "line", first, identifies=True)
+    return Part(start, lines[-1].end, "block", children=(head, *below))
 
 
 _KEY = re.compile(r"[ \t]*(?:- )?([\w.-]{1,40}):[ \t]+\S")

@@ -236,12 +236,13 @@ async def _sweep(
         messages = await bodies.delete(name)
         count.add("bodies", messages > 0)
         count.add("object_messages", messages)
-    count.add("object_messages", await bodies.erase_unfinished())
     if plan.session is None:
         # Including those that were stored and never published.
         number, messages = await bodies.delete_all()
         count.add("bodies", number)
         count.add("object_messages", messages)
+    else:
+        count.add("object_messages", await bodies.erase_unfinished())
     swept = 0
     async for stream, found in _events(connection, plan):
 

@@ -33,12 +33,13 @@ def secrets_in(data: bytes, limit: int = LIMIT, own: Own = NONE) -> list[Finding
     return _outside_marks(data, without_overlaps(found + behind_escapes(data, limit, own)))
 
 
-_MARK = re.compile(rb"\[(?:secret|pii):[a-z0-9_]{1,64}:[0-9a-f]{8}\]")
+_MARK = re.compile(rb"\[(?:secret|pii):[a-z]{1,20}(?:_[a-z0-9]{1,16}){0,5}:[0-9a-f]{8}\]")
+"""With a name as weft's rules have them, which no key looks like."""
 
 
 def _outside_marks(data: bytes, found: list[Finding]) -> list[Finding]:
     """Without what lies inside a mark of an earlier scan, such as a summary's text has."""
-    marks = [mark.span() for mark in _MARK.finditer(data)] if found and b":" in data else []
+    marks = [mark.span() for mark in _MARK.finditer(data)] if found else []
     if not marks:
         return found
     starts = [start for start, _ in marks]

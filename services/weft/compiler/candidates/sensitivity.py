@@ -47,16 +47,17 @@ def apply_floor(
         above = [row for row in group.rows if row.sensitivity.reaches(floor)]
         for row in above:
             ledger.drop([row], "sensitivity", f"{row.sensitivity.value}, floor {floor.value}")
-        rest = [row for row in group.rows if row not in above]
-        if group.rows[0] in above:
+        rest = [row for row in group.rows if not row.sensitivity.reaches(floor)]
+        if group.rows[0].sensitivity.reaches(floor):
             if rest:
-                ledger.drop(rest, "orphan", "its call is above the sensitivity floor")
-        else:  # what the agent did is told
+                ledger.drop(rest, "orphan", "its call is at or above the sensitivity floor")
+        else:
             kept.append(group_of(rest, WITHHELD))
     return tuple(kept), flagged
 
 
-WITHHELD = "withheld: above the sensitivity floor"
+WITHHELD = "withheld: at or above the sensitivity floor"
+"""What a prompt tells of such a result: its call, which an agent might repeat, stays."""
 
 
 def _redacted(
