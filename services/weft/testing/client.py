@@ -29,6 +29,7 @@ from weft.firewall.service import allowed, reply_of, signals_of, slice_of
 from weft.firewall.views.drill import Slice
 from weft.log.message import Ack
 from weft.log.record import LogRecord
+from weft.model_encodings import DEFAULT_ENCODING
 from weft.readmodel.status import sessions_of, status
 from weft.router.catalog_routers import CatalogRouters
 from weft.router.service import Hydrating, Place, experience, hydration, tool_named
@@ -64,7 +65,7 @@ def in_memory(
     *,
     policy: ContextPolicy | None = None,
     workers: Sequence[Deriver] = (),
-    encoding: str = "cl100k_base",
+    encoding: str = DEFAULT_ENCODING,
 ) -> MemoryClient:
     """`async with weft.testing.in_memory() as client:` is a client with an empty log of its own.
     A `policy` is in force from the start, and `workers` of your own run beside weft's."""
@@ -77,7 +78,7 @@ def in_memory_sync(
     *,
     policy: ContextPolicy | None = None,
     workers: Sequence[Deriver] = (),
-    encoding: str = "cl100k_base",
+    encoding: str = DEFAULT_ENCODING,
 ) -> SyncClient:
     """The same without an event loop, like `weft.connect_sync`."""
     return SyncClient(in_memory(tenant, policy=policy, workers=workers, encoding=encoding))
