@@ -43,14 +43,15 @@ async def gone(pid: int) -> None:
 async def test_a_process_of_an_earlier_fork_server_is_not_this_ones_to_kill() -> None:
     """Its number may be gone, or somebody else's by now."""
     fork_server = ForkServer(warm)
-    with subprocess.Popen(["sleep", "60"]) as other:
-        async with Pool(fork_server, 1, 30.0) as pool:
-            first = await pool.run("acme", "s", os.getpid)
-            for stale in (other.pid, 2**22 - 1):  # the second is nobody's
-                fork_server.end(stale)
-            assert await pool.run("other", "s", os.getpid) == first
-            assert other.poll() is None
-        other.kill()
+    other = await asyncio.create_subprocess_exec("sleep", "60")
+    async with Pool(fork_server, 1, 30.0) as pool:
+        first = await pool.run("acme", "s", os.getpid)
+        for stale in (other.pid, 2**22 - 1):  # the second is nobody's
+            fork_server.end(stale)
+        assert await pool.run("other", "s", os.getpid) == first
+        assert other.returncode is None
+    other.kill()
+    await other.wait()
 
 
 async def test_work_is_done_in_one_process_after_the_other() -> None:
