@@ -3,6 +3,7 @@ and between two that do not follow each other stands a mark."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterator
@@ -45,8 +46,39 @@ def inner(text: str) -> str:
     return SUMMARY.sub("", HANDLE.sub("", fenced[3] if fenced else text))
 
 
+WRAPPER = re.compile(r" \u2026 MCP wrapper(?:, isError: true)? \u2026\Z")
+_PRINTED = re.compile(r"""(?s)\A.*?TextContent\(type='text', text=('.*'|".*"), annotations=None""")
+
+
+def unwrapped(source: str) -> str:
+    """The only text in wrappers of the Model Context Protocol, by Python's own parsers. Raises if a
+    wrapper says anything else."""
+    while True:
+        printed = _PRINTED.match(source)
+        if printed is not None:
+            text = ast.literal_eval(printed[1])
+        else:
+            try:
+                held = json.loads(source)
+            except ValueError:
+                return source
+            if not isinstance(held, dict) or "content" not in held:
+                return source
+            (block,) = held.pop("content")
+            text = block.pop("text")
+            assert block.pop("type") == "text"
+            said = held.pop("structuredContent", None)
+            assert said is None or str(said.get("result", said)) in (text, str(json.loads(text)))
+            assert not any([*block.values(), held.pop("_meta", None), held.pop("isError") and 0])
+            assert not held
+        source = text
+
+
 def faults_of_parts(source: str, text: str) -> Iterator[str]:
     """What is wrong with `text`, which shows parts of `source`."""
+    if WRAPPER.search(inner(text)):
+        yield from faults_of_parts(unwrapped(source), WRAPPER.sub("", inner(text)))
+        return
     is_json = _is_json(source) or _holds_json(source)
     pieces = MARK.split(inner(text))
     marks = ["", *MARK.findall(inner(text))]
@@ -203,5 +235,5 @@ def _broken_lines(source: str, shown: list[Shown]) -> Iterator[str]:
             line_end = source.find("\n", inside)
             line = source[line_start : len(source) if line_end < 0 else line_end]
             outside = line[: at - line_start] if edge == "begins" else line[at - line_start :]
-            if outside.strip() and len(line) < LONG_LINE and "\\n" not in line:
+            if outside.strip(" \t\r\n\\") and len(line) < LONG_LINE and "\\n" not in line:
                 yield f"{edge} within a line: {line[:80]!r}"

@@ -25,7 +25,7 @@ def all_of(text: str) -> str:
 
 def wrapped(text: str, levels: int) -> str:
     for _ in range(levels):
-        text = json.dumps({"content": [{"type": "text", "text": text}], "isError": False})
+        text = json.dumps({"outputs": [{"kind": "text", "text": text}], "failed": False})
     return text
 
 
@@ -56,10 +56,10 @@ def test_json_within_json_has_its_records_again(levels: int) -> None:
 def test_the_repr_of_an_object_is_read(quote: str) -> None:
     said = json.dumps(FOUND, indent=2)
     literal = repr(said) if quote == "'" else json.dumps(said)
-    text = f"meta=None content=[TextContent(type='text', text={literal})] isError=False"
+    text = f"page=None outputs=[Output(kind='text', text={literal})] failed=False"
     assert unquoted(json.dumps(FOUND)) in all_of(text)
-    assert all_of(text).startswith("meta=None content=[TextContent(type='text', text=")
-    assert all_of(text).endswith(")] isError=False")
+    assert all_of(text).startswith("page=None outputs=[Output(kind='text', text=")
+    assert all_of(text).endswith(")] failed=False")
 
 
 def test_a_programs_output_has_its_lines_again() -> None:
@@ -76,6 +76,12 @@ def test_letters_are_read_and_what_could_hide_is_not() -> None:
     said = "\u6f6e\u6c50 \u202e\u200b\x1b[1m \u2028\n" * 60
     shown = decoded(json.dumps({"text": said})).text
     assert "\u6f6e\u6c50 \\u202e\\u200b\\u001b[1m \\u2028\n" in shown
+
+
+def test_a_character_in_two_halves_is_read() -> None:
+    said = "\n".join(["It rains \U0001f327 and \U0001f600."] * 9)
+    assert said in decoded(json.dumps({"text": said})).text
+    assert "\\ud83d" in decoded(json.dumps({"text": said + "\ud83d"})).text
 
 
 def test_json_in_a_repr_is_json_though_a_letter_is_written_as_pythons_escape() -> None:
@@ -154,3 +160,21 @@ def test_wherever_a_text_is_cut_off_nothing_of_it_is_lost(
 
 def _bare(text: str) -> str:
     return "".join(char for char in text if char not in '", \t\n')
+
+
+HEADERS = "HTTP/1.1 200 OK\nContent-Type: application/json\n\n"
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_json_below_other_lines_has_its_records(indent: int | None) -> None:
+    text = HEADERS + json.dumps(FOUND, indent=indent)
+    assert one_harbour_of(text).startswith("\u2026 3 lines \u2026\n{query: tide, hits: [")
+    assert "title: Harbour 2" in one_harbour_of(text)
+    assert "\u2026 2 of 5 records \u2026" in one_harbour_of(text)
+    assert all_of(text).startswith(HEADERS)
+    assert _bare(all_of(text)) == _bare(text)
+
+
+@pytest.mark.parametrize("below", ["[see above]", "{not json " * 40 + "}", '{"a": 1}\nand more'])
+def test_what_is_no_json_below_other_lines_is_text(below: str) -> None:
+    assert not decoded(HEADERS + below).literals

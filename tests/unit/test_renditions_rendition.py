@@ -112,6 +112,11 @@ JSON_IN_TEXT = f"meta=None content=[TextContent(text={json.dumps(WROTE, indent=2
     ("text", "told"),
     [
         ("Tool call timed out.", "Tool call timed out."),
+        (
+            "Created a presentation: apple_presentation",
+            "Created a presentation: apple_presentation",
+        ),
+        (json.dumps(WROTE), "Successfully wrote to a.md … MCP wrapper …"),
         ("EXECUTION TIMED OUT\n\nsee the log\n", "EXECUTION TIMED OUT … 4 lines, 33 characters …"),
         (JSON_IN_TEXT, f"text: Successfully wrote to a.md … {len(JSON_IN_TEXT)} characters …"),
         (

@@ -68,6 +68,23 @@ def test_a_field_that_says_nothing_comes_last_however_cheap() -> None:
     assert len(order) > 2
 
 
+def test_which_records_there_are_comes_before_details_of_a_few() -> None:
+    names = ["soup", "bread", "rice", "fish", "salad"]
+    dishes = [
+        {"name": f"{name} of the day", **{f"step {n}": f"with pan_{at}{n} " * 12 for n in range(6)}}
+        for at, name in enumerate(names)
+    ]
+    choice = choice_of([ContextItem("d", ItemKind.DOC_SNIPPET, json.dumps(dishes))], 1_000)
+    (group,) = choice.groups
+    scores = Scores({group.key: 1.0}, {})
+    additions = order_parts([group], scores, choice.shapes, VALUES, (), {}, 1_000)
+    row = choice.cost.rows[additions[0].sequence]
+    assert row.parts is not None
+    stretches = [row.readable[part.start : part.end] for part in leaves(row.parts.root)]
+    first = [stretches[one.part] for one in additions][: len(names)]
+    assert sorted(first) == sorted(f'"name": "{name} of the day"' for name in names)
+
+
 def test_a_part_that_is_too_large_leaves_its_room_to_the_others() -> None:
     large = " ".join(f"R{n:03d}X" for n in range(40))
     choice = of("Order R7X left.", "Order R8X left.", large, large.replace("X", "Y"))

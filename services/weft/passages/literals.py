@@ -1,7 +1,9 @@
 """Decodes long quoted strings inside a text: JSON within JSON, a program's output in a field, the
-`repr` of an object. Escaped line breaks and quotes become real ones, and JSON inside a string is
-split like any other JSON. A text that was cut off is read as far as it goes: its last string ends
-where the text ends."""
+`repr` of an object; and finds JSON below other lines, as below the headers of a response.
+
+Escaped line breaks and quotes become real ones, and JSON inside a string is split like any other
+JSON. A text that was cut off is read as far as it goes: its last string ends where the text ends.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,12 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 
 import msgspec
 
 from weft.passages.json_repair import MAX_CHARS, repaired
+from weft.passages.mcp_wrapper import Unwrapped, unwrapped
 
 LEAST, LEAST_JSON = 160, 40
 """Least characters of a string that is decoded; in a shorter one, escapes cost little."""
@@ -30,7 +34,10 @@ _QUOTED = re.compile(
 )
 """A string on one line, as most languages write it. An apostrophe inside a word starts none. The
 last string of a text may lack its end."""
-_ESCAPE = re.compile(r"\\(?:(r\\n)|(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))|(.))")
+_ESCAPE = re.compile(
+    r"\\(?:(r\\n)|u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
+    r"|(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))|(.))"
+)
 _PLAIN = {"n": "\n", "t": "\t", '"': '"', "'": "'", "\\": "\\", "/": "/"}
 
 
@@ -40,6 +47,8 @@ class Literal(msgspec.Struct, frozen=True):
     start: int
     end: int
     held: Decoded
+    quotes: int = 1
+    """Characters before and after it that quote it; 0 for JSON below a text's first lines."""
 
 
 class Decoded(msgspec.Struct, frozen=True):
@@ -52,18 +61,31 @@ class Decoded(msgspec.Struct, frozen=True):
     """In order, without overlap. Strings inside a string are in its `held`."""
     is_cut: bool = False
     """It is JSON that was cut off, so its last values have no end."""
+    wrapper: str = ""
+    """The mark of the wrapper that was around it, empty for none."""
 
 
 @lru_cache(maxsize=REMEMBERED)
 def decoded(text: str) -> Decoded:
     """The text that is split into parts and shown. Linear in `text`."""
-    return _decoded(text, 0)
+    inner = unwrapped(text, _unescaped)
+    if inner is None:
+        return _decoded(text, 0)
+    return msgspec.structs.replace(_decoded(inner.text, 0), wrapper=_mark(inner))
+
+
+def _mark(inner: Unwrapped) -> str:
+    return f"\u2026 MCP wrapper{', isError: true' * inner.is_error} \u2026"
 
 
 def _decoded(text: str, depth: int) -> Decoded:
     form, is_cut = _form(text)
-    if depth == DEEPEST or ("\\" not in text and form != "text"):
+    if depth >= DEEPEST or ("\\" not in text and form != "text"):
         return Decoded(text, form, (), is_cut)
+    if form == "text" and (begin := _json_below(text)):
+        held = _decoded(text[begin:], depth + 1)
+        below = Literal(begin, begin + len(held.text), held, 0)
+        return Decoded(text[:begin] + held.text, literals=(below,))
     if form == "text" and not _may_be_wrapped(text):
         return Decoded(text)  # a program's own strings stay as they are written
     found = list(_strings(text, form))
@@ -104,6 +126,21 @@ def _form(text: str) -> tuple[str, bool]:
         return "call", False
     is_cut = _is_cut_json(text)
     return ("json" if is_cut else "text"), is_cut
+
+
+_BELOW = re.compile(r"\n(?=[{\[])")
+TRIES = 4
+"""Lines of a text that are tried as the beginning of JSON."""
+
+
+def _json_below(text: str) -> int:
+    """Where the JSON begins with which a text ends; 0 without any."""
+    if text.rstrip()[-1:] not in ("}", "]"):
+        return 0
+    for found in islice(_BELOW.finditer(text), TRIES):
+        if len(text) - found.end() >= LEAST and is_json(text[found.end() :]):
+            return found.end()
+    return 0
 
 
 def is_json(text: str) -> bool:
@@ -156,8 +193,17 @@ def _unescaped(string: str) -> str:
 def _read(found: re.Match[str]) -> str:
     if found[1]:
         return "\n"
-    if found[2] or found[3]:
-        char = chr(int(found[2] or found[3], 16))
+    if found[2]:  # a character beyond U+FFFF, in two halves
+        return _visible((int(found[2], 16) - 0xD7C0 << 10) + int(found[3], 16) - 0xDC00, found[0])
+    if found[4] or found[5]:
+        return _visible(int(found[4] or found[5], 16), found[0])
+    return _PLAIN.get(found[6], found[0])
+
+
+def _visible(code: int, written: str) -> str:
+    """The character, if it is visible and beyond ASCII; else as it is written."""
+    if code >= 0xA0:
+        char = chr(code)
         kind = unicodedata.category(char)
-        return char if char >= "\xa0" and (kind[0] in "LMNPS" or kind == "Zs") else found[0]
-    return _PLAIN.get(found[4], found[0])
+        return char if kind[0] in "LMNPS" or kind == "Zs" else written
+    return written

@@ -78,7 +78,10 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
     passages: tuple[int, ...] = ()
     """The number of each passage's first leaf. Leaves are counted from 0 in order of the text."""
     has_literals: bool = False
-    """Its positions refer to the text with its long strings decoded, see `literals.decoded`."""
+    """Its positions refer to the text without its wrapper, with its long strings decoded, see
+    `literals.decoded`."""
+    wrapper: str = ""
+    """The mark of the wrapper, see `mcp_wrapper`; it ends every text that shows parts."""
 
     @cached_property
     def leaves(self) -> tuple[Part, ...]:
@@ -89,6 +92,16 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
     def sizes(self) -> list[int]:
         """Characters in all leaves before each leaf; then in all of them."""
         return list(accumulate((leaf.size for leaf in self.leaves), initial=0))
+
+    @cached_property
+    def identities(self) -> frozenset[int]:
+        """The numbers of the leaves that say which thing a record is."""
+        return frozenset(
+            number
+            for family in self.families.values()
+            for at in family.identifying
+            for number in range(family.firsts[at], family.firsts[at + 1])
+        )
 
     @cached_property
     def places(self) -> tuple[PassagePlace, ...]:
@@ -164,7 +177,9 @@ PASSAGE = 600
 """Characters that make a passage, the unit of the text search: about 150 tokens of prose."""
 
 
-def outlined(root: Part, is_json: bool = False, has_literals: bool = False) -> Outline:
+def outlined(
+    root: Part, is_json: bool = False, has_literals: bool = False, wrapper: str = ""
+) -> Outline:
     """The outline with its passages. A passage has as many leaves as reach `PASSAGE` characters."""
     starts: list[int] = []
     size = PASSAGE
@@ -173,7 +188,7 @@ def outlined(root: Part, is_json: bool = False, has_literals: bool = False) -> O
             starts.append(number)
             size = 0
         size += leaf.size
-    return Outline(root, is_json, tuple(starts), has_literals)
+    return Outline(root, is_json, tuple(starts), has_literals, wrapper)
 
 
 def passage_texts(text: str, outline: Outline) -> list[str]:

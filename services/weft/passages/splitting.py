@@ -26,10 +26,13 @@ def outline_of(text: str, content_type: str = "") -> Outline | None:
     if len(text) <= SHORT:
         return None
     told = decoded(text)
+    if told.wrapper and len(told.text) <= SHORT:
+        return None
     root = _structured(told) or split_table(told.text, content_type) or _prose(told)
     if leaf_count(root) == 1:
         return None
-    return outlined(root, told.form != "text" or _holds_json(told), bool(told.literals))
+    is_decoded = bool(told.literals or told.wrapper)
+    return outlined(root, told.form != "text" or _holds_json(told), is_decoded, told.wrapper)
 
 
 def readable(text: str, outline: Outline | None) -> str:
@@ -41,7 +44,8 @@ def passages_of(text: str, content_type: str = "") -> tuple[Outline | None, list
     """The outline of a text, and the text that is indexed for each of its passages."""
     outline = outline_of(text, content_type)
     if outline is None:
-        return None, [text]
+        told = decoded(text)
+        return None, [told.text if told.wrapper else text]
     return outline, passage_texts(readable(text, outline), outline)
 
 
@@ -67,11 +71,14 @@ def _prose(told: Decoded) -> Part:
     parts: list[Part] = []
     at = 0
     for literal in told.literals:
-        if told.text[at : literal.start - 1].strip():
-            parts += split_stretch(told.text, at, literal.start - 1)
-            at = literal.start - 1
+        begin = literal.start - literal.quotes
+        if told.text[at:begin].strip():
+            parts += split_stretch(told.text, at, begin)
+            at = begin
         children = tuple(moved(part, literal.start) for part in _held(literal.held))
-        end = min(literal.end + 1, len(told.text))  # a text that was cut off ends in its string
+        end = min(
+            literal.end + literal.quotes, len(told.text)
+        )  # a text that was cut off ends in its string
         opening, closing = literal.start - at, end - literal.end
         parts.append(Part(at, end, "text", 1, opening, closing, False, children))
         at = end

@@ -24,21 +24,25 @@ def assembled(text: str, outline: Outline, chosen: Collection[int]) -> str:
     """
     assembling = _Assembling(text, outline, frozenset(chosen))
     assembling.part(outline.root)
-    return assembling.text()
+    return _with_wrapper(assembling.text(), outline.wrapper)
+
+
+def _with_wrapper(text: str, mark: str) -> str:
+    return f"{text.rstrip()} {mark}" if mark else text
 
 
 def plain(told: Decoded) -> str:
-    """The whole text of an item without an outline, with its strings decoded and without unneeded
-    quotes in JSON."""
+    """The whole text of an item without an outline, without its wrapper, with its strings decoded
+    and without unneeded quotes in JSON."""
     write = str if told.form == "text" else unquoted
     pieces: list[str] = []
     at = 0
     for literal in told.literals:
-        start, end = literal.start - 1, literal.end + 1  # with its quotes, which stay
-        quote, closing = told.text[start : start + 1], told.text[end - 1 : end]
+        start, end = literal.start - literal.quotes, literal.end + literal.quotes
+        quote, closing = told.text[start : literal.start], told.text[literal.end : end]
         pieces += (write(told.text[at:start]), quote, plain(literal.held), closing)
         at = end
-    return "".join((*pieces, write(told.text[at:])))
+    return _with_wrapper("".join((*pieces, write(told.text[at:]))), told.wrapper)
 
 
 class _Assembling:

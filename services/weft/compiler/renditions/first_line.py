@@ -8,8 +8,9 @@ import re
 from weft.passages.literals import Decoded
 from weft.passages.part import Outline, Part
 
-LONGEST = 60
-"""Characters of a first line; more would cost what a part costs."""
+LONGEST, WHOLE = 60, 75
+"""Characters of the beginning of a line that is longer than the second; more would cost what a part
+costs. A slightly longer line is not cut: what it ends with is often what it is about."""
 READ = 4_000
 """Characters in which it is looked for."""
 BLANKS = 3
@@ -53,7 +54,8 @@ def first_line(told: Decoded) -> str:
 
 
 def _cut(text: str) -> str:
-    line = text[:LONGEST].splitlines()[0] if text else ""
-    if len(line) == LONGEST and " " in line:
-        line = line[: line.rfind(" ")]
+    line = text[: WHOLE + 1].splitlines()[0] if text else ""
+    if len(line) > WHOLE:
+        line = line[:LONGEST]
+        line = line[: line.rfind(" ")] if " " in line else line
     return line.rstrip() if any(map(str.isalnum, line)) else ""

@@ -58,7 +58,7 @@ def compact(row: ItemRow) -> Rendition:
     outline = row.parts
     if outline is None:
         told = decoded(row.whole)
-        return Rendition(COMPACT, plain(told)) if told.literals else made
+        return Rendition(COMPACT, plain(told)) if told.literals or told.wrapper else made
     if outline.has_literals:
         return Rendition(COMPACT, assembled(row.readable, outline, range(row.part_count)))
     return Rendition(COMPACT, unquoted(row.whole)) if outline.is_json else made
@@ -131,6 +131,8 @@ def stub(row: ItemRow) -> Rendition:
         return Rendition(STUB, "(empty)")
     if len(text) <= SHORT:
         return whole(row)
+    if outline is None and first_line(decoded(text)) == decoded(text).text:
+        return compact(row)
     records = record_count(outline) if outline is not None else 0
     lines = text.count("\n") + 1
     told = f"{records} records, " if records else f"{lines} lines, " if lines > 1 else ""

@@ -20,6 +20,7 @@ from weft.compiler.profiles import (
     DENSITY,
     FIRST_PART,
     GROUP,
+    IDENTITY,
     MARKS,
     NOTHING_SAID,
     OFFERED,
@@ -206,6 +207,7 @@ def _offers(
         taken.append((number, text[part.start : part.end]))
     asked_of = scores.terms if passages and row.kind not in MESSAGES else frozenset[str]()
     answers = _answers(taken, asked_of)
+    identities = outline.identities if row.kind in LISTING else frozenset[int]()
     return [
         offer(
             number,
@@ -213,7 +215,8 @@ def _offers(
             score
             * shares(number)
             * loop_factor(ahead, leaves[number].start, leaves[number].end)
-            * (1 + ANSWERING * answers.get(number, 0.0)),
+            * (1 + ANSWERING * answers.get(number, 0.0))
+            * (IDENTITY if number in identities else 1.0),
         )
         for number, stretch in taken
     ]
@@ -252,6 +255,8 @@ def _telling(
 
 
 MESSAGES = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
+LISTING = frozenset({ItemKind.TOOL_RESULT, ItemKind.DOC_SNIPPET})
+"""Kinds that list what there is; a call's records are what it was about."""
 
 
 def _offer(

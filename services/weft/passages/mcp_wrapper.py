@@ -1,0 +1,87 @@
+"""Takes the text out of a tool result of the Model Context Protocol whose wrapper says nothing
+else: one text block, in JSON or as Python prints it. The wrapper of a short result is longer than
+what the tool said, and its escapes make the text hard to read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+
+DEEPEST = 3
+"""Most wrappers within wrappers."""
+_PRINTED = re.compile(
+    r"(?:CallToolResult\()?(?:meta=None,? )?(?:content=)?\[TextContent\(type='text', text="
+    r"('(?:[^'\\]++|\\.)*+'|\"(?:[^\"\\]++|\\.)*+\")(?:, \w+=None)*+\)\]"
+    r"(?:,? structuredContent=None)?(?:,? isError=(True|False))?\)?\s*",
+    re.DOTALL,
+)
+"""The classes of the Python SDK as `str` and `repr` write them."""
+
+
+class Unwrapped(msgspec.Struct, frozen=True):
+    """The text of a wrapped result."""
+
+    text: str
+    is_error: bool = False
+    """Whether a wrapper says so."""
+
+
+class _Block(msgspec.Struct, forbid_unknown_fields=True):
+    type: Literal["text"]
+    text: msgspec.Raw
+    annotations: None = None
+    meta: None = msgspec.field(default=None, name="_meta")
+
+
+class _Result(msgspec.Struct, forbid_unknown_fields=True):
+    content: list[_Block]
+    is_error: bool | None = msgspec.field(default=None, name="isError")
+    structured: Any = msgspec.field(default=None, name="structuredContent")
+    meta: None = msgspec.field(default=None, name="_meta")
+
+
+_result = msgspec.json.Decoder(_Result)
+_blocks = msgspec.json.Decoder(list[_Block])
+
+
+def unwrapped(text: str, unescaped: Callable[[str], str], depth: int = DEEPEST) -> Unwrapped | None:
+    """What a wrapper holds, and a wrapper in it; None if `text` is none or says more than one text.
+
+    `unescaped` reads the escapes of a string's content. Linear in `text`.
+    """
+    outer = _unwrapped(text, unescaped) if depth else None
+    if outer is None or not outer.text.strip():
+        return None
+    inner = unwrapped(outer.text, unescaped, depth - 1)
+    return outer if inner is None else Unwrapped(inner.text, outer.is_error or inner.is_error)
+
+
+def _unwrapped(text: str, unescaped: Callable[[str], str]) -> Unwrapped | None:
+    if text.startswith(("meta=", "content=", "CallToolResult(", "[TextContent(")):
+        found = _PRINTED.fullmatch(text)
+        return Unwrapped(unescaped(found[1][1:-1]), found[2] == "True") if found else None
+    if not text.startswith(("{", "[")) or '"text"' not in text:
+        return None
+    try:
+        result = _Result(_blocks.decode(text)) if text[0] == "[" else _result.decode(text)
+        if len(result.content) != 1 or not _repeats(result.structured, result.content[0].text):
+            return None
+        written = bytes(result.content[0].text).decode()
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return None
+    return Unwrapped(unescaped(written[1:-1]), bool(result.is_error)) if written[0] == '"' else None
+
+
+def _repeats(structured: object, text: msgspec.Raw) -> bool:
+    """Whether `structuredContent` says what the text says: servers give the same value twice, in a
+    field `result` if it is no object."""
+    if structured is None:
+        return True
+    said = msgspec.json.decode(text)
+    if structured == {"result": said}:
+        return True
+    value = msgspec.json.decode(said) if isinstance(said, str) else said
+    return structured in (value, {"result": value})

@@ -1,0 +1,108 @@
+"""Results in wrappers of the Model Context Protocol: what a tool said, and nothing else."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.compiler.renditions.assembling import assembled, plain
+from weft.passages.literals import decoded
+from weft.passages.part import leaf_count
+from weft.passages.splitting import outline_of, passages_of, readable
+
+Wrap = Callable[[str], str]
+SAID = "Process started with PID 123565\nInitial output:"
+
+
+def in_json(text: str, **fields: object) -> str:
+    block = {"type": "text", "text": text, "annotations": None}
+    result = {"_meta": None, "content": [block], "isError": False, **fields}
+    return json.dumps(result, ensure_ascii=False)
+
+
+def printed(text: str, is_error: bool = False) -> str:
+    block = f"[TextContent(type='text', text={text!r}, annotations=None)]"
+    return f"meta=None content={block} isError={is_error}"
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        in_json(SAID),
+        in_json(SAID, structuredContent={"result": SAID}),
+        json.dumps([{"type": "text", "text": SAID}]),
+        printed(SAID),
+        printed(in_json(SAID)),
+        in_json(in_json(in_json(SAID))),
+        f"[TextContent(type='text', text={SAID!r}, annotations=None, meta=None)]",
+        f"CallToolResult(meta=None, content=[TextContent(type='text', text={SAID!r}, "
+        "annotations=None, meta=None)], structuredContent=None, isError=False)",
+    ],
+)
+def test_what_a_tool_said_is_shown_without_its_wrapper(wrapped: str) -> None:
+    assert plain(decoded(wrapped)) == f"{SAID} \u2026 MCP wrapper \u2026"
+    assert passages_of(wrapped) == (None, [SAID])
+
+
+@pytest.mark.parametrize(
+    "wrapped", [in_json(SAID, isError=True), printed(in_json(SAID), True), printed(SAID, True)]
+)
+def test_a_wrapper_that_tells_an_error_still_does(wrapped: str) -> None:
+    assert plain(decoded(wrapped)) == f"{SAID} \u2026 MCP wrapper, isError: true \u2026"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        in_json(SAID, structuredContent={"pid": 123565}),
+        in_json(SAID, took_ms=12),
+        in_json(SAID, _meta={"page": 2}),
+        json.dumps({"content": [{"type": "text", "text": SAID, "annotations": {"priority": 1}}]}),
+        json.dumps({"content": [{"type": "text", "text": SAID}, {"type": "text", "text": "!"}]}),
+        json.dumps({"content": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}]}),
+        json.dumps({"content": SAID}),
+        printed(SAID).replace("annotations=None", "annotations=Annotations(priority=1.0)"),
+        printed(SAID)[:-20],
+        in_json(SAID)[:-20],
+        in_json(""),
+        "[]",
+        "{",
+    ],
+)
+def test_a_wrapper_that_says_more_stays(told: str) -> None:
+    assert decoded(told).wrapper == ""
+
+
+@pytest.mark.parametrize("wrap", [in_json, printed])
+def test_structured_content_that_says_the_same_is_not_shown_twice(wrap: Wrap) -> None:
+    said = {"error": "No presentation is loaded"}
+    inner = in_json(json.dumps(said), structuredContent={"result": said})
+    shown = plain(decoded(wrap(inner)))
+    assert shown == "{error: No presentation is loaded} \u2026 MCP wrapper \u2026"
+
+
+def test_parts_of_a_wrapped_list_are_those_of_the_list() -> None:
+    rows = [{"id": n, "title": f"Harbour {n}", "text": "w " * 150} for n in range(9)]
+    wrapped = printed(in_json(json.dumps(rows)))
+    outline = outline_of(wrapped)
+    assert outline is not None
+    text = readable(wrapped, outline)
+    assert text == json.dumps(rows)
+    shown = assembled(text, outline, [leaf_count(outline.root) - 1])
+    assert shown.startswith("[\u2026 8 of 9 records \u2026, {id: 8")
+    assert shown.endswith("}] \u2026 MCP wrapper \u2026")
+
+
+@given(st.text(min_size=1).filter(str.strip))
+def test_any_text_is_shown_as_if_it_were_not_wrapped(text: str) -> None:
+    shown = plain(decoded(in_json(text)))
+    if "\\" not in json.dumps(text, ensure_ascii=False) and not text.startswith(("{", "[")):
+        assert shown == f"{text.rstrip()} \u2026 MCP wrapper \u2026"
+    assert shown.endswith("\u2026 MCP wrapper \u2026")
+
+
+def test_escapes_that_could_hide_stay_as_they_are_written() -> None:
+    written = in_json("before HERE").replace("HERE", "\\u202eafter\\u001b[2J")
+    assert plain(decoded(written)).startswith("before \\u202eafter\\u001b[2J")
