@@ -170,7 +170,7 @@ for messages, which say one thing in many sentences (BEAM loses .10 by it)."""
 IDENTITY = 3.0
 """Factor for the fields that say which thing a record is. A reader who sees which records there are
 knows what is left out, and can ask for it; without it, details of a few come first. The values of
-the tuned halves of tau-bench, LiveMCPBench and the coding sessions move by .002 at most."""
+the tuned halves of tau-bench, LiveMCPBench and the coding sessions move by .002 either way."""
 FIRST_PART = 0.2
 """Extra for the first part of an item, against one that answers nothing."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import NamedTuple
@@ -95,13 +95,13 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
 
     @cached_property
     def identities(self) -> frozenset[int]:
-        """The numbers of the leaves that say which thing a record is."""
-        return frozenset(
-            number
-            for family in self.families.values()
-            for at in family.identifying
-            for number in range(family.firsts[at], family.firsts[at + 1])
-        )
+        """The numbers of the leaves that say which things a list has."""
+        found: set[int] = set()
+        for part in _lists(self.root, self.families):
+            for record in filter(None, (self.families.get(id(one)) for one in part.children)):
+                for at in record.identifying:
+                    found.update(range(record.firsts[at], record.firsts[at + 1]))
+        return frozenset(found)
 
     @cached_property
     def places(self) -> tuple[PassagePlace, ...]:
@@ -132,6 +132,17 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
         found: dict[int, Family] = {}
         _add_families(self.root, 0, found)
         return found
+
+
+def _lists(part: Part, families: Mapping[int, Family]) -> Iterator[Part]:
+    """The parts that are lists of several records."""
+    family = families.get(id(part))
+    if family is None:
+        return
+    if family.units == {"record"} and family.counts[-1] > 1:
+        yield part
+    for child in part.children:
+        yield from _lists(child, families)
 
 
 def _add_families(part: Part, first: int, found: dict[int, Family]) -> int:
