@@ -229,7 +229,7 @@ class SessionView:
 
         This is decided here and not in the fold, since an earlier value may arrive later.
         """
-        negations = []
+        negations: list[tuple[FactRow, tuple[str, ...]]] = []
         for row in chain([newest], self._memories_before(scope, newest)):
             fact = _fact.decode(row[0])
             if not fact.negates:
