@@ -82,6 +82,7 @@ UNCALLED = {
         weft.firewall.personal._span(name) weft.firewall.summarise.html._after_comment(text)
         weft.injections.find._request_score(lowered) weft.memory.statements._is_denied(sentence)
         weft.memory.statements._is_said(sentence)
+        weft.memory.statements._rest(sentence)
         weft.secrets.assigned._bare(data) weft.secrets.assigned._quoted(data)
     """,
 }
