@@ -73,6 +73,9 @@ class MemoryFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     sources: tuple[str, ...]
     """Item ids."""
     sensitivity: Sensitivity = Sensitivity.PUBLIC
+    negates: tuple[str, ...] = ()
+    """Values that the source says are not, or no longer, true; `value` is then empty. The value in
+    force is withdrawn if it is one of them, whatever its case. Any other stays in force."""
 
 
 class FactsEvent(

@@ -19,10 +19,10 @@ from weft import tokens
 from weft.adapters.formats import read_transcripts
 from weft.bodies.clean import clean
 from weft.firewall.derive import envelope_for
-from weft.firewall.personal import find_personal
 from weft.firewall.scan import scan
 from weft.injections.find import THRESHOLD, suspicion_score
 from weft.secrets.finding import without_overlaps
+from weft.secrets.personal import find_personal
 from weft.tokens import DEFAULT_ENCODING
 from weft_eval.envelope import evaluate
 from weft_eval.guards import Span, measure_injection, measure_spans

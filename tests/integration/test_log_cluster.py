@@ -2,9 +2,11 @@
 
 import asyncio
 import signal
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from secrets import token_hex
 
 import pytest
 from tests.integration.conftest import stored_payloads
@@ -19,9 +21,9 @@ from weft.log.consuming import Consumer
 from weft.log.following import Follower
 from weft.log.message import Message
 from weft.log.publishing import Publisher
-from weft.log.reading import read_session
+from weft.log.reading import newest_first, read_session
 from weft.log.topology import provision
-from weft_schemas.subjects import item_subject
+from weft_schemas.subjects import item_subject, stored_filter
 
 SUBJECT = item_subject("acme", "s1", "user_turn")
 COUNT = 3_000
@@ -127,8 +129,10 @@ async def test_a_node_that_is_late_is_waited_for(folder: Path) -> None:
         await cluster.stop()
 
 
-async def test_reads_through_a_node_that_lags_miss_nothing(folder: Path) -> None:
-    """Any node answers them, from what it has so far."""
+@asynccontextmanager
+async def lagging(folder: Path) -> AsyncIterator[tuple[Connection, Callable[[], Awaitable[range]]]]:
+    """A connection to a node, and what stores messages that this node has not yet: it returns their
+    sequences."""
     async with EmbeddedCluster(folder) as cluster:
         log = await connect(cluster.url)
         await provision(log, "cluster")
@@ -136,17 +140,37 @@ async def test_reads_through_a_node_that_lags_miss_nothing(folder: Path) -> None
             await publisher.publish(SUBJECT, b"first", "m")
         leader = await leader_of(cluster, PATIENCE)
         follower = next(node for node in cluster.nodes if node is not leader)
-        good, lagging = await connect(leader.url), await connect(follower.url)
-        for attempt in range(4):
+        good, behind = await connect(leader.url), await connect(follower.url)
+
+        async def fill() -> range:
             follower.send_signal(signal.SIGSTOP)
             try:
                 async with Publisher(good) as publisher:
-                    many = (Message(SUBJECT, b"y" * 2_000, f"{attempt}-{n}") for n in range(4_000))
+                    many = (Message(SUBJECT, b"y" * 2_000, token_hex()) for _ in range(4_000))
                     acks = await publisher.publish_many(many)
             finally:
                 follower.send_signal(signal.SIGCONT)
-            first, last = acks[0].sequence, acks[-1].sequence
-            found = read_session(lagging, "acme", "s1", after=first - 1, through=last)
-            assert [record.sequence async for record in found] == list(range(first, last + 1))
-        for connection in (log, good, lagging):
+            return range(acks[0].sequence, acks[-1].sequence + 1)
+
+        yield behind, fill
+        for connection in (log, good, behind):
             await connection.close()
+
+
+async def test_reads_through_a_node_that_lags_miss_nothing(folder: Path) -> None:
+    """Any node answers them, from what it has so far."""
+    async with lagging(folder) as (log, fill):
+        for _ in range(4):
+            new = await fill()
+            found = read_session(log, "acme", "s1", after=new[0] - 1, through=new[-1])
+            assert [record.sequence async for record in found] == list(new)
+
+
+async def test_looking_back_through_a_node_that_lags_misses_nothing(folder: Path) -> None:
+    subject = stored_filter("acme", "s1", "in", "user_turn")
+    async with lagging(folder) as (log, fill):
+        for _ in range(4):
+            new = await fill()
+            found = [record.sequence async for record in newest_first(log, subject)]
+            assert found[0] == new[-1]
+            assert sorted(found) == list(range(1, new[-1] + 1))

@@ -7,13 +7,21 @@ from pathlib import Path
 import pytest
 from tests.integration.conftest import stored_payloads
 
+from weft.log import duplicate_check
 from weft.log.api import call
 from weft.log.connection import Connection, connect
 from weft.log.message import Ack, Message, event_headers
 from weft.log.publishing import Publisher
+from weft.log.record import LogRecord
 from weft.log.server import EmbeddedServer
 from weft.log.topology import Limits, provision
-from weft_schemas.errors import Forbidden, InvalidInput, Overloaded, Unavailable
+from weft_schemas.errors import (
+    ConfigurationError,
+    Forbidden,
+    InvalidInput,
+    Overloaded,
+    Unavailable,
+)
 from weft_schemas.subjects import item_subject
 
 SUBJECT = item_subject("acme", "s1", "user_turn")
@@ -39,6 +47,19 @@ async def test_one_message_is_acknowledged_with_its_sequence(log: Connection) ->
     assert stored.headers["ce-type"] == "weft.user_turn"
     assert stored.headers["traceparent"] == "00-a-b-01"
     assert stored.headers["Nats-Msg-Id"] == "m1"
+
+
+async def test_why_a_duplicate_cannot_be_checked_is_the_outcome(
+    log: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused(*_: object) -> LogRecord:
+        raise ConfigurationError("STREAM.MSG.GET.weft: not enabled for this account")
+
+    monkeypatch.setattr(duplicate_check, "read", refused)
+    async with Publisher(log, timeout=3.0) as publisher:
+        await publisher.publish(SUBJECT, b"{}", "m1")
+        with pytest.raises(ConfigurationError, match="not enabled"):
+            await publisher.publish(SUBJECT, b"{}", "m1")
 
 
 async def test_the_same_message_id_again_is_a_duplicate_of_the_first(log: Connection) -> None:

@@ -194,7 +194,9 @@ async def test_an_erased_tenants_catalogues_are_forgotten(
     ack = await client.publish_catalog(Catalog("tools", ITEMS))
     await client.route("pay", "tools", after=ack.sequence, timeout=60)
     subject = derived_subject(tenant, TENANT_SESSION, "erased")
-    await client.connection.jetstream().publish(subject, encode_event(ErasedEvent(None)))
+    await client.connection.jetstream(timeout=PATIENCE).publish(
+        subject, encode_event(ErasedEvent(None))
+    )
     async with asyncio.timeout(PATIENCE):
         while True:
             try:
@@ -230,7 +232,9 @@ async def test_a_session_tells_what_failed_was_used_and_can_be_filled_in(
         Origin(result, "r1", "firewall"), ResultEnvelope('{"invoice_id": "INV_0815"}')
     )
     subject = derived_subject(tenant, "s1", "envelope")
-    made = await client.connection.jetstream().publish(subject, encode_event(envelope))
+    made = await client.connection.jetstream(timeout=PATIENCE).publish(
+        subject, encode_event(envelope)
+    )
     hydrated = await client.hydrate(
         "pay_invoice", "s1", catalog="tools", after=made.seq, timeout=60
     )
@@ -254,7 +258,9 @@ async def test_a_session_tells_what_failed_was_used_and_can_be_filled_in(
         Origin(later.sequence, "r2", "firewall"),
         ResultEnvelope("no", status=ResultStatus.ERROR),
     )
-    made = await client.connection.jetstream().publish(subject, encode_event(broken))
+    made = await client.connection.jetstream(timeout=PATIENCE).publish(
+        subject, encode_event(broken)
+    )
     await client.hydrate("pay", "s1", catalog="tools", after=made.seq, timeout=60)
     again = await client.route("pay the invoice", "tools", session="s1")
     (card,) = [card for card in again.cards if card.id == "pay"]

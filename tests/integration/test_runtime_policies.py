@@ -58,3 +58,19 @@ async def test_a_log_that_is_made_again_while_policies_are_read_is_noticed(
     with pytest.raises(Corrupt, match="made again"):
         async with following_policies(log):
             pass
+
+
+async def test_a_policy_that_is_erased_before_it_comes_is_not_waited_for(
+    log: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = await publish(log, ContextPolicy())
+    known, asked = Policies._last, []
+
+    async def with_one_more_at_first(policies: Policies) -> int:
+        asked.append(await known(policies))
+        return asked[-1] + 1 if len(asked) == 1 else asked[-1]
+
+    monkeypatch.setattr(Policies, "_last", with_one_more_at_first)
+    async with asyncio.timeout(30), following_policies(log) as policies:
+        assert policies.of("acme", "s1")[0] == version
+    assert len(asked) > 1

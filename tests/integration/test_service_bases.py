@@ -3,7 +3,9 @@ before it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import aclosing
+from typing import Any
 
 import pytest
 
@@ -33,14 +35,17 @@ async def publish(log: Connection, count: int) -> None:
 def fetched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Sequences of all that the server sent."""
     seen: list[int] = []
-    made = reading._direct
 
-    def noted(payload: bytes, headers: bytes | None) -> reading.LogRecord:
-        record = made(payload, headers)
-        seen.append(record.sequence)
-        return record
+    def noting(made: Callable[..., reading.LogRecord]) -> Callable[..., reading.LogRecord]:
+        def noted(*message: Any) -> reading.LogRecord:
+            record = made(*message)
+            seen.append(record.sequence)
+            return record
 
-    monkeypatch.setattr(reading, "_direct", noted)
+        return noted
+
+    for name in ("_direct", "_record"):
+        monkeypatch.setattr(reading, name, noting(getattr(reading, name)))
     return seen
 
 
@@ -50,9 +55,11 @@ async def test_the_newest_costs_one_message_however_many_there_are(
     await publish(log, COUNT)
     async with aclosing(newest_first(log, MINE, stream=AUDIT_STREAM)) as records:
         newest = await anext(records)
+        assert len(fetched) == 1
         before = await anext(records)
     assert (newest.message_id, before.message_id) == (f"mine-{COUNT - 1}", f"mine-{COUNT - 2}")
-    assert len(fetched) == 2
+    # The leader is asked whether there is one between the two, and has none but the newest.
+    assert fetched == [newest.sequence, before.sequence, newest.sequence]
 
 
 async def test_every_one_is_found_once(log: Connection) -> None:

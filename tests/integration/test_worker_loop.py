@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.integration import echo_worker
 from tests.integration.echo_worker import WORKER
 from tests.integration.logged import (
     PATIENCE,
@@ -25,7 +26,7 @@ from weft.runtime.settings import Settings
 from weft.workers.work_context import SUSPECT_DELIVERIES
 from weft.workers.worker_loop import run_worker
 from weft_schemas.errors import ConfigurationError
-from weft_schemas.events import EnvelopeEvent, ParkedEvent
+from weft_schemas.events import EnvelopeEvent, Origin, ParkedEvent, RevivedEvent, encode_event
 from weft_schemas.subjects import STREAM, item_subject
 
 
@@ -114,6 +115,24 @@ async def test_what_never_succeeds_is_parked_without_a_word_of_its_text(server, 
     assert (event.origin.item_id, event.attempts) == ("never", 5)
     assert event.error.startswith("KeyError at echo_worker.py:")
     assert "secret" not in event.error
+
+
+async def test_of_what_is_revived_and_cannot_be_sent_the_source_is_parked(
+    server, log: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a reconnection to a server that takes less than the one before."""
+    [ack] = await publish(log, "s1", [result("wide", "x")])
+    monkeypatch.setattr("weft.workers.work_context._ROOM_FOR_HEADERS", -log.max_payload)
+    monkeypatch.setattr(echo_worker, "work", lambda text, attempt: "y" * log.max_payload)
+    async with working(server.url):
+        [(_, first)] = await until(log, bool)
+        revived = RevivedEvent(Origin(ack.sequence, "wide", "firewall"))
+        await publish_raw(log, item_subject("acme", "s1", "revived"), encode_event(revived))
+        events = await until(log, lambda events: len(events) >= 2)
+    assert isinstance(first, ParkedEvent)
+    again = events[-1][1]
+    assert isinstance(again, ParkedEvent)
+    assert (again.origin.sequence, again.origin.item_id) == (ack.sequence, "wide")
 
 
 async def test_work_that_kills_its_process_is_parked_and_others_live(server, log: Connection):

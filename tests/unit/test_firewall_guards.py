@@ -8,13 +8,13 @@ from tests.firewall_made import KEY, envelope, signals
 
 from weft.adapters.formats import read_transcripts
 from weft.bodies.clean import clean
-from weft.firewall import personal
-from weft.firewall.personal import find_personal
 from weft.firewall.scan import scan
 from weft.injections.find import NEEDLES, THRESHOLD, suspicion_score
+from weft.secrets import personal
 from weft.secrets.assigned import NAMES
 from weft.secrets.find import RULES
 from weft.secrets.finding import Finding, fingerprint, masked, without_overlaps
+from weft.secrets.personal import find_personal
 from weft.secrets.prefilter import Prefilter, literals
 from weft_eval.guards import Span, measure_injection, measure_spans
 from weft_schemas.items import ItemKind
@@ -215,3 +215,16 @@ def test_injected_instructions_of_the_benchmark_are_found_at_few_false_positives
     assert reports["enhanced"].recall >= 0.95
     assert reports["enhanced"].flagged_benign <= 0.005
     assert reports["base"].points[0].recall >= 0.34
+
+
+@pytest.mark.parametrize(
+    "number", ["4111 1111 1111 1111", "5555-5555-5555-4444", "378282246310005"]
+)
+def test_the_issuers_test_cards_are_cards(number: str) -> None:
+    [found] = find_personal(f"charge {number} today".encode(), 10)
+    assert found.name == "card"
+
+
+@pytest.mark.parametrize("number", ["4444 4444 4444 4444", "4111 1111 1111 1112"])
+def test_fillers_and_wrong_sums_are_no_cards(number: str) -> None:
+    assert [one.name for one in find_personal(number.encode(), 10) if one.name == "card"] == []

@@ -78,9 +78,11 @@ UNCALLED = {
     "beside what another pattern matched, in the functions that are called": """
         weft.bodies.clean._strip(detail) weft.bodies.clean._strip(kind)
         weft.bodies.clean._strip(name) weft.bodies.clean._strip(text)
-        weft.firewall.detect._share(lines) weft.firewall.personal._addresses(data)
-        weft.firewall.personal._span(name) weft.firewall.summarise.html._after_comment(text)
-        weft.injections.find._request_score(lowered) weft.memory.statements._is_said(sentence)
+        weft.firewall.detect._share(lines) weft.secrets.personal._addresses(data)
+        weft.secrets.personal._span(name) weft.firewall.summarise.html._after_comment(text)
+        weft.injections.find._request_score(lowered) weft.memory.statements._is_denied(sentence)
+        weft.memory.statements._is_said(sentence)
+        weft.memory.statements._rest(sentence)
         weft.secrets.assigned._bare(data) weft.secrets.assigned._quoted(data)
     """,
 }

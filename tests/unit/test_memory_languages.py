@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from weft.memory.languages import PLACE, languages_with, own_languages
+from weft.memory.languages import PLACE, Languages, languages_with, own_languages
 from weft.memory.statements import facts_said
 from weft_schemas.errors import ConfigurationError
 
-NOTHING: dict[str, str] = {}
+
+def stated(text: str, languages: Languages | None = None) -> dict[str, str]:
+    """Values by key."""
+    return {one.key: one.value for one in facts_said(text, "user", languages)}
 
 
 @pytest.mark.parametrize(
@@ -48,7 +51,34 @@ NOTHING: dict[str, str] = {}
     ],
 )
 def test_said(text: str, facts: dict[str, str]) -> None:
-    assert dict(facts_said(text)) == {f"user_{key}": value for key, value in facts.items()}
+    assert stated(text) == {f"user_{key}": value for key, value in facts.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("Ich bin nicht mehr allergisch gegen Nüsse.", "allergy", "Nüsse"),
+        ("Ich bin gegen Nüsse nicht mehr allergisch.", "allergy", "Nüsse"),
+        ("Übrigens, ich wohne nicht mehr in Berlin!", "location", "Berlin"),
+        ("Ya no vivo en Madrid.", "location", "Madrid"),
+        ("No me llamo Ana.", "name", "Ana"),
+        ("Je n’habite plus à Paris.", "location", "Paris"),
+        ("Non lavoro più per Fiat", "employer", "Fiat"),
+        ("Eu já não moro em Lisboa.", "location", "Lisboa"),
+        ("Я больше не работаю в Яндексе.", "employer", "Яндексе"),
+        ("У меня больше нет аллергии на орехи.", "allergy", "орехи"),
+        ("我不住在上海了。", "location", "上海"),
+        ("我对花生不过敏。", "allergy", "花生"),
+        ("私はもう東京に住んでいません。", "location", "東京"),
+        ("卵アレルギーではありません。", "allergy", "卵"),
+    ],
+)
+def test_a_negated_statement_withdraws_its_value(text: str, key: str, value: str) -> None:
+    assert facts_said(text) == [(f"user_{key}", "", (value,))]
+
+
+def test_what_only_looks_like_a_negation_is_a_value() -> None:
+    assert stated("我住在不丹") == {"user_location": "不丹"}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +91,9 @@ def test_said(text: str, facts: dict[str, str]) -> None:
         "Mi hermano dice una cosa y me llamo Ana",
         "“Me llamo Ana”, dijo.",
         "El correo dice: me llamo Ana",
-        "No me llamo Ana.",
+        "¿Ya no vivo en Madrid?",
+        "Si ya no vivo en Madrid, dime.",
+        "Dice que ya no vivo en Madrid.",
         "Wenn ich in Rom wäre, heiße ich Anna.",
         "Ich wohne in der Nähe",
         "Mein Name ist nicht wichtig",
@@ -85,19 +117,25 @@ def test_not_said(text: str) -> None:
 def test_every_phrase_is_understood_alone_behind_a_greeting_and_not_when_asked(name: str) -> None:
     language = own_languages()[name]
     gap = " " if language.is_spaced else ""
-    for key, phrases in language.says.items():
-        value = "Anna@example.org" if key == "email" else "Anna"
-        for phrase in phrases:
+    for is_denied, listed in ((False, language.says), (True, language.denies)):
+        for key, phrase in ((name, one) for name, phrases in listed.items() for one in phrases):
+            value = "Anna@example.org" if key == "email" else "Anna"
             said = (
                 " ".join(phrase.replace(PLACE, f" {value} ").split())
                 if gap
                 else phrase.replace(PLACE, value)
             )
-            found = {f"user_{key}": value}
-            assert dict(facts_said(said)) == found, said
-            assert dict(facts_said(f"{language.before[0]}, {said}.")) == found, said
+            found = [(f"user_{key}", *(("", (value,)) if is_denied else (value, ())))]
+            assert facts_said(said) == found, said
+            assert facts_said(f"{language.before[0]}, {said}.") == found, said
             assert facts_said(f"{said}?") == [], said
             assert facts_said(f"{language.imagines[0]}{gap}{said}") == [], said
+
+
+@pytest.mark.parametrize("name", sorted(own_languages()))
+def test_what_can_be_said_can_be_denied(name: str) -> None:
+    language = own_languages()[name]
+    assert language.denies.keys() == language.says.keys()
 
 
 def test_a_newer_value_in_another_language_has_the_same_key() -> None:
@@ -105,21 +143,34 @@ def test_a_newer_value_in_another_language_has_the_same_key() -> None:
 
 
 def test_what_belongs_to_an_author_has_his_name() -> None:
-    assert facts_said("Me llamo Ana", "guest") == [("guest_name", "Ana")]
+    assert facts_said("Me llamo Ana", "guest") == [("guest_name", "Ana", ())]
 
 
 def test_a_file_adds_replaces_and_takes_away(tmp_path: Path) -> None:
     file = tmp_path / "languages.json"
-    dutch = {"says": {"name": ["ik heet …"]}, "joins": ["en"]}
+    dutch = {
+        "says": {"name": ["ik heet …"]},
+        "denies": {"name": ["ik heet niet meer …"]},
+        "joins": ["en"],
+    }
     file.write_text(json.dumps({"nl": dutch, "es": {"says": {}}}))
     languages = languages_with(file)
-    assert dict(facts_said("Ik heet Anna en werk", "user", languages)) == {"user_name": "Anna"}
+    assert stated("Ik heet Anna en werk", languages) == {"user_name": "Anna"}
+    assert facts_said("Ik heet niet meer Anna", "user", languages) == [("user_name", "", ("Anna",))]
     assert facts_said("Me llamo Ana", "user", languages) == []
-    assert dict(facts_said("Mi chiamo Luca", "user", languages)) == {"user_name": "Luca"}
+    assert stated("Mi chiamo Luca", languages) == {"user_name": "Luca"}
 
 
 @pytest.mark.parametrize(
-    "content", ["", "[]", '{"nl": {"says": {"name": ["ik heet"]}}}', '{"nl": {"say": {}}}', "\xff"]
+    "content",
+    [
+        "",
+        "[]",
+        '{"nl": {"says": {"name": ["ik heet"]}}}',
+        '{"nl": {"say": {}}}',
+        "\xff",
+        '{"nl": {"says": {}, "denies": {"name": ["ik heet niet"]}}}',
+    ],
 )
 def test_a_file_that_cannot_be_used_is_named(content: str, tmp_path: Path) -> None:
     file = tmp_path / "languages.json"

@@ -82,6 +82,16 @@ def test_a_newer_value_supersedes_and_the_old_one_is_seen_in_the_past(log: Log) 
     assert "user_timezone=UTC" in log.prompt("b", as_of=before)
 
 
+def test_a_negated_fact_stands_in_no_session_of_its_scope_and_another_value_stays(log: Log) -> None:
+    log.add("b", turn("b2", "I live in Berlin.", metadata=SCOPE))
+    log.add("a", turn("a2", "I don't live in Rome anymore.", metadata=SCOPE))
+    assert "user_location=Berlin" in log.prompt("a")
+    before = len(log.records)
+    log.add("a", turn("a3", "I don't live in Berlin anymore.", metadata=SCOPE))
+    assert "user_location" not in log.prompt("b")
+    assert "user_location=Berlin" in log.prompt("a", as_of=before)
+
+
 def test_a_closed_session_is_an_episode_of_its_scope(log: Log) -> None:
     log.add("a", turn("a2", "Book the harbour tour in Porto.", metadata=SCOPE))
     log.close("a")

@@ -6,6 +6,11 @@ from tests.memory_sentences import MADE, WRITTEN
 from weft.memory.statements import facts_said
 
 
+def stated(text: str) -> dict[str, str]:
+    """Values by key."""
+    return {one.key: one.value for one in facts_said(text)}
+
+
 @pytest.mark.parametrize(
     ("text", "facts"),
     [
@@ -35,7 +40,67 @@ from weft.memory.statements import facts_said
     ],
 )
 def test_said(text: str, facts: dict[str, str]) -> None:
-    assert dict(facts_said(text)) == facts
+    assert stated(text) == facts
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("I'm no longer allergic to nuts", "allergy_nuts", "nuts"),
+        ("By the way, I'm not allergic to nuts any more.", "allergy_nuts", "nuts"),
+        ("my name isn't Ada (any more)", "name", "Ada"),
+        ("My name is not Ada, you know.", "name", "Ada"),
+        ("Hi, I'm not Ada.", "name", "Ada"),
+        ("Don't call me Ada", "name", "Ada"),
+        ("I don't live in Berlin anymore", "location", "Berlin"),
+        ("I do not live in Berlin any longer", "location", "Berlin"),
+        ("I'm no longer based in Berlin", "location", "Berlin"),
+        ("I stopped working at ACME", "employer", "ACME"),
+        ("I've stopped working as a nurse", "job", "nurse"),
+        ("I stopped being vegan", "diet", "vegan"),
+        ("I no longer prefer window seats", "preference_seats", "window seats"),
+        ("my timezone is not UTC", "timezone", "UTC"),
+        ("my zip code isn't 12345", "zip_code", "12345"),
+        ("my locker is no longer B12", "locker", "B12"),
+    ],
+)
+def test_a_negated_statement_withdraws_its_value(text: str, key: str, value: str) -> None:
+    assert facts_said(text) == [(f"user_{key}", "", (value,))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't live in Berlin anymore?",
+        "Do you know that I don't live in Berlin anymore?",
+        "If I no longer live in Berlin, tell me",
+        "He says I don't live in Berlin anymore",
+        "The mail reads “I don't live in Berlin anymore”",
+        "I don't live in fear anymore",
+        "I don't work here",
+        "I'm not sure",
+        "my password isn't hunter2",
+        "I don't know.",
+    ],
+)
+def test_no_negation_of_a_fact(text: str) -> None:
+    assert facts_said(text) == []
+
+
+def test_what_a_turn_states_besides_a_negation_stays() -> None:
+    for text in (
+        "I don't live in Berlin anymore, I live in Paris.",
+        "I live in Paris. I don't live in Berlin anymore.",
+    ):
+        assert facts_said(text) == [("user_location", "Paris", ())]
+    assert facts_said("I don't live in Berlin. I don't live in Bonn either.") == [
+        ("user_location", "", ("Berlin", "Bonn"))
+    ]
+
+
+def test_an_order_to_remember_a_negation_withdraws_too() -> None:
+    said = facts_said("please remember that I no longer live in Berlin")
+    assert said[1:] == [("user_location", "", ("Berlin",))]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +110,6 @@ def test_said(text: str, facts: dict[str, str]) -> None:
         "so my timezone is UTC?",
         "if my timezone is UTC then tell me",
         "I don't know what my timezone is.",
-        "my timezone is not UTC",
         "my flight is delayed",
         "my question is how this works",
         "Do you remember that we met?",
@@ -76,7 +140,7 @@ def invented(turns: tuple[tuple[str, str], ...]) -> list[str]:
 
 def missed(turns: tuple[tuple[str, str], ...]) -> list[str]:
     said = [(text, value) for text, value in turns if value]
-    return [text for text, value in said if value not in dict(facts_said(text)).values()]
+    return [text for text, value in said if value not in stated(text).values()]
 
 
 def test_only_what_somebody_says_of_himself_in_the_indicative_counts() -> None:
@@ -90,28 +154,28 @@ def test_only_what_somebody_says_of_himself_in_the_indicative_counts() -> None:
 @pytest.mark.parametrize("mark", ["\n", "\r", "\u2028", "\u2029", "\x85", "\v", "\f", "\x1e"])
 def test_what_stands_on_several_lines_may_be_pasted(mark: str) -> None:
     assert facts_said(f"hello{mark}my timezone is UTC") == []
-    assert facts_said("\nmy timezone is UTC\n") == [("user_timezone", "UTC")]
+    assert facts_said("\nmy timezone is UTC\n") == [("user_timezone", "UTC", ())]
 
 
 def test_a_preference_is_keyed_by_what_it_is_about() -> None:
     (aisle,), (window,) = facts_said("I prefer aisle seats"), facts_said("I'd prefer window seats")
-    assert aisle[0] == window[0] == "user_preference_seats"
-    assert window[1] == "window seats"
+    assert aisle.key == window.key == "user_preference_seats"
+    assert window.value == "window seats"
 
 
 def test_several_people_do_not_share_a_key() -> None:
-    assert facts_said("my job is nurse", "caroline") == [("caroline_job", "nurse")]
+    assert facts_said("my job is nurse", "caroline") == [("caroline_job", "nurse", ())]
 
 
 def test_of_one_key_the_last_counts() -> None:
     said = facts_said("My timezone is UTC. Sorry, my timezone is CET.")
-    assert said == [("user_timezone", "CET")]
+    assert said == [("user_timezone", "CET", ())]
 
 
 def test_work_and_output_are_bounded() -> None:
     text = "".join(f"my {letter}{n} id is {n}. " for letter in "abcdefgh" for n in range(9_999))
     assert len(facts_said(text)) <= 20
     assert facts_said("my " * 100_000) == []
-    assert facts_said("my timezone is " + "x" * 900) == [("user_timezone", "x" * 200)]
+    assert facts_said("my timezone is " + "x" * 900) == [("user_timezone", "x" * 200, ())]
     assert facts_said("my timezone is " + "x" * 100_000) == []
     assert facts_said("«“„「'" * 200) == []

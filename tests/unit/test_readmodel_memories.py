@@ -10,6 +10,7 @@ from weft.readmodel.model import ReadModel, records_of
 from weft_schemas.events import (
     EpisodeEvent,
     FactsEvent,
+    MemoryFact,
     Origin,
     SessionClosedEvent,
 )
@@ -102,3 +103,60 @@ def test_the_newest_episodes_come_first() -> None:
     assert [e.episode_id for e in read.view("t", "s").episodes(["u"], 5)] == ["e2", "e1"]
     assert [e.episode_id for e in read.view("t", "s", 4).episodes(["u"], 5)] == ["e1"]
     assert [e.episode_id for e in read.view("t", "s").episodes(["u"], 1)] == ["e2"]
+
+
+def negation(source: int, id: str, key: str, *negated: str) -> FactsEvent:
+    origin = Origin(source, id, "memory", "1")
+    return FactsEvent(origin, "u", (MemoryFact(key, "", (id,), negates=negated),))
+
+
+def test_a_negation_withdraws_the_value_that_it_names() -> None:
+    read = model(
+        turn("a"), fact(1, "a", "city", "Berlin"), turn("b"), negation(3, "b", "city", "berlin")
+    )
+    assert (values(read, 3), values(read)) == ({"city": "Berlin"}, {"city": ""})
+
+
+def test_a_negation_of_something_else_withdraws_nothing() -> None:
+    read = model(
+        turn("a"), fact(1, "a", "city", "Paris"), turn("b"), negation(3, "b", "city", "Berlin")
+    )
+    assert values(read) == {"city": "Paris"}
+    alone = model(turn("b"), negation(1, "b", "city", "Berlin"))
+    assert values(alone) == {}
+
+
+def test_what_a_negation_is_about_may_arrive_after_it() -> None:
+    read = model(
+        turn("a"), turn("b"), negation(2, "b", "city", "Berlin"), fact(1, "a", "city", "Berlin")
+    )
+    assert values(read) == {"city": ""}
+
+
+def test_each_of_several_negations_is_about_what_was_stated_before_them() -> None:
+    events = [
+        turn("a"), fact(1, "a", "city", "Rome"),
+        turn("b"), fact(3, "b", "city", "Berlin"),
+        turn("c"), negation(5, "c", "city", "Berlin", "Bonn"),
+        turn("d"), negation(7, "d", "city", "Rome"),
+    ]  # fmt: skip
+    assert values(model(*events)) == {"city": ""}
+    assert values(model(*events, turn("e"), fact(9, "e", "city", "Rome"))) == {"city": "Rome"}
+
+
+def test_a_negation_that_a_rerun_does_not_find_is_taken_back() -> None:
+    again = FactsEvent(Origin(3, "b", "memory", "2", run="r"), "u", ())
+    read = model(
+        turn("a"), fact(1, "a", "city", "Berlin"), turn("b"), negation(3, "b", "city", "Berlin"),
+        again,
+    )  # fmt: skip
+    assert (values(read, 4), values(read)) == ({"city": ""}, {"city": "Berlin"})
+
+
+def test_a_value_that_was_withdrawn_is_in_no_negations_past() -> None:
+    again = FactsEvent(Origin(3, "b", "memory", "2", run="r"), "u", ())
+    read = model(
+        turn("a"), fact(1, "a", "city", "Rome"), turn("b"), fact(3, "b", "city", "Berlin"),
+        turn("c"), negation(5, "c", "city", "Berlin"), again,
+    )  # fmt: skip
+    assert (values(read, 6), values(read)) == ({"city": ""}, {"city": "Rome"})

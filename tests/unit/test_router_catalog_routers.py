@@ -4,11 +4,16 @@ import asyncio
 import threading
 from contextlib import asynccontextmanager
 
+import pytest
 from tests.retrying import PATIENCE
 
-from weft.router.catalog_routers import CatalogRouter
+from weft.log.record import LogRecord
+from weft.router import catalog_routers
+from weft.router.catalog_routers import CatalogRouter, CatalogRouters
 from weft.router.router import Router
-from weft_schemas.routing import RouteReply, RouteRequest, SelectableItem
+from weft_schemas.errors import NotFound, Unavailable
+from weft_schemas.events import encode_event
+from weft_schemas.routing import Catalog, RouteReply, RouteRequest, SelectableItem
 
 WORDS = [f"{first}{second}" for first in "abcdefghijklmnop" for second in "qrstuvwxyz"]
 ITEMS = [
@@ -66,3 +71,57 @@ async def test_a_router_is_asked_by_one_at_a_time() -> None:
         await asyncio.sleep(0.01)
         assert not routing.done()
     assert await routing == 1
+
+
+async def no_body(*_: object) -> bytes:
+    raise NotFound("no body")
+
+
+def catalogues(newest: int) -> CatalogRouters:
+    """None taken yet, while the log has events up to `newest`."""
+
+    async def newest_of(tenant: str) -> int:
+        return newest
+
+    return CatalogRouters(no_body, "cl100k_base", None, newest_of)
+
+
+def published(sequence: int, tools: list[SelectableItem]) -> LogRecord:
+    payload = encode_event(Catalog("tools", tuple(tools)))
+    return LogRecord(sequence, "w.out.0.acme.@tenant.catalog", 0, payload)
+
+
+async def test_a_catalogue_on_its_way_is_waited_for() -> None:
+    held = catalogues(newest=5)
+    asked = [
+        asyncio.create_task(held.held("acme", "tools", 0, 0.0)),
+        asyncio.create_task(held.current("acme", "tools", 9)),
+    ]
+    await asyncio.sleep(0.01)
+    await held.take(published(5, ITEMS[:3]))
+    assert [one.version for one in await asyncio.gather(*asked)] == [5, 5]
+
+
+async def test_a_version_on_its_way_is_waited_for_where_a_later_sequence_is_named() -> None:
+    held = catalogues(newest=7)
+    await held.take(published(5, ITEMS[:3]))
+    assert (await held.current("acme", "tools", 5)).version == 5
+    later = asyncio.create_task(held.current("acme", "tools", 9))
+    await asyncio.sleep(0.01)
+    await held.take(published(7, ITEMS[:4]))
+    assert (await later).version == 7
+
+
+async def test_what_the_log_lacks_is_missing_at_once() -> None:
+    held = catalogues(newest=5)
+    held.reached(5)
+    with pytest.raises(NotFound, match="'tools' is not in the log"):
+        await held.held("acme", "tools", 0, 0.0)
+
+
+async def test_what_does_not_come_in_time_is_not_called_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(catalog_routers, "_CATCH_UP_SECONDS", 0.05)
+    with pytest.raises(Unavailable, match="still being read"):
+        await catalogues(newest=5).held("acme", "tools", 0, 0.0)

@@ -13,11 +13,12 @@ from weft.compiler.compile import compile_pack
 from weft.compiler.context import compile_context
 from weft.readmodel.digest import content_digest
 from weft.secrets.items import MASKED, masked_item
+from weft.secrets.own import own_rules
 from weft.secrets.scanning import as_shown
 from weft_schemas.compile import CompileRequest
 from weft_schemas.events import Event
 from weft_schemas.items import ContextItem, ItemKind
-from weft_schemas.policy import ContextPolicy, FirewallRules, Phase
+from weft_schemas.policy import ContextPolicy, FirewallRules, Phase, PiiAction
 
 TOKEN = "ghp_" + "a1B2" * 9
 RULES = FirewallRules()
@@ -123,3 +124,40 @@ def test_nothing_of_it_is_in_the_audit_of_a_compile() -> None:
     view = model(turn("a", f"my key {TOKEN}"), turn("b", "hello")).view("t", "s")
     made = compile_pack(view, CompileRequest(Phase.ANSWER, budget=500))
     assert TOKEN not in repr(made)
+
+
+PERSONAL = FirewallRules(pii=PiiAction.MASK)
+CARD = "4111 1111 1111 1111"
+
+
+@pytest.mark.parametrize("kind", TRUSTED)
+def test_personal_data_in_any_kind_of_item_stands_in_no_prompt_that_masks_it(
+    kind: ItemKind,
+) -> None:
+    said = ContextItem("a", kind, f"it is {CARD} of ada@example.org", metadata={"note": CARD})
+    shown = everything([ContextPolicy(firewall=PERSONAL), said, turn("b", "go on")])
+    assert "[pii:card] of [pii:email]" in shown
+    assert CARD not in shown
+    assert "ada@" not in shown
+    assert CARD in everything([said, turn("b", "go on")])
+
+
+def test_personal_data_in_the_arguments_of_a_call_is_masked_and_the_call_says_so() -> None:
+    given = call({"to": "ada@example.org", "card": 4111111111111111, "lines": 3})
+    masked = masked_item(given, PERSONAL)
+    assert masked.metadata["arguments"] == {"to": "[pii:email]", "card": "[pii:card]", "lines": 3}
+    assert masked.metadata[MASKED]
+    assert masked_item(given, RULES) is given
+
+
+def test_personal_data_behind_escapes_and_hidden_characters_is_masked() -> None:
+    assert as_shown("4111\u200b1111 1111 1111", own_rules(PERSONAL)) == "[pii:card]"
+    assert (
+        as_shown(r'{"to": "\u0061da@example.org"}', own_rules(PERSONAL)) == '{"to": "[pii:email]"}'
+    )
+
+
+def test_what_was_masked_stays_as_it_is() -> None:
+    shown = as_shown(f"{CARD}, ada@example.org, {TOKEN}", own_rules(PERSONAL))
+    assert shown == "[pii:card], [pii:email], [secret:github_token]"
+    assert as_shown(shown, own_rules(PERSONAL)) == shown

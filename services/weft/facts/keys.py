@@ -4,6 +4,7 @@ replaces."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 MAX_VALUE = 200
 """In characters: a longer value is not a fact but a text, which the log contains anyway."""
@@ -22,6 +23,11 @@ _FILLER = re.compile(
 def key_from(words: str) -> str:
     """`Time Zone` → `time_zone`; empty if no letter or digit is left."""
     return _APART.sub("_", words.casefold()).strip("_.")[:_MAX_KEY]
+
+
+def is_among(value: str, others: Iterable[str]) -> bool:
+    """Whether a fact's value is one of these values, whatever its case."""
+    return bool(value) and value.casefold() in {other.casefold() for other in others}
 
 
 def note_key(text: str) -> str:

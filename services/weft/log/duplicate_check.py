@@ -26,7 +26,7 @@ class DuplicateCheck:
 
     async def is_own(self, message: Message, sequence: int) -> bool:
         """False only if another publisher's message is stored there, or none any more. Raises
-        `Unavailable` if that cannot be checked now.
+        `Unavailable` if that cannot be checked now, and other errors of `read`.
 
         An agent without permission to read the log is trusted: its ids are keyed with its
         credential, so that nobody else can have the same (see `client.outgoing`).

@@ -20,7 +20,7 @@ from weft.log.message import Ack, Message, Outcome, command
 from weft.log.stalled import stalled, stores_nothing, stream_of
 from weft.log.timeouts import cancelled
 from weft.log.wire import status
-from weft_schemas.errors import InvalidInput, Unavailable
+from weft_schemas.errors import InvalidInput, Unavailable, WeftError
 
 TIMEOUT_SECONDS = 15.0
 """Until a publish counts as unknown: over twice a cluster's measured failover of 4.4 to 5.9 s."""
@@ -144,8 +144,11 @@ class InFlight:
         under an id that nobody else can have used."""
         try:
             is_own = await self._duplicate_check.is_own(pending.message, sequence)
-        except Unavailable:
-            pending.put_off(asyncio.get_running_loop().time())
+        except WeftError as error:
+            if error.retryable:
+                pending.put_off(asyncio.get_running_loop().time())
+            elif token in self._in_flight:
+                self._settle(token, error)
             return
         finally:
             pending.being_checked = False

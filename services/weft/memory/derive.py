@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from weft.facts.keys import key_from
 from weft.facts.memory_fact import facts_given
-from weft.memory.languages import Languages
+from weft.memory.languages import Languages, Said
 from weft.memory.profile import facts_of_profile
 from weft.memory.statements import facts_said
 from weft_schemas.events import (
@@ -23,7 +23,7 @@ from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import MemoryRules, teaches
 
 WORKER = "memory"
-VERSION = "5"
+VERSION = "6"
 
 _ANYONE = ("", "user", "human", "customer")
 """Authors that stand for the one user of the session."""
@@ -39,12 +39,12 @@ def facts_of_item(
     """
     if item.kind is ItemKind.USER_TURN:
         author = key_from(item.reserved.author or "")
-        pairs = facts_said(text, "user" if author in _ANYONE else author, languages)
+        said = facts_said(text, "user" if author in _ANYONE else author, languages)
     elif item.kind is ItemKind.MEMORY_FACT:
-        pairs = facts_given(item.metadata, text)
+        said = [Said(*pair) for pair in facts_given(item.metadata, text)]
     else:
         return None
-    return _facts(session, item, pairs, item.sensitivity, origin)
+    return _facts(session, item, said, item.sensitivity, origin)
 
 
 def facts_of_envelope(
@@ -58,7 +58,7 @@ def facts_of_envelope(
     tool = item.reserved.tool_name
     pairs = facts_of_profile(tool, event.envelope) if tool and teaches(rules, tool) else []
     sensitivity = item.sensitivity.raised_to(event.envelope.sensitivity)
-    return _facts(session, item, pairs, sensitivity, origin)
+    return _facts(session, item, [Said(*pair) for pair in pairs], sensitivity, origin)
 
 
 def episode_of(session: str, summary: SummaryEvent, origin: Origin) -> EpisodeEvent | None:
@@ -89,15 +89,17 @@ def _episode_id(session: str, summary: SummaryEvent) -> str:
 def _facts(
     session: str,
     item: ContextItem,
-    pairs: list[tuple[str, str]],
+    said: list[Said],
     sensitivity: Sensitivity,
     origin: Origin,
 ) -> FactsEvent | None:
-    """None if there are no pairs, unless this run must withdraw what an earlier one found."""
-    if not pairs and not origin.run:
+    """None if nothing was said, unless this run must withdraw what an earlier one found."""
+    if not said and not origin.run:
         return None
     return FactsEvent(
         origin=origin,
         scope=item.reserved.scope or f"session:{session}",
-        facts=tuple(MemoryFact(key, value, (item.id,), sensitivity) for key, value in pairs),
+        facts=tuple(
+            MemoryFact(one.key, one.value, (item.id,), sensitivity, one.negated) for one in said
+        ),
     )

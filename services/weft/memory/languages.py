@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -32,11 +34,23 @@ _PROPER = frozenset({"name", "location", "employer", "timezone"})
 """Keys whose values begin with a capital letter, in scripts that have capitals."""
 
 
+class Said(NamedTuple):
+    """What somebody states about himself."""
+
+    key: str
+    value: str
+    """Empty if it only says what is not so."""
+    negated: tuple[str, ...] = ()
+    """Values that it says are not, or no longer, true."""
+
+
 class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """One language. Case does not matter in any match."""
 
     says: Mapping[str, tuple[str, ...]]
     """Key → phrases, with `…` for the value: `me llamo …`."""
+    denies: Mapping[str, tuple[str, ...]] = {}
+    """The same for what is not, or no longer, so: `ya no me llamo …`."""
     before: tuple[str, ...] = ()
     """What may come before a phrase in its clause, or form a clause of its own: greetings."""
     joins: tuple[str, ...] = ()
@@ -47,12 +61,20 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
     """Whether there are spaces between words."""
 
     @cached_property
-    def _phrases(self) -> list[tuple[str, re.Pattern[str]]]:
+    def _phrases(self) -> list[tuple[str, bool, re.Pattern[str]]]:
+        """Key, whether it is denied, and pattern. Denials come before affirmative phrases, and long
+        ones before short ones, since a value has room for words of another phrase."""
         return [
-            (key, re.compile(_open(self.is_spaced, phrase), re.IGNORECASE))
-            for key, phrases in self.says.items()
-            for phrase in phrases
+            (key, is_denied, re.compile(_open(self.is_spaced, phrase), re.IGNORECASE))
+            for is_denied, listed in ((True, self.denies), (False, self.says))
+            for key, phrases in listed.items()
+            for phrase in sorted(phrases, key=len, reverse=True)
         ]
+
+    def phrases(self) -> Iterator[str]:
+        """All of them, affirmative and denied."""
+        for listed in (self.says, self.denies):
+            yield from chain.from_iterable(listed.values())
 
     @cached_property
     def _supposed(self) -> re.Pattern[str]:
@@ -70,7 +92,7 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
     def _known(self) -> frozenset[str]:
         """Folded words, of which every text with a phrase contains at least one: the longest of
         each phrase."""
-        phrases = (phrase for phrases in self.says.values() for phrase in phrases)
+        phrases = self.phrases()
         known = (max(phrase.replace(PLACE, " ").split(), key=len) for phrase in phrases)
         if not self.is_spaced:
             return frozenset(map(_folded, known))
@@ -88,8 +110,8 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
             return False
         return any(word in folded for word in self._known)
 
-    def said(self, sentence: str) -> Iterator[tuple[str, str]]:
-        """Keys and values that a sentence states about its speaker."""
+    def said(self, sentence: str) -> Iterator[Said]:
+        """What a sentence states about its speaker."""
         if self._supposed.search(sentence):
             return
         for part in _BETWEEN_CLAUSES.split(sentence):
@@ -107,11 +129,11 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
             clause = clause[found.end() :].strip()
         return clause
 
-    def _stated(self, clause: str) -> tuple[str, str] | None:
-        for key, phrase in self._phrases:
+    def _stated(self, clause: str) -> Said | None:
+        for key, is_denied, phrase in self._phrases:
             found = phrase.fullmatch(clause)
             if found is not None and (value := _value(key, found[1])):
-                return key, value
+                return Said(key, "", (value,)) if is_denied else Said(key, value)
         return None
 
 
@@ -130,8 +152,8 @@ def spoken_in(text: str, words: frozenset[str], languages: Languages) -> list[La
     return [one for one in languages.values() if one.may_be_in(folded, words)]
 
 
-def said_in(sentence: str, languages: Iterable[Language]) -> Iterator[tuple[str, str]]:
-    """Keys and values that a sentence states about its speaker in any of these languages, in order.
+def said_in(sentence: str, languages: Iterable[Language]) -> Iterator[Said]:
+    """What a sentence states about its speaker in any of these languages, in order.
     A quotation, something that a colon introduces, and a question state nothing."""
     if _QUOTED.search(sentence):
         return
@@ -175,12 +197,11 @@ def languages_with(path: Path | None) -> Languages:
 def _read(data: bytes) -> dict[str, Language]:
     read = msgspec.json.decode(data, type=dict[str, Language])
     for name, language in read.items():
-        for phrases in language.says.values():
-            for phrase in phrases:
-                if phrase.count(PLACE) != 1 or phrase.strip() == PLACE:
-                    raise msgspec.ValidationError(
-                        f"phrase {phrase!r} of language {name!r} needs words and one {PLACE!r}"
-                    )
+        for phrase in language.phrases():
+            if phrase.count(PLACE) != 1 or phrase.strip() == PLACE:
+                raise msgspec.ValidationError(
+                    f"phrase {phrase!r} of language {name!r} needs words and one {PLACE!r}"
+                )
     return read
 
 

@@ -4,6 +4,9 @@ Only plain statements about oneself count. Words that may be somebody else's tea
 quotations in the marks of any script, reports, whatever follows a colon, and text of several
 lines, which was probably pasted. Questions, suppositions and orders teach nothing either. To have
 something remembered all the same, publish it as a `memory_fact`.
+
+A negated statement withdraws what its affirmative states: `I no longer live in Rome` is read as
+`I live in Rome`, and withdraws this place alone.
 """
 
 from __future__ import annotations
@@ -11,8 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from weft.facts.keys import MAX_VALUE, is_secret, key_from, note_key
-from weft.memory.languages import Languages, own_languages, said_in, spoken_in, words_of
+from weft.facts.keys import MAX_VALUE, is_among, is_secret, key_from, note_key
+from weft.memory.languages import Languages, Said, own_languages, said_in, spoken_in, words_of
 
 
 class Worded:
@@ -182,14 +185,29 @@ _REMEMBER = re.compile(
 """Only statements about oneself: an order to remember anything else may come from anybody."""
 
 _MY = re.compile(r"my\s(?P<key>[\w' -]{2,50}?)\s*(?:\bis\b|\bare\b|=|:)\s+(?P<value>\S.*)", re.I)
+_DENIED = re.compile(
+    r"\bI(?P<am>'m| am) (?:not|no longer) "
+    r"|\bI (?:no longer|do not|don't) (?P<be>am )?"
+    r"|\bI(?:'ve| have)? (?:just )?(?:stopped|quit) (?P<stopped>work|liv|resid|be|preferr)ing "
+    r"|\b(?:[Pp]lease )?(?:[Dd]on't|[Dd]o not|[Ss]top) (?P<call>call)(?:ing)? (?=me )"
+)
+"""How a negated statement of `_PATTERNS` begins."""
+_STOPPED = {
+    "work": "I work", "liv": "I live", "resid": "I reside", "be": "I'm", "preferr": "I prefer",
+}  # fmt: skip
+"""A participle without its ending → how the affirmative statement begins."""
+_NOT_MINE = re.compile(
+    r"\bmy\s+(?P<attribute>(?:[\w'-]+\s+){0,3}[\w-]+)\s+"
+    r"(?:is|are)(?:n't|\s+not|\s+no\s+longer)\s+(?=\S)",
+    re.I,
+)
+_NO_MORE = re.compile(r"\s\(?(?:any\s?more|any longer|either|at all)\b\)?", re.I)
 _ANOTHERS = re.compile(r"\w['’]s\b", re.I)  # noqa: RUF001
 """What is remembered of oneself is not `my bank's new account`."""
 
 
-def facts_said(
-    text: str, who: str = "user", languages: Languages | None = None
-) -> list[tuple[str, str]]:
-    """Keys and values that a user turn states, in order; of one key, only the last.
+def facts_said(text: str, who: str = "user", languages: Languages | None = None) -> list[Said]:
+    """What a user turn states, in order; of one key, only the last.
 
     Keys begin with `who`, the speaker. `languages` are those besides English; by default the ones
     that come with weft.
@@ -198,9 +216,21 @@ def facts_said(
     typed = text.strip("\r\n") if len(text) < 2 * _MOST_TEXT else ""
     if len(typed) > _MOST_TEXT or _NOT_TYPED.search(typed):
         return []
-    found: dict[str, str] = {}
+    found: dict[str, Said] = {}
     words = words_of(typed)
     spoken = spoken_in(typed, words, known)
+    for sentence, quoted in _own_sentences(typed, words):
+        for key, value in _facts_of(sentence, quoted, who):
+            _add(found, Said(key, value))
+        for one in _denials_of(sentence, quoted, who):
+            _add(found, one)
+        for one in said_in(sentence, spoken) if spoken else ():
+            _add(found, one._replace(key=f"{who}_{one.key}"))
+    return list(found.values())[:_MOST_FACTS]
+
+
+def _own_sentences(typed: str, words: frozenset[str]) -> Iterator[tuple[str, Spans]]:
+    """The sentences that are the speaker's own and indicative, each with its quotations."""
     spans, start = list(_quoted(typed)), 0
     is_imagined = is_anothers = False
     for end in [*(match.end() for match in _SENTENCE.finditer(typed)), len(typed)]:
@@ -212,16 +242,23 @@ def facts_said(
         is_anothers = is_anothers or _hands_over(sentence, words)
         if is_imagined or is_anothers or imagined:
             continue
-        if _SAID_AFTER.search(sentence, words):
-            continue
-        quoted = [(first - at, last - at) for first, last in spans]
-        more = said_in(sentence, spoken) if spoken else ()
-        others = ((f"{who}_{key}", value) for key, value in more)
-        for key, value in (*_facts_of(sentence, quoted, who), *others):
-            if key and value and not is_secret(key):
-                found.pop(key, None)
-                found[key] = " ".join(value.split())
-    return list(found.items())[:_MOST_FACTS]
+        if not _SAID_AFTER.search(sentence, words):
+            yield sentence, [(first - at, last - at) for first, last in spans]
+
+
+def _add(found: dict[str, Said], said: Said) -> None:
+    """Add what was said last. A negation of something else leaves what the turn stated before."""
+    key, value = said.key, " ".join(said.value.split())
+    negated = tuple(" ".join(one.split()) for one in said.negated)
+    if not key or not (value or any(negated)) or is_secret(key):
+        return
+    before = found.get(key)
+    if negated and before is not None:
+        if before.value and not is_among(before.value, negated):
+            return
+        negated = (*before.negated, *negated)
+    found.pop(key, None)
+    found[key] = Said(key, value, negated)
 
 
 def _hands_over(sentence: str, words: frozenset[str]) -> bool:
@@ -258,6 +295,53 @@ def _facts_of(sentence: str, quoted: Spans, who: str) -> Iterator[tuple[str, str
         value = _value(sentence[match.end() :])
         if value and _is_said(sentence, match, quoted) and not _is_asked(sentence, match.end()):
             yield _attributed(match["attribute"], value, who)
+
+
+def _denials_of(sentence: str, quoted: Spans, who: str) -> Iterator[Said]:
+    """What negated statements about the speaker withdraw."""
+    if sentence.endswith(_ASKS):
+        return
+    remark = _REMEMBER.match(sentence)
+    for match in _DENIED.finditer(sentence):
+        if _is_denied(sentence, match, quoted, remark):
+            affirmed = _affirmative(match) + _rest(sentence, match)
+            for key, value in _affirmed(affirmed, who):
+                yield Said(key, "", (value,))
+    for match in _NOT_MINE.finditer(sentence):
+        value = _value(_rest(sentence, match))
+        if value and _is_denied(sentence, match, quoted, remark):
+            key, named = _attributed(match["attribute"], value, who)
+            yield Said(key or _plain_key(match["attribute"], who), "", (named or value,))
+
+
+def _is_denied(
+    sentence: str, match: re.Match[str], quoted: Spans, remark: re.Match[str] | None
+) -> bool:
+    if remark is not None and remark.start("value") == match.start():
+        return not _is_within(match.start(), quoted)
+    return _is_said(sentence, match, quoted) and not _is_asked(sentence, match.end())
+
+
+def _rest(sentence: str, match: re.Match[str]) -> str:
+    """What follows, as far as a value can reach, without `any more` and its like."""
+    return _NO_MORE.sub("", sentence[match.end() : match.end() + 2 * MAX_VALUE])
+
+
+def _affirmative(match: re.Match[str]) -> str:
+    """The beginning of the statement without its negation."""
+    if match["call"]:
+        return "Call "
+    if match["stopped"]:
+        return f"{_STOPPED[match['stopped']]} "
+    return f"I{match['am']} " if match["am"] else f"I {match['be'] or ''}"
+
+
+def _affirmed(statement: str, who: str) -> Iterator[tuple[str, str]]:
+    """Keys and values of an affirmative statement, which the text begins with."""
+    for key, _, pattern in _PATTERNS:
+        match = pattern.match(statement)
+        if match is not None and (value := _value(match["value"])):
+            yield _stated(key, value, who)
 
 
 def _is_said(sentence: str, match: re.Match[str], quoted: Spans) -> bool:
@@ -323,8 +407,12 @@ def _remembered(remark: str, who: str) -> tuple[str, str]:
     value = remark.strip(" .!\"'`*")[:MAX_VALUE]
     if clause is None or _NO_VALUE.match(clause["value"]):
         return ("", "") if is_secret(key_from(remark)) else (note_key(remark), value)
-    name = key_from(clause["key"]).replace("time_zone", "timezone")
-    return f"{who}_{name}", clause["value"].strip(" .!\"'`*")[:MAX_VALUE]
+    return _plain_key(clause["key"], who), clause["value"].strip(" .!\"'`*")[:MAX_VALUE]
+
+
+def _plain_key(attribute: str, who: str) -> str:
+    """Also for attributes that only an order to remember them makes facts."""
+    return f"{who}_{key_from(attribute).replace('time_zone', 'timezone')}"
 
 
 def _value(rest: str) -> str:

@@ -6,12 +6,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
 
+from weft.facts.keys import is_among
 from weft.readmodel.rows import EpisodeRow, FactRow, ItemRow, Match
 from weft.readmodel.search import MAX_POSTINGS, IndexSearch
 from weft.readmodel.sql import statements
@@ -213,17 +215,28 @@ class SessionView:
         return sorted(matches, key=lambda match: (-match.score, -match.sequence, match.passage))
 
     def facts(self, scopes: Sequence[str]) -> list[FactRow]:
-        found = []
-        for scope in dict.fromkeys(scopes):
-            for body, source, version, _, session, _ in self._memories("fact", scope, MAX_FACTS):
-                fact = _fact.decode(body)
-                found.append(
-                    FactRow(
-                        scope, fact.key, fact.value, source, version, fact.sources,
-                        fact.sensitivity, session,
-                    )
-                )  # fmt: skip
+        found = [
+            fact
+            for scope in dict.fromkeys(scopes)
+            for row in self._memories("fact", scope, MAX_FACTS)
+            if (fact := self._fact_in_force(scope, row)) is not None
+        ]
         return sorted(found, key=lambda fact: (fact.scope, fact.key))
+
+    def _fact_in_force(self, scope: str, newest: tuple[Any, ...]) -> FactRow | None:
+        """The newest statement of a fact or, if that negates something else, the one before. None
+        if nothing was stated but negations.
+
+        This is decided here and not in the fold, since an earlier value may arrive later.
+        """
+        negations: list[tuple[FactRow, tuple[str, ...]]] = []
+        for row in chain([newest], self._memories_before(scope, newest)):
+            fact = _fact.decode(row[0])
+            if not fact.negates:
+                about = (one for one, negated in negations if is_among(fact.value, negated))
+                return next(about, _fact_row(scope, fact, row))
+            negations.append((_fact_row(scope, fact, row), fact.negates))
+        return None
 
     def episodes(self, scopes: Sequence[str], limit: int) -> list[EpisodeRow]:
         found = []
@@ -307,6 +320,15 @@ class SessionView:
             self._by_sequence[known.sequence] = self._by_ordinal[known.ordinal] = known
         return known
 
+    def _memories_before(self, scope: str, newest: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+        """The values of a fact before its newest one, newest first."""
+        _, source, version, _, _, name = newest
+        values = {
+            "tenant": self.tenant, "type": "fact", "scope": scope, "name": name, "source": source,
+            "version": version, "at": self.sequence,
+        }  # fmt: skip
+        yield from self._db.execute(_sql.memories_before, values)
+
     def _memories(self, kind: str, scope: str, limit: int) -> list[tuple[Any, ...]]:
         """The newest values in force in a scope, ties by name."""
         values = {
@@ -315,6 +337,13 @@ class SessionView:
         }  # fmt: skip
         found = self._db.execute(_sql.memories, values).fetchall()
         return sorted(found, key=lambda row: (-row[1], -row[2], row[5]))
+
+
+def _fact_row(scope: str, fact: MemoryFact, row: tuple[Any, ...]) -> FactRow:
+    _, source, version, _, session, _ = row
+    return FactRow(
+        scope, fact.key, fact.value, source, version, fact.sources, fact.sensitivity, session
+    )
 
 
 def item_row(row: tuple[Any, ...]) -> ItemRow:

@@ -96,6 +96,15 @@ SELECT m.body, m.source, m.version, m.tokens, s.session, m.name FROM (
 ) m JOIN sessions s ON s.number = m.session
 ORDER BY m.source DESC, m.version DESC, m.name LIMIT :limit
 
+-- What a negation may be about: the values of one fact before it, newest first.
+-- name: memories_before
+SELECT m.body, m.source, m.version, m.tokens, s.session, m.name
+FROM memories m JOIN sessions s ON s.number = m.session
+WHERE m.tenant = :tenant AND m.type = :type AND m.scope = :scope AND m.name = :name
+    AND (m.source, m.version) < (:source, :version) AND m.version <= :at
+    AND (m.withdrawn IS NULL OR m.withdrawn > :at)
+ORDER BY m.source DESC, m.version DESC, m.number DESC
+
 -- The session's own, else the tenant's.
 -- name: policy
 SELECT version, body FROM policies WHERE version = coalesce(

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
 
 import msgspec
 
@@ -19,7 +20,7 @@ from weft.router.difference import difference
 from weft.router.fusion import Encoder
 from weft.router.router import Router
 from weft.router.whole_catalogue import Fetch, whole
-from weft_schemas.errors import InvalidInput, NotFound, WeftError
+from weft_schemas.errors import InvalidInput, NotFound, Unavailable, WeftError
 from weft_schemas.events import ErasedEvent
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.routing import Catalog, RouteReply, RouteRequest
@@ -30,6 +31,12 @@ FOLLOWED = stored_filter(session=TENANT_SESSION, direction="out", event="*")
 
 _IN_PLACE = 200
 """A version with at most this many changed items is applied at once: 40 ms at 0.2 ms each."""
+
+_CATCH_UP_SECONDS = 5.0
+"""How long a request waits for events that are on their way: until a large catalogue is built."""
+
+NewestOf = Callable[[str], Awaitable[int]]
+"""The sequence of a tenant's newest own event, 0 if there is none."""
 
 _log = logging.getLogger(__name__)
 
@@ -64,7 +71,17 @@ class CatalogRouter(msgspec.Struct, frozen=True):
 class CatalogRouters:
     """Newest version per tenant and name."""
 
-    def __init__(self, fetch: Fetch, encoding: str, encoder: Encoder | None = None) -> None:
+    def __init__(
+        self,
+        fetch: Fetch,
+        encoding: str,
+        encoder: Encoder | None = None,
+        newest_of: NewestOf | None = None,
+    ) -> None:
+        """`newest_of` is asked before something counts as missing; without it, everything in the
+        log was taken."""
+        self._newest_of = newest_of
+        self._taken = 0
         self._fetch = fetch
         self._encoding = encoding
         self._encoder = encoder
@@ -82,19 +99,58 @@ class CatalogRouters:
                 self._held = {key: held for key, held in self._held.items() if key[0] != tenant}
         except WeftError as error:
             _log.warning("catalogue %d cannot be used: %s", record.sequence, error)
+        self.reached(record.sequence)
+
+    def reached(self, sequence: int) -> None:
+        """Note that all events at or before a sequence were taken."""
+        self._taken = max(self._taken, sequence)
+        self._changed.set()
+
+    async def current(self, tenant: str, name: str, sequence: int = 0) -> CatalogRouter:
+        """The newest version, of those at or before a sequence at least.
+
+        Catalogues come from a consumer of their own, so one that was just published may be on its
+        way. One request to the stream's leader, .3 ms, tells whether it is; it is made only if the
+        catalogue is unknown or the sequence was not reached.
+
+        Raises `NotFound`, and `Unavailable` if what is on its way does not come in time.
+        """
+        is_complete = True
+        if (tenant, name) not in self._held or sequence > self._taken:
+            is_complete = await self._catch_up(tenant)
+        found = self._held.get((tenant, name))
+        if found is not None:
+            return found
+        if not is_complete:
+            raise Unavailable(f"catalogue {name!r} may be among those still being read; try again")
+        raise _missing(name, None, 0)
+
+    async def _catch_up(self, tenant: str) -> bool:
+        """Whether all events that the tenant has now were taken within `_CATCH_UP_SECONDS`."""
+        if self._newest_of is None:
+            return True
+        last = await self._newest_of(tenant)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CATCH_UP_SECONDS):
+                while self._taken < last:
+                    self._changed.clear()
+                    await self._changed.wait()
+        return self._taken >= last
 
     async def held(self, tenant: str, name: str, after: int, timeout: float) -> CatalogRouter:
         """The newest version, of sequence `after` or later; waits for it up to `timeout` seconds.
 
         Raises `NotFound`, also if only an older version has arrived.
         """
+        if not after:
+            return await self.current(tenant, name)
         clock = asyncio.get_running_loop().time
         deadline = clock() + timeout
         while True:
             found = self._held.get((tenant, name))
             if found is not None and found.version >= after:
                 return found
-            if not after or clock() >= deadline:
+            if clock() >= deadline:
                 raise _missing(name, found, after)
             self._changed.clear()
             try:
@@ -116,7 +172,6 @@ class CatalogRouters:
         else:
             held = CatalogRouter(sequence, await asyncio.to_thread(self._built, catalog))
         self._held[key] = held
-        self._changed.set()
 
     def _built(self, catalog: Catalog) -> Router:
         return Router(catalog.items, encoder=self._encoder, encoding=self._encoding)

@@ -19,11 +19,12 @@ import msgspec
 
 from weft import tokens
 from weft.log.bodies import Bodies
+from weft.log.connection import Connection
 from weft.log.following import Follower
 from weft.log.identity import identify
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
-from weft.log.reading import read_matching
+from weft.log.reading import last_of, read_matching
 from weft.readmodel.model import ReadModel
 from weft.router.catalog_routers import FOLLOWED, CatalogRouter, CatalogRouters, newest
 from weft.router.fusion import encoder_named
@@ -53,7 +54,7 @@ from weft_schemas.routing import (
     RouteRequest,
     SelectableItem,
 )
-from weft_schemas.subjects import audit_subject
+from weft_schemas.subjects import STREAM, audit_subject, stored_filter
 
 GROUP = "router"
 """The queue group: each request goes to one router."""
@@ -91,12 +92,16 @@ async def service(process: Process, fork_server: ForkServer | None = None) -> No
         def fetch(tenant: str, body: BodyRef) -> Awaitable[bytes]:
             return Bodies(process.connection, publisher, tenant).get(body)
 
-        catalogues = CatalogRouters(fetch, settings.encoding, encoder)
+        async def newest_of(tenant: str) -> int:
+            return await _newest_own(process.connection, tenant)
+
+        catalogues = CatalogRouters(fetch, settings.encoding, encoder, newest_of)
         known = await identify(process.connection)
         records = [record async for record in read_matching(process.connection, FOLLOWED)]
         for record in newest(records):
             await catalogues.take(record)
         through = records[-1].sequence if records else 0
+        catalogues.reached(through)
         async with Follower(
             process.connection, after=through, known=known, subjects=FOLLOWED
         ) as follower:
@@ -117,6 +122,15 @@ async def service(process: Process, fork_server: ForkServer | None = None) -> No
             for task in (following, stopping):
                 task.cancel()
             await asyncio.gather(following, stopping, return_exceptions=True)
+
+
+async def _newest_own(connection: Connection, tenant: str) -> int:
+    """The sequence of a tenant's newest own event, by the stream's leader; 0 if there is none."""
+    subjects = stored_filter(tenant, TENANT_SESSION, "out", "*")
+    try:
+        return (await last_of(connection, subjects, STREAM)).sequence
+    except NotFound:
+        return 0
 
 
 def warm(encoding: str) -> None:
@@ -187,7 +201,7 @@ class Routing:
         """The tool and the session's values for it. Raises `NotFound` for an unknown catalogue or
         tool, `Unavailable` without a replica."""
         request = asked.request
-        held = await self._catalogues.held(asked.tenant, request.catalog, 0, 0.0)
+        held = await self._catalogues.current(asked.tenant, request.catalog, request.after)
         wanted = Hydrating(asked.tenant, asked.session, tool_named(held, request), request)
         deadline = self._replica.deadline(request.timeout)
         await self._replica.reach(request.after, deadline)

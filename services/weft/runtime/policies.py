@@ -33,6 +33,8 @@ POLICIES = stored_filter(session=TENANT_SESSION, direction="out", event="context
 
 _LOOK_SECONDS = 0.005
 """Between two looks while a policy is on its way."""
+_ASK_SECONDS = 1.0
+"""After so long the server is asked again: the policy may have been erased before it came."""
 
 _log = logging.getLogger(__name__)
 
@@ -105,9 +107,12 @@ class Policies:
         """
         if sequence <= self._complete:
             return
-        last = await self._last()
+        clock = asyncio.get_running_loop().time
+        last, asked = await self._last(), clock()
         while self._newest < last and not self.following.done():
             await asyncio.sleep(_LOOK_SECONDS)
+            if clock() - asked > _ASK_SECONDS:
+                last, asked = await self._last(), clock()
         self._complete = max(self._complete, sequence)
 
     async def _last(self) -> int:

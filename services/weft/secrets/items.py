@@ -1,6 +1,6 @@
-"""An item as it may be shown: credentials are masked in its text, in the arguments of its call and
-in the rest of its metadata. A pure function of the item and the policy's rules, so that every
-replica and every replay gives the same bytes."""
+"""An item as it may be shown: credentials, and personal data if the policy says so, are masked in
+its text, in the arguments of its call and in the rest of its metadata. A pure function of the item
+and the policy's rules, so that every replica and every replay gives the same bytes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ call."""
 _NAMES = frozenset(ReservedMetadata.__struct_fields__) - {"arguments", "author"}
 """Metadata by which other items, tools and memories are found: weft's own names, no texts; and a
 model's reasoning, which is kept unchanged or not at all."""
-THOUGHT_OF = "a secret stands in it"
+THOUGHT_OF = "a secret or personal data stands in it"
 """Why reasoning is withheld: its signature vouches for a text that may not be shown."""
 
 
 def masked_item(item: ContextItem, rules: FirewallRules) -> ContextItem:
-    """The item itself if nothing in it is a credential, or if the policy leaves its kind alone."""
+    """The item itself if nothing in it is to be masked, or if the policy leaves its kind alone."""
     if not is_masked(rules, item.kind):
         return item
     own = own_rules(rules)

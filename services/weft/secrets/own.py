@@ -1,5 +1,5 @@
-"""What a deployment itself declares as secret: patterns of its own, and values known by their keyed
-hash. Read from the policy once and cached."""
+"""What a deployment itself declares as secret: patterns of its own, values known by their keyed
+hash, and personal data. Read from the policy once and cached."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import re2
 
 from weft.secrets.finding import Finding
 from weft.secrets.known import Known, known_of
-from weft_schemas.policy import FirewallRules, KnownSecrets, SecretPattern
+from weft_schemas.policy import FirewallRules, KnownSecrets, PiiAction, SecretPattern
 
 MOST_PATTERNS = 100
 """How many patterns of one policy are used: each costs a pass over every text."""
@@ -32,6 +32,8 @@ class Own(msgspec.Struct, frozen=True):
 
     rules: tuple[OwnRule, ...] = ()
     known: Known | None = None
+    is_personal_masked: bool = False
+    """Whether personal data is masked wherever credentials are."""
 
     def find(self, data: bytes, limit: int) -> list[Finding]:
         """At most `limit` spans per rule. Linear in `data`."""
@@ -55,9 +57,12 @@ def own_rules(rules: FirewallRules) -> Own:
     """What the policy adds. A pattern that RE2 rejects is left out; `weft policy set` reports it
     when the policy is published (`faults_of`)."""
     patterns, known = _patterns(rules), rules.known_secrets
-    if not patterns and isinstance(known, msgspec.UnsetType):
+    is_personal_masked = rules.pii is PiiAction.MASK
+    if not patterns and isinstance(known, msgspec.UnsetType) and not is_personal_masked:
         return NONE
-    return _own(patterns, None if isinstance(known, msgspec.UnsetType) else known)
+    return _own(
+        patterns, None if isinstance(known, msgspec.UnsetType) else known, is_personal_masked
+    )
 
 
 def _patterns(rules: FirewallRules) -> tuple[SecretPattern, ...]:
@@ -65,9 +70,11 @@ def _patterns(rules: FirewallRules) -> tuple[SecretPattern, ...]:
 
 
 @lru_cache(maxsize=256)
-def _own(patterns: tuple[SecretPattern, ...], known: KnownSecrets | None) -> Own:
+def _own(
+    patterns: tuple[SecretPattern, ...], known: KnownSecrets | None, is_personal_masked: bool
+) -> Own:
     made = [rule for one in patterns[:MOST_PATTERNS] if (rule := _rule(one)) is not None]
-    return Own(tuple(made), known_of(known) if known is not None else None)
+    return Own(tuple(made), known_of(known) if known is not None else None, is_personal_masked)
 
 
 def _rule(one: SecretPattern) -> OwnRule | None:

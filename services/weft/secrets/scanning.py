@@ -14,6 +14,7 @@ from weft.secrets.hidden import spans_in_source
 from weft.secrets.in_manifests import NAMES as OF_MANIFESTS
 from weft.secrets.members import NAMES as OF_MEMBERS
 from weft.secrets.own import NONE, Own
+from weft.secrets.personal import find_personal
 from weft.secrets.prefilter import Prefilter, literals
 
 OF_RULES = (needle for rule in RULES for needle in rule.needles)
@@ -59,6 +60,22 @@ def secrets_behind_hidden(data: bytes, limit: int = LIMIT, own: Own = NONE) -> l
     return without_overlaps(found + behind) if behind else found
 
 
+def personal_behind_hidden(data: bytes, limit: int = LIMIT) -> list[Finding]:
+    """Personal data in `data` as it is, behind its escapes, and as it reads without invisible
+    characters, in order and without overlaps."""
+    found = _personal_in(data, limit)
+    found += spans_in_source(data, lambda plain: _personal_in(plain, limit))
+    return without_overlaps(found)
+
+
+def _personal_in(data: bytes, limit: int) -> list[Finding]:
+    found = find_personal(spaced(data), limit)
+    plain = unescaped(data)
+    if plain is not None:
+        found += at_source(data, plain, find_personal(spaced(plain), limit))
+    return found
+
+
 def behind_escapes(data: bytes, limit: int, own: Own = NONE) -> list[Finding]:
     """Credentials that only show once the escapes of `data` are resolved; those that show without
     it may be among them."""
@@ -100,10 +117,14 @@ def without_secrets(text: str, key: bytes, limit: int = LIMIT, own: Own = NONE) 
 
 
 def as_shown(text: str, own: Own = NONE) -> str:
-    """`text` with credentials masked, including those with hidden characters inside; every other
-    character stays as it is. The same text and rules always give the same result."""
+    """`text` with credentials masked, including those with hidden characters inside, and with
+    personal data masked if `own` says so; every other character stays as it is. The same text and
+    rules always give the same result."""
     if not text:
         return text
     data = text.encode("utf-8", "replace")
     found = secrets_behind_hidden(data, LIMIT, own)
+    if own.is_personal_masked:
+        persons = _outside_marks(data, personal_behind_hidden(data))
+        found = without_overlaps(found + persons) if persons else found
     return masked_text(text, masks_of(data, found, b"")) if found else text

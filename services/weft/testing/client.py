@@ -274,7 +274,7 @@ class MemoryClient(Client):
         return ChoiceReply(len(self._working.log.records))
 
     async def _hydrate(self, session: str, request: HydrateRequest) -> Any:
-        held = await self._catalogues.held(self.tenant, request.catalog, 0, 0.0)
+        held = await self._catalogues.current(self.tenant, request.catalog)
         task = Hydrating(self.tenant, session, tool_named(held, request), request)
         return hydration(self._working.log.model, task)
 

@@ -214,7 +214,7 @@ class WorkerLoop:
             if messages is None:
                 self._start(self._in_time(delivery, begun))
             else:
-                self._publish(delivery, messages, "derived", begun)
+                self._publish(delivery, record, messages, "derived", begun)
 
     async def _in_time(self, delivery: Delivery, begun: float) -> None:
         """Process an event that has to wait for something."""
@@ -225,7 +225,7 @@ class WorkerLoop:
         except Exception as error:
             self._failed(delivery, source, error, begun)
         else:
-            self._publish(delivery, messages, "derived", begun)
+            self._publish(delivery, source, messages, "derived", begun)
 
     def _failed(
         self, delivery: Delivery, source: LogRecord, error: Exception, begun: float
@@ -234,21 +234,27 @@ class WorkerLoop:
         self._process.health.failed(f"event {source.sequence}: {safe_error(error)}")
         if parking.is_final(error, record.deliveries):
             messages = [self._processor.parked(source, error, record.sequence)]
-            self._publish(delivery, messages, "parked", begun)
+            self._publish(delivery, source, messages, "parked", begun)
         else:
             self._put_off(delivery, error)
             self._close(record, "failed", begun)
 
     def _publish(
-        self, delivery: Delivery, messages: list[Message], outcome: str, begun: float
+        self,
+        delivery: Delivery,
+        source: LogRecord,
+        messages: list[Message],
+        outcome: str,
+        begun: float,
     ) -> None:
-        """Publish derived events; the source is acknowledged when the server has all of them."""
+        """Publish what was derived from `source`; the delivery, which is the source itself or
+        revives it, is acknowledged when the server has all of it."""
 
         def answered(outcomes: list[Outcome]) -> None:
             if all(isinstance(one, Ack) for one in outcomes):
                 self._settle(delivery, outcome, begun)
             else:
-                self._start(self._publish_again(delivery, messages, outcome, begun))
+                self._start(self._publish_again(delivery, source, messages, outcome, begun))
 
         if not messages:
             self._settle(delivery, "nothing", begun)
@@ -293,7 +299,12 @@ class WorkerLoop:
         delivery.nak(delay)
 
     async def _publish_again(
-        self, delivery: Delivery, messages: list[Message], outcome: str, begun: float
+        self,
+        delivery: Delivery,
+        source: LogRecord,
+        messages: list[Message],
+        outcome: str,
+        begun: float,
     ) -> None:
         """Publish until the server has acknowledged all. A temporary refusal is not the source's
         fault, so it is retried here without another delivery; any other error ends the worker."""
@@ -307,8 +318,7 @@ class WorkerLoop:
                 # The derived event itself cannot be sent, so its source is parked.
                 if outcome == "parked":
                     raise
-                record = delivery.record
-                messages = [self._processor.parked(record, error, record.sequence)]
+                messages = [self._processor.parked(source, error, delivery.record.sequence)]
                 outcome = "parked"
             else:
                 self._process.health.report("publishing", None)
