@@ -71,7 +71,12 @@ class Detected(msgspec.Struct, frozen=True):
 _LOG_LINE = re2.compile(
     rb"(?m)^[^\n]{0,70}?(?:\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)\b"
     rb"|\[(?:debug|info|warn|warning|error|fatal|notice|trace)\]|\blevel=\w"
-    rb"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d|\d\d/\w{3}/\d{4}:\d\d)"
+    rb"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d|\d\d/\w{3}/\d{4}:\d\d"
+    rb"|\d\d?[/.]\d\d?[/.]\d{2,4},? \d\d?:\d\d)"
+)
+_BEGINS_WITH_TIME = re.compile(
+    r"\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d?[/.]\d\d?[/.]\d{2,4}|\w{3} +\d\d?)?[T,]? ?"
+    r"\d\d?:\d\d(?::\d\d)?(?:[.,]\d{3,9})?(?: ?[AP]M| ?Z| ?[+-]\d\d:?\d\d)?"
 )
 _TRACE = re2.compile(
     rb"(?m)^\s*(?:Traceback \(most recent call last\)|panic: |thread '[^'\n]{1,80}' panicked"
@@ -319,4 +324,27 @@ def _delimited(lines: list[str], delimiter: str) -> bool:
         return False
     if fields[0] == 2 and any(len(field) > 40 for field in lines[0].split(delimiter)):
         return False
+    if delimiter != "\t" and _are_lines_of_words(lines[:50], delimiter):
+        return False
     return sum(count == fields[0] for count in fields) >= 0.8 * len(fields) - 1
+
+
+def _are_lines_of_words(lines: list[str], delimiter: str) -> bool:
+    """Whether lines have delimiters only as sentences have them: in most, and in the first, each is
+    followed by a blank and has words before it, or a time stands first that is no cell of its own,
+    as in a log."""
+    spoken = [_is_spoken(line, delimiter) for line in lines]
+    timed = [
+        (found := _BEGINS_WITH_TIME.match(line)) is not None
+        and not line.startswith((delimiter, f'"{delimiter}'), found.end())
+        for line in lines
+    ]
+    return any(told[0] and sum(told) >= _MOSTLY * len(lines) for told in (spoken, timed))
+
+
+_MOSTLY = 0.6
+
+
+def _is_spoken(line: str, delimiter: str) -> bool:
+    first = line.partition(delimiter)[0].strip()
+    return " " in first and line.count(delimiter) == line.count(f"{delimiter} ")

@@ -38,10 +38,24 @@ def read_table(text: str, form: Form, limit: int | None = None) -> Table:
         every = list(islice(records(rest, delimiter), limit + 1))
         counted = len(every) + sum(1 for _ in rest)
     header = every[0] if every else []
-    if header and all(_NUMBER.match(cell.strip()) for cell in header if cell.strip()):
+    if _is_row(every[:_LOOK]):
         names = [f"column{index}" for index in range(len(header))]
         return Table(names, every[:limit], counted)
     return Table([cell.strip() for cell in header], every[1:], max(0, counted - 1))
+
+
+def _is_row(every: list[list[str]]) -> bool:
+    """Whether the first record names no columns: all its cells are numbers, or it begins with a
+    number or a date as most others do."""
+    header, rows = (every[0], every[1:]) if every else ([], [])
+    if all(_NUMBER.match(cell.strip()) for cell in header if cell.strip()):
+        return bool(header)
+    begin = [_VALUE.match(row[0].strip()) is not None for row in (header, *rows) if row]
+    return begin[0] and sum(begin) >= _MOSTLY * len(begin)
+
+
+_LOOK, _MOSTLY = 50, 0.9
+_VALUE = re.compile(r"(?:\d[\d,.]*|\d{4}[-/]\d\d[-/]\d\d\b.*|\d\d?[/.]\d\d?[/.]\d{2,4}\b.*)\Z")
 
 
 def delimiter_of(lines: list[str], form: Form) -> str:
