@@ -81,6 +81,7 @@ UNCALLED = {
         weft.firewall.detect._share(lines) weft.firewall.personal._addresses(data)
         weft.firewall.personal._span(name) weft.firewall.summarise.html._after_comment(text)
         weft.injections.find._request_score(lowered) weft.memory.statements._is_said(sentence)
+        weft.passages.table.ruled_part(lines)
         weft.secrets.assigned._bare(data) weft.secrets.assigned._quoted(data)
     """,
 }

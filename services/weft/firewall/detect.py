@@ -16,6 +16,7 @@ from weft.firewall.aligned import columns_of
 from weft.firewall.delimited import records
 from weft.firewall.python_repr import looks_like_repr, repr_to_json
 from weft.passages.json_repair import MAX_CHARS, repaired
+from weft.passages.ruled import ruled_tables, with_plain_rules
 
 _LINE_OF_JSON = re.compile(r"(?<=\n)[ \t]{0,8}[{\[][\s\"{\[]")
 _PREFACE = 2_000
@@ -98,7 +99,6 @@ _TAGS = re2.compile(rb"</?[A-Za-z][\w:.-]*(?:\s[^<>]{0,500})?/?>")
 _XML = re2.compile(rb"\A\s*(?:<\?xml|<[A-Za-z][\w:.-]*(?:\s[^<>]*)?>)")
 _HEADING = re2.compile(rb"(?m)^#{1,6} \S")
 _MARKDOWN = re2.compile(rb"(?m)^```|\[[^\]\n]{1,200}\]\([^)\s]{1,500}\)|^\s{0,3}[-*] \S|\*\*\S")
-_TABLE_RULE = re2.compile(rb"(?m)^\s*[|+]?\s*:?-{3,}:?\s*(?:[|+]\s*:?-{3,}:?\s*)+[|+]?\s*$")
 _YAML = re.compile(r"^\s*(?:- )?[\w./\"'-]{1,60}:(?: |$)")
 _CODE = re.compile(
     r"^\s*(?:\d+(?:\t|\||:|→)\s*)?(?:def |class |async def |import |from \S+ import |function "
@@ -221,7 +221,8 @@ _TESTS_IN_ORDER: tuple[tuple[Form, Callable[[bytes, list[str]], bool]], ...] = (
     (Form.TESTS, lambda raw, lines: _TESTS.search(raw) is not None),
     (Form.HTML, lambda raw, lines: _is_html(raw)),
     (Form.XML, lambda raw, lines: _is_xml(raw)),
-    (Form.TABLE, lambda raw, lines: _is_table(raw, lines)),
+    (Form.TABLE, lambda _, lines: _tables(lines) == 1),
+    (Form.MARKDOWN, lambda _, lines: _tables(lines) > 1),
     (Form.TSV, lambda raw, lines: _delimited(lines, "\t")),
     (Form.CSV, lambda raw, lines: _delimited(lines, ",") or _delimited(lines, ";")),
     (Form.LOG, lambda raw, lines: _is_log(raw)),
@@ -265,10 +266,15 @@ def _is_xml(raw: bytes) -> bool:
     return _XML.match(raw) is not None and sum(1 for _ in islice(_TAGS.finditer(raw), 3)) == 3
 
 
-def _is_table(raw: bytes, lines: list[str]) -> bool:
-    if b"|" not in raw or _TABLE_RULE.search(raw) is None:
-        return False
-    return sum("|" in line for line in lines) >= 0.6 * len(lines)
+def _tables(lines: list[str]) -> int:
+    """How many tables with rules there are, if they are most of a text."""
+    plain = with_plain_rules("\n".join(lines))
+    if "--" not in plain:
+        return 0
+    drawn = plain.split("\n")
+    found = ruled_tables(drawn)
+    inside = sum(table.end - table.first for table in found)
+    return len(found) if inside >= 0.6 * len(drawn) else 0
 
 
 def _is_log(raw: bytes) -> bool:

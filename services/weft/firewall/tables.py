@@ -9,8 +9,8 @@ import msgspec
 
 from weft.firewall.delimited import every_record, records
 from weft.firewall.detect import Form
+from weft.passages.ruled import is_rule, ruled_tables, with_plain_rules
 
-_RULE = re.compile(r"^\s*+[|+]?+\s*+:?-{2,}+:?\s*+(?:[|+]\s*+:?-{2,}+:?\s*+)*+[|+]?\s*+$")
 _NUMBER = re.compile(r"[-+]?[\d,]*+(?:\.\d++|(?<=\d))(?:[eE][-+]?\d++)?%?\Z")
 
 
@@ -28,7 +28,7 @@ def read_table(text: str, form: Form, limit: int | None = None) -> Table:
     """The header and the first `limit` rows of a text that `detect` recognised as a table."""
     if form is Form.TABLE:
         return _markdown(text, limit)
-    lines = [line for line in text.splitlines() if line]
+    lines = [line for line in text.splitlines(keepends=True) if line.strip("\r\n")]
     delimiter = delimiter_of(lines[:20], form)
     if limit is None:
         every = every_record(lines, delimiter)
@@ -70,24 +70,23 @@ def cells_of(line: str) -> list[str]:
 
 
 def _markdown(text: str, limit: int | None) -> Table:
-    lines = text.splitlines()
-    rule = next((i for i, line in enumerate(lines) if i and _RULE.match(line)), 1)
-    end = rule + 1
-    while end < len(lines) and "|" in lines[end]:
-        end += 1
-    body = lines[rule + 1 : end]
+    lines = with_plain_rules(text).splitlines()
+    table = next(iter(ruled_tables(lines)), None)
+    if table is None:
+        return Table([], [], 0, _words(lines))
+    body = [line for line in lines[table.rows : table.end] if not is_rule(line)]
     return Table(
-        cells_of(lines[rule - 1]),
+        cells_of(lines[table.names]),
         [cells_of(line) for line in body[:limit]],
         len(body),
-        _words(lines[: rule - 1]),
-        _words(lines[end:]),
+        _words(lines[: table.first]),
+        _words(lines[table.end :]),
     )
 
 
 def _words(lines: list[str]) -> str:
     """The lines without rules."""
-    return "\n".join(line for line in lines if not _RULE.match(line)).strip()
+    return "\n".join(line for line in lines if not is_rule(line)).strip()
 
 
 def as_number(cell: str) -> float | None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from weft.passages.part import NAMES, Part
+from weft.passages.ruled import Ruled, ruled_tables, with_plain_rules
+from weft.passages.table import LEAST_ROWS, ruled_part
 
 LEAST, MOST = 160, 640
 """Characters of a leaf: smaller neighbours are joined up to the first number, larger leaves are
@@ -126,6 +128,34 @@ def _section(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
 
 
 def _leaves(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
+    """The parts of lines without headings: tables, and what stands around them."""
+    parts: list[Part] = []
+    at = 0
+    for table in _tables(text, lines):
+        parts += _without_tables(text, lines[at : table.first], unit)
+        held = lines[table.first : table.end]
+        starts = [*(line.start for line in held), held[-1].end]
+        written = with_plain_rules(text[starts[0] : starts[-1]])
+        plain = [written[line.start - starts[0] : line.end - starts[0]] for line in held]
+        names, rows = table.names - table.first, table.rows - table.first
+        parts.append(ruled_part(plain, starts, Ruled(0, names, rows, len(held))))
+        at = table.end
+    return parts + _without_tables(text, lines[at:], unit)
+
+
+def _tables(text: str, lines: Sequence[_Line]) -> list[Ruled]:
+    """The tables with a few rows at least; of a smaller one, all is shown together anyway."""
+    if not lines:
+        return []
+    start, end = lines[0].start, lines[-1].end
+    written = with_plain_rules(text[start:end])
+    if "--" not in written:
+        return []
+    found = ruled_tables([written[line.start - start : line.end - start] for line in lines])
+    return [table for table in found if table.end - table.rows >= LEAST_ROWS]
+
+
+def _without_tables(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
     return _nested(text, lines, 0) if unit == "line" else _paragraphs(text, lines, unit)
 
 

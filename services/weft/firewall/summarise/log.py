@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 
 import msgspec
 
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
+from weft.passages.outliers import MANY, rare_groups
 
 _LINE = 220
 """Characters of a line that are shown."""
@@ -43,20 +44,9 @@ _COMPARED = 400
 _NO_DIGITS: dict[int, int | None] = dict.fromkeys(map(ord, "0123456789"))
 _TEMPLATES = 3_000
 """With more templates than this, a log repeats nothing, and folding is given up."""
-_MANY = 10
-"""The least number of lines among which one can stand out."""
-_RARE, _COMMON = 0.02, 0.5
-"""A value is rare if at most this share of the lines has it, and the values that are not rare reach
-the other share."""
-_FEW = 16
-"""A field with more different values than this has no rare ones."""
-_LOOK = 400
-"""A field that has shown too many values by this many lines is not counted further."""
 _OUTLIERS = 8
 """How many rare values are told apart among lines of one template."""
 _APART: dict[int, int | None] = dict.fromkeys(map(ord, ",;=()[]{}|<>\"'"), ord(" "))
-_MOMENT = re.compile(r"\d{1,4}[-/:][\dA-Z]")
-"""The beginning of a time or date, of which each value is rare at some time."""
 
 
 class Fold(msgspec.Struct):
@@ -92,12 +82,12 @@ def summarise_log(text: str, budget: Budget) -> str:
 def fold(lines: list[str]) -> list[Fold]:
     """Lines by template and rare value, in order of first appearance."""
     groups = _by_template(lines)
-    few = [number for group in groups if len(group) < _MANY for number in group]
+    few = [number for group in groups if len(group) < MANY for number in group]
     # Lines of templates that hardly repeat have fields in common, too.
     alone = {numbers[0] for numbers in _rare_groups(lines, sorted(few))}
     found: list[Fold] = []
     for group in groups:
-        rare = _rare_groups(lines, group) if len(group) >= _MANY else []
+        rare = _rare_groups(lines, group) if len(group) >= MANY else []
         apart = {number for numbers in rare for number in numbers}
         rest = [number for number in group if number not in apart] if apart else group
         found += [_folded(lines, numbers, True) for numbers in rare]
@@ -133,44 +123,11 @@ def _translated(lines: Iterable[str], table: dict[int, int | None]) -> list[str]
 
 
 def _rare_groups(lines: list[str], numbers: list[int]) -> list[list[int]]:
-    """For each rare value of a field, the numbers of the lines that have it; those of fields with
-    the fewest values come first, and a line is in one group at most."""
-    if len(numbers) < _MANY:
+    """For each rare value of a field, the numbers of the lines that have it."""
+    if len(numbers) < MANY:
         return []
     cells = [*map(str.split, _translated(map(lines.__getitem__, numbers), _APART))]
-    found = sorted(
-        ((len(counts), column, rare) for column, counts, rare in _fields(cells)),
-        key=lambda field: field[0],
-    )
-    taken: set[int] = set()
-    groups: list[list[int]] = []
-    for _, column, rare in found:
-        held: dict[str, list[int]] = {value: [] for value in rare}
-        for number, value in zip(numbers, column, strict=True):
-            if value in held and number not in taken:
-                held[value].append(number)
-        for group in filter(None, held.values()):
-            if len(groups) < _OUTLIERS:
-                groups.append(group)
-                taken.update(group)
-    return groups
-
-
-def _fields(cells: list[list[str]]) -> Iterator[tuple[Sequence[str], Counter[str], list[str]]]:
-    """The words at one place in each line, counted from the start and, if lines have unequally
-    many, from the end, where some of them are rare; with their counts and the rare ones."""
-    least, most = min(map(len, cells)), max(map(len, cells))
-    few = max(1, int(len(cells) * _RARE))
-    for place in range(0 if least == most else -least, least):
-        sample = {row[place] for row in cells[:_LOOK]}
-        if len(sample) > _FEW or _MOMENT.match(cells[0][place]):
-            continue
-        column = [row[place] for row in cells]
-        counts = Counter(column)
-        rare = [value for value, count in counts.items() if count <= few]
-        common = len(column) - sum(counts[value] for value in rare)
-        if rare and len(counts) <= _FEW and common >= _COMMON * len(column):
-            yield column, counts, rare
+    return [[numbers[index] for index in group] for group in rare_groups(cells, _OUTLIERS)]
 
 
 def _folded(lines: list[str], numbers: list[int], rare: bool) -> Fold:
@@ -184,7 +141,7 @@ def _level(line: str) -> str:
     match = _LEVEL.search(line[:200])
     if match is None:
         return ""
-    level = next(filter(None, match.groups())).upper()
+    level = next(found for found in match.groups() if found).upper()
     return {"WARNING": "WARN", "ERR": "ERROR"}.get(level, level)
 
 
