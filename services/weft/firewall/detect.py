@@ -97,6 +97,17 @@ _TESTS = re2.compile(
 _HTML = re2.compile(rb"(?i)<!doctype html|<html[\s>]|<body[\s>]|</(?:div|p|span|table|a|li)>")
 _TAGS = re2.compile(rb"</?[A-Za-z][\w:.-]*(?:\s[^<>]{0,500})?/?>")
 _XML = re2.compile(rb"\A\s*(?:<\?xml|<[A-Za-z][\w:.-]*(?:\s[^<>]*)?>)")
+_ROOT = re2.compile(
+    rb"\A\s*(?:<\?[^<>]*>\s*|<!--[^<>]*-->\s*|<![A-Za-z][^<>]*>\s*)*<([A-Za-z][\w:.-]*)[\s/>]"
+)
+_NAMES_OF_HTML = b"""
+a abbr article aside audio b blockquote body br button canvas center code dd details div dl dt em
+fieldset figure font footer form h1 h2 h3 h4 h5 h6 head header hr html i iframe img input label li
+link main meta nav ol option p pre script section select small span strong style sub summary sup
+table tbody td textarea tfoot th thead title tr u ul video
+"""
+_HTML_NAMES = frozenset(_NAMES_OF_HTML.split())
+"""Names with which a page or a part of one begins; XML begins with others."""
 _HEADING = re2.compile(rb"(?m)^#{1,6} \S")
 _MARKDOWN = re2.compile(rb"(?m)^```|\[[^\]\n]{1,200}\]\([^)\s]{1,500}\)|^\s{0,3}[-*] \S|\*\*\S")
 _YAML = re.compile(r"^\s*(?:- )?[\w./\"'-]{1,60}:(?: |$)")
@@ -219,6 +230,7 @@ _TESTS_IN_ORDER: tuple[tuple[Form, Callable[[bytes, list[str]], bool]], ...] = (
     (Form.CODE, lambda raw, lines: _is_numbered(lines)),
     (Form.DIFF, lambda raw, lines: _DIFF.search(raw) is not None),
     (Form.TESTS, lambda raw, lines: _TESTS.search(raw) is not None),
+    (Form.XML, lambda raw, lines: _has_own_root(raw) and _is_xml(raw)),
     (Form.HTML, lambda raw, lines: _is_html(raw)),
     (Form.XML, lambda raw, lines: _is_xml(raw)),
     (Form.TABLE, lambda _, lines: _tables(lines) == 1),
@@ -260,6 +272,12 @@ def _is_html(raw: bytes) -> bool:
         return False
     found = sum(1 for _ in islice(_HTML.finditer(raw), 10))
     return found >= 2 and (raw.lstrip()[:1] == b"<" or (found >= 10 and b"```" not in raw))
+
+
+def _has_own_root(raw: bytes) -> bool:
+    """Whether a text begins with a tag that HTML does not have."""
+    root = _ROOT.match(raw)
+    return root is not None and root.group(1).lower() not in _HTML_NAMES
 
 
 def _is_xml(raw: bytes) -> bool:

@@ -27,7 +27,7 @@ class Ruled(NamedTuple):
 
 def has_boxes(text: str) -> bool:
     """Whether a text has lines of box-drawing characters."""
-    return not text.isascii() and any(line in text for line in "─━═")
+    return not text.isascii() and any(line in text for line in "─━═│┃║")
 
 
 def with_plain_rules(text: str) -> str:

@@ -12,7 +12,7 @@ from weft.firewall.summarise.code import summarise_code
 from weft.firewall.summarise.diff import summarise_diff
 from weft.firewall.summarise.html import summarise_html
 from weft.firewall.summarise.json import summarise_json
-from weft.firewall.summarise.keyed import summarise_keyed
+from weft.firewall.summarise.keyed import summarise_keyed, summarise_xml
 from weft.firewall.summarise.listing import summarise_listing
 from weft.firewall.summarise.log import summarise_log
 from weft.firewall.summarise.markdown import summarise_markdown
@@ -30,7 +30,7 @@ _BY_FORM: dict[Form, Callable[[str, Budget], str]] = {
     Form.HTML: summarise_html,
     Form.MARKDOWN: summarise_markdown,
     Form.CODE: summarise_code,
-    Form.XML: summarise_keyed,
+    Form.XML: summarise_xml,
     Form.YAML: summarise_keyed,
     Form.ALIGNED: summarise_aligned,
     Form.LISTING: summarise_listing,
