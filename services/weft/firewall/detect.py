@@ -115,7 +115,8 @@ _CODE = re.compile(
     r"^\s*(?:\d+(?:\t|\||:|→)\s*)?(?:def |class |async def |import |from \S+ import |function "
     r"|export |const |let |var "
     r"|public |private |protected |static |func |fn |impl |struct |enum |interface |type |package "
-    r"|#include|#define|use |return\b|if ?\(|for ?\(|while ?\(|\}|\{|//|/\*|@\w+|module |require\()"
+    r"|#include|#define|#if|#endif|\*(?: |/?$)"
+    r"|use |return\b|if ?\(|for ?\(|while ?\(|\}|\{|//|/\*|@\w+|module |require\()"
 )
 _MODULE = (
     re2.compile(rb"(?m)^(?:from [\w.]+ import \S|import \w[\w.]*(?: as \w+)?(?:, |$))"),
@@ -333,6 +334,7 @@ def _is_numbered(lines: list[str]) -> bool:
 def _is_yaml(lines: list[str]) -> bool:
     """Whether a text starts with a key and a large part of it is keys; the rest may be folded
     strings."""
+    lines = [line for line in lines if line.rstrip() != "---"]
     if len(lines) < 3 or _YAML.match(lines[0]) is None:
         return False
     share = _share(lines, _YAML)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import msgspec
 
@@ -50,7 +49,7 @@ def split_stretch(text: str, start: int, end: int) -> list[Part]:
     return _sections(text, lines, _unit_of(lines))
 
 
-class _Unit(NamedTuple):
+class _Unit(msgspec.Struct, frozen=True):
     """In what a text is counted, and how it is split."""
 
     name: str

@@ -17,6 +17,7 @@ from weft.firewall.summarise.listing import summarise_listing
 from weft.firewall.summarise.log import summarise_log
 from weft.firewall.summarise.markdown import summarise_markdown
 from weft.firewall.summarise.prose import summarise_prose
+from weft.firewall.summarise.stanzas import stanzas_of, summarise_stanzas
 from weft.firewall.summarise.table import summarise_table
 from weft.firewall.summarise.tests import summarise_tests
 from weft.firewall.summarise.traceback import summarise_traceback
@@ -37,6 +38,9 @@ _BY_FORM: dict[Form, Callable[[str, Budget], str]] = {
     Form.PROSE: summarise_prose,
 }
 
+_OF_LINES = (Form.LOG, Form.LISTING, Form.MARKDOWN, Form.PROSE)
+"""Forms of which a text may consist of records between blank lines."""
+
 
 def summarise(
     text: str, detected: Detected, budget: Budget, keep: Sequence[Path] = (), unread: str = ""
@@ -48,7 +52,8 @@ def summarise(
         return _among_words(detected, budget, keep, unread)
     if form in (Form.CSV, Form.TSV, Form.TABLE):
         return summarise_table(read_table(text, form), budget)
-    return _BY_FORM[form](text, budget)
+    stanzas = stanzas_of(text) if form in _OF_LINES else None
+    return summarise_stanzas(stanzas, budget) if stanzas else _BY_FORM[form](text, budget)
 
 
 def _among_words(detected: Detected, budget: Budget, keep: Sequence[Path], unread: str) -> str:

@@ -104,6 +104,9 @@ def summarise_keyed(text: str, budget: Budget) -> str:
 def _elements(lines: list[str]) -> dict[int, int]:
     """First lines of the elements of the outermost list, with their ranks; none if there is no
     list."""
+    documents = [number for number, line in enumerate(lines) if line.rstrip() == "---"]
+    if len(documents) >= _FEW:
+        return {number: rank for rank, number in enumerate(documents)}
     items = [(number, match) for number, line in enumerate(lines) if (match := _ITEM.match(line))]
     if len(items) >= _FEW:
         outermost = min(len(match.group(1)) for _, match in items)
@@ -118,7 +121,7 @@ def _repeated(lines: list[str]) -> list[int]:
     opened = [
         (len(match.group(1)), match.group(2), number)
         for number, line in enumerate(lines)
-        if (match := _ELEMENT.match(line[:600])) and _only_opens(match, line[:600])
+        if (match := _ELEMENT.match(line[:600])) and _only_opens(line[:600])
     ]
     counts = Counter((indent, name) for indent, name, _ in opened)
     often = min(
@@ -129,21 +132,36 @@ def _repeated(lines: list[str]) -> list[int]:
     return [number for indent, name, number in opened if (indent, name) == often]
 
 
-def _only_opens(element: re.Match[str], line: str) -> bool:
-    """Whether other elements follow on the next lines, or attributes are all that it has."""
-    rest = line[element.start(4) :]
-    return not rest.strip() or (element.group(3).endswith("/") and not rest.strip("\n"))
+def _only_opens(line: str) -> bool:
+    """Whether a line has nothing behind a tag: other elements follow, or it has attributes only."""
+    element = _ELEMENT.match(line)
+    return element is not None and not line[element.start(4) :].strip()
 
 
 def _named_by(lines: list[str], start: int) -> int:
     """The end of the lines that name the element beginning at `start`."""
     end = start + 1
+    if lines[start].rstrip() == "---":
+        return _named_document(lines, start)
     while end < min(len(lines), start + _NAMING):
         key, value, _ = _taken_apart(lines[end])
         if not key or not value or len(value) > _VALUE or _ITEM.match(lines[end]):
             break
         end += 1
     return end
+
+
+def _named_document(lines: list[str], start: int) -> int:
+    """The end of the lines up to the name of a document."""
+    for end in range(start + 1, min(len(lines), start + _HEAD)):
+        key, value, _ = _taken_apart(lines[end])
+        if key == "name" and value:
+            return end + 1
+    return min(len(lines), start + _NAMING)
+
+
+_HEAD = 8
+"""How many first lines of a document may have its name."""
 
 
 def _worth(line: str, number: int, seen: dict[str, int]) -> float:
