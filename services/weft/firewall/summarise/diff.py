@@ -48,6 +48,10 @@ class _Diff:
     def read(self, lines: list[str], number: int) -> None:
         line = lines[number]
         first = line[:1]
+        if self.hunk >= 0 and first in _IN_HUNK and line[:4] != "--- ":
+            if self._left[0] > 0 or self._left[1] > 0:
+                self._count(first)
+            return
         names_files = first == "-" and self._names_files(lines, number)
         if not names_files and self.hunk >= 0 and first in _IN_HUNK and any(self._left):
             self._count(first)

@@ -49,6 +49,8 @@ class Stanzas(msgspec.Struct, frozen=True):
 def stanzas_of(text: str) -> Stanzas | None:
     """The records of a text; None if it is not made of such. Each begins with a line after a blank
     one that resembles the first line of the others, or whose second line does. Linear."""
+    if text.count("\n\n") + text.count("\n\r\n") < _LEAST:
+        return None
     lines: list[str] = []
     groups: list[int] = []
     is_after_blank = True
