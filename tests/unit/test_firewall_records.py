@@ -25,6 +25,19 @@ AUDIT = (
     )
     + "40 vulnerabilities (39 moderate, 1 critical)\n\nTo fix all, run:\n  npm audit fix\n"
 )
+PLAN = (
+    "Terraform will perform the following actions:\n\n"
+    + "".join(
+        f"  # aws_{chr(97 + n)}.main will be {'destroyed' if n == 7 else 'created'}\n"
+        f'  + resource "aws_{chr(97 + n)}" "main" {{\n'
+        + "".join(f"      + {'x' * m} = (known after apply)\n" for m in range(1, 12))
+        + "    }\n\n"
+        for n in range(12)
+    )
+    + "Plan: 3 to add, 1 to change, 2 to destroy.\n\nChanges to Outputs:\n"
+    + "".join(f"  + out_{n} = (known after apply)\n" for n in range(30))
+    + "\nNote: You didn't use the -out option to save this plan.\n"
+)
 DOCUMENTS = "".join(
     f"---\napiVersion: v1\nkind: Service\nmetadata:\n  name: svc-{n}\nspec:\n  ports:\n"
     f"  - port: {8000 + n}\n    targetPort: 80\n"
@@ -47,9 +60,10 @@ DOCUMENTS = "".join(
                 "40 vulnerabilities (39 moderate, 1 critical)",
             ],
         ),
+        (PLAN, ["  # aws_a.main will be created\n", "Plan: 3 to add, 1 to change, 2 to destroy."]),
         (DOCUMENTS, [f"kind: Service\nmetadata:\n  name: svc-{n}\n" for n in range(6)]),
     ],
-    ids=["mbox", "nmap", "ini", "git", "audit", "yaml"],
+    ids=["mbox", "nmap", "ini", "git", "audit", "plan", "yaml"],
 )
 def test_a_record_of_lines_is_told_by_its_first_ones(text: str, told: list[str]) -> None:
     summary = envelope(text, RULES).summary

@@ -27,6 +27,8 @@ _SHORT = 4
 _LOOK = 12
 """How many lines of a record are read for its keys."""
 _MAX_RECORDS = 2_000
+_AFTER = 6
+"""How many groups after the records are shown by their first lines."""
 _COMPARED = 400
 """Characters of a line that are looked at."""
 _HEADINGS = 3
@@ -44,6 +46,8 @@ class Stanzas(msgspec.Struct, frozen=True):
     lines: list[str]
     starts: list[int]
     """The first line of each record; the last entry is the end of the last one."""
+    groups: list[int]
+    """The lines that stand after a blank one."""
 
 
 def stanzas_of(text: str) -> Stanzas | None:
@@ -68,7 +72,7 @@ def stanzas_of(text: str) -> Stanzas | None:
     for offset in (0, 1):
         starts = _starts(lines, groups, offset)
         if starts:
-            return Stanzas(lines, starts)
+            return Stanzas(lines, starts, groups)
     return None
 
 
@@ -113,7 +117,7 @@ def summarise_stanzas(found: Stanzas, budget: Budget) -> str:
             head.append(line)
     cap = line_cap(len(lines), budget, _LINE)
     pieces = [Piece(-1, 100, "\n".join(head), 0)]
-    pieces += _around(lines, starts, cap)
+    pieces += _around(found, cap)
     for index, (start, end) in enumerate(spans[:_MAX_RECORDS]):
         worth = 80 - index * 0.05 if index else 90.0
         if index in outliers:
@@ -128,11 +132,14 @@ def summarise_stanzas(found: Stanzas, budget: Budget) -> str:
     return compose(pieces, budget, "lines", len(lines))
 
 
-def _around(lines: Sequence[str], starts: Sequence[int], cap: int) -> list[Piece]:
-    """What stands before and after the records: titles and totals."""
-    before = [(at, 85 - at * 0.1) for at in range(min(starts[0], _LOOK))]
-    after = range(max(starts[-1], len(lines) - _LOOK), len(lines))
-    told = [*before, *((at, 96 - (at - starts[-1]) * 0.1) for at in after)]
+def _around(found: Stanzas, cap: int) -> list[Piece]:
+    """What stands before and after the records: titles, and totals, which begin a group."""
+    lines, first, last = found.lines, found.starts[0], found.starts[-1]
+    begin = [at for at in found.groups if at >= last][:_AFTER]
+    told = [(at, 85 - at * 0.1) for at in range(min(first, _LOOK))]
+    told += [(at, 96 - rank * 0.1) for rank, at in enumerate(begin)]
+    rest = range(last, min(len(lines), last + 4 * _LOOK))
+    told += [(at, 60 - (at - last) * 0.1) for at in rest if at not in begin]
     return [Piece(at, worth, cut_line(lines[at], cap)) for at, worth in told]
 
 
