@@ -101,6 +101,8 @@ def test_rows_of_a_markdown_table() -> None:
     "body",
     [
         " id | price\n----+-------\n a  | 1\n b  | 2\n(2 rows)\n",
+        "+--+--+\n|id|price|\n+--+--+\n|a|1|\n+--+--+\n|b|2|\n+--+--+\n",
+        "┌──┬──┐\n│id│price│\n├──┼──┤\n│a│1│\n│b│2│\n└──┴──┘\n",
         "+----+---+\n| id | price |\n+----+---+\n| a  | 1 |\n| b  | 2 |\n+----+---+\n",
     ],
 )

@@ -83,6 +83,7 @@ UNCALLED = {
         weft.injections.find._request_score(lowered) weft.memory.statements._is_denied(sentence)
         weft.memory.statements._is_said(sentence)
         weft.memory.statements._rest(sentence)
+        weft.passages.table.ruled_part(lines)
         weft.secrets.assigned._bare(data) weft.secrets.assigned._quoted(data)
     """,
 }

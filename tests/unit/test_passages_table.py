@@ -1,9 +1,12 @@
 """Tables written as text: rows under their head."""
 
+from collections.abc import Iterator
+
 import pytest
 
-from weft.passages.part import leaves
-from weft.passages.table import split_table
+from weft.passages.part import Part, leaves
+from weft.passages.prose import split_prose
+from weft.passages.table import LONG, OUTLIERS, split_table
 
 CSV = "id,name,city\n" + "".join(f"{n},name {n},Oslo\n" for n in range(60))
 RULED = "| id | name |\n|----|------|\n" + "".join(f"| {n} | name {n} |\n" for n in range(60))
@@ -32,8 +35,87 @@ def test_rows_stand_under_their_head(text: str, content_type: str, head: str) ->
         (CSV, "text/plain"),
         ("a,b\n1,2\n", "text/csv"),
         ("one\n" * 20, "text/csv"),
-        ("a,b,c\n" + 'x,"y\nz",1\n' * 9, "text/csv"),
+        ('a,b,c\nx,"y\n' + "z\n" * 200, "text/csv"),
+        ("NAME\nSIZE\n", "text/x-aligned-table"),
     ],
 )
 def test_what_is_no_table_is_not_taken_for_one(text: str, content_type: str) -> None:
     assert split_table(text, content_type) is None
+
+
+QUOTED = "id,name,note\n" + "".join(
+    f'{n},name {n},"the first line {n}\n\nthe ""second"" line, and more"\n' for n in range(60)
+)
+PODS = "NAME    READY   STATUS             AGE\n" + "".join(
+    f"web-{n:03d} {'0/1' if n in (31, 44) else '1/1'}     "
+    f"{'CrashLoopBackOff' if n in (31, 44) else 'Running         '}   {n % 40}d\n"
+    for n in range(60)
+)
+MYSQL = "+-----+--------+\n| id  | state  |\n+-----+--------+\n" + "".join(
+    f"| {n:3d} | {'failed' if n == 31 else 'paid  '} |\n" for n in range(60)
+)
+MYSQL += "+-----+--------+\n"
+BOX = MYSQL.translate(str.maketrans("|-+", "│─┼"))
+GRID = MYSQL.replace("  |\n|", "  |\n+-----+--------+\n|")
+
+
+def rows_of(part: Part, text: str) -> list[str]:
+    return [text[row.start : row.end] for row in leaves(part)]
+
+
+def test_a_record_with_line_breaks_in_quotes_is_one_row() -> None:
+    made = split_table(QUOTED, "text/csv")
+    assert made is not None
+    assert QUOTED[: made.opening] == "id,name,note\n"
+    assert sum(row.count for row in leaves(made)) == 60
+    assert all(text[:1].isdigit() and text.endswith('"\n') for text in rows_of(made, QUOTED))
+
+
+def test_a_long_row_is_split_into_its_lines_below_the_first() -> None:
+    cell = "".join(f"line {n} of a long text\n" for n in range(40))
+    text = "id,note\n" + "".join(f'{n},"begins\n{cell}"\n' for n in range(6))
+    made = split_table(text, "text/csv")
+    assert made is not None
+    assert len(made.children) == 6
+    for number, row in enumerate(made.children):
+        assert text[row.start : row.start + row.opening] == f'{number},"begins\n'
+        assert sum(line.count for line in row.children) == 41
+        assert max(line.size for line in leaves(row)) <= LONG
+        assert (row.children[0].start, row.children[-1].end) == (row.start + row.opening, row.end)
+
+
+@pytest.mark.parametrize(
+    ("text", "content_type", "head", "differs"),
+    [
+        (PODS, "text/x-aligned-table", 1, ["web-031", "web-044"]),
+        (MYSQL, "text/x-markdown-table", 3, ["|  31 | failed"]),
+        (GRID, "text/x-markdown-table", 3, ["|  31 | failed"]),
+        (BOX, "text/x-log", 3, ["│  31 │ failed"]),
+        (CSV.replace("31,name 31,Oslo", "31,name 31,Rome"), "text/csv", 1, ["31,name 31,Rome"]),
+    ],
+)
+def test_rows_that_differ_are_shown_with_any_other(
+    text: str, content_type: str, head: int, differs: list[str]
+) -> None:
+    made = split_table(text, content_type)
+    assert made is not None
+    assert text[: made.opening] == "".join(text.splitlines(keepends=True)[:head])
+    assert sum(row.count for row in leaves(made)) == 60
+    shown = [text[row.start : row.end] for row in leaves(made) if row.identifies]
+    assert len(shown) == len(differs) <= OUTLIERS
+    assert all(row.startswith(one) for row, one in zip(shown, differs, strict=True))
+
+
+def test_a_table_in_the_middle_of_a_text_has_its_header() -> None:
+    text = f"# Report\n\nThe bills of May:\n\n{RULED}\nThat is all.\n\n# Next\n\n{RULED}"
+    tables = [part for part in _all(split_prose(text)) if part.unit == "table"]
+    assert len(tables) == 2
+    for part in tables:
+        assert text[part.start : part.start + part.opening] == "| id | name |\n|----|------|\n"
+        assert sum(row.count for row in leaves(part)) == 60
+
+
+def _all(part: Part) -> Iterator[Part]:
+    yield part
+    for child in part.children:
+        yield from _all(child)

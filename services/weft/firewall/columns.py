@@ -11,6 +11,7 @@ from itertools import chain, islice
 import msgspec
 
 from weft.firewall.leaves import key_worth, value_worth
+from weft.passages.outliers import MANY, at_most
 
 MOST = 16
 """A field with at most this many different values is described by listing them."""
@@ -20,12 +21,8 @@ _LONGEST = 48
 """Longest such value, in characters."""
 _LOOK = 400
 """A field that has shown too many different values by this many is not counted further."""
-_RARE = 0.02
-"""A value is rare if at most this share of the records has it; one record is always few enough."""
 _COMMON = 0.5
 """A rare value stands out if the other values together reach this share."""
-_MANY = 10
-"""The least number of records among which one can stand out."""
 _DEPTH = 4
 _FIELDS = 60
 """How many fields are analysed."""
@@ -155,8 +152,8 @@ def _rare(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The first record of each rare value, or every record with a value if nearly all have none;
     and more records with rare values."""
-    few = max(1, int(len(values) * _RARE))
-    if len(values) < _MANY:
+    few = at_most(len(values))
+    if len(values) < MANY:
         return (), ()
     found: list[int] = []
     more: list[int] = []
@@ -191,8 +188,8 @@ def _records_with(
 
 def _rare_kind(values: list[object], owners: list[int], filled: int) -> tuple[int, ...]:
     """The records that are the only ones to have a value here, or the only ones without one."""
-    few = max(1, int(len(values) * _RARE))
-    if len(values) < _MANY or few < filled < len(values) - few:
+    few = at_most(len(values))
+    if len(values) < MANY or few < filled < len(values) - few:
         return ()
     alone = filled <= few
     return tuple(

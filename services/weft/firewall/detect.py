@@ -16,6 +16,7 @@ from weft.firewall.aligned import columns_of
 from weft.firewall.delimited import records
 from weft.firewall.python_repr import looks_like_repr, repr_to_json
 from weft.passages.json_repair import MAX_CHARS, repaired
+from weft.passages.ruled import ruled_tables, with_plain_rules
 
 _LINE_OF_JSON = re.compile(r"(?<=\n)[ \t]{0,8}[{\[][\s\"{\[]")
 _PREFACE = 2_000
@@ -71,7 +72,12 @@ class Detected(msgspec.Struct, frozen=True):
 _LOG_LINE = re2.compile(
     rb"(?m)^[^\n]{0,70}?(?:\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)\b"
     rb"|\[(?:debug|info|warn|warning|error|fatal|notice|trace)\]|\blevel=\w"
-    rb"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d|\d\d/\w{3}/\d{4}:\d\d)"
+    rb"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d|\d\d/\w{3}/\d{4}:\d\d"
+    rb"|\d\d?[/.]\d\d?[/.]\d{2,4},? \d\d?:\d\d)"
+)
+_BEGINS_WITH_TIME = re.compile(
+    r"\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d?[/.]\d\d?[/.]\d{2,4}|\w{3} +\d\d?)?[T,]? ?"
+    r"\d\d?:\d\d(?::\d\d)?(?:[.,]\d{3,9})?(?: ?[AP]M| ?Z| ?[+-]\d\d:?\d\d)?"
 )
 _TRACE = re2.compile(
     rb"(?m)^\s*(?:Traceback \(most recent call last\)|panic: |thread '[^'\n]{1,80}' panicked"
@@ -91,15 +97,26 @@ _TESTS = re2.compile(
 _HTML = re2.compile(rb"(?i)<!doctype html|<html[\s>]|<body[\s>]|</(?:div|p|span|table|a|li)>")
 _TAGS = re2.compile(rb"</?[A-Za-z][\w:.-]*(?:\s[^<>]{0,500})?/?>")
 _XML = re2.compile(rb"\A\s*(?:<\?xml|<[A-Za-z][\w:.-]*(?:\s[^<>]*)?>)")
+_ROOT = re2.compile(
+    rb"\A\s*(?:<\?[^<>]*>\s*|<!--[^<>]*-->\s*|<![A-Za-z][^<>]*>\s*)*<([A-Za-z][\w:.-]*)[\s/>]"
+)
+_NAMES_OF_HTML = b"""
+a abbr article aside audio b blockquote body br button canvas center code dd details div dl dt em
+fieldset figure font footer form h1 h2 h3 h4 h5 h6 head header hr html i iframe img input label li
+link main meta nav ol option p pre script section select small span strong style sub summary sup
+table tbody td textarea tfoot th thead title tr u ul video
+"""
+_HTML_NAMES = frozenset(_NAMES_OF_HTML.split())
+"""Names with which a page or a part of one begins; XML begins with others."""
 _HEADING = re2.compile(rb"(?m)^#{1,6} \S")
 _MARKDOWN = re2.compile(rb"(?m)^```|\[[^\]\n]{1,200}\]\([^)\s]{1,500}\)|^\s{0,3}[-*] \S|\*\*\S")
-_TABLE_RULE = re2.compile(rb"(?m)^\s*[|+]?\s*:?-{3,}:?\s*(?:[|+]\s*:?-{3,}:?\s*)+[|+]?\s*$")
 _YAML = re.compile(r"^\s*(?:- )?[\w./\"'-]{1,60}:(?: |$)")
 _CODE = re.compile(
     r"^\s*(?:\d+(?:\t|\||:|→)\s*)?(?:def |class |async def |import |from \S+ import |function "
     r"|export |const |let |var "
     r"|public |private |protected |static |func |fn |impl |struct |enum |interface |type |package "
-    r"|#include|#define|use |return\b|if ?\(|for ?\(|while ?\(|\}|\{|//|/\*|@\w+|module |require\()"
+    r"|#include|#define|#if|#endif|\*(?: |/?$)"
+    r"|use |return\b|if ?\(|for ?\(|while ?\(|\}|\{|//|/\*|@\w+|module |require\()"
 )
 _MODULE = (
     re2.compile(rb"(?m)^(?:from [\w.]+ import \S|import \w[\w.]*(?: as \w+)?(?:, |$))"),
@@ -214,9 +231,11 @@ _TESTS_IN_ORDER: tuple[tuple[Form, Callable[[bytes, list[str]], bool]], ...] = (
     (Form.CODE, lambda raw, lines: _is_numbered(lines)),
     (Form.DIFF, lambda raw, lines: _DIFF.search(raw) is not None),
     (Form.TESTS, lambda raw, lines: _TESTS.search(raw) is not None),
+    (Form.XML, lambda raw, lines: _has_own_root(raw) and _is_xml(raw)),
     (Form.HTML, lambda raw, lines: _is_html(raw)),
     (Form.XML, lambda raw, lines: _is_xml(raw)),
-    (Form.TABLE, lambda raw, lines: _is_table(raw, lines)),
+    (Form.TABLE, lambda _, lines: _tables(lines) == 1),
+    (Form.MARKDOWN, lambda _, lines: _tables(lines) > 1),
     (Form.TSV, lambda raw, lines: _delimited(lines, "\t")),
     (Form.CSV, lambda raw, lines: _delimited(lines, ",") or _delimited(lines, ";")),
     (Form.LOG, lambda raw, lines: _is_log(raw)),
@@ -256,14 +275,25 @@ def _is_html(raw: bytes) -> bool:
     return found >= 2 and (raw.lstrip()[:1] == b"<" or (found >= 10 and b"```" not in raw))
 
 
+def _has_own_root(raw: bytes) -> bool:
+    """Whether a text begins with a tag that HTML does not have."""
+    root = _ROOT.match(raw)
+    return root is not None and root.group(1).lower() not in _HTML_NAMES
+
+
 def _is_xml(raw: bytes) -> bool:
     return _XML.match(raw) is not None and sum(1 for _ in islice(_TAGS.finditer(raw), 3)) == 3
 
 
-def _is_table(raw: bytes, lines: list[str]) -> bool:
-    if b"|" not in raw or _TABLE_RULE.search(raw) is None:
-        return False
-    return sum("|" in line for line in lines) >= 0.6 * len(lines)
+def _tables(lines: list[str]) -> int:
+    """How many tables with rules there are, if they are most of a text."""
+    plain = with_plain_rules("\n".join(lines))
+    if "--" not in plain:
+        return 0
+    drawn = plain.split("\n")
+    found = ruled_tables(drawn)
+    inside = sum(table.end - table.first for table in found)
+    return len(found) if inside >= 0.6 * len(drawn) else 0
 
 
 def _is_log(raw: bytes) -> bool:
@@ -304,6 +334,7 @@ def _is_numbered(lines: list[str]) -> bool:
 def _is_yaml(lines: list[str]) -> bool:
     """Whether a text starts with a key and a large part of it is keys; the rest may be folded
     strings."""
+    lines = [line for line in lines if line.rstrip() != "---"]
     if len(lines) < 3 or _YAML.match(lines[0]) is None:
         return False
     share = _share(lines, _YAML)
@@ -319,4 +350,27 @@ def _delimited(lines: list[str], delimiter: str) -> bool:
         return False
     if fields[0] == 2 and any(len(field) > 40 for field in lines[0].split(delimiter)):
         return False
+    if delimiter != "\t" and _are_lines_of_words(lines[:50], delimiter):
+        return False
     return sum(count == fields[0] for count in fields) >= 0.8 * len(fields) - 1
+
+
+def _are_lines_of_words(lines: list[str], delimiter: str) -> bool:
+    """Whether lines have delimiters only as sentences have them: in most, and in the first, each is
+    followed by a blank and has words before it, or a time stands first that is no cell of its own,
+    as in a log."""
+    spoken = [_is_spoken(line, delimiter) for line in lines]
+    timed = [
+        (found := _BEGINS_WITH_TIME.match(line)) is not None
+        and not line.startswith((delimiter, f'"{delimiter}'), found.end())
+        for line in lines
+    ]
+    return any(told[0] and sum(told) >= _MOSTLY * len(lines) for told in (spoken, timed))
+
+
+_MOSTLY = 0.6
+
+
+def _is_spoken(line: str, delimiter: str) -> bool:
+    first = line.partition(delimiter)[0].strip()
+    return " " in first and line.count(delimiter) == line.count(f"{delimiter} ")

@@ -9,8 +9,8 @@ import msgspec
 
 from weft.firewall.delimited import every_record, records
 from weft.firewall.detect import Form
+from weft.passages.ruled import is_rule, ruled_tables, with_plain_rules
 
-_RULE = re.compile(r"^\s*+[|+]?+\s*+:?-{2,}+:?\s*+(?:[|+]\s*+:?-{2,}+:?\s*+)*+[|+]?\s*+$")
 _NUMBER = re.compile(r"[-+]?[\d,]*+(?:\.\d++|(?<=\d))(?:[eE][-+]?\d++)?%?\Z")
 
 
@@ -28,7 +28,7 @@ def read_table(text: str, form: Form, limit: int | None = None) -> Table:
     """The header and the first `limit` rows of a text that `detect` recognised as a table."""
     if form is Form.TABLE:
         return _markdown(text, limit)
-    lines = [line for line in text.splitlines() if line]
+    lines = [line for line in text.splitlines(keepends=True) if line.strip("\r\n")]
     delimiter = delimiter_of(lines[:20], form)
     if limit is None:
         every = every_record(lines, delimiter)
@@ -38,10 +38,24 @@ def read_table(text: str, form: Form, limit: int | None = None) -> Table:
         every = list(islice(records(rest, delimiter), limit + 1))
         counted = len(every) + sum(1 for _ in rest)
     header = every[0] if every else []
-    if header and all(_NUMBER.match(cell.strip()) for cell in header if cell.strip()):
+    if _is_row(every[:_LOOK]):
         names = [f"column{index}" for index in range(len(header))]
         return Table(names, every[:limit], counted)
     return Table([cell.strip() for cell in header], every[1:], max(0, counted - 1))
+
+
+def _is_row(every: list[list[str]]) -> bool:
+    """Whether the first record names no columns: all its cells are numbers, or it begins with a
+    number or a date as most others do."""
+    header, rows = (every[0], every[1:]) if every else ([], [])
+    if all(_NUMBER.match(cell.strip()) for cell in header if cell.strip()):
+        return bool(header)
+    begin = [_VALUE.match(row[0].strip()) is not None for row in (header, *rows) if row]
+    return begin[0] and sum(begin) >= _MOSTLY * len(begin)
+
+
+_LOOK, _MOSTLY = 50, 0.9
+_VALUE = re.compile(r"(?:\d[\d,.]*|\d{4}[-/]\d\d[-/]\d\d\b.*|\d\d?[/.]\d\d?[/.]\d{2,4}\b.*)\Z")
 
 
 def delimiter_of(lines: list[str], form: Form) -> str:
@@ -56,24 +70,23 @@ def cells_of(line: str) -> list[str]:
 
 
 def _markdown(text: str, limit: int | None) -> Table:
-    lines = text.splitlines()
-    rule = next((i for i, line in enumerate(lines) if i and _RULE.match(line)), 1)
-    end = rule + 1
-    while end < len(lines) and "|" in lines[end]:
-        end += 1
-    body = lines[rule + 1 : end]
+    lines = with_plain_rules(text).splitlines()
+    table = next(iter(ruled_tables(lines)), None)
+    if table is None:
+        return Table([], [], 0, _words(lines))
+    body = [line for line in lines[table.rows : table.end] if not is_rule(line)]
     return Table(
-        cells_of(lines[rule - 1]),
+        cells_of(lines[table.names]),
         [cells_of(line) for line in body[:limit]],
         len(body),
-        _words(lines[: rule - 1]),
-        _words(lines[end:]),
+        _words(lines[: table.first]),
+        _words(lines[table.end :]),
     )
 
 
 def _words(lines: list[str]) -> str:
     """The lines without rules."""
-    return "\n".join(line for line in lines if not _RULE.match(line)).strip()
+    return "\n".join(line for line in lines if not is_rule(line)).strip()
 
 
 def as_number(cell: str) -> float | None:

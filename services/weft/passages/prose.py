@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import msgspec
 
 from weft.passages.part import NAMES, Part
+from weft.passages.ruled import Ruled, ruled_tables, with_plain_rules
+from weft.passages.table import LEAST_ROWS, ruled_part
 
 LEAST, MOST = 160, 640
 """Characters of a leaf: smaller neighbours are joined up to the first number, larger leaves are
@@ -43,10 +46,26 @@ def split_prose(text: str) -> Part:
 def split_stretch(text: str, start: int, end: int) -> list[Part]:
     """The parts of a text between two positions."""
     lines = _lines(text, start, end)
-    filled = [line for line in lines if not line.is_blank]
-    total = sum(line.end - line.start for line in filled)
-    unit = "paragraph" if filled and total / len(filled) >= PROSE_LINE else "line"
-    return _sections(text, lines, unit)
+    return _sections(text, lines, _unit_of(lines))
+
+
+class _Unit(msgspec.Struct, frozen=True):
+    """In what a text is counted, and how it is split."""
+
+    name: str
+    is_wide: bool
+    """Lines are long, so that their indentation says little."""
+
+
+def _unit_of(lines: Sequence[_Line]) -> _Unit:
+    """Long lines are paragraphs if blank ones are between most of them; those of a log or a
+    listing are lines."""
+    filled = [number for number, line in enumerate(lines) if not line.is_blank]
+    total = sum(lines[number].end - lines[number].start for number in filled)
+    if not filled or total / len(filled) < PROSE_LINE:
+        return _Unit("line", False)
+    apart = sum(following - number > 1 for number, following in pairwise(filled))
+    return _Unit("paragraph" if 2 * apart >= len(filled) - 1 else "line", True)
 
 
 def _lines(text: str, start: int, end: int) -> list[_Line]:
@@ -96,7 +115,7 @@ _NUMBER = re.compile(r"[ \t]{0,8}\d{1,7}[:|\t\u2192]([ \t]*)")
 """The number that editors, `cat -n` and `grep -n` write before a line, and its indentation."""
 
 
-def _sections(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
+def _sections(text: str, lines: Sequence[_Line], unit: _Unit) -> list[Part]:
     """The text before the first heading, then a part for each heading of the highest level."""
     levels = [line.level for line in lines if line.level]
     if not levels:
@@ -111,22 +130,50 @@ def _sections(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
     return parts
 
 
-def _section(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
+def _section(text: str, lines: Sequence[_Line], unit: _Unit) -> list[Part]:
     start, end = lines[0].start, lines[-1].end
     count = sum(not line.is_blank for line in lines)
     if end - start <= LEAST or len(lines) == 1:
-        return [Part(start, end, unit, _count(lines, unit))]
+        return [Part(start, end, unit.name, _count(lines, unit))]
     body = 1
     while body < len(lines) and lines[body].is_blank:
         body += 1
     children = _sections(text, lines[body:], unit) if body < len(lines) else []
     if not children:
-        return [Part(start, end, unit, count)]
+        return [Part(start, end, unit.name, count)]
     return [Part(start, end, "section", 1, lines[body - 1].end - start, 0, False, tuple(children))]
 
 
-def _leaves(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
-    return _nested(text, lines, 0) if unit == "line" else _paragraphs(text, lines, unit)
+def _leaves(text: str, lines: Sequence[_Line], unit: _Unit) -> list[Part]:
+    """The parts of lines without headings: tables, and what stands around them."""
+    parts: list[Part] = []
+    at = 0
+    for table in _tables(text, lines):
+        parts += _without_tables(text, lines[at : table.first], unit)
+        held = lines[table.first : table.end]
+        starts = [*(line.start for line in held), held[-1].end]
+        written = with_plain_rules(text[starts[0] : starts[-1]])
+        plain = [written[line.start - starts[0] : line.end - starts[0]] for line in held]
+        names, rows = table.names - table.first, table.rows - table.first
+        parts.append(ruled_part(plain, starts, Ruled(0, names, rows, len(held))))
+        at = table.end
+    return parts + _without_tables(text, lines[at:], unit)
+
+
+def _tables(text: str, lines: Sequence[_Line]) -> list[Ruled]:
+    """The tables with a few rows at least; of a smaller one, all is shown together anyway."""
+    if not lines:
+        return []
+    start, end = lines[0].start, lines[-1].end
+    written = with_plain_rules(text[start:end])
+    if "--" not in written:
+        return []
+    found = ruled_tables([written[line.start - start : line.end - start] for line in lines])
+    return [table for table in found if table.end - table.rows >= LEAST_ROWS]
+
+
+def _without_tables(text: str, lines: Sequence[_Line], unit: _Unit) -> list[Part]:
+    return _paragraphs(text, lines, unit) if unit.is_wide else _nested(text, lines, 0)
 
 
 def _nested(text: str, lines: Sequence[_Line], depth: int) -> list[Part]:
@@ -148,7 +195,7 @@ def _nested(text: str, lines: Sequence[_Line], depth: int) -> list[Part]:
             else:
                 parts.append(Part(start, end, "line", len(group)))
         elif len(group) == 1 or depth == DEEPEST:
-            parts += _cut(text, group, "line")
+            parts += _cut(text, group, _Unit("line", False))
         else:
             below = _nested(text, group[_head(text, group) :], depth + 1)
             parts.append(_block(text, group, below))
@@ -229,7 +276,7 @@ def _indented(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
         yield group
 
 
-def _paragraphs(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
+def _paragraphs(text: str, lines: Sequence[_Line], unit: _Unit) -> list[Part]:
     parts: list[Part] = []
     for block in _blocks(lines):
         start, end = block[0].start, block[-1].end
@@ -238,16 +285,16 @@ def _paragraphs(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
             continue
         last = parts[-1] if parts else None
         small = end - start < LEAST or (last is not None and last.size < LEAST)
-        if last and small and last.unit == unit and end - last.start <= MOST:
-            parts[-1] = Part(last.start, end, unit, last.count + _count(block, unit))
+        if last and small and last.unit == unit.name and end - last.start <= MOST:
+            parts[-1] = Part(last.start, end, unit.name, last.count + _count(block, unit))
         else:
-            parts.append(Part(start, end, unit, _count(block, unit)))
+            parts.append(Part(start, end, unit.name, _count(block, unit)))
     return parts
 
 
-def _count(lines: Sequence[_Line], unit: str) -> int:
+def _count(lines: Sequence[_Line], unit: _Unit) -> int:
     """Lines, or paragraphs."""
-    if unit == "line":
+    if unit.name == "line":
         return len(lines)
     filled = [not line.is_blank for line in lines]
     return max(
@@ -269,7 +316,7 @@ def _blocks(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
         yield block
 
 
-def _cut(text: str, block: Sequence[_Line], unit: str) -> Iterator[Part]:
+def _cut(text: str, block: Sequence[_Line], unit: _Unit) -> Iterator[Part]:
     """Split a long block into runs of whole lines, where the indentation is least, and a line that
     is too long into its sentences."""
     rest = list(block)
@@ -283,7 +330,7 @@ def _cut(text: str, block: Sequence[_Line], unit: str) -> Iterator[Part]:
         if end < len(rest):
             end = _outermost(rest, end)
         taken, rest = rest[:end], rest[end:]
-        yield Part(taken[0].start, taken[-1].end, unit, _count(taken, unit))
+        yield Part(taken[0].start, taken[-1].end, unit.name, _count(taken, unit))
 
 
 def _outermost(lines: Sequence[_Line], end: int) -> int:

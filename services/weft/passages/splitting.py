@@ -9,6 +9,7 @@ from weft.passages.literals import Decoded, decoded
 from weft.passages.part import Outline, Part, leaf_count, moved, outlined, passage_texts
 from weft.passages.prose import split_prose, split_stretch
 from weft.passages.table import split_table
+from weft.passages.test_run import split_test_run
 
 SHORT = 320
 """Most characters of a text that is one passage: about 80 tokens, which is what marks and a second
@@ -28,7 +29,12 @@ def outline_of(text: str, content_type: str = "") -> Outline | None:
     told = decoded(text)
     if told.wrapper and len(told.text) <= SHORT:
         return None
-    root = _structured(told) or split_table(told.text, content_type) or _prose(told)
+    root = (
+        _structured(told)
+        or split_table(told.text, content_type)
+        or split_test_run(told.text, content_type)
+        or _prose(told)
+    )
     if leaf_count(root) == 1:
         return None
     is_decoded = bool(told.literals or told.wrapper)

@@ -1,51 +1,185 @@
-"""Tables written as text: rows under their header."""
+"""Tables written as text: rows under their header. A row that differs from the others is shown with
+any of them."""
 
 from __future__ import annotations
 
+import csv
+import re
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from weft.passages.outliers import rare_groups
 from weft.passages.part import Part
+from weft.passages.ruled import Ruled, is_rule, ruled_tables, with_plain_rules
 
 LEAF = 160
 """Short rows are joined up to this many characters."""
+LONG = 640
+"""A row of several lines with more characters than this is split into its lines."""
 LEAST_ROWS = 4
+OUTLIERS = 4
+"""Most rows that are shown with any other because they differ."""
+LONGEST_OUTLIER = 240
+"""Characters of such a row."""
+_LINES_OF_A_CELL = 60
+"""With more lines in quotes than this, a quote does not open a cell."""
+_FIT = 0.8
+"""At least this share of the records has as many cells as the header."""
 
-_RULE = frozenset("|-:+= \t\r\n")
-"""Characters of the line between a table's header and its rows."""
+CSV = "text/csv"
+TSV = "text/tab-separated-values"
+ALIGNED = "text/x-aligned-table"
 _DELIMITED = ("\t", ",", ";", "|")
+_GAP = re.compile(r" {2,}")
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+
+
+class Row(NamedTuple):
+    """A row of a table: its place, and its cells as far as they are compared with others."""
+
+    start: int
+    end: int
+    cells: Sequence[str] = ()
 
 
 def split_table(text: str, content_type: str) -> Part | None:
     """The parts of a text that is one table, None if it is not.
 
-    A text counts as a table if its `content_type` says so, or if its second line is a rule.
+    A text counts as a table if its `content_type` says so, or if all of it is drawn with rules.
     """
     lines = text.splitlines(keepends=True)
     if len(lines) < LEAST_ROWS + 1:
         return None
-    ruled = "|" in lines[0] and "---" in lines[1] and _RULE.issuperset(lines[1])
-    if not ruled and content_type not in ("text/csv", "text/tab-separated-values"):
-        return None
-    if not ruled and not _is_delimited(lines):
-        return None
-    head = len(lines[0]) + (len(lines[1]) if ruled else 0)
-    return Part(0, len(text), "table", 1, head, 0, False, tuple(_rows(lines, head, 1 + ruled)))
+    starts = list(accumulate(map(len, lines), initial=0))
+    if content_type == ALIGNED:
+        return _aligned(lines, starts)
+    if content_type in (CSV, TSV):
+        return _delimited(lines, starts)
+    plain = with_plain_rules(text).splitlines(keepends=True)
+    if is_rule(plain[1]) or is_rule(plain[0]):
+        found = ruled_tables(plain)
+        if len(found) == 1 and (found[0].first, found[0].end) == (0, len(lines)):
+            return ruled_part(plain, starts, found[0])
+    return None
 
 
-def _is_delimited(lines: list[str]) -> bool:
-    """Whether rows have as many columns as the header; a row with line breaks in quotes does
-    not."""
+def ruled_part(lines: Sequence[str], starts: Sequence[int], table: Ruled) -> Part:
+    """A table drawn with rules. `lines` are those of its text with plain rules, `starts` where each
+    begins and where the last one ends."""
+    last = table.end
+    while last > table.rows and is_rule(lines[last - 1]):
+        last -= 1
+    begins = [at for at in range(table.rows, last) if not is_rule(lines[at])]
+    rows = [
+        Row(starts[at], starts[following], [*map(str.strip, lines[at].split("|"))])
+        for at, following in pairwise([*begins, last])
+    ]
+    return _table(starts[table.first], starts[table.rows], rows, starts[table.end])
+
+
+def _aligned(lines: Sequence[str], starts: Sequence[int]) -> Part | None:
+    head = next((at for at, line in enumerate(lines) if line.strip()), 0) + 1
+    rows = [
+        Row(start, end, _GAP.split(line.strip()))
+        for line, start, end in zip(lines[head:], starts[head:], starts[head + 1 :], strict=False)
+    ]
+    return _table(0, starts[head], rows, starts[-1]) if rows else None
+
+
+def _delimited(lines: Sequence[str], starts: Sequence[int]) -> Part | None:
+    """Records of CSV, of which one with line breaks in quotes has several lines."""
+    begins = _records(lines)
     mark = max(_DELIMITED, key=lines[0].count)
     wanted = lines[0].count(mark)
-    return wanted > 0 and all(line.count(mark) >= wanted for line in lines if line.strip())
+    if wanted == 0 or len(begins) < LEAST_ROWS + 1:
+        return None
+    bounds = list(pairwise([*begins, len(lines)]))
+    texts = ["".join(lines[first:last]) for first, last in bounds]
+    filled = [text.count(mark) >= wanted for text in texts if text.strip()]
+    if sum(filled) < _FIT * len(filled):
+        return None
+    rows = [
+        Row(starts[first], starts[last], _cells(text, mark))
+        for (first, last), text in zip(bounds[1:], texts[1:], strict=True)
+    ]
+    return _table(0, starts[begins[1]], rows, starts[-1], [*starts, starts[-1]])
 
 
-def _rows(lines: list[str], start: int, first: int) -> list[Part]:
-    rows: list[Part] = []
-    for line in lines[first:]:
-        end = start + len(line)
-        last = rows[-1] if rows else None
-        if last and end - last.start <= LEAF:
-            rows[-1] = Part(last.start, end, "row", last.count + 1)
+def _records(lines: Sequence[str]) -> list[int]:
+    """The number of the first line of each record: one outside of quotes."""
+    begins: list[int] = []
+    is_open = False
+    for number, line in enumerate(lines):
+        if not is_open or number - begins[-1] > _LINES_OF_A_CELL:
+            begins.append(number)
+            is_open = False
+        is_open ^= line.count('"') % 2 == 1
+    return begins
+
+
+def _cells(record: str, mark: str) -> list[str]:
+    if '"' not in record:
+        return record.rstrip("\r\n").split(mark)
+    try:
+        return next(csv.reader([record], delimiter=mark), [])
+    except csv.Error:
+        return record.split(mark)
+
+
+def _table(
+    start: int, head: int, rows: Sequence[Row], end: int, breaks: Sequence[int] = ()
+) -> Part:
+    """A table whose header ends at `head`. `breaks` are where lines begin, if a row may have
+    several."""
+    parts: list[Part] = []
+    differing = _differing(rows)
+    line = 0
+    for index, row in enumerate(rows):
+        last = parts[-1] if parts else None
+        joins = last is not None and not last.children and not last.identifies
+        if index in differing:
+            parts.append(Part(row.start, row.end, "row", identifies=True))
+        elif last is not None and joins and row.end - last.start <= LEAF:
+            parts[-1] = Part(last.start, row.end, "row", last.count + 1)
+        elif breaks and row.end - row.start > LONG:
+            while breaks[line] <= row.start:
+                line += 1
+            parts.append(_long(row, breaks, line))
         else:
-            rows.append(Part(start, end, "row"))
-        start = end
-    return rows
+            parts.append(Part(row.start, row.end, "row"))
+    closing = end - rows[-1].end if rows else 0
+    return Part(start, end, "table", 1, head - start, closing, False, tuple(parts))
+
+
+def _long(row: Row, breaks: Sequence[int], line: int) -> Part:
+    """A row of several lines, shown under its first one. `line` is the number of the second."""
+    opening = breaks[line] - row.start
+    children: list[Part] = []
+    while breaks[line] < row.end:
+        start, line = breaks[line], line + 1
+        last = children[-1] if children else None
+        if last is not None and breaks[line] - last.start <= LEAF:
+            children[-1] = Part(last.start, breaks[line], "line", last.count + 1)
+        else:
+            children.append(Part(start, breaks[line], "line"))
+    if not children:
+        return Part(row.start, row.end, "row")
+    return Part(row.start, row.end, "row", 1, opening, 0, False, tuple(children))
+
+
+def _differing(rows: Sequence[Row]) -> frozenset[int]:
+    """The indices of rows with a rare value, or with rare words beside a number."""
+    cells = [row.cells for row in rows if row.cells]
+    if len(cells) != len(rows):
+        return frozenset()
+    worded = [[cell.translate(_NO_DIGITS) for cell in row] for row in cells]
+    groups = [*rare_groups(cells, OUTLIERS), *rare_groups(worded, OUTLIERS)]
+    firsts = [group[0] for group in groups]
+    more = [index for group in groups for index in group[1:]]
+    short = [
+        index
+        for index in dict.fromkeys([*firsts, *more])
+        if rows[index].end - rows[index].start <= LONGEST_OUTLIER
+    ]
+    return frozenset(short[:OUTLIERS])

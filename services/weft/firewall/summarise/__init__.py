@@ -12,11 +12,12 @@ from weft.firewall.summarise.code import summarise_code
 from weft.firewall.summarise.diff import summarise_diff
 from weft.firewall.summarise.html import summarise_html
 from weft.firewall.summarise.json import summarise_json
-from weft.firewall.summarise.keyed import summarise_keyed
+from weft.firewall.summarise.keyed import summarise_keyed, summarise_xml
 from weft.firewall.summarise.listing import summarise_listing
 from weft.firewall.summarise.log import summarise_log
 from weft.firewall.summarise.markdown import summarise_markdown
 from weft.firewall.summarise.prose import summarise_prose
+from weft.firewall.summarise.stanzas import stanzas_of, summarise_stanzas
 from weft.firewall.summarise.table import summarise_table
 from weft.firewall.summarise.tests import summarise_tests
 from weft.firewall.summarise.traceback import summarise_traceback
@@ -30,12 +31,15 @@ _BY_FORM: dict[Form, Callable[[str, Budget], str]] = {
     Form.HTML: summarise_html,
     Form.MARKDOWN: summarise_markdown,
     Form.CODE: summarise_code,
-    Form.XML: summarise_keyed,
+    Form.XML: summarise_xml,
     Form.YAML: summarise_keyed,
     Form.ALIGNED: summarise_aligned,
     Form.LISTING: summarise_listing,
     Form.PROSE: summarise_prose,
 }
+
+_OF_LINES = (Form.LOG, Form.LISTING, Form.MARKDOWN, Form.PROSE)
+"""Forms of which a text may consist of records between blank lines."""
 
 
 def summarise(
@@ -48,7 +52,8 @@ def summarise(
         return _among_words(detected, budget, keep, unread)
     if form in (Form.CSV, Form.TSV, Form.TABLE):
         return summarise_table(read_table(text, form), budget)
-    return _BY_FORM[form](text, budget)
+    stanzas = stanzas_of(text) if form in _OF_LINES else None
+    return summarise_stanzas(stanzas, budget) if stanzas else _BY_FORM[form](text, budget)
 
 
 def _among_words(detected: Detected, budget: Budget, keep: Sequence[Path], unread: str) -> str:

@@ -170,10 +170,37 @@ def numbered_lines(lines: list[str]) -> list[tuple[int, str]]:
 
 def outline(numbered: list[tuple[int, str]]) -> list[Definition]:
     """Definitions in order."""
-    every = (_definition(line[:300], at, number) for at, (number, line) in enumerate(numbered))
+    commented = _commented([line for _, line in numbered])
+    every = (
+        _definition(line[:300], at, number)
+        for at, (number, line) in enumerate(numbered)
+        if at not in commented
+    )
     found = [item for item in every if item is not None]
     _close(found, numbered)
     return found
+
+
+def _commented(lines: list[str]) -> set[int]:
+    """The lines inside comments and texts of several lines, whose words define nothing. If the last
+    one does not end, the text may have begun within one, and none is known."""
+    found: set[int] = set()
+    for opens, closes in _COMMENTS:
+        inside: set[int] = set()
+        is_open = False
+        for at, line in enumerate(lines):
+            if is_open:
+                inside.add(at)
+                is_open = closes not in line
+            else:
+                start = line.lstrip()
+                is_open = start.startswith(opens) and closes not in start[len(opens) :]
+        if not is_open:
+            found |= inside
+    return found
+
+
+_COMMENTS = (("/*", "*/"), ('"""', '"""'), ("'''", "'''"))
 
 
 def passages(numbered: list[tuple[int, str]], found: list[Definition]) -> list[Definition]:

@@ -51,7 +51,13 @@ _BLOCK = frozenset(
         "option",
     ]
 )
-_HREF = re.compile(r"\bhref\s{0,4}=\s{0,4}[\"']?(https?://[^\"'\s<>]{1,300})")
+_CELLS = frozenset(("td", "th"))
+_HREF = re.compile(
+    r"\bhref\s{0,4}=\s{0,4}(?:\"([^\"<>]{1,2000})\"|'([^'<>]{1,2000})'|([^\"'\s<>]{1,2000}))"
+)
+_ADDRESS = 300
+"""Characters of a link's address that are shown."""
+_NOWHERE = ("#", "javascript:")
 _MAX_PARTS = 30_000
 _TOLD = "# page without scripts, styles and navigation:"
 
@@ -65,37 +71,93 @@ def summarise_html(text: str, budget: Budget) -> str:
 
 
 def readable(text: str) -> str:
-    """The visible text, with headings and list items marked as in Markdown. Linear."""
-    lines: list[str] = []
-    line: list[str] = []
+    """The visible text, with headings, list items and links written as in Markdown, and ` | `
+    between the cells of a row. Linear."""
+    page = _Page()
     position, parts, skipped = 0, 0, ""
     for match in _PART.finditer(text):
         parts += 1
         if match.start() < position:
             continue
         if not skipped:
-            line.append(text[position : match.start()])
+            page.line.append(text[position : match.start()])
         position = match.end()
         name = (match.group(2) or "").lower()
+        closes = bool(match.group(1))
         if not name:
             position = _after_comment(text, match)
         elif skipped:
-            skipped = "" if match.group(1) and name == skipped else skipped
-        elif name in _SKIPPED and not match.group(1) and not match.group(3).endswith("/"):
+            skipped = "" if closes and name == skipped else skipped
+        elif name in _SKIPPED and not closes and not match.group(3).endswith("/"):
             skipped = name
-        elif name in _BLOCK:
-            _finish(lines, line)
-            line.append("" if match.group(1) else _mark(name))
-        elif name == "a" and not match.group(1) and (link := _HREF.search(match.group(3))):
-            line.append(f" {link.group(1)} ")
+        else:
+            page.tag(name, match.group(3), closes)
         if parts >= _MAX_PARTS:
-            _finish(lines, line)
-            lines.append(f"… {len(text) - position} characters of source …")
-            return "\n".join(lines)
+            page.finish()
+            page.lines.append(f"… {len(text) - position} characters of source …")
+            return "\n".join(page.lines)
     if not skipped:
-        line.append(text[position:])
-    _finish(lines, line)
-    return "\n".join(lines)
+        page.line.append(text[position:])
+    page.finish()
+    return "\n".join(page.lines)
+
+
+class _Page:
+    """The lines of a page so far."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.line: list[str] = []
+        """The parts of the line that is being read."""
+        self._cells = 0
+        self._link = ""
+        """The address of an open link."""
+        self._linked_from: int | None = None
+        """Where its text begins in the line; None if it began in an earlier one."""
+
+    def tag(self, name: str, attributes: str, closes: bool) -> None:
+        if name in _BLOCK:
+            self.finish()
+            self._cells = 0 if name == "tr" else self._cells
+            self.line.append("" if closes else _mark(name))
+        elif name in _CELLS and not closes:
+            self.line.append(" | " if self._cells else "")
+            self._cells += 1
+        elif name == "a":
+            self._close_link()
+            self._link = "" if closes else _address(attributes)
+            self._linked_from = len(self.line)
+
+    def _close_link(self) -> None:
+        """Write the address behind the text of a link, as Markdown does."""
+        if not self._link:
+            return
+        held = "".join(self.line[self._linked_from :]) if self._linked_from is not None else ""
+        if self._linked_from is not None and held.strip():
+            self.line[self._linked_from :] = ["[", held.strip(), f"]({self._link})"]
+        else:
+            self.line.append(f" ({self._link}) ")
+        self._link = ""
+
+    def finish(self) -> None:
+        """End the line."""
+        text = " ".join(html.unescape("".join(self.line)).split())
+        if text and text.strip("#- |"):
+            self.lines.append(text)
+        self.line.clear()
+        self._linked_from = None
+
+
+def _address(attributes: str) -> str:
+    """The address of a link, or its start and how much is missing; empty for one into the page."""
+    found = _HREF.search(attributes)
+    if found is None:
+        return ""
+    address = next(filter(None, found.groups())).strip()
+    if address.startswith(_NOWHERE):
+        return ""
+    rest = len(address) - _ADDRESS
+    return address if rest <= 0 else f"{address[:_ADDRESS]}…(+{rest} chars)"
 
 
 def _after_comment(text: str, match: re.Match[str]) -> int:
@@ -112,10 +174,3 @@ def _mark(name: str) -> str:
     if name[0] == "h" and name[1:].isdigit():
         return "#" * int(name[1:]) + " "
     return "- " if name == "li" else ""
-
-
-def _finish(lines: list[str], line: list[str]) -> None:
-    text = " ".join(html.unescape("".join(line)).split())
-    if text and text.strip("#- "):
-        lines.append(text)
-    line.clear()

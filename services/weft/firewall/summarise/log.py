@@ -1,36 +1,52 @@
 """A log as its levels with counts, the first and the last line, every distinct error once with the
-number of similar lines, and one of the other lines for each template."""
+number of similar lines, and one of the other lines for each template. Of lines of one template,
+those with a rare value in a field that has few are told apart."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 
 import msgspec
 
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
+from weft.passages.outliers import MANY, rare_groups
 
 _LINE = 220
 """Characters of a line that are shown."""
 _ERROR_LINE = 600
-"""Characters of an error that are shown."""
+"""Characters of an error, or of a line with a rare value, that are shown."""
 _ERRORS = frozenset(("ERROR", "FATAL", "CRITICAL", "SEVERE", "PANIC"))
+_NAMES = r"TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|FATAL|CRITICAL|SEVERE|PANIC"
 _LEVEL = re.compile(
-    r"\b(TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|FATAL|CRITICAL|SEVERE|PANIC)\b", re.I
+    rf"(?<![^\s\[(|<\"'=:>])({_NAMES})(?![^\s\])|>\"',:;!/])"
+    rf"|(?i:(?<!\w)(?:level|lvl|severity|loglevel)[\"']?[=:]\s?[\"']?({_NAMES})\b"
+    rf"|[\[<]({_NAMES})[\]>]|(?:^|(?<=:\s))({_NAMES}):)"
+    rf"|^(?:[\W\d]|[A-Z][a-z]{{2}}\b|(?<=\d)[TZ])*(?<=[\dZ\])]\s)((?i:{_NAMES}))(?=\s)"
+)
+"""A level where programs write one: in capitals as a word of its own, in brackets, as the value of
+a key, or as the first word after a time. `error.py` and `timeout=30` have none."""
+_WORD = (
+    r"(?:error|err|fatal|critical|severe|panic|exception|failed|failure|traceback|denied|refused"
+    r"|timed? ?out|not found|cannot|unable)"
 )
 ERROR = re.compile(
-    r"\b(?:error|err|fatal|critical|severe|panic|exception|failed|failure|traceback|denied|refused"
-    r"|timed? ?out|not found|cannot|unable)\b|\b(?:[A-Z]\w+(?:Error|Exception))\b",
-    re.IGNORECASE,
+    rf"(?<![\w./=-])(?i:{_WORD})(?![\w/=-]|\.\w|: ?\d)|\b(?:[A-Z]\w+(?:Error|Exception))\b"
+    r"|\b(?i:err|error|exception)=(?![\"']?(?i:nil|null|none|false|0)\b|[\"']{2}|\s|\Z)"
 )
+"""What tells of an error in a line without a level; not as a part of a name or as a setting."""
 _VARIABLE = re.compile(
     r"\b0x[0-9a-fA-F]+\b|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,}){0,5}\b|\d+(?:[.:,\-/TZ]\d+)*|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\""
 )
-
-
-_NO_DIGITS = str.maketrans("", "", "0123456789")
+_COMPARED = 400
+"""Characters of a line that are compared."""
+_NO_DIGITS: dict[int, int | None] = dict.fromkeys(map(ord, "0123456789"))
 _TEMPLATES = 3_000
 """With more templates than this, a log repeats nothing, and folding is given up."""
+_OUTLIERS = 8
+"""How many rare values are told apart among lines of one template."""
+_APART: dict[int, int | None] = dict.fromkeys(map(ord, ",;=()[]{}|<>\"'"), ord(" "))
 
 
 class Fold(msgspec.Struct):
@@ -40,6 +56,9 @@ class Fold(msgspec.Struct):
     count: int
     line: str
     level: str
+    tells_error: bool
+    rare: bool
+    """Whether they have a value in common that few other lines have."""
 
 
 def summarise_log(text: str, budget: Budget) -> str:
@@ -53,7 +72,7 @@ def summarise_log(text: str, budget: Budget) -> str:
     pieces = [Piece(-1, 100, f"log: {len(lines)} lines" + (f"; {counts}" if counts else ""), 0)]
     last = len(lines) - 1
     for entry in folds:
-        if entry.first < last or entry.level in _ERRORS:
+        if entry.first < last or entry.tells_error or entry.rare:
             pieces.append(Piece(entry.first, _worth(entry, last), _shown(entry, cap)))
     if lines and pieces[-1].order != last:
         pieces.append(Piece(last, 92, cut_line(lines[-1], cap)))
@@ -61,36 +80,76 @@ def summarise_log(text: str, budget: Budget) -> str:
 
 
 def fold(lines: list[str]) -> list[Fold]:
-    """Lines by template, in order of first appearance."""
-    alike: dict[str, tuple[int, int]] = {}
-    for number, line in enumerate(lines):
-        # Most lines differ only in digits, which is far cheaper to detect than a template.
-        key = line[:400].translate(_NO_DIGITS)
-        first, count = alike.get(key, (number, 0))
-        alike[key] = (first, count + 1)
-    folds: dict[str, Fold] = {}
-    for number, count in alike.values():
-        line = lines[number]
-        key = _VARIABLE.sub("#", line[:400]) if len(folds) < _TEMPLATES else line[:400]
-        known = folds.get(key)
-        if known is None:
-            folds[key] = Fold(number, count, line, _level(line))
+    """Lines by template and rare value, in order of first appearance."""
+    groups = _by_template(lines)
+    few = [number for group in groups if len(group) < MANY for number in group]
+    # Lines of templates that hardly repeat have fields in common, too.
+    alone = {numbers[0] for numbers in _rare_groups(lines, sorted(few))}
+    found: list[Fold] = []
+    for group in groups:
+        rare = _rare_groups(lines, group) if len(group) >= MANY else []
+        apart = {number for numbers in rare for number in numbers}
+        rest = [number for number in group if number not in apart] if apart else group
+        found += [_folded(lines, numbers, True) for numbers in rare]
+        found.append(_folded(lines, rest, not alone.isdisjoint(rest)))
+    return sorted(found, key=lambda entry: entry.first)
+
+
+def _by_template(lines: list[str]) -> list[list[int]]:
+    """The numbers of lines that differ only in numbers and quoted parts."""
+    alike: defaultdict[str, list[int]] = defaultdict(list)
+    # Most lines differ only in digits, which is far cheaper to detect than a template.
+    for number, key in enumerate(_translated(lines, _NO_DIGITS)):
+        alike[key].append(number)
+    groups: dict[str, list[int]] = {}
+    merged: set[str] = set()
+    for numbers in alike.values():
+        start = lines[numbers[0]][:_COMPARED]
+        key = _VARIABLE.sub("#", start) if len(groups) < _TEMPLATES else start
+        if key in groups:
+            groups[key] += numbers
+            merged.add(key)
         else:
-            known.count += count
-    return list(folds.values())
+            groups[key] = numbers
+    for key in merged:
+        groups[key].sort()
+    return list(groups.values())
+
+
+def _translated(lines: Iterable[str], table: dict[int, int | None]) -> list[str]:
+    """The compared part of each line. All are translated at once, which takes a tenth of the
+    time."""
+    return "\n".join([line[:_COMPARED] for line in lines]).translate(table).split("\n")
+
+
+def _rare_groups(lines: list[str], numbers: list[int]) -> list[list[int]]:
+    """For each rare value of a field, the numbers of the lines that have it."""
+    if len(numbers) < MANY:
+        return []
+    cells = [*map(str.split, _translated(map(lines.__getitem__, numbers), _APART))]
+    return [[numbers[index] for index in group] for group in rare_groups(cells, _OUTLIERS)]
+
+
+def _folded(lines: list[str], numbers: list[int], rare: bool) -> Fold:
+    line = lines[numbers[0]]
+    level = _level(line)
+    tells = level in _ERRORS or (not level and ERROR.search(line[:200]) is not None)
+    return Fold(numbers[0], len(numbers), line, level, tells, rare)
 
 
 def _level(line: str) -> str:
     match = _LEVEL.search(line[:200])
     if match is None:
-        return "ERROR" if ERROR.search(line[:200]) else ""
-    level = match.group(1).upper()
+        return ""
+    level = next(found for found in match.groups() if found).upper()
     return {"WARNING": "WARN", "ERR": "ERROR"}.get(level, level)
 
 
 def _worth(entry: Fold, last: int) -> float:
-    if entry.level in _ERRORS:
+    if entry.tells_error:
         return 90 - entry.first / (last + 1)
+    if entry.rare:
+        return 89 - entry.first / (last + 1)
     if entry.first == 0:
         return 88
     if entry.level == "WARN":
@@ -100,5 +159,5 @@ def _worth(entry: Fold, last: int) -> float:
 
 
 def _shown(entry: Fold, cap: int) -> str:
-    line = cut_line(entry.line, max(cap, _ERROR_LINE) if entry.level in _ERRORS else cap)
+    line = cut_line(entry.line, max(cap, _ERROR_LINE) if entry.tells_error or entry.rare else cap)
     return line if entry.count == 1 else f"{line}  [{entry.count} lines like this]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from itertools import chain, islice, pairwise
+from itertools import chain, pairwise
 
 import msgspec
 
@@ -71,7 +71,9 @@ def summarise_prose(text: str, budget: Budget) -> str:
     if parts and parts[-1].end < len(text.rstrip()):
         rest = f"… {len(text) - parts[-1].end} more characters …"
         pieces.append(Piece(len(parts), max(worth) + 1, rest, 0))
-    unit = "lines" if text.count("\n") > len(parts) // 2 else "sentences"
+    read = text[: parts[-1].end] if parts else ""
+    is_lines = sum(1 for line in read.split("\n") if line.strip()) == len(parts)
+    unit = "lines" if is_lines and len(parts) > 1 else "sentences"
     return compose(pieces, budget, unit, len(parts)) or budget.cut(text)
 
 
@@ -79,7 +81,9 @@ def _parts(text: str) -> list[_Part]:
     """Sentences with content, in the part of the text that is examined."""
     parts: list[_Part] = []
     start, opens = 0, True
-    for match in islice(_SENTENCE_END.finditer(text, 0, _MAX_TEXT), _MAX_SENTENCES):
+    for match in _SENTENCE_END.finditer(text, 0, _MAX_TEXT):
+        if len(parts) == _MAX_SENTENCES:
+            return parts
         end = match.start() + (text[match.start()] != "\n")
         told = text[start:end].strip()
         gap = text[end : match.end()]
@@ -90,7 +94,7 @@ def _parts(text: str) -> list[_Part]:
             opens = False
         opens = opens or gap.count("\n") > 1
         start = match.end()
-    if len(parts) < _MAX_SENTENCES and len(text) <= _MAX_TEXT and text[start:].strip():
+    if len(text) <= _MAX_TEXT and text[start:].strip():
         parts.append(_Part(start, len(text.rstrip()), opens))
     return parts
 

@@ -6,24 +6,10 @@ from __future__ import annotations
 import re
 
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line
+from weft.passages.test_run import Line, kinds_of
 
 _LINE = 220
 """Characters of a line that are shown."""
-_TOTALS = re.compile(
-    r"^=+ .{0,200}\b(?:passed|failed|errors?|skipped|no tests)\b.{0,200}=+$"
-    r"|^\s*Tests?:\s+\d|^Test Suites:"
-    r"|^test result:|^Ran \d+ tests?|^(?:OK|FAILED)\b(?: \(|$)"
-    r"|^\d+ (?:passing|failing|pending)"
-    r"|^\s{0,4}\d+ (?:passing|failing)|^(?:ok|FAIL|PASS)\s*(?:\t.*)?$"
-    r"|^# (?:tests|pass|fail) \d"
-    r"|^\d+ (?:passed|failed|examples)|^(?:FAIL|ok  )\t"
-)
-_TOTALS_INSIDE = re.compile(r"Tests run: \d+|BUILD (?:FAILURE|SUCCESS)")
-_FAILURE = re.compile(
-    r"^(?:FAILED|ERROR|FAIL:?)\s+\S|^--- FAIL|^not ok \d|^\s*[\u2715\u2717\u00d7\u2716]\s"
-    r"|^\s+\d+\) \S|^\s*● \S"
-    r"|^test \S+ \.\.\. FAILED|<<< (?:FAILURE|ERROR)!|^_{3,} .{1,200} _{3,}$|^(?:FAIL|ERROR): "
-)
 _NAME = re.compile(
     r"^(?:FAILED|ERROR) (\S+::\S+)|^--- FAIL: (\S+)|^not ok \d+ (?:- )?(.{1,100})|^\s*● (.{1,100})"
     r"|^\s*[\u2715\u2717\u00d7\u2716]\s(.{1,100})|^test (\S+) \.\.\. FAILED"
@@ -32,41 +18,41 @@ _NAME = re.compile(
 """A failure as its runner names it; headings of single failures name it again."""
 _MANY, _NAMES = 6, 0.3
 """From this many failures on, their names come first, and take at most this share of the tokens."""
-_REASON = re.compile(
-    r"^E\s{1,8}\S|^\s*(?:\w+\.)*\w*(?:Error|Exception)\b|^thread '.{1,80}' panicked"
-    r"|^\s*(?:expected|actual|received|left|right|got|want)\b|^\s*(?:Expected|Received|assert)"
-    r"|^\S+\.\w{1,5}:\d+: |panicked at",
-    re.IGNORECASE,
-)
-_PASSED = re.compile(r"\s*(?:✓|√|PASS\b|ok \d|--- PASS|test \S+ \.\.\. ok|=== RUN)|\S+\.py [.sxF]+")
-_PASSED_INSIDE = re.compile(r"\bPASSED\b")
+
+_WORTH = {
+    Line.TOTAL: 97.0,
+    Line.FAILURE: 90.0,
+    Line.REASON: 80.0,
+    # It says less than the line that names file, test and reason.
+    Line.HEADING: 60.0,
+    Line.NEAR: 75.0,
+    Line.OTHER: 40.0,
+}
 
 
 def summarise_tests(text: str, budget: Budget) -> str:
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    failures = passed = reasons = 0
+    failures = passed = since = 0
     pieces: list[Piece] = []
     names: list[str] = []
-    for number, line in enumerate(lines):
-        start = line[:400]
-        if _is_pass(start):
+    for number, (line, kind) in enumerate(zip(lines, kinds_of(lines), strict=True)):
+        if kind is Line.PASSED:
             passed += 1
             continue
-        if _FAILURE.match(start):
+        if kind in (Line.FAILURE, Line.HEADING):
             failures += 1
-            reasons = 0
-            if (name := _NAME.search(start)) is not None:
+            since = 0
+            if (name := _NAME.search(line[:400])) is not None:
                 names.append(next(filter(None, name.groups())))
-            # A heading says less than the line that names file, test and reason.
-            worth = (60.0 if start.startswith("___") else 90.0) - failures * 0.01
-        elif _is_total(start):
-            worth = 97.0 + number / len(lines)
-        elif _REASON.match(start):
+        worth = _WORTH[kind]
+        if kind in (Line.TOTAL, Line.OTHER):
+            worth += number / len(lines)
+        elif kind in (Line.REASON, Line.NEAR):
             # The first reason after a failure says most of what the others repeat.
-            worth = 80.0 - reasons - number / len(lines)
-            reasons += 1
+            worth -= since + number / len(lines)
+            since += 1
         else:
-            worth = 40.0 + number / len(lines)
+            worth -= failures * 0.01
         pieces.append(Piece(number, worth, cut_line(line, _LINE)))
     told = (
         f"test run: {len(lines)} lines, {failures} failure lines, {passed} passing lines left out"
@@ -90,17 +76,3 @@ def _named(names: list[str], budget: Budget) -> str:
             break
         told, count = longer, count + 1
     return told if count == len(names) or not told else f"{told} +{len(names) - count}"
-
-
-def _is_pass(line: str) -> bool:
-    """Whether a line only says that one test passed; the totals say so too."""
-    if line.endswith("PASSED") or "PASSED  [" in line or " PASSED [" in line:
-        return True
-    passed = _PASSED.match(line) or ("PASSED" in line and _PASSED_INSIDE.search(line))
-    return bool(passed) and not _is_total(line)
-
-
-def _is_total(line: str) -> bool:
-    if _TOTALS.match(line):
-        return True
-    return ("Tests run" in line or "BUILD " in line) and bool(_TOTALS_INSIDE.search(line))

@@ -4,6 +4,7 @@ code; frames of libraries only if tokens are left."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line
 
@@ -22,6 +23,8 @@ _THEIRS = re.compile(
     r"|java\.base/|\bat (?:java|javax|sun|jdk|org\.junit|org\.springframework|kotlin|scala)\."
     r"|/usr/(?:lib|local/go)|/rustc/|\bcore::|\bstd::|/gems/|runtime/"
 )
+_PACKAGE = re.compile(r"\s*at (?:[\w.@]{1,60}/)?([a-z]\w{0,40}\.[a-z]\w{0,40})\.")
+"""The first two names of a frame's package, as Java, Kotlin and Scala write it."""
 _EXCEPTION = re.compile(
     r"^\s{0,8}(?:(?:Caused by|Suppressed|Unhandled exception|Uncaught)\W{1,3}.{0,40}"
     r"|Exception in thread .{0,80}|panic: |thread '[^']{1,80}' panicked|goroutine \d+ \[running)"
@@ -37,7 +40,7 @@ def summarise_traceback(text: str, budget: Budget) -> str:
     frames = [number for number, line in enumerate(lines) if _FRAME.match(line[:400])]
     own = [number for number in frames if not _THEIRS.search(lines[number][:400])]
     innermost_last = "Traceback (most recent call last)" in text
-    depth = {n: i for i, n in enumerate(reversed(own) if innermost_last else own)}
+    depth = _depths(list(reversed(own)) if innermost_last else own, lines)
     pieces = [Piece(-1, 100, f"traceback: {len(frames)} frames, {len(own)} in own code", 0)]
     last = {line: number for number, line in enumerate(lines)}
     for number, line in enumerate(lines):
@@ -49,7 +52,20 @@ def summarise_traceback(text: str, budget: Budget) -> str:
     return compose(pieces, budget, "lines", total)
 
 
-def _worth(number: int, line: str, depth: dict[int, int], lines: list[str]) -> float:
+def _depths(own: list[int], lines: list[str]) -> dict[int, float]:
+    """How far each frame is from the innermost one. Of a package, frames beyond the first few are
+    as if they lay deeper: a framework has many in a row, the program that uses it a few."""
+    seen: Counter[str] = Counter()
+    found: dict[int, float] = {}
+    for rank, number in enumerate(own):
+        package = _PACKAGE.match(lines[number][:400])
+        held = package[1] if package else ""
+        found[number] = min(rank * 0.01 + (4.0 * seen[held] if held else 0.99 * rank), 45.0)
+        seen[held] += 1
+    return found
+
+
+def _worth(number: int, line: str, depth: dict[int, float], lines: list[str]) -> float:
     if _EXCEPTION.match(line[:400]):
         return 99.0
     if number in depth:

@@ -13,6 +13,7 @@ from weft.firewall.tables import cells_of, delimiter_of
 from weft.firewall.views.arguments import Value, number, words
 from weft.firewall.views.artifact import Artifact
 from weft.firewall.views.registry import Part, ViewRegistry
+from weft.passages.ruled import is_rule, with_plain_rules
 from weft_schemas.errors import InvalidInput
 
 _SAMPLE_BYTES = 256 << 10
@@ -59,7 +60,7 @@ def columns(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
 def _rows_of(artifact: Artifact) -> Iterator[list[str]]:
     """Header and rows, read on demand."""
     start = artifact.text(0, min(artifact.size, _SAMPLE_BYTES))
-    if any(set(line) <= set("|+-: ") and "-" in line for line in start.splitlines()[:200] if line):
+    if any(map(is_rule, with_plain_rules(start).splitlines()[:200])):
         return _markdown_rows(artifact)
     form = Form.TSV if start.partition("\n")[0].count("\t") else Form.CSV
     lines = (artifact.text(low, min(high, low + _RECORD)) for low, high in artifact.lines())
@@ -71,12 +72,12 @@ def _markdown_rows(artifact: Artifact) -> Iterator[list[str]]:
     above: list[str] | None = None
     inside = False
     for low, high in artifact.lines():
-        line = artifact.text(low, min(high, low + _RECORD)).strip()
-        is_rule = "--" in line and set(line) <= set("|+-: ")
-        if is_rule and above is not None and not inside:
-            inside = True
-            yield above
-        elif is_rule or "|" not in line:
+        line = with_plain_rules(artifact.text(low, min(high, low + _RECORD))).strip()
+        if is_rule(line):
+            if above is not None and not inside:
+                inside = True
+                yield above
+        elif "|" not in line:
             if inside:
                 return
         elif inside:

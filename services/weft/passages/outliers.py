@@ -1,0 +1,66 @@
+"""Finds the lines or rows that differ from the others: those with a rare value in a field that has
+few. Linear in the number of lines."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+MANY = 10
+"""The least number of lines among which one can stand out."""
+_RARE, _COMMON = 0.02, 0.5
+"""A value is rare if at most this share of the lines has it, and the values that are not rare reach
+the other share."""
+_SOME, _OF = 3, 15
+"""A value of so many lines is rare, too, where each of them is one of as many others."""
+_FEW = 16
+"""A field with more different values than this has no rare ones."""
+_LOOK = 400
+"""A field that has shown too many values by this many lines is not counted further."""
+_MOMENT = re.compile(r"\d{1,4}[-/:][\dA-Z]")
+"""The beginning of a time or date, of which each value is rare at some time."""
+
+
+def at_most(count: int) -> int:
+    """How many of so many lines may share a value that is rare: 1 of 10, 3 of 45, 2 % of many."""
+    return max(1, min(_SOME, count // _OF), int(count * _RARE))
+
+
+def rare_groups(cells: Sequence[Sequence[str]], most: int) -> list[list[int]]:
+    """For at most so many rare values, the indices of the lines that have it. `cells` are the words
+    or cells of each line. Fields with the fewest values come first, and a line is in one group at
+    most."""
+    if len(cells) < MANY:
+        return []
+    found = sorted(_fields(cells), key=lambda field: field[0])
+    taken: set[int] = set()
+    groups: list[list[int]] = []
+    for _, column, rare in found:
+        held: dict[str, list[int]] = {value: [] for value in rare}
+        for index, value in enumerate(column):
+            if value in held and index not in taken:
+                held[value].append(index)
+        for group in filter(None, held.values()):
+            if len(groups) < most:
+                groups.append(group)
+                taken.update(group)
+    return groups
+
+
+def _fields(cells: Sequence[Sequence[str]]) -> Iterator[tuple[int, list[str], list[str]]]:
+    """The cells at one place in each line, counted from the start and, if lines have unequally
+    many, from the end, where some of them are rare: how many different ones there are, all, and the
+    rare ones."""
+    least, most = min(map(len, cells)), max(map(len, cells))
+    few = at_most(len(cells))
+    for place in range(0 if least == most else -least, least):
+        sample = {line[place] for line in cells[:_LOOK]}
+        if len(sample) > _FEW or _MOMENT.match(cells[0][place]):
+            continue
+        column = [line[place] for line in cells]
+        counts = Counter(column)
+        rare = [value for value, count in counts.items() if count <= few]
+        common = len(column) - sum(counts[value] for value in rare)
+        if rare and len(counts) <= _FEW and common >= _COMMON * len(column):
+            yield len(counts), column, rare

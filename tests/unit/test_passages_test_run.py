@@ -1,0 +1,121 @@
+"""Test runs: what failed, and why, is shown with any part of them."""
+
+import pytest
+from tests.firewall_made import envelope
+
+from weft.passages.part import leaves
+from weft.passages.splitting import outline_of
+from weft.passages.test_run import split_test_run
+from weft_schemas.policy import FirewallRules
+
+PYTEST = (
+    "============================= test session starts ==============================\n"
+    + "".join(
+        f"tests/test_m.py::test_{n} {'FAILED' if n == 300 else 'PASSED'}   [{n // 4:3d}%]\n"
+        for n in range(401)
+    )
+    + """
+=================================== FAILURES ===================================
+___________________________________ test_300 ___________________________________
+
+    def test_300():
+        order = Order(lines=[1, 2])
+>       assert order.total == 3
+E       assert 4 == 3
+
+tests/test_m.py:88: AssertionError
+=========================== short test summary info ============================
+FAILED tests/test_m.py::test_300 - assert 4 == 3
+======================== 1 failed, 400 passed in 12.31s ========================
+"""
+)
+
+
+def jest(name: str) -> str:
+    return "".join(
+        f"PASS src/{name}{n}.test.ts\n  Module {n}\n    ✓ adds {n} (3 ms)\n    ✓ removes {n}\n"
+        for n in range(60)
+    )
+
+
+JEST = f"""{jest("m")}FAIL src/cart.test.ts
+  Cart
+    ✓ adds (2 ms)
+    ✕ totals (5 ms)
+
+  ● Cart > totals
+
+    expect(received).toBe(expected) // Object.is equality
+
+    Expected: 3
+    Received: 4
+
+    > 11 |     expect(cart.total).toBe(3);
+
+{jest("n")}
+Test Suites: 1 failed, 120 passed, 121 total
+Tests:       1 failed, 241 passed, 242 total
+"""
+GO = (
+    "".join(f"=== RUN   TestA{n}\n--- PASS: TestA{n} (0.00s)\n" for n in range(200))
+    + "=== RUN   TestTotal\n    cart_test.go:12: got 4, want 3\n--- FAIL: TestTotal (0.00s)\n"
+    + "".join(f"=== RUN   TestB{n}\n--- PASS: TestB{n} (0.00s)\n" for n in range(200))
+    + "FAIL\nFAIL\texample.com/cart\t0.005s\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            PYTEST,
+            [
+                "tests/test_m.py::test_300 FAILED   [ 75%]",
+                "E       assert 4 == 3",
+                "FAILED tests/test_m.py::test_300 - assert 4 == 3",
+                "1 failed, 400 passed in 12.31s",
+            ],
+        ),
+        (
+            JEST,
+            ["FAIL src/cart.test.ts", "✕ totals", "Expected: 3", "Received: 4", "1 failed, 241"],
+        ),
+        (GO, ["cart_test.go:12: got 4, want 3", "--- FAIL: TestTotal", "FAIL\texample.com/cart"]),
+    ],
+)
+def test_what_failed_is_shown_with_any_part(text: str, told: list[str]) -> None:
+    outline = outline_of(text, envelope(text, FirewallRules(threshold=200)).content_type)
+    assert outline is not None
+    always = [text[one.start : one.end] for one in outline.root.children if one.identifies]
+    assert all(any(line in shown for shown in always) for line in told)
+    assert sum(map(len, always)) <= 700
+
+
+@pytest.mark.parametrize("text", [PYTEST, JEST, GO, PYTEST + PYTEST.replace("300", "17") * 30])
+def test_the_parts_of_a_run_are_all_of_it(text: str) -> None:
+    made = split_test_run(text, "text/x-test-run")
+    assert made is not None
+    parts = list(leaves(made))
+    assert [one.start for one in parts] == [0, *(one.end for one in parts[:-1])]
+    assert parts[-1].end == len(text)
+    assert {one.unit for one in parts} == {"line"}
+    assert sum(one.count for one in parts) == text.count("\n")
+    assert sum(one.size for one in made.children if one.identifies) <= 700
+
+
+def test_another_text_is_no_test_run() -> None:
+    assert split_test_run(PYTEST, "text/plain") is None
+
+
+@pytest.mark.parametrize("text", [PYTEST, JEST, GO])
+def test_a_summary_tells_what_failed_before_what_passed(text: str) -> None:
+    found = envelope(text, FirewallRules(threshold=100, summary_tokens=140))
+    assert found.content_type == "text/x-test-run"
+    wanted = {PYTEST: "E       assert 4 == 3", JEST: "Expected: 3", GO: "got 4, want 3"}[text]
+    assert wanted in found.summary
+
+
+def test_the_lines_below_a_failure_come_before_those_of_other_tests() -> None:
+    summary = envelope(JEST, FirewallRules(threshold=200, summary_tokens=300)).summary
+    assert "expect(received).toBe(expected)" in summary
+    assert "> 11 |     expect(cart.total).toBe(3);" in summary
