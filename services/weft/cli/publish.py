@@ -82,8 +82,8 @@ def publish(
     lost = sum(len(confirmed.conflicts) for _, confirmed in done if confirmed)
     if lost:
         raise Conflict(
-            f"{lost} of the items lost to what was published first under their id; publish them "
-            "under other ids"
+            f"{lost} of the items {'is' if lost == 1 else 'are'} not stored, since other content "
+            "was published under the same id before; publish under another id, or leave it out"
         )
 
 
@@ -95,7 +95,10 @@ def _print(ack: PublishAck, confirmed: Confirmation | None, read: Transcript) ->
     if read.left_out:
         click.echo(f"{ack.session}: {_left_out(read.left_out)}")
     for one in confirmed.conflicts if confirmed else ():
-        hint(f"conflict: {one.item_id} stays what it is at sequence {one.first_sequence}")
+        hint(
+            f"{ack.session}: conflict: item {one.item_id!r} is not stored: its id belongs to other "
+            f"content, at sequence {one.first_sequence}, which stays"
+        )
 
 
 def _left_out(media: Mapping[str, int]) -> str:

@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from weft.client.catalogues import newest_catalogue
-from weft.client.confirmation import Confirmation, confirmation, distinct, settlement
+from weft.client.confirmation import (
+    Confirmation,
+    confirmation,
+    distinct,
+    pages_of,
+    questions_about,
+    settlement,
+)
 from weft.client.histories import Histories, OnEdit, PublishedMessages
 from weft.client.lazy_connection import LazyConnection
 from weft.client.operator import Operator
-from weft.client.outgoing import Items, PublishAck
+from weft.client.outgoing import Items, PublishAck, Sent
 from weft.client.pack import Pack
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
@@ -52,7 +59,6 @@ from weft_schemas.routing import (
     RouteRequest,
 )
 from weft_schemas.status import (
-    ASKED,
     LISTED,
     ProcessState,
     SessionsReply,
@@ -173,16 +179,23 @@ class Client:
         error.ids)`.
         """
         await self._link.opened()
-        ids: list[str] = []
-        messages = self._link.outgoing.messages(session, items, traceparent or current_trace(), ids)
+        sent = Sent()
+        trace = traceparent or current_trace()
+        messages = self._link.outgoing.messages(session, items, trace, sent)
         try:
             done = await self._link.sending.publish(messages)
         except WeftError as error:
-            error.ids = tuple(ids)
+            error.ids = tuple(sent.ids)
             raise
         self._after_publish()
         return PublishAck(
-            session, done.sequence, done.first, done.count, done.duplicates, tuple(ids)
+            session,
+            done.sequence,
+            done.first,
+            done.count,
+            done.duplicates,
+            tuple(sent.ids),
+            tuple(sent.digests),
         )
 
     async def publish_messages(
@@ -346,18 +359,19 @@ class Client:
                 StatusReply,
                 CONFIRM_SECONDS,
             )
-            for page in _pages(ids)
+            for page in pages_of(ids)
         ]
         return settlement(ids, replies)
 
     async def _confirming(self, session: str, ack: PublishAck) -> list[StatusReply]:
-        pages = _pages(distinct(ack.ids))
-        return [await self._asked_status(session, ack, page) for page in pages]
+        return [await self._asked_status(session, ack, page) for page in questions_about(ack)]
 
     async def _asked_status(
-        self, session: str, ack: PublishAck, ids: tuple[str, ...]
+        self, session: str, ack: PublishAck, page: StatusRequest
     ) -> StatusReply:
-        asked = StatusRequest(ack.sequence, ack.first, ack.sequence, ids, CONFIRM_SECONDS)
+        asked = msgspec.structs.replace(
+            page, after=ack.sequence, first=ack.first, last=ack.sequence, timeout=CONFIRM_SECONDS
+        )
         reply = await self._ask(session, "status", asked, StatusReply, CONFIRM_SECONDS)
         if reply.sequence < ack.sequence:
             raise Unavailable(
@@ -573,10 +587,6 @@ class Client:
         address, principal = (self.tenant, session, service), self.settings.principal
         connection = await self._link.opened()
         return await ask(connection, address, request, kind, wait, principal)
-
-
-def _pages(ids: tuple[str, ...]) -> list[tuple[str, ...]]:
-    return [ids[start : start + ASKED] for start in range(0, len(ids), ASKED)]
 
 
 def _phase(phase: Phase | str) -> Phase:
