@@ -37,7 +37,8 @@ class StatusRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `weft.messages`."""
     contents: tuple[tuple[str, str], ...] | msgspec.UnsetType = msgspec.UNSET
     """For a session: pairs of an item's id and its `content_digest`, at most `ASKED`. The places of
-    these ids are requested, and which of them belong to other content."""
+    these ids are requested, and which of them belong to other content. If the session was erased,
+    the reply is a `Conflict`; so it is with `history`."""
 
 
 class Collision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

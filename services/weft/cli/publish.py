@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from weft.adapters.media import count_in_words
 from weft.cli.connecting import client, connected, json_option, running, session_option
 from weft.cli.output import hint, print_json
 from weft.runtime.settings import Settings
-from weft_schemas.errors import Conflict, InvalidInput
+from weft_schemas.errors import Conflict, Forbidden, InvalidInput, Unavailable
 from weft_schemas.items import ContextItem
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def publish(
     contextweaver's and weft's own JSON lines are recognised. Publishing the same file again
     changes nothing; if the file grew, only the new items are added. Of a malformed file nothing
     is published. An item never replaces other content with the same id: with --confirm it is
-    named, and the exit code is 6. Images, recordings and files are left out, except the text of
+    named every time, and the exit code is 6. To a session that was erased nothing is published,
+    which has the same exit code. Images, recordings and files are left out, except the text of
     text files: each is replaced by a placeholder with type, size and a handle, and they are
     counted.
 
@@ -154,6 +156,10 @@ async def _publish(
     async with client(settings) as log:
         with showing(Progress(console=console, transient=True, disable=quiet)) as progress:
             task = progress.add_task("publishing", total=total)
+            for session, _ in sessions:
+                # Without a service nobody can tell, and publishing needs none.
+                with contextlib.suppress(Unavailable, Forbidden):
+                    await log.check_not_erased(session)
             for session, one in sessions:
                 ack = await log.publish(session, _counted(one.items, progress, task))
                 if close:

@@ -176,7 +176,8 @@ class Client:
         item, in bounded memory. Publishing the same items again changes nothing. Raises
         `InvalidInput` naming the item, `Forbidden`, `Overloaded` (the log is full), and
         `Unavailable` if it is unknown what was stored: publish again, or ask `confirm(session,
-        error.ids)`.
+        error.ids)`. What is published to an erased session is ignored; `check_not_erased` and
+        `confirm` say so.
         """
         await self._link.opened()
         sent = Sent()
@@ -218,7 +219,7 @@ class Client:
         session.
 
         The first call for a session asks a service what the session contains, or reads it from the
-        log. Raises the same errors as `publish`.
+        log. Raises the same errors as `publish`, and `Conflict` if the session was erased.
         """
         return await self.histories.hand_over(session, draft(messages, format), on_edit)
 
@@ -283,6 +284,9 @@ class Client:
 
     async def _logged_ids(self, session: str) -> tuple[int, Sequence[str]]:
         """The same from the log: needs no service, but a credential that may read it."""
+        from weft.replay.tombstones import check_not_erased
+
+        await check_not_erased(await self._link.opened(), self.tenant, session)
         found: dict[str, int] = {}
         async for record in self.events(session):
             if record.subject.startswith("w.in."):
@@ -345,7 +349,8 @@ class Client:
         """Tells which of the published items were there before, and which lost to another item; for
         the ids of a publish that failed, which of them the log contains nevertheless.
 
-        Waits until the items are folded. Raises `Unavailable` if that takes too long.
+        Waits until the items are folded. Raises `Unavailable` if that takes too long, and, for an
+        acknowledged publish, `Conflict` if the session was erased: nothing of it counts.
         """
         if isinstance(published, PublishAck):
             return confirmation(published, await self._confirming(session, published))
@@ -362,6 +367,11 @@ class Client:
             for page in pages_of(ids)
         ]
         return settlement(ids, replies)
+
+    async def check_not_erased(self, session: str) -> None:
+        """Ask a service whether what is published to this session counts. Raises `Conflict` if the
+        session was erased, and `Unavailable`."""
+        await self._ask(session, "status", StatusRequest(contents=()), StatusReply)
 
     async def _confirming(self, session: str, ack: PublishAck) -> list[StatusReply]:
         return [await self._asked_status(session, ack, page) for page in questions_about(ack)]

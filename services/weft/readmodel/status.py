@@ -11,7 +11,7 @@ import msgspec
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, get_meta, snapshot
 from weft_schemas.envelope import ResultEnvelope
-from weft_schemas.errors import NotFound
+from weft_schemas.errors import NotFound, erased_session
 from weft_schemas.ids import artifact_handle
 from weft_schemas.items import LEVELS, BodyRef, ItemKind, Sensitivity
 from weft_schemas.status import (
@@ -65,7 +65,8 @@ class Artifact(msgspec.Struct, frozen=True):
 def status(
     db: sqlite3.Connection, tenant: str, session: str | None, request: StatusRequest
 ) -> StatusReply:
-    """The status of a tenant, or of one of its sessions."""
+    """The status of a tenant, or of one of its sessions. Raises `Conflict` for a session that was
+    erased if the request is about publishing to it, with `contents` or `history`."""
     first, last = (0, OPEN)
     limit = LISTED
     if request.first or request.last:
@@ -80,6 +81,8 @@ def status(
         return db.execute(getattr(_sql, f"{name}_of_{whose}"), where).fetchall() if count else []
 
     with snapshot(db):
+        if request.history or request.contents is not msgspec.UNSET:
+            _check_not_erased(db, tenant, session)
         counted = rows("counts", 1) or [(0,) * 7]
         sessions, items, duplicates, collisions, conflicts, pending, parked = counted[0]
         return StatusReply(
@@ -105,6 +108,11 @@ def status(
             history=_history(db, tenant, session) if request.history else msgspec.UNSET,
             others=_others(db, tenant, session, request.contents),
         )
+
+
+def _check_not_erased(db: sqlite3.Connection, tenant: str, session: str | None) -> None:
+    if session is not None and db.execute(_sql.erased, (tenant, session)).fetchone():
+        raise erased_session(tenant, session)
 
 
 def _ids(request: StatusRequest) -> tuple[str, ...]:

@@ -90,6 +90,9 @@ FROM items i JOIN sessions s ON s.number = i.session WHERE i.sequence = ?
 SELECT i.sequence FROM sessions s JOIN items i ON i.session = s.number
 WHERE s.tenant = ? AND s.session = ? AND i.id = ?
 
+-- name: erased
+SELECT 1 FROM tombstones WHERE tenant = ? AND session IN (?, '')
+
 -- name: content
 SELECT i.sequence, i.hash, i.session FROM sessions s JOIN items i ON i.session = s.number
 WHERE s.tenant = ? AND s.session = ? AND i.id = ?
