@@ -413,7 +413,8 @@ class Client:
 
         With `after` (an ack's sequence) it waits up to `timeout` seconds until everything up to
         there is folded and settled; `pack.pending` names what is not. `query` only ranks. `pin`
-        names the ids of items that the prompt must contain. `scopes` restricts memory to these
+        names the ids of items that the prompt must contain; `pack.stats.notes` says which it does
+        not, and why. `scopes` restricts memory to these
         scopes, of those that the session names. Raises `NotFound` for a session that the log does
         not contain, `InvalidInput` and `Unavailable`.
         """
