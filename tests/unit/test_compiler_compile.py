@@ -58,7 +58,8 @@ def test_a_pin_that_is_unknown_or_dropped_is_told_and_the_prompt_is_the_same() -
         "pinned item 'nobody' is not in the prompt: the session has no such item at or before "
         "sequence 7",
         "pinned item 'one' is not in the prompt: dropped (superseded: by plan two)",
-        "pinned item 's' is not in the prompt: dropped (sensitivity: confidential)",
+        "pinned item 's' is not in the prompt: dropped (sensitivity: restricted, "
+        "floor confidential)",
     )
     assert pack.prompt == compiled(items).prompt
 
