@@ -93,7 +93,8 @@ class ProcessState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     complaint: str = ""
     """Why it is not ready."""
     last_error: str = ""
-    """Its last error, corrected or not; empty if there was none since it started."""
+    """Its last error with its time (UTC), corrected or not; empty if there was none since it
+    started."""
 
 
 class StatusReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

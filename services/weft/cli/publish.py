@@ -16,7 +16,7 @@ from weft.cli.connecting import client, connected, json_option, running, session
 from weft.cli.output import hint, print_json
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Conflict, Forbidden, InvalidInput, Unavailable
-from weft_schemas.items import ContextItem
+from weft_schemas.items import ContextItem, ItemKind
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -96,11 +96,34 @@ def _print(ack: PublishAck, confirmed: Confirmation | None, read: Transcript) ->
     click.echo(f"{ack.session}: {items}{known}, up to sequence {ack.sequence}")
     if read.left_out:
         click.echo(f"{ack.session}: {_left_out(read.left_out)}")
+    lone = results_without_call(read.items)
+    if lone:
+        what = f"{len(lone)} results answer" if len(lone) > 1 else "1 result answers"
+        hint(
+            f"{ack.session}: {what} no call of this file (the first is item {lone[0]!r}): unless "
+            "the session has it, prompts show the result without its call; give the result the "
+            "parent_id or the call_id of its call"
+        )
     for one in confirmed.conflicts if confirmed else ():
         hint(
             f"{ack.session}: conflict: item {one.item_id!r} is not stored: its id belongs to other "
             f"content, at sequence {one.first_sequence}, which stays"
         )
+
+
+def results_without_call(items: Sequence[ContextItem]) -> list[str]:
+    """Ids of the results that no call among these items belongs to, by `parent_id` or `call_id`."""
+    calls = [one for one in items if one.kind is ItemKind.TOOL_CALL]
+    ids = {one.id for one in calls}
+    named = {one.reserved.call_id for one in calls if one.reserved.call_id}
+    return [
+        one.id
+        for one in items
+        if one.kind is ItemKind.TOOL_RESULT
+        and one.parent_id not in ids
+        and one.reserved.call_id not in named
+        and one.reserved.slice_of is None
+    ]
 
 
 def _left_out(media: Mapping[str, int]) -> str:
@@ -179,6 +202,6 @@ async def _counted(
 
 def _shown(ack: PublishAck, confirmed: Confirmation | None, read: Transcript) -> dict[str, Any]:
     shown: dict[str, Any] = msgspec.to_builtins(ack)
-    del shown["ids"]
+    shown = {name: value for name, value in shown.items() if name not in ("ids", "digests")}
     shown["left_out"] = read.left_out
     return {**shown, "confirmed": confirmed} if confirmed else shown
