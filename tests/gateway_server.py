@@ -63,6 +63,8 @@ def tools() -> list[dict[str, Any]]:
         found.append(tool("watched", "Says what is subscribed to."))
     if "changes" in sys.argv and Path("changed").exists():
         found[0] = tool("big", "Returns many orders, and more.")
+    if "vanishes" in sys.argv:
+        found.append(tool("vanishes", "Ends.", annotations={"readOnlyHint": True}))
     if "reads" in sys.argv:
         found.append(tool("reads", "Reads a file.", annotations={"readOnlyHint": True}))
     if "marked" in sys.argv:
@@ -87,7 +89,7 @@ def called(name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[s
         case "slow":
             time.sleep(1.0)
             return said("late")
-        case "dies":
+        case "dies" | "vanishes":
             print("out of memory", file=sys.stderr, flush=True)
             os._exit(9)
         case "floods":

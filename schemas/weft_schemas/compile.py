@@ -56,7 +56,7 @@ class CompileRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Phase route with a `catalog`: what the router shows of it. Filled in by the service, so that
     the audit contains what was shown."""
     pin: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    """Ids of items that the prompt must contain."""
+    """Ids of items that the prompt must contain. The stats' `notes` name those that it does not."""
     scopes: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """Use only memory of these scopes, of those that the session's items name. Filled in by the
     service if the requester has no right to some of them."""

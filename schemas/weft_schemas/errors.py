@@ -69,6 +69,14 @@ class Conflict(WeftError):
     code = "conflict"
 
 
+def erased_session(tenant: str, session: str) -> Conflict:
+    """The error of whatever would go on with a session that was erased."""
+    return Conflict(
+        f"session {session!r} of tenant {tenant!r} was erased, and its name is not free again: "
+        "what is published to it is ignored; give another name"
+    )
+
+
 class ConfigurationError(WeftError):
     """Settings, streams or consumers are not as this release needs them."""
 

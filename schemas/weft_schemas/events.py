@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import msgspec
 
 from weft_schemas.envelope import ResultEnvelope
@@ -244,6 +246,11 @@ def encode_event(event: Event) -> bytes:
         return _encoder.encode(event)
     except (UnicodeEncodeError, msgspec.MsgspecError, TypeError, RecursionError) as error:
         raise InvalidInput(f"this {type(event).__name__} cannot be encoded: {error}") from None
+
+
+def content_digest(payload: bytes) -> str:
+    """Hex SHA-256 of an event's canonical bytes. Items with equal digests are the same item."""
+    return hashlib.sha256(payload).hexdigest()
 
 
 def decode_event(payload: bytes) -> Event:

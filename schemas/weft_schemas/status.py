@@ -35,6 +35,10 @@ class StatusRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     history: bool | msgspec.UnsetType = msgspec.UNSET
     """For a session: list the ids of the items that were made from messages, see
     `weft.messages`."""
+    contents: tuple[tuple[str, str], ...] | msgspec.UnsetType = msgspec.UNSET
+    """For a session: pairs of an item's id and its `content_digest`, at most `ASKED`. The places of
+    these ids are requested, and which of them belong to other content. If the session was erased,
+    the reply is a `Conflict`; so it is with `history`."""
 
 
 class Collision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,7 +47,7 @@ class Collision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     session: str
     item_id: str
     sequence: int
-    """Sequence of the later item, which does not count."""
+    """Sequence of the later item, which does not count; 0 if the log does not contain it."""
     first_sequence: int
     """Sequence of the one that counts."""
     conflict: bool
@@ -89,7 +93,8 @@ class ProcessState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     complaint: str = ""
     """Why it is not ready."""
     last_error: str = ""
-    """Its last error, corrected or not; empty if there was none since it started."""
+    """Its last error with its time (UTC), corrected or not; empty if there was none since it
+    started."""
 
 
 class StatusReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -118,6 +123,8 @@ class StatusReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     history: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """The latest `HISTORY` ids of items that were made from messages, in order, if they were
     requested."""
+    others: tuple[Collision, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Of the requested `contents`, those whose id belongs to other content."""
 
 
 class SessionsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

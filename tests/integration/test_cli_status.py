@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -39,7 +40,9 @@ async def test_a_process_that_is_held_up_is_missing_and_an_error_is_told(
         found = (await weft("status", "--json", url=server.url)).json
         (one,) = (one for one in found["processes"] if one["service"] == "firewall")
         assert one["ready"]
-        assert f"event {bad.sequence}: " in one["last_error"]
+        assert re.match(
+            rf"\d{{4}}-\d\d-\d\dT[\d:]{{8}}Z .*event {bad.sequence}: ", one["last_error"]
+        )
         missing = [note.partition(" answers")[0] for note in found["notes"]]
         assert missing == ["no summarizer", "no memory"]
         os.kill(firewall.process.pid, signal.SIGSTOP)

@@ -76,6 +76,22 @@ async def test_confirm_tells_new_known_and_conflicting(client: weft.Client) -> N
     pack = await client.compile("c1", "answer", after=again.sequence, timeout=PATIENCE)
     assert "two" in pack.prompt
     assert "changed" not in pack.prompt
+    for _ in range(2):
+        repeated = await client.publish("c1", [turn("a", "one"), turn("b", "changed")])
+        assert repeated.duplicates == 2
+        assert await client.confirm("c1", repeated) == weft.Confirmation(0, ("a",), (conflict,))
+
+
+async def test_confirm_tells_a_conflict_within_one_publish_and_each_time_again(
+    client: weft.Client,
+) -> None:
+    both = [turn("a", "one"), turn("a", "two")]
+    first = await client.publish("c2", both)
+    told = await client.confirm("c2", first)
+    (conflict,) = told.conflicts
+    assert (told.stored, conflict.item_id, conflict.sequence) == (1, "a", first.sequence)
+    again = await client.confirm("c2", await client.publish("c2", both))
+    assert (again.stored, again.conflicts) == (0, (conflict,))
 
 
 async def test_confirm_knows_batches_too(client: weft.Client) -> None:

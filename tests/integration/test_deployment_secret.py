@@ -15,6 +15,8 @@ from tests.integration.command_line import COMPILES, services, weft
 from tests.integration.processes import started
 
 from weft.cli.concealing import concealed
+from weft.log.api import call
+from weft.log.connection import connect
 from weft.log.server import EmbeddedServer
 from weft.runtime.deployment import known_secret, made_secret, private
 from weft.runtime.settings import read_settings
@@ -56,6 +58,36 @@ async def test_a_service_without_the_deployments_secret_does_not_start(
     assert done.code == 2
     assert "in the folder where that was started" in done.err
     assert "WEFT_FINGERPRINT_KEY" in done.err
+
+
+async def test_a_log_of_a_deployment_with_another_secret_is_refused(
+    server: EmbeddedServer, tmp_path: Path
+):
+    def with_data(name: str) -> dict[str, str]:
+        return {"WEFT_DATA_DIR": str(tmp_path / name)}
+
+    for name in ("first", "second"):
+        made_secret(tmp_path / name)
+    first = await weft("provision", url=server.url, settings=with_data("first"))
+    assert first.code == 0, first.err
+    again = await weft("provision", url=server.url, settings=with_data("first"))
+    assert "as it should be" in again.err
+    folder = str(tmp_path / "second")
+    for command in (("up", "--data", folder), ("provision",), ("work", "firewall")):
+        done = await weft(*command, url=server.url, settings=with_data("second"))
+        assert (done.code, "another secret" in done.err) == (2, True), command
+    log = await connect(server.url)
+    config = (await call(log, "STREAM.INFO.weft"))["config"]
+    await call(log, "STREAM.UPDATE.weft", {**config, "allow_batched": False})
+    await log.close()
+    without = await weft("provision", url=server.url, settings=with_data("none"))
+    assert (without.code, "allow_batched" in without.out) == (0, True)
+    refused = await weft("provision", url=server.url, settings=with_data("second"))
+    assert refused.code == 2, "a change by somebody without a secret leaves the mark"
+    changed = await weft("provision", "--new-secret", url=server.url, settings=with_data("second"))
+    assert changed.code == 0, changed.err
+    former = await weft("provision", url=server.url, settings=with_data("first"))
+    assert (former.code, "another secret" in former.err) == (2, True)
 
 
 async def test_agents_learn_nothing_of_the_machine(tmp_path: Path):

@@ -74,7 +74,7 @@ async def test_a_handle_outlives_its_gateway_and_is_good_for_another_host(tmp_pa
     state = (await weft("gateway", "status", "--json", "--data", str(data))).json
     log = state["gateways"][0]["log"]
     assert f"weft events --nats {log} --session" in told.err + told.out
-    assert re.search(r"odd +called +\d+ tools, 1 call, 0 failures\n", told.out)
+    assert re.search(r"odd +called +\d+ tools, 1 call, 0 errors, 0 failures\n", told.out)
     (server,) = state["gateways"][0]["servers"]
     assert (server["name"], server["state"], server["calls"]) == ("odd", "called", 1)
     async with host(data, config, "--session", "second") as client:  # on the first one's weft

@@ -12,12 +12,14 @@ from mcp_types import CreateMessageResult, TextContent
 from tests.gateway import QUICK, called, gateway, host, logged, odd_server, text_of
 from tests.gateway_server import KEY
 
+from weft.gateway.hosts import Host
 from weft.gateway.state import Folder, Pinned
 from weft.gateway.trust import approved
 from weft.log.connection import Connection, connect
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft_schemas.errors import Unavailable
+from weft_schemas.items import ContextItem
 
 SHORT = msgspec.structs.replace(QUICK, call_seconds=1.0, message_bytes=8 << 20)
 
@@ -73,6 +75,7 @@ async def test_a_servers_own_error_is_no_lost_connection_whatever_its_code(
             refused = await called(client, f"{name}:fails", code=code)
             assert refused.is_error
             assert text_of(refused).startswith(f"{name}:fails: no: ")
+            assert running.upstreams[name].errors == 1
         assert text_of(await called(client, "odd:counts")) == "2"  # in the same process
         assert running.upstreams["odd"].failures == 0
 
@@ -175,6 +178,31 @@ async def test_a_host_that_leaves_in_a_call_disturbs_nobody(
         assert [text_of(one) for one in answers] == [f'{{"text": "{n}"}}' for n in range(5)]
     cancelled = [item for item in await logged(log) if item.text == "cancelled by the host"]
     assert len(cancelled) == 1
+
+
+async def test_a_call_is_in_the_log_before_its_failure_however_long_that_takes(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    """A call that only reads is made while it is logged."""
+    made = gateway(server.url, tmp_path, odd_server("odd", "vanishes"))
+    async with made as running, host(running) as client:
+        at_once, reached = running.log.publish, asyncio.Event()
+
+        async def late(host: Host, *items: ContextItem) -> int:
+            if items[0].text.startswith("odd:vanishes("):
+                await asyncio.wait_for(reached.wait(), 30)
+                await asyncio.sleep(0.5)
+            return await at_once(host, *items)
+
+        running.log.publish = late  # type: ignore[method-assign]
+        waiting = asyncio.create_task(called(client, "odd:vanishes"))
+        while running.upstreams["odd"].failures == 0:
+            await asyncio.sleep(0.05)
+        reached.set()
+        assert (await waiting).is_error
+    seen = [item.text for item in await logged(log)][-2:]
+    assert seen[0].startswith("odd:vanishes(")
+    assert "ended in the call" in seen[1]
 
 
 async def test_a_secret_in_an_error_is_masked(

@@ -163,6 +163,20 @@ async def test_a_session_reads_what_it_wrote(client: weft.Client) -> None:
     assert (await client.publish_messages("loop", chat)).new == ()
 
 
+async def test_a_tool_that_the_model_invented_gets_a_failed_result_that_names_the_others(
+    client: weft.Client,
+) -> None:
+    async with client.session("invented", budget=4_000, timeout=60) as s:
+        s.add({"role": "user", "content": "go"})
+        use = {"type": "tool_use", "id": "t1", "name": "find_up", "input": {}}
+        s.add({"role": "assistant", "content": [use]})
+        assert await s.run(use, {"look_up": lambda: "", "book": lambda: ""})
+        (result,) = (await s.request("anthropic"))["messages"][-1]["content"]
+        assert result["is_error"] is True
+        told = "there is no tool 'find_up'; call one of these: look_up, book, weft_drilldown"
+        assert told in result["content"]
+
+
 async def test_a_failing_tool_and_a_wrong_handle_are_results_that_tell_the_model(
     client: weft.Client,
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import NamedTuple
@@ -57,6 +58,41 @@ async def test_a_session_goes_out_and_comes_in_again_under_another_name(up: Up, 
     assert len(piped.out.splitlines()) == out.json["records"] + 2
     again = await weft("import", "-", "--as", "piped", url=up.url, given=piped.out.encode())
     assert again.code == 0, again.err
+
+
+async def test_an_export_that_fails_leaves_no_file_and_an_earlier_one_as_it_was(
+    up: Up, tmp_path: Path
+) -> None:
+    file = tmp_path / "nobody.jsonl"
+    failed = await weft("export", str(file), "-s", "nobody", url=up.url)
+    assert failed.code == 4
+    assert os.listdir(tmp_path) == []
+    file.write_text("an earlier export")
+    await weft("export", str(file), "-s", "nobody", url=up.url)
+    assert file.read_text() == "an earlier export"
+    done = await weft("export", str(file), "-s", "s1", url=up.url)
+    assert (done.code, os.listdir(tmp_path)) == (0, [file.name])
+    missing = await weft("export", str(tmp_path / "no" / "s1.jsonl"), "-s", "s1", url=up.url)
+    assert (missing.code, "No such file" in missing.err) == (2, True)
+
+
+async def test_an_import_of_what_is_there_says_so(up: Up, tmp_path: Path) -> None:
+    file = str(tmp_path / "s1.jsonl")
+    await weft("export", file, "-s", "s1", url=up.url)
+    first = await weft("import", file, "--as", "twice", url=up.url)
+    again = await weft("import", file, "--as", "twice", url=up.url)
+    assert (first.code, "up to sequence" in first.out) == (0, True)
+    assert (again.code, "bodies, all there before; digest" in again.out) == (0, True)
+
+
+async def test_an_erasure_that_is_answered_with_no_ends_with_one_and_erases_nothing(
+    up: Up,
+) -> None:
+    given = b'{"id":"u","kind":"user_turn","text":"hello"}'
+    assert (await weft("publish", "-", "-s", "kept", url=up.url, given=given)).code == 0
+    done = await weft("erase", "-s", "kept", url=up.url, given=b"n\n")
+    assert (done.code, "nothing was erased" in done.err) == (1, True)
+    assert "hello" in (await weft("events", "-s", "kept", url=up.url)).out
 
 
 async def test_a_damaged_export_is_refused_by_line(up: Up, tmp_path) -> None:

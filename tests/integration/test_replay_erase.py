@@ -13,10 +13,12 @@ import pytest
 import pytest_asyncio
 from tests.integration.command_line import services, weft
 
+import weft as weft_client
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
+from weft.log.server import EmbeddedServer
 from weft_schemas.events import ErasureReceiptEvent, decode_event, encode_event
 from weft_schemas.ids import item_message_id
 from weft_schemas.items import BodyRef, ContextItem, ItemKind
@@ -160,9 +162,51 @@ async def test_no_byte_of_an_erased_session_is_left_and_others_go_on(up: tuple[P
         assert rebuilt.code == 0, rebuilt.err
 
         await put(publisher, "secret", ContextItem("late", ItemKind.USER_TURN, CANARY))
+        looked = await weft("doctor", "--data", str(folder), "--json", url=url)
+        (late,) = [one for one in looked.json if one["name"] == "erasures"]
+        assert "session 'secret'" in late["found"]
+        assert late["do"].startswith("`weft erase --session secret --tenant default`")
         again = await weft("erase", "--session", "secret", "--yes", "--json", url=url)
         assert again.json["removed"]["events"] == 1
         assert files_with(folder, CANARY) == []
+        looked = await weft("doctor", "--data", str(folder), "--json", url=url)
+        assert "erasures" not in [one["name"] for one in looked.json]
+
+
+async def test_publishing_to_an_erased_session_is_refused_where_anybody_can_tell(
+    up: tuple[Path, str],
+) -> None:
+    _, url = up
+    hello = ContextItem("u", ItemKind.USER_TURN, "hello")
+    async with weft_client.connect(url, tenant="gone") as client:
+        await client.confirm("s", await client.publish("s", hello))
+        await client.check_not_erased("s")
+        await client.operator.erase("s")
+        ack = await client.publish("s", hello)
+        said = [{"role": "user", "content": "hello"}]
+        with pytest.raises(weft_client.Conflict, match="'s' of tenant 'gone' was erased"):
+            await client.confirm("s", ack)
+        with pytest.raises(weft_client.Conflict, match="give another name"):
+            await client.publish_messages("s", said)
+        session = client.session("s")
+        session.add(*said)
+        with pytest.raises(weft_client.Conflict, match="was erased"):
+            await session.flush()
+        before = (await client.status()).sequence
+        given = b'{"id":"a","kind":"user_turn","text":"hello"}'
+        done = await weft("publish", "-", "-s", "s", "--tenant", "gone", url=url, given=given)
+        assert (done.code, "was erased" in done.err) == (6, True)
+        assert (await client.status()).sequence == before
+
+
+async def test_without_a_service_the_log_tells_that_a_session_was_erased(
+    server: EmbeddedServer, log: Connection
+) -> None:
+    async with weft_client.connect(server.url, tenant="gone") as client:
+        await client.publish("s", ContextItem("u", ItemKind.USER_TURN, "hello"))
+        await client.operator.erase("s")
+        with pytest.raises(weft_client.Conflict, match="was erased"):
+            await client.publish_messages("s", [{"role": "user", "content": "hello"}])
 
 
 async def test_erasing_what_never_was_or_nothing_in_particular_is_refused(

@@ -47,7 +47,11 @@ async def test_it_derives_what_the_client_publishes(tmp_path: Path) -> None:
                 records = read_session(client.connection, "default", "s1")
                 events = [record.event() async for record in records]
                 found = [event for event in events if isinstance(event, FactsEvent)]
+        address = client.connection.connected_url.geturl()
+        status = (await weft("status", "--json", url=address)).json
     assert {event.origin.worker for event in found} == {"birthdays"}
+    names = [one["name"] for one in status["consumers"]]
+    assert names == ["firewall", "summarizer", "memory", "birthdays"]
 
 
 @pytest.mark.parametrize("step", ["publish"])

@@ -2,7 +2,8 @@
 
 from weft.cli.events import _line
 from weft.readmodel.model import records_of
-from weft_schemas.events import FactsEvent, MemoryFact, Origin, SessionClosedEvent
+from weft_schemas.envelope import ResultEnvelope, ResultStatus
+from weft_schemas.events import EnvelopeEvent, FactsEvent, MemoryFact, Origin, SessionClosedEvent
 
 ORIGIN = Origin(1, "u", "memory", "1", 0)
 
@@ -18,3 +19,13 @@ def test_facts_are_told_as_facts() -> None:
 def test_an_event_without_text_is_told_by_its_fields() -> None:
     (record,) = records_of([SessionClosedEvent(last_sequence=4, reason="asked")])
     assert '"last_sequence":4' in _line(record)
+
+
+def test_an_envelope_is_told_by_its_type_size_and_summary() -> None:
+    made = ResultEnvelope("", content_type="application/json", raw_tokens=61_003)
+    failed = ResultEnvelope("no such file", ResultStatus.ERROR, raw_tokens=4)
+    origin = Origin(3, "r", "firewall", "1", 0)
+    records = records_of([EnvelopeEvent(origin, made), EnvelopeEvent(origin, failed)])
+    lines = [_line(record) for record in records]
+    assert lines[0].endswith("of 3 application/json, 61,003 tokens: ")
+    assert lines[1].endswith("of 3 error, text/plain, 4 tokens: no such file")

@@ -1,6 +1,8 @@
 """Which published items are new, known or in conflict, from places and collisions."""
 
-from weft.client.confirmation import confirmation, settlement
+import msgspec
+
+from weft.client.confirmation import confirmation, questions_about, settlement
 from weft.client.outgoing import PublishAck
 from weft_schemas.status import Collision, StatusReply
 
@@ -41,6 +43,23 @@ def test_the_same_content_after_the_servers_window_is_a_duplicate() -> None:
 def test_others_collisions_are_not_ours() -> None:
     told = confirmation(ack("a"), [reply({"a": 10}, collided("z", 12, conflict=True))])
     assert told.conflicts == ()
+
+
+def test_content_that_lost_before_is_a_conflict_again_although_the_server_recognises_it() -> None:
+    conflict = collided("a", 12, conflict=True)
+    again = PublishAck("s", 12, 13, 2, 2, ("a", "b"), ("digest a", "digest b"))
+    answer = msgspec.structs.replace(reply({"a": 3, "b": 4}), others=(conflict,))
+    told = confirmation(again, [answer])
+    assert (told.stored, told.duplicates, told.conflicts) == (0, ("b",), (conflict,))
+
+
+def test_each_content_of_an_id_is_asked_about_once_a_thousand_to_a_request() -> None:
+    ids = tuple(f"i{number}" for number in range(1_200))
+    twice = PublishAck("s", 20, 10, 2_401, None, (*ids, *ids, "i0"), (*ids, *ids, "other"))
+    asked = questions_about(twice)
+    assert [len(one.contents or ()) for one in asked] == [1_000, 201]
+    assert (asked[1].contents or ())[-1] == ("i0", "other")
+    assert [len(one.ids) for one in questions_about(ack(*ids, "i0"))] == [1_000, 200]
 
 
 def test_pages_of_replies_are_one_answer() -> None:

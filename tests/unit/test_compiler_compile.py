@@ -46,6 +46,24 @@ def test_a_policy_stands_whole_in_half_the_budget_and_is_shortened_beyond() -> N
     assert pack.stats.notes == ("policy p is shortened to fit the budget",)
 
 
+def test_a_pin_that_is_unknown_or_dropped_is_told_and_the_prompt_is_the_same() -> None:
+    items = [
+        said("u", ItemKind.USER_TURN, "Hi"),
+        said("one", ItemKind.PLAN_STATE, "step 1"),
+        said("two", ItemKind.PLAN_STATE, "step 2"),
+        ContextItem("s", ItemKind.AGENT_MSG, "Hush", sensitivity=Sensitivity.RESTRICTED),
+    ]
+    pack = compiled(items, pin=("nobody", "one", "s", "u", "two", "nobody"))
+    assert pack.stats.notes == (
+        "pinned item 'nobody' is not in the prompt: the session has no such item at or before "
+        "sequence 7",
+        "pinned item 'one' is not in the prompt: dropped (superseded: by plan two)",
+        "pinned item 's' is not in the prompt: dropped (sensitivity: restricted, "
+        "floor confidential)",
+    )
+    assert pack.prompt == compiled(items).prompt
+
+
 def test_the_query_ranks_and_is_never_rendered() -> None:
     items = [said(f"a{n}", ItemKind.AGENT_MSG, f"{FILLER} {n}") for n in range(50)]
     items[7] = said("hit", ItemKind.AGENT_MSG, "The zeppelin leaves at dawn.")

@@ -61,6 +61,7 @@ UNCALLED = {
         weft.compiler.rendering.memory._is_told(told) weft.compiler.rendering.memory._rows(name)
         weft.compiler.rendering.memory.memory_header(told)
         weft.compiler.rights.floor_of(principal) weft.compiler.rights.policy_of(principal)
+        weft.compiler.stats._note_missing_pins(included)
         weft.compiler.rights.within_grants(principal) weft.firewall.service.allowed(handle)
         weft.firewall.service.allowed(key) weft.firewall.service.allowed(tenant)
     """,

@@ -4,10 +4,15 @@ A letter is an item: what the user says in lower case, what the agent says in up
 as a digit. `0 1 +` reads: known, as the first and second; new.
 """
 
+import asyncio
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from weft.client.histories import Histories
+from weft.client.outgoing import PublishAck
 from weft.messages.identity import History, Link, Placed, link
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -23,6 +28,33 @@ def holding(letters: str) -> History:
     history = History()
     history.append(links(letters))
     return history
+
+
+def test_adding_to_a_long_history_reads_only_what_is_added(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken: list[str] = []
+    take = History._take
+
+    def counted(self: History, item_id: str) -> None:
+        taken.append(item_id)
+        take(self, item_id)
+
+    async def publish(session: str, items: Sequence[ContextItem]) -> PublishAck:
+        return PublishAck(session, len(taken), 1, len(items), 0, ())
+
+    async def known_ids(session: str) -> tuple[int, Sequence[str]]:
+        return 0, ()
+
+    async def added() -> list[str]:
+        histories = Histories(publish, known_ids)
+        said = [ContextItem("m0", ItemKind.USER_TURN, "yes")]
+        return [id for _ in range(100) for id in await histories.append("s", [said, said])]
+
+    monkeypatch.setattr(History, "_take", counted)
+    ids = asyncio.run(added())
+    assert [id.partition("-")[0] for id in ids] == [f"u{place}" for place in range(1, 201)]
+    assert taken == ids
 
 
 def places(known: str, handed: str) -> str:

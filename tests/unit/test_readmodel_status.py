@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 
+import msgspec
 import pytest
 
 from weft.log.record import LogRecord
@@ -23,10 +24,12 @@ from weft_schemas.events import (
     Origin,
     ParkedEvent,
     RevivedEvent,
+    content_digest,
+    encode_event,
 )
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem, ItemKind
-from weft_schemas.status import StatusRequest
+from weft_schemas.status import Collision, StatusRequest
 
 _COUNTED = """
 SELECT count(*), sum(items), sum(duplicates),
@@ -69,6 +72,22 @@ def history(seed: int) -> Iterator[LogRecord]:
         if sequence % 150 == 0:
             event, session = ErasedEvent(session), TENANT_SESSION
         yield from records_of([event], tenant, session, first_sequence=sequence)
+
+
+def test_ids_of_other_content_are_told_with_the_place_of_what_lost(db: sqlite3.Connection) -> None:
+    kept, lost, unheard = (
+        ContextItem("a", ItemKind.TOOL_RESULT, text) for text in ("one", "two", "three")
+    )
+    known = ContextItem("b", ItemKind.USER_TURN, "hello")
+    Fold(db).apply(records_of([kept, lost, known], "t", "s"))
+    contents = tuple(
+        (item.id, content_digest(encode_event(item)))
+        for item in (kept, lost, unheard, known, ContextItem("c", ItemKind.USER_TURN, "new"))
+    )
+    found = status(db, "t", "s", StatusRequest(contents=contents))
+    assert found.places == {"a": 1, "b": 3}
+    assert found.others == (Collision("s", "a", 2, 1, True), Collision("s", "a", 0, 1, True))
+    assert status(db, "t", "s", StatusRequest()).others is msgspec.UNSET
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import importlib.metadata
 import os
+import shlex
 import shutil
 import socket
 import sqlite3
@@ -29,6 +30,7 @@ from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations
 from weft.readmodel.page_checksums import PageChecksums
 from weft.readmodel.store import get_meta
+from weft.replay.tombstones import left_of_erased
 from weft.runtime.policies import grants_in_force
 from weft.runtime.roll_call import call_roll
 from weft.runtime.settings import Settings
@@ -211,6 +213,7 @@ async def _server(log: Connection, settings: Settings) -> list[Check]:
     checks += _payload(log)
     checks += await _log(log, settings)
     checks += await _scopes(log, settings)
+    checks += await _erased(log, settings.tenant)
     return [*checks, *(await _processes(log, settings))]
 
 
@@ -253,6 +256,27 @@ async def _scopes(log: Connection, settings: Settings) -> list[Check]:
         return [Check("scopes", "ok", found)]
     found = f"open: who asks tenant {settings.tenant} without a principal may use every scope"
     return [Check("scopes", "note", found, "`weft grants publish` says who may use which")]
+
+
+async def _erased(log: Connection, tenant: str) -> list[Check]:
+    """What came late to erased sessions: no prompt shows it, and the log holds it."""
+    try:
+        found = await left_of_erased(log, tenant)
+    except (NotFound, Forbidden):
+        return []
+    except WeftError as error:
+        return [Check("erasures", "note", f"the tombstones cannot be seen: {error}")]
+    return [
+        Check(
+            "erasures",
+            "note",
+            f"the log holds events of {f'session {one!r}' if one else 'all'} of tenant {tenant!r}, "
+            "erased before",
+            f"`weft erase {f'--session {shlex.quote(one)} ' if one else ''}--tenant {tenant}` "
+            "erases them; whoever publishes them needs another session",
+        )
+        for one in found
+    ]
 
 
 def _clock(info: dict[str, Any]) -> Iterator[Check]:

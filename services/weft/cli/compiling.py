@@ -78,16 +78,21 @@ def compile(
       weft compile -s s1 -p interpret --as-of 120 --json | jq .stats
       weft compile -s s1 -p answer --as-of 2026-01-31T12:00:00Z
     """
+    if as_json:
+        if format not in ("text", "json"):
+            raise click.UsageError(f"--json is --format json; give it or --format {format}")
+        format = "json"
     offered = _offered(tools)
     _check_chosen(request["tool"], offered, request["catalog"])
     pack = running(_compile(settings, tools=offered, **request))
-    if as_json or format == "json":
+    if format == "json":
         print_json(pack)
     elif format == "text":
         click.echo(pack.prompt)
         _summarise(pack)
     else:
         print_json(pack.request(format))
+        _tell_notes(pack)
 
 
 async def _compile(settings: Settings, session: str, **request: Any) -> Pack:
@@ -147,7 +152,11 @@ def _summarise(pack: Pack) -> None:
         for signal in entry.signals:
             if signal.kind == "injection":
                 hint(f"flagged: {entry.item_id} {signal.detail} ({signal.name}, {signal.score:g})")
-    for note in stats.notes:
+    _tell_notes(pack)
+
+
+def _tell_notes(pack: Pack) -> None:
+    for note in pack.stats.notes:
         hint(f"note: {note}")
 
 

@@ -98,7 +98,7 @@ async def _erase_scope(
             hint(f"to be erased: scope {scope}, {plan.events:,} events")
             for session in plan.sessions:
                 hint(f"  of session {session}")
-            click.confirm("There is no way back. Erase?", abort=True, err=True)
+            _ask("There is no way back. Erase?")
         with steps(quiet) as told:
             return await erasing_scope.erase_scope(log, plan, reason, told)
 
@@ -123,4 +123,11 @@ def _confirm(plan: Plan) -> None:
     hint(f"to be erased: {what}, {plan.events:,} events")
     for fork in plan.forks:
         hint(f"  and its fork {fork}")
-    click.confirm("There is no way back. Erase?", abort=True, err=True)
+    _ask("There is no way back. Erase?")
+
+
+def _ask(question: str) -> None:
+    """Ends the command with exit code 1 unless the answer is yes."""
+    if not click.confirm(question, err=True):
+        hint("nothing was erased")
+        raise click.exceptions.Exit(1)

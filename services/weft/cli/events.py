@@ -11,7 +11,7 @@ from weft.cli.connecting import client, connected, running, session_option
 from weft.cli.output import print_json_line
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput, NotFound
-from weft_schemas.events import FactsEvent
+from weft_schemas.events import EnvelopeEvent, FactsEvent
 from weft_schemas.items import ContextItem
 from weft_schemas.subjects import event_of
 
@@ -93,9 +93,15 @@ def _gist(event: Event) -> str:
         return f"{_flat(event.id)[:24]}: {_flat(text)}"[:_SHOWN]
     origin = getattr(event, "origin", None)
     source = f"of {origin.sequence} " if origin is not None else ""
-    envelope = getattr(event, "envelope", None)
-    text = envelope.summary if envelope is not None else getattr(event, "text", "")
+    text = _of_envelope(event) if isinstance(event, EnvelopeEvent) else getattr(event, "text", "")
     return f"{source}{_flat(text or _told(event))}"[:_SHOWN]
+
+
+def _of_envelope(event: EnvelopeEvent) -> str:
+    """`application/json, 61,003 tokens: …`; what is no success says so first."""
+    made = event.envelope
+    status = "" if made.status == "success" else f"{made.status.value}, "
+    return f"{status}{made.content_type}, {made.raw_tokens:,} tokens: {made.summary}"
 
 
 def _told(event: Event) -> str:

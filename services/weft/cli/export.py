@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
@@ -71,9 +74,10 @@ def import_(file: Path, session: str | None, as_json: bool, settings: Settings) 
     if as_json:
         print_json_line(done)
     else:
+        until = f"up to sequence {done.last}" if done.last else "all there before"
         click.echo(
-            f"{done.records:,} events of {done.sessions:,} sessions, {done.bodies:,} bodies, up to "
-            f"sequence {done.last}; digest {done.digest}"
+            f"{done.records:,} events of {done.sessions:,} sessions, {done.bodies:,} bodies, "
+            f"{until}; digest {done.digest}"
         )
     if not done.equal:
         raise Corrupt(
@@ -89,7 +93,7 @@ async def _export(settings: Settings, session: str | None, file: Path, quiet: bo
         with progress("events", quiet) as told:
             if str(file) == "-":
                 return await write(log, settings.tenant, session, sys.stdout.buffer, told)
-            with _opened(file, "wb") as output:
+            with _whole(file) as output:
                 return await write(log, settings.tenant, session, output, told)
 
 
@@ -103,6 +107,24 @@ async def _import(settings: Settings, session: str | None, file: Path, quiet: bo
                 return await read(log, source, settings.tenant, session, told)
             with _opened(file, "rb") as content:
                 return await read(log, content, settings.tenant, session, told)
+
+
+@contextmanager
+def _whole(file: Path) -> Iterator[BinaryIO]:
+    """A file that replaces `file` once it is written to its end, so that a failure leaves nothing,
+    and an earlier export as it was. What is no regular file, such as a pipe, is written to."""
+    if file.exists() and not file.is_file():
+        with _opened(file, "wb") as output:
+            yield output
+        return
+    target = file.resolve()
+    draft = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        with _opened(draft, "wb") as output:
+            yield output
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _opened(file: Path, mode: Literal["rb", "wb"]) -> BinaryIO:

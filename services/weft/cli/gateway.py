@@ -183,7 +183,8 @@ def status(data_dir: Path | None, as_json: bool) -> None:
             told = f", {server.last_error}" if server.last_error else ""
             click.echo(
                 f"  {server.name:<20} {server.state:<10} {_number(server.tools, 'tool')}, "
-                f"{_number(server.calls, 'call')}, {_number(server.failures, 'failure')}{told}"
+                f"{_number(server.calls, 'call')}, {_number(server.errors, 'error')}, "
+                f"{_number(server.failures, 'failure')}{told}"
             )
     if not running:
         hint("no gateway runs on this data folder")

@@ -140,7 +140,8 @@ def cli(ctx: click.Context) -> None:
     \b
     Exit codes:
       0    done
-      1    a check failed, such as `weft rebuild --verify`, or `weft status` finds a process amiss
+      1    a check failed, such as `weft rebuild --verify`, or `weft status` finds a process amiss;
+           or a question was answered with no, and nothing was done
       2    wrong usage, settings or input; nothing was published
       3    no server or service answers, or it is overloaded; try again
       4    no such session, item, handle or catalogue

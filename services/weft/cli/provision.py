@@ -12,9 +12,10 @@ from weft.runtime.settings import Settings
 
 
 @click.command()
+@click.option("--new-secret", is_flag=True, help="The deployment's secret was changed on purpose.")
 @json_option
 @connected
-def provision(as_json: bool, settings: Settings) -> None:
+def provision(new_secret: bool, as_json: bool, settings: Settings) -> None:
     """Give the server the streams and consumers that this release needs. `weft up` does it by
     itself; containers run it once, before the services.
 
@@ -22,12 +23,15 @@ def provision(as_json: bool, settings: Settings) -> None:
     lose events. WEFT_DURABILITY, WEFT_MAX_BYTES and WEFT_MAX_AGE_DAYS set the log's durability
     and limits.
 
+    The log keeps a check value of the deployment's secret (WEFT_FINGERPRINT_KEY, or the file
+    `secret` in the data folder). Processes with another secret are refused.
+
     \b
     Examples:
       weft provision
       WEFT_DURABILITY=cluster weft provision --nats nats://nats-1:4222 --user admin
     """
-    changes = running(_provision(settings))
+    changes = running(_provision(settings, new_secret))
     if as_json:
         print_json(changes)
         return
@@ -37,7 +41,7 @@ def provision(as_json: bool, settings: Settings) -> None:
         hint("the log is as it should be")
 
 
-async def _provision(settings: Settings) -> list[Any]:
+async def _provision(settings: Settings, new_secret: bool) -> list[Any]:
     from weft.supervision.up import provision_log
 
-    return await provision_log(settings)
+    return await provision_log(settings, new_secret)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,8 @@ from weft.adapters.media import count_in_words
 from weft.cli.connecting import client, connected, json_option, running, session_option
 from weft.cli.output import hint, print_json
 from weft.runtime.settings import Settings
-from weft_schemas.errors import Conflict, InvalidInput
-from weft_schemas.items import ContextItem
+from weft_schemas.errors import Conflict, Forbidden, InvalidInput, Unavailable
+from weft_schemas.items import ContextItem, ItemKind
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -55,7 +56,8 @@ def publish(
     contextweaver's and weft's own JSON lines are recognised. Publishing the same file again
     changes nothing; if the file grew, only the new items are added. Of a malformed file nothing
     is published. An item never replaces other content with the same id: with --confirm it is
-    named, and the exit code is 6. Images, recordings and files are left out, except the text of
+    named every time, and the exit code is 6. To a session that was erased nothing is published,
+    which has the same exit code. Images, recordings and files are left out, except the text of
     text files: each is replaced by a placeholder with type, size and a handle, and they are
     counted.
 
@@ -82,8 +84,8 @@ def publish(
     lost = sum(len(confirmed.conflicts) for _, confirmed in done if confirmed)
     if lost:
         raise Conflict(
-            f"{lost} of the items lost to what was published first under their id; publish them "
-            "under other ids"
+            f"{lost} of the items {'is' if lost == 1 else 'are'} not stored, since other content "
+            "was published under the same id before; publish under another id, or leave it out"
         )
 
 
@@ -94,8 +96,34 @@ def _print(ack: PublishAck, confirmed: Confirmation | None, read: Transcript) ->
     click.echo(f"{ack.session}: {items}{known}, up to sequence {ack.sequence}")
     if read.left_out:
         click.echo(f"{ack.session}: {_left_out(read.left_out)}")
+    lone = results_without_call(read.items)
+    if lone:
+        what = f"{len(lone)} results answer" if len(lone) > 1 else "1 result answers"
+        hint(
+            f"{ack.session}: {what} no call of this file (the first is item {lone[0]!r}): unless "
+            "the session has it, prompts show the result without its call; give the result the "
+            "parent_id or the call_id of its call"
+        )
     for one in confirmed.conflicts if confirmed else ():
-        hint(f"conflict: {one.item_id} stays what it is at sequence {one.first_sequence}")
+        hint(
+            f"{ack.session}: conflict: item {one.item_id!r} is not stored: its id belongs to other "
+            f"content, at sequence {one.first_sequence}, which stays"
+        )
+
+
+def results_without_call(items: Sequence[ContextItem]) -> list[str]:
+    """Ids of the results that no call among these items belongs to, by `parent_id` or `call_id`."""
+    calls = [one for one in items if one.kind is ItemKind.TOOL_CALL]
+    ids = {one.id for one in calls}
+    named = {one.reserved.call_id for one in calls if one.reserved.call_id}
+    return [
+        one.id
+        for one in items
+        if one.kind is ItemKind.TOOL_RESULT
+        and one.parent_id not in ids
+        and one.reserved.call_id not in named
+        and one.reserved.slice_of is None
+    ]
 
 
 def _left_out(media: Mapping[str, int]) -> str:
@@ -151,6 +179,10 @@ async def _publish(
     async with client(settings) as log:
         with showing(Progress(console=console, transient=True, disable=quiet)) as progress:
             task = progress.add_task("publishing", total=total)
+            for session, _ in sessions:
+                # Without a service nobody can tell, and publishing needs none.
+                with contextlib.suppress(Unavailable, Forbidden):
+                    await log.check_not_erased(session)
             for session, one in sessions:
                 ack = await log.publish(session, _counted(one.items, progress, task))
                 if close:
@@ -170,6 +202,6 @@ async def _counted(
 
 def _shown(ack: PublishAck, confirmed: Confirmation | None, read: Transcript) -> dict[str, Any]:
     shown: dict[str, Any] = msgspec.to_builtins(ack)
-    del shown["ids"]
+    shown = {name: value for name, value in shown.items() if name not in ("ids", "digests")}
     shown["left_out"] = read.left_out
     return {**shown, "confirmed": confirmed} if confirmed else shown

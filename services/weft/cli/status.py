@@ -151,22 +151,41 @@ async def _streams(connection: Connection, notes: list[str]) -> list[StreamStatu
 
 
 async def _consumers(connection: Connection, notes: list[str]) -> list[ConsumerStatus]:
+    """Weft's own workers first, then the user's."""
     from weft.log.api import call
     from weft.log.topology import WORKERS
 
     found = []
-    for name in WORKERS:
+    for name in [*WORKERS, *(await _other_consumers(connection))]:
         try:
             info = await call(connection, f"CONSUMER.INFO.{STREAM}.{name}")
         except WeftError as error:
             notes.append(f"consumer {name} cannot be seen: {error}")
             continue
-        found.append(
-            ConsumerStatus(
-                name, info["num_pending"], info["num_ack_pending"], info["num_redelivered"]
+        if info["config"].get("durable_name"):  # others are of who reads the log just now
+            found.append(
+                ConsumerStatus(
+                    name, info["num_pending"], info["num_ack_pending"], info["num_redelivered"]
+                )
             )
-        )
     return found
+
+
+async def _other_consumers(connection: Connection) -> list[str]:
+    """Names of the consumers besides weft's own; none if this credential may not list them."""
+    from weft.log.api import call
+    from weft.log.topology import WORKERS
+
+    names: list[str] = []
+    try:
+        while True:
+            page = await call(connection, f"CONSUMER.NAMES.{STREAM}", {"offset": len(names)})
+            names += page["consumers"] or []
+            if not page["consumers"] or len(names) >= page["total"]:
+                break
+    except WeftError:
+        return []
+    return sorted(set(names) - {*WORKERS})
 
 
 async def _read_model(log: Client, session: str | None, notes: list[str]) -> StatusReply | None:
@@ -193,7 +212,7 @@ def _print(found: Status) -> None:
     if found.processes:
         table(
             "\nprocesses",
-            ["service", "host", "process", "port", "state", "lag", "last error"],
+            ["service", "host", "process", "port", "state", "lag", "last error, mended or not"],
             [
                 [
                     one.service,

@@ -127,6 +127,7 @@ class SyncClient:
     publish_catalog = _of_client(Client.publish_catalog)
     catalog = _of_client(Client.catalog)
     confirm = _of_client(Client.confirm)
+    check_not_erased = _of_client(Client.check_not_erased)
     compile = _of_client(Client.compile)
     reproduce = _of_client(Client.reproduce)
     explain = _of_client(Client.explain)

@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from weft.client.catalogues import newest_catalogue
-from weft.client.confirmation import Confirmation, confirmation, distinct, settlement
+from weft.client.confirmation import (
+    Confirmation,
+    confirmation,
+    distinct,
+    pages_of,
+    questions_about,
+    settlement,
+)
 from weft.client.histories import Histories, OnEdit, PublishedMessages
 from weft.client.lazy_connection import LazyConnection
 from weft.client.operator import Operator
-from weft.client.outgoing import Items, PublishAck
+from weft.client.outgoing import Items, PublishAck, Sent
 from weft.client.pack import Pack
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
@@ -52,7 +59,6 @@ from weft_schemas.routing import (
     RouteRequest,
 )
 from weft_schemas.status import (
-    ASKED,
     LISTED,
     ProcessState,
     SessionsReply,
@@ -170,19 +176,27 @@ class Client:
         item, in bounded memory. Publishing the same items again changes nothing. Raises
         `InvalidInput` naming the item, `Forbidden`, `Overloaded` (the log is full), and
         `Unavailable` if it is unknown what was stored: publish again, or ask `confirm(session,
-        error.ids)`.
+        error.ids)`. What is published to an erased session is ignored; `check_not_erased` and
+        `confirm` say so.
         """
         await self._link.opened()
-        ids: list[str] = []
-        messages = self._link.outgoing.messages(session, items, traceparent or current_trace(), ids)
+        sent = Sent()
+        trace = traceparent or current_trace()
+        messages = self._link.outgoing.messages(session, items, trace, sent)
         try:
             done = await self._link.sending.publish(messages)
         except WeftError as error:
-            error.ids = tuple(ids)
+            error.ids = tuple(sent.ids)
             raise
         self._after_publish()
         return PublishAck(
-            session, done.sequence, done.first, done.count, done.duplicates, tuple(ids)
+            session,
+            done.sequence,
+            done.first,
+            done.count,
+            done.duplicates,
+            tuple(sent.ids),
+            tuple(sent.digests),
         )
 
     async def publish_messages(
@@ -205,7 +219,7 @@ class Client:
         session.
 
         The first call for a session asks a service what the session contains, or reads it from the
-        log. Raises the same errors as `publish`.
+        log. Raises the same errors as `publish`, and `Conflict` if the session was erased.
         """
         return await self.histories.hand_over(session, draft(messages, format), on_edit)
 
@@ -270,6 +284,9 @@ class Client:
 
     async def _logged_ids(self, session: str) -> tuple[int, Sequence[str]]:
         """The same from the log: needs no service, but a credential that may read it."""
+        from weft.replay.tombstones import check_not_erased
+
+        await check_not_erased(await self._link.opened(), self.tenant, session)
         found: dict[str, int] = {}
         async for record in self.events(session):
             if record.subject.startswith("w.in."):
@@ -332,7 +349,8 @@ class Client:
         """Tells which of the published items were there before, and which lost to another item; for
         the ids of a publish that failed, which of them the log contains nevertheless.
 
-        Waits until the items are folded. Raises `Unavailable` if that takes too long.
+        Waits until the items are folded. Raises `Unavailable` if that takes too long, and, for an
+        acknowledged publish, `Conflict` if the session was erased: nothing of it counts.
         """
         if isinstance(published, PublishAck):
             return confirmation(published, await self._confirming(session, published))
@@ -346,18 +364,24 @@ class Client:
                 StatusReply,
                 CONFIRM_SECONDS,
             )
-            for page in _pages(ids)
+            for page in pages_of(ids)
         ]
         return settlement(ids, replies)
 
+    async def check_not_erased(self, session: str) -> None:
+        """Ask a service whether what is published to this session counts. Raises `Conflict` if the
+        session was erased, and `Unavailable`."""
+        await self._ask(session, "status", StatusRequest(contents=()), StatusReply)
+
     async def _confirming(self, session: str, ack: PublishAck) -> list[StatusReply]:
-        pages = _pages(distinct(ack.ids))
-        return [await self._asked_status(session, ack, page) for page in pages]
+        return [await self._asked_status(session, ack, page) for page in questions_about(ack)]
 
     async def _asked_status(
-        self, session: str, ack: PublishAck, ids: tuple[str, ...]
+        self, session: str, ack: PublishAck, page: StatusRequest
     ) -> StatusReply:
-        asked = StatusRequest(ack.sequence, ack.first, ack.sequence, ids, CONFIRM_SECONDS)
+        asked = msgspec.structs.replace(
+            page, after=ack.sequence, first=ack.first, last=ack.sequence, timeout=CONFIRM_SECONDS
+        )
         reply = await self._ask(session, "status", asked, StatusReply, CONFIRM_SECONDS)
         if reply.sequence < ack.sequence:
             raise Unavailable(
@@ -389,7 +413,8 @@ class Client:
 
         With `after` (an ack's sequence) it waits up to `timeout` seconds until everything up to
         there is folded and settled; `pack.pending` names what is not. `query` only ranks. `pin`
-        names the ids of items that the prompt must contain. `scopes` restricts memory to these
+        names the ids of items that the prompt must contain; `pack.stats.notes` says which it does
+        not, and why. `scopes` restricts memory to these
         scopes, of those that the session names. Raises `NotFound` for a session that the log does
         not contain, `InvalidInput` and `Unavailable`.
         """
@@ -573,10 +598,6 @@ class Client:
         address, principal = (self.tenant, session, service), self.settings.principal
         connection = await self._link.opened()
         return await ask(connection, address, request, kind, wait, principal)
-
-
-def _pages(ids: tuple[str, ...]) -> list[tuple[str, ...]]:
-    return [ids[start : start + ASKED] for start in range(0, len(ids), ASKED)]
 
 
 def _phase(phase: Phase | str) -> Phase:

@@ -149,10 +149,9 @@ class Histories:
         the ids of the items."""
         async with self._turn(session):
             known = await self._known(session)
-            ahead = known.history.copy()
             made: list[ContextItem] = []
             for group in groups:
-                ids = ahead.append([link(item) for item in group])
+                ids = known.history.ids_for([link(item) for item in group], after=len(made))
                 made.extend(renamed(group, ids))
             await self._append(session, known, made)
             return [item.id for item in made]

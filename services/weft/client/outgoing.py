@@ -16,7 +16,7 @@ from weft.log.publishing import Publisher
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.crashpoints import crash_point
 from weft_schemas.errors import InvalidInput
-from weft_schemas.events import Event, SessionClosedEvent, encode_event
+from weft_schemas.events import Event, SessionClosedEvent, content_digest, encode_event
 from weft_schemas.ids import TENANT_SESSION, encode_token, item_message_ids
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy
@@ -42,6 +42,20 @@ class PublishAck(msgspec.Struct, frozen=True):
     finds them all, and the conflicts."""
     ids: tuple[str, ...]
     """Of the items, in their order."""
+    digests: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Of the items' contents, in the same order, by which `Client.confirm` finds conflicts."""
+
+
+class Sent:
+    """Which items were handed over to be sent."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.digests: list[str] = []
+
+    def add(self, item_id: str, payload: bytes) -> None:
+        self.ids.append(item_id)
+        self.digests.append(content_digest(payload))
 
 
 class Outgoing:
@@ -67,9 +81,9 @@ class Outgoing:
         self._after_store_body = crash_point("publisher.after_store_body")
 
     async def messages(
-        self, session: str, items: Items, traceparent: str = "", ids: list[str] | None = None
+        self, session: str, items: Items, traceparent: str = "", sent: Sent | None = None
     ) -> AsyncIterator[Message]:
-        """A message for each item, in order; their ids are appended to `ids`.
+        """A message for each item, in order; `sent` notes them.
 
         Raises `InvalidInput` naming the item. The items of a sequence are all checked before the
         first message.
@@ -87,8 +101,8 @@ class Outgoing:
                 await self._artifacts.check(self.tenant, item)
             message_id = message_id_of(item.id, payload)
             headers = event_headers(message_id, "weft.item", source, traceparent)
-            if ids is not None:
-                ids.append(item.id)
+            if sent is not None:
+                sent.add(item.id, payload)
             yield Message(subjects[item.kind], payload, message_id, headers)
 
     def closing(self, session: str, reason: str) -> Message:

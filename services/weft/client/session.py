@@ -260,20 +260,27 @@ class Session:
 
     async def run(self, call: Any, functions: Mapping[str, Function] | None = None) -> bool:
         """Run one call of a model and add its result: weft's drill-down, or one of `functions`,
-        found by the name of the tool. Returns False if it is neither: add its result yourself.
+        found by the name of the tool.
 
         `call` is the provider's own (an entry of `tool_calls`, a `tool_use` block, a
         `function_call`), as a dict or an object, or a `weft.messages.ToolCall`. A function that
-        raises, or arguments that do not fit, become a failed result that says so to the model.
+        raises, arguments that do not fit, or a name that is none of `functions`, become a failed
+        result that says so to the model. Without `functions` only the drill-down is run; of any
+        other call it returns False: add its result yourself.
         """
         made = tool_call(call)
         if made.name == TOOL_NAME and self._drilldown:
             self._added.append(_Added((await self._drilled(made),)))
             return True
-        function = _named(functions or {}, made.name)
-        if function is None:
+        if functions is None:
             return False
-        self._added.append(_Added((_result(made, *await _called(function, made)),)))
+        function = _named(functions, made.name)
+        if function is None:
+            names = [*functions, *([TOOL_NAME] if self._drilldown else [])]
+            result = _result(made, _unknown(made.name, names), failed=True)
+        else:
+            result = _result(made, *await _called(function, made))
+        self._added.append(_Added((result,)))
         return True
 
     async def _drilled(self, call: ToolCall) -> ContextItem:
@@ -323,6 +330,11 @@ def _named(functions: Mapping[str, Function], name: str) -> Function | None:
         ),
         None,
     )
+
+
+def _unknown(name: str, names: Sequence[str]) -> str:
+    known = f"call one of these: {', '.join(names)}" if names else "answer without one"
+    return f"there is no tool {name!r}; {known}"
 
 
 async def _called(function: Function, call: ToolCall) -> tuple[str, str | None, bool]:

@@ -108,18 +108,20 @@ class Calls:
             result = await self._sent(call, tool, sent, report, meta)
             await logging
         except asyncio.CancelledError:
-            self._background.spawn(
-                self._log.publish(call.host, refusal_item(logged, "cancelled by the host"))
-            )
+            item = refusal_item(logged, "cancelled by the host")
+            self._background.spawn(self._record(call.host, logging, logged, item))
             raise
         except Deferred as deferred:
             await logging
             return await self.tasks.began(call.host, logged, tool, deferred.task)
         except (WeftError, RuntimeError, ValidationError) as error:
-            return await self._refused(call.host, logged, _reason(error, tool), logged_already=True)
+            return await self._refused(call.host, logged, _reason(error, tool), logging)
         except MCPError as error:
-            await self._log.publish(call.host, result_item(logged, error.message, is_error=True))
+            self._upstreams[tool.server].errors += 1
+            item = result_item(logged, error.message, is_error=True)
+            await self._record(call.host, logging, logged, item)
             raise safe_error(error, await self._log.guard(call.host)) from None
+        self._upstreams[tool.server].errors += bool(result.is_error)
         named = with_names(result, tool.server)
         return await self._passed(call.host, logged, tool, named, limit)
 
@@ -262,11 +264,27 @@ class Calls:
                 shown = renamed(shown, done.handle, own)
         return shown
 
+    async def _record(
+        self, host: Host, logging: asyncio.Future[int], logged: ContextItem, item: ContextItem
+    ) -> None:
+        """Log how a call ended, after the call itself, which is not in the log if `logging` was
+        cancelled or failed."""
+        await asyncio.wait([logging])
+        is_logged = not logging.cancelled() and logging.exception() is None
+        await self._log.publish(host, *([item] if is_logged else [logged, item]))
+
     async def _refused(
-        self, host: Host, logged: ContextItem, reason: str, *, logged_already: bool = False
+        self,
+        host: Host,
+        logged: ContextItem,
+        reason: str,
+        logging: asyncio.Future[int] | None = None,
     ) -> types.CallToolResult:
         item = refusal_item(logged, reason)
-        await self._log.publish(host, *([item] if logged_already else [logged, item]))
+        if logging is None:
+            await self._log.publish(host, logged, item)
+        else:
+            await self._record(host, logging, logged, item)
         told = safe(reason, await self._log.guard(host))
         return types.CallToolResult(content=[types.TextContent(text=told)], is_error=True)
 

@@ -164,6 +164,7 @@ class Gateway:
                 one.failures,
                 one.last_error,
                 one.manifest.protocol if one.manifest else "",
+                one.errors,
             )
             for one in self.upstreams.values()
         )

@@ -30,8 +30,11 @@ class ServerState(msgspec.Struct, frozen=True):
     tools: int = 0
     calls: int = 0
     failures: int = 0
+    """How often the server ended, or could not be reached."""
     last_error: str = ""
     protocol: str = ""
+    errors: int = 0
+    """Calls that the server answered with an error."""
 
 
 class GatewayState(msgspec.Struct, frozen=True):

@@ -70,6 +70,9 @@ class Upstream:
         self.manifest = manifest
         self.calls = 0
         self.failures = 0
+        """How often the server ended, or could not be reached."""
+        self.errors = 0
+        """Calls that the server answered with an error."""
         self.last_error = ""
         self._asked = asked
         self._changed = changed

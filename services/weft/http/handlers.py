@@ -61,9 +61,10 @@ Stream = Callable[[Call], AsyncIterator[bytes]]
 
 async def publish(call: Call) -> Published:
     ack = await call.client.publish(call.session, call.body)
+    told = msgspec.structs.replace(ack, digests=msgspec.UNSET)
     if not call.query.confirm:
-        return Published(ack)
-    return Published(ack, await call.client.confirm(call.session, ack))
+        return Published(told)
+    return Published(told, await call.client.confirm(call.session, ack))
 
 
 async def messages(call: Call) -> PublishedMessages:

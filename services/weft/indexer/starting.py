@@ -143,9 +143,9 @@ async def needs_no_snapshot(connection: Connection) -> None:
         return  # without access to snapshots this cannot be decided; the operator's commands can
     if before:
         raise ConfigurationError(
-            f"the log was trimmed before {before}, so that it needs a snapshot that this release "
-            "can read; take one with `weft snapshot` on a replica that runs, then start from it "
-            "(`weft rebuild --from snapshot`)"
+            f"the log was trimmed: what was before event {before} is in snapshots only. Use "
+            "`weft rebuild --from snapshot`. If it finds no snapshot that this release can read, "
+            "take one first, with `weft snapshot` on a replica that runs"
         )
 
 

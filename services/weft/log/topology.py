@@ -13,6 +13,7 @@ import msgspec
 
 from weft.log.api import call
 from weft.log.connection import Connection
+from weft.log.secret_check import METADATA, check_secret, secret_check
 from weft_schemas.errors import ConfigurationError, NotFound, Unavailable
 from weft_schemas.subjects import (
     AUDIT_STREAM,
@@ -194,18 +195,29 @@ async def apply(connection: Connection, wanted: Topology) -> list[Change]:
 
 
 async def provision(
-    connection: Connection, durability: Durability = "process", limits: Limits = UNLIMITED
+    connection: Connection,
+    durability: Durability = "process",
+    limits: Limits = UNLIMITED,
+    secret: str = "",
+    new_secret: bool = False,
 ) -> list[Change]:
     """`apply` this release's `desired` for the server's version.
 
-    If a cluster is starting, this waits until it has elected its leaders. Raises `Unavailable` if
-    that takes longer than `ELECTION_SECONDS`.
+    The log is marked as that of the deployment with this `secret`. If it is marked with another
+    one, raises `ConfigurationError`, unless the secret is a `new_secret` for it. If a cluster is
+    starting, this waits until it has elected its leaders. Raises `Unavailable` if that takes longer
+    than `ELECTION_SECONDS`.
     """
     version = connection.connected_server_version
     wanted = desired(durability, limits, (version.major, version.minor))
+    if secret:
+        log = wanted.streams[STREAM]
+        log["metadata"] = {**log["metadata"], METADATA: secret_check(secret)}
     deadline = asyncio.get_running_loop().time() + ELECTION_SECONDS
     while True:
         try:
+            if not new_secret:
+                await _check_secret(connection, secret)
             return await apply(connection, wanted)
         except Unavailable:
             if asyncio.get_running_loop().time() > deadline:
@@ -213,12 +225,22 @@ async def provision(
             await asyncio.sleep(0.2)
 
 
+async def _check_secret(connection: Connection, secret: str) -> None:
+    try:
+        config = (await call(connection, f"STREAM.INFO.{STREAM}"))["config"]
+    except NotFound:
+        return
+    check_secret(config, secret)
+
+
 async def _make(connection: Connection, target: str, wanted: Topology, have: Topology) -> None:
     kind, name = target.split(" ")
     if kind == "stream":
         known = have.streams.get(name)
         verb = "CREATE" if known is None else "UPDATE"
-        config = _without_read_only({**(known or {}), **wanted.streams[name]})
+        config = {**(known or {}), **wanted.streams[name]}
+        config["metadata"] = {**(known or {}).get("metadata", {}), **config.get("metadata", {})}
+        config = _without_read_only(config)
         await call(connection, f"STREAM.{verb}.{name}", config)
         return
     stream, durable = name.split("/")

@@ -104,10 +104,14 @@ class History:
 
     def append(self, links: Sequence[Link]) -> list[str]:
         """Ids for items after everything that is known; they are known from now on."""
-        ids = [id_at(self.last + 1 + at, what) for at, what in enumerate(links)]
+        ids = self.ids_for(links)
         for item_id in ids:
             self._take(item_id)
         return ids
+
+    def ids_for(self, links: Sequence[Link], after: int = 0) -> list[str]:
+        """The ids that `append` gives to items once `after` others were appended."""
+        return [id_at(self.last + 1 + after + at, what) for at, what in enumerate(links)]
 
     def copy(self) -> History:
         made = History(self.ids)
@@ -123,7 +127,7 @@ class History:
             *self._found[:same],
             *((state, at if at < 0 else at + since) for state, at in rest),
         ]
-        ids = iter(self.copy().append([given[at] for at in range(len(given)) if found[at] == NEW]))
+        ids = iter(self.ids_for([given[at] for at in range(len(given)) if found[at] == NEW]))
         return [
             Placed(state, next(ids) if state == "new" else self.ids[at] if at >= 0 else "")
             for state, at in found

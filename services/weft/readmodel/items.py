@@ -4,7 +4,6 @@ be shown, with credentials masked; an untrusted item's text only when its envelo
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 
 import msgspec
@@ -23,7 +22,7 @@ from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, bounded
 from weft.secrets.items import masked_item
 from weft_schemas.envelope import Signal
-from weft_schemas.events import encode_event
+from weft_schemas.events import content_digest, encode_event
 from weft_schemas.grants import ScopeGrants, may_use
 from weft_schemas.items import ContextItem, ItemKind, ReservedMetadata
 from weft_schemas.policy import ContextPolicy, FirewallRules
@@ -57,7 +56,7 @@ class ItemFold:
     ) -> bool:
         """Whether it conflicts with an item of the same id and other content, which stays."""
         sequence = record.sequence
-        content_hash = hashlib.sha256(encode_event(item)).digest()
+        content_hash = bytes.fromhex(content_digest(encode_event(item)))
         rules = self._rules_of(address, sequence)
         untrusted = item.kind in rules.untrusted_kinds
         raw, signals = item, tuple[Signal, ...]()

@@ -11,7 +11,7 @@ import msgspec
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, get_meta, snapshot
 from weft_schemas.envelope import ResultEnvelope
-from weft_schemas.errors import NotFound
+from weft_schemas.errors import NotFound, erased_session
 from weft_schemas.ids import artifact_handle
 from weft_schemas.items import LEVELS, BodyRef, ItemKind, Sensitivity
 from weft_schemas.status import (
@@ -65,7 +65,8 @@ class Artifact(msgspec.Struct, frozen=True):
 def status(
     db: sqlite3.Connection, tenant: str, session: str | None, request: StatusRequest
 ) -> StatusReply:
-    """The status of a tenant, or of one of its sessions."""
+    """The status of a tenant, or of one of its sessions. Raises `Conflict` for a session that was
+    erased if the request is about publishing to it, with `contents` or `history`."""
     first, last = (0, OPEN)
     limit = LISTED
     if request.first or request.last:
@@ -80,6 +81,8 @@ def status(
         return db.execute(getattr(_sql, f"{name}_of_{whose}"), where).fetchall() if count else []
 
     with snapshot(db):
+        if request.history or request.contents is not msgspec.UNSET:
+            _check_not_erased(db, tenant, session)
         counted = rows("counts", 1) or [(0,) * 7]
         sessions, items, duplicates, collisions, conflicts, pending, parked = counted[0]
         return StatusReply(
@@ -101,9 +104,19 @@ def status(
             ),
             waiting=tuple(Waiting(*row) for row in rows("waiting", pending)),
             dead_letters=tuple(DeadLetter(*row) for row in rows("dead_letters", parked)),
-            places=_places(db, tenant, session, request.ids),
+            places=_places(db, tenant, session, _ids(request)),
             history=_history(db, tenant, session) if request.history else msgspec.UNSET,
+            others=_others(db, tenant, session, request.contents),
         )
+
+
+def _check_not_erased(db: sqlite3.Connection, tenant: str, session: str | None) -> None:
+    if session is not None and db.execute(_sql.erased, (tenant, session)).fetchone():
+        raise erased_session(tenant, session)
+
+
+def _ids(request: StatusRequest) -> tuple[str, ...]:
+    return (*request.ids, *(item_id for item_id, _ in request.contents or ()))
 
 
 def _places(
@@ -111,6 +124,31 @@ def _places(
 ) -> dict[str, int]:
     found = ((id, db.execute(_sql.place, (tenant, session, id)).fetchone()) for id in ids)
     return {id: row[0] for id, row in found if row is not None}
+
+
+def _others(
+    db: sqlite3.Connection,
+    tenant: str,
+    session: str | None,
+    contents: tuple[tuple[str, str], ...] | msgspec.UnsetType,
+) -> tuple[Collision, ...] | msgspec.UnsetType:
+    """Those whose id belongs to other content. Digests are compared here and not given out, since a
+    digest tells a short secret to whoever tries all."""
+    if contents is msgspec.UNSET or session is None:
+        return msgspec.UNSET
+    found: list[Collision] = []
+    lost: dict[tuple[str, str], int] | None = None
+    for item_id, digest in contents:
+        row = db.execute(_sql.content, (tenant, session, item_id)).fetchone()
+        if row is None or row[1].hex() == digest:
+            continue
+        first, _, number = row
+        if lost is None:
+            rows = db.execute(_sql.lost, (number,))
+            lost = {(id, hash.hex()): sequence for id, hash, sequence in rows}
+        at = lost.get((item_id, digest), 0)
+        found.append(Collision(session, item_id, at, first, conflict=True))
+    return tuple(found)
 
 
 def sessions_of(db: sqlite3.Connection, tenant: str, request: SessionsRequest) -> SessionsReply:

@@ -90,6 +90,16 @@ FROM items i JOIN sessions s ON s.number = i.session WHERE i.sequence = ?
 SELECT i.sequence FROM sessions s JOIN items i ON i.session = s.number
 WHERE s.tenant = ? AND s.session = ? AND i.id = ?
 
+-- name: erased
+SELECT 1 FROM tombstones WHERE tenant = ? AND session IN (?, '')
+
+-- name: content
+SELECT i.sequence, i.hash, i.session FROM sessions s JOIN items i ON i.session = s.number
+WHERE s.tenant = ? AND s.session = ? AND i.id = ?
+
+-- name: lost
+SELECT id, hash, max(sequence) FROM collisions WHERE session = ? AND conflict GROUP BY id, hash
+
 -- name: sessions_of_tenant
 -- By the unique index on tenant and name. Rows without an item are of events alone.
 SELECT session, items, last_sequence, last_ns, closed_sequence >= last_sequence

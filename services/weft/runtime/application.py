@@ -20,6 +20,7 @@ from prometheus_client import make_asgi_app
 
 from weft.log.api import call
 from weft.log.connection import Connection, connect
+from weft.log.secret_check import check_secret
 from weft.log.timeouts import cancelled
 from weft.parent_death import die_with_parent
 from weft.runtime.deployment import required
@@ -135,16 +136,21 @@ class _Runner:
             self.on_end()
 
     async def _until_log_answers(self) -> None:
-        """Any answer will do: the service itself reports errors."""
+        """Any answer will do: the service itself reports errors. Raises `ConfigurationError` if the
+        log belongs to a deployment with another secret."""
         clock = asyncio.get_running_loop().time
         deadline = clock() + ELECTION_SECONDS
         while not self._process.stopping.is_set() and clock() < deadline:
             try:
-                await call(self._process.connection, f"STREAM.INFO.{STREAM}", timeout=_ASK_SECONDS)
-                return
+                info = await call(
+                    self._process.connection, f"STREAM.INFO.{STREAM}", timeout=_ASK_SECONDS
+                )
             except Unavailable:
                 await asyncio.sleep(_PAUSE_SECONDS)
             except WeftError:
+                return
+            else:
+                check_secret(info["config"], self._process.settings.fingerprint_key)
                 return
 
     async def finish(self) -> None:

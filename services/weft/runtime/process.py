@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 
 from weft.log.connection import Connection
 from weft.runtime.broker import Broker
@@ -76,7 +77,7 @@ class Health:
         self.lag = 0
         """Events published and not finished here."""
         self.last_error = ""
-        """The last error, whether or not it is resolved."""
+        """The last error with its time (UTC), whether or not it is resolved."""
         self._faults = {"service": "starting"}
 
     def report(self, part: str, fault: str | None) -> None:
@@ -89,7 +90,7 @@ class Health:
 
     def failed(self, error: str) -> None:
         """Record an error that does not stop the process."""
-        self.last_error = error
+        self.last_error = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {error}"
 
     def complaint(self) -> str | None:
         """None if the process is ready."""

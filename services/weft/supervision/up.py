@@ -96,15 +96,17 @@ async def running(
         yield Up(settings, supervisor, server, cluster)
 
 
-async def provision_log(settings: Settings) -> list[Change]:
+async def provision_log(settings: Settings, new_secret: bool = False) -> list[Change]:
     """Create or update the streams and consumers that this release needs; returns the
-    changes."""
+    changes. Raises `ConfigurationError` if the log belongs to a deployment with another secret,
+    unless that was replaced by a `new_secret`."""
     limits = Limits(
         max_bytes=settings.max_bytes or -1, max_age=settings.max_age_days * SECONDS_PER_DAY
     )
     connection = await connect(name="weft-provision", **settings.connection())
     try:
-        changes = await provision(connection, cast(Durability, settings.durability), limits)
+        durability, secret = cast(Durability, settings.durability), settings.fingerprint_key
+        changes = await provision(connection, durability, limits, secret, new_secret)
     finally:
         await connection.close()
     for change in changes:

@@ -23,7 +23,7 @@ from weft import tokens
 from weft.client.blocking import SyncClient
 from weft.client.client import Client
 from weft.client.event_check import checked
-from weft.client.outgoing import Items, PublishAck
+from weft.client.outgoing import Items, PublishAck, Sent
 from weft.compiler.attempt import CompileTask, attempt
 from weft.firewall.service import allowed, reply_of, signals_of, slice_of
 from weft.firewall.views.drill import Slice
@@ -133,9 +133,11 @@ class MemoryClient(Client):
                 last = max(last, known[payload])
                 continue
             last = known[payload] = (await self._take(session, item)).sequence
-        return PublishAck(
-            session, last, first, len(given), duplicates, tuple(item.id for item in given)
-        )
+        sent = Sent()
+        for item in given:
+            sent.add(item.id, checked(item))
+        ids, digests = tuple(sent.ids), tuple(sent.digests)
+        return PublishAck(session, last, first, len(given), duplicates, ids, digests)
 
     def _payloads(self, session: str) -> dict[bytes, int]:
         """What a server would recognise: the session's items that were published with the same
