@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.compiler.ranking.values import DATE, MARKED, NUMBER, stated_value, values, written_value
+from weft.compiler.ranking.values import DATE, MARKED, NUMBER, values, written_value
 
 
 def test_identifiers_weigh_more_than_dates_names_and_numbers() -> None:
@@ -39,5 +39,5 @@ def test_an_apostrophe_quotes_nothing(text: str) -> None:
 
 
 def test_a_value_that_holds_its_fields_name_is_stated_whole() -> None:
-    assert stated_value("id=valid_idle_7", "id") == "valid_idle_7"
+    assert written_value("id=valid_idle_7", "id") == "valid_idle_7"
     assert written_value("day=Monday to Sunday", "day") == "Monday to Sunday"

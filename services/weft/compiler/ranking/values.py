@@ -76,12 +76,6 @@ def _telling(text: str) -> Iterator[str]:
     return compress(words, map(not_, plain))
 
 
-def stated_value(text: str, field: str) -> str:
-    """The one-word value of a field, empty if it has none or several words."""
-    value = written_value(text, field)
-    return value if len(value) > 1 and " " not in value else ""
-
-
 def written_value(text: str, field: str) -> str:
     """All text after a field's name, empty without a field."""
     return text.partition(field)[2].strip(" =:\"'[]") if field else ""

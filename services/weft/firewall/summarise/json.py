@@ -94,9 +94,6 @@ def matches(path: Path, pattern: Path) -> bool:
     )
 
 
-Unit = Path | tuple[Path, int]
-
-
 class _Plan(msgspec.Struct):
     """The pieces of a value that can be shown, the most valuable first."""
 
