@@ -90,7 +90,7 @@ requests = st.builds(
     pin=st.sampled_from([(), ("i0", "i3"), ("unknown",)]),
 )
 
-examples = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+examples = settings(max_examples=75, suppress_health_check=[HealthCheck.too_slow])
 
 
 @examples
