@@ -126,3 +126,21 @@ def test_a_diff_counts_its_files_and_their_lines(text: str, told: list[str]) -> 
 
 def test_a_diff_is_recognised() -> None:
     assert envelope(GIT * 20, RULES).content_type == "text/x-diff"
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        ("diff --git a/docs/my file.md b/docs/my file.md", "docs/my file.md"),
+        ("diff --git a/my file b/my file", "my file"),
+        ("diff --git x.py x.py", "x.py"),
+    ],
+)
+def test_a_name_with_a_space_is_whole(head: str, name: str) -> None:
+    text = f"{head}\nindex 1..2\n@@ -1,1 +1,1 @@\n-a\n+b\n"
+    told = summarise_diff(text, BUDGET)
+    assert f"{name}:" in told or f" {name} " in told or f"{name}\n" in told
+
+
+def test_a_hunk_of_more_digits_than_python_reads_is_text() -> None:
+    assert summarise_diff(f"diff --git a/x b/x\n@@ -1,{'9' * 5_000} +1,1 @@\n", BUDGET)

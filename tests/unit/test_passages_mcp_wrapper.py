@@ -57,6 +57,7 @@ def test_a_wrapper_that_tells_an_error_still_does(wrapped: str) -> None:
     "told",
     [
         in_json(SAID, structuredContent={"pid": 123565}),
+        in_json("1", structuredContent={"result": True}),
         in_json(SAID, took_ms=12),
         in_json(SAID, _meta={"page": 2}),
         json.dumps({"content": [{"type": "text", "text": SAID, "annotations": {"priority": 1}}]}),
@@ -101,6 +102,11 @@ def test_any_text_is_shown_as_if_it_were_not_wrapped(text: str) -> None:
     if "\\" not in json.dumps(text, ensure_ascii=False) and not text.startswith(("{", "[")):
         assert shown == f"{text.rstrip()} \u2026 MCP wrapper \u2026"
     assert shown.endswith("\u2026 MCP wrapper \u2026")
+
+
+def test_what_an_encoder_escapes_for_html_is_read() -> None:
+    written = in_json("HERE").replace("HERE", "\\u003ca\\u003e \\u0026 b")
+    assert plain(decoded(written)).startswith("<a> & b")
 
 
 def test_escapes_that_could_hide_stay_as_they_are_written() -> None:

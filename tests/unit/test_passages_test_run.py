@@ -5,7 +5,7 @@ from tests.firewall_made import envelope
 
 from weft.passages.part import leaves
 from weft.passages.splitting import outline_of
-from weft.passages.test_run import split_test_run
+from weft.passages.test_run import Line, kinds_of, split_test_run
 from weft_schemas.policy import FirewallRules
 
 PYTEST = (
@@ -119,3 +119,18 @@ def test_the_lines_below_a_failure_come_before_those_of_other_tests() -> None:
     summary = envelope(JEST, FirewallRules(threshold=200, summary_tokens=300)).summary
     assert "expect(received).toBe(expected)" in summary
     assert "> 11 |     expect(cart.total).toBe(3);" in summary
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("FAILED tests/a.py::test_a - AssertionError: assert 'PASSED' == 'X'", Line.FAILURE),
+        ("E       AssertionError: assert s == PASSED", Line.REASON),
+        ("not ok 3 - state is PASSED", Line.FAILURE),
+        ("FooTest > bar() FAILED", Line.FAILURE),
+        ("FAILED (failures=1)", Line.FAILURE),
+        ("tests/a.py::test_x PASSED", Line.PASSED),
+    ],
+)
+def test_what_failed_is_no_pass_whatever_it_quotes(line: str, kind: Line) -> None:
+    assert kinds_of([line]) == [kind]

@@ -180,8 +180,9 @@ async def _publish(
         with showing(Progress(console=console, transient=True, disable=quiet)) as progress:
             task = progress.add_task("publishing", total=total)
             for session, _ in sessions:
-                # Without a service nobody can tell, and publishing needs none.
-                with contextlib.suppress(Unavailable, Forbidden):
+                # Without a service nobody can tell, and publishing needs none; one of an older
+                # release does not know the question.
+                with contextlib.suppress(Unavailable, Forbidden, InvalidInput):
                     await log.check_not_erased(session)
             for session, one in sessions:
                 ack = await log.publish(session, _counted(one.items, progress, task))

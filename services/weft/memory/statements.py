@@ -303,13 +303,14 @@ def _denials_of(sentence: str, quoted: Spans, who: str) -> Iterator[Said]:
         return
     remark = _REMEMBER.match(sentence)
     for match in _DENIED.finditer(sentence):
-        if _is_denied(sentence, match, quoted, remark):
+        if _is_denied(sentence, match, quoted, remark) and not _is_hedged(sentence, match):
             affirmed = _affirmative(match) + _rest(sentence, match)
             for key, value in _affirmed(affirmed, who):
                 yield Said(key, "", (value,))
     for match in _NOT_MINE.finditer(sentence):
         value = _value(_rest(sentence, match))
-        if value and _is_denied(sentence, match, quoted, remark):
+        is_denied = _is_denied(sentence, match, quoted, remark)
+        if value and is_denied and not _is_hedged(sentence, match):
             key, named = _attributed(match["attribute"], value, who)
             yield Said(key or _plain_key(match["attribute"], who), "", (named or value,))
 
@@ -320,6 +321,15 @@ def _is_denied(
     if remark is not None and remark.start("value") == match.start():
         return not _is_within(match.start(), quoted)
     return _is_said(sentence, match, quoted) and not _is_asked(sentence, match.end())
+
+
+def _is_hedged(sentence: str, match: re.Match[str]) -> bool:
+    """Whether it denies only that the statement says all: `isn't just`, `not only`."""
+    following = sentence[match.end() : match.end() + 2 * MAX_VALUE]
+    return bool(_NOT_ALL.search(match[0]) or _NOT_ALL.match(following.lstrip()))
+
+
+_NOT_ALL = re.compile(r"\b(?:just|only|always|merely|simply|necessarily|exactly)\b", re.IGNORECASE)
 
 
 def _rest(sentence: str, match: re.Match[str]) -> str:

@@ -201,7 +201,9 @@ def _read(found: re.Match[str]) -> str:
 
 
 def _visible(code: int, written: str) -> str:
-    """The character, if it is visible and beyond ASCII; else as it is written."""
+    """The character, if it is visible; else as it is written."""
+    if 0x20 < code < 0x7F:  # Go writes `<`, `>` and `&` so
+        return chr(code)
     if code >= 0xA0:
         char = chr(code)
         kind = unicodedata.category(char)

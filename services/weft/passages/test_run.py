@@ -33,7 +33,7 @@ _FAILURE = re.compile(
     r"^(?:FAILED|ERROR|FAIL:?)\s+\S|^--- FAIL|^not ok \d|^\s*[\u2715\u2717\u00d7\u2716]\s"
     r"|^\s+\d+\) \S|^\s*● \S"
     r"|^\S+::\S.{0,200} (?:FAILED|ERROR)\b|^test \S+ \.\.\. FAILED|<<< (?:FAILURE|ERROR)!"
-    r"|^_{3,} .{1,200} _{3,}$|^(?:FAIL|ERROR): "
+    r"|^_{3,} .{1,200} _{3,}$|^(?:FAIL|ERROR): |^\S.{0,200} > .{1,200} FAILED$"
 )
 _REASON = re.compile(
     r"^E\s{1,8}\S|^\s*(?:\w+\.)*\w*(?:Error|Exception)\b|^thread '.{1,80}' panicked"
@@ -41,6 +41,8 @@ _REASON = re.compile(
     r"|^\s*\S+\.\w{1,5}:\d+: |panicked at|^\s*AssertionError\b",
     re.IGNORECASE,
 )
+_FAILS = ("E  ", "FAILED", "ERROR", "not ok ")
+"""How lines begin that tell of a failure, whatever else they say."""
 _PASSED = re.compile(r"\s*(?:✓|√|PASS\b|ok \d|--- PASS|test \S+ \.\.\. ok|=== RUN)|\S+\.py [.sxF]+")
 _PASSED_INSIDE = re.compile(r"\bPASSED\b")
 
@@ -64,7 +66,8 @@ def kinds_of(lines: Sequence[str]) -> list[Line]:
     found: list[Line] = []
     near = 0
     for line in lines:
-        if line.rstrip().endswith("PASSED"):  # most lines, told without a pattern
+        # Most lines, told without a pattern.
+        if line.rstrip().endswith("PASSED") and not line.startswith(_FAILS):
             near = 0
             found.append(Line.PASSED)
             continue
@@ -81,10 +84,14 @@ def kinds_of(lines: Sequence[str]) -> list[Line]:
 
 
 def _kind(line: str) -> Line:
-    if _is_pass(line):
-        return Line.PASSED
     if _FAILURE.match(line):
         return Line.HEADING if line.startswith("___") else Line.FAILURE
+    if line.startswith(_FAILS) and not _is_total(
+        line
+    ):  # it may quote what a line of a passed test says
+        return Line.REASON if _REASON.match(line) else Line.OTHER
+    if _is_pass(line):
+        return Line.PASSED
     if _is_total(line):
         return Line.TOTAL
     return Line.REASON if _REASON.match(line) else Line.OTHER

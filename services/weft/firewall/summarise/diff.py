@@ -13,9 +13,9 @@ _LINE = 160
 """Characters of a line that are shown."""
 _TOGETHER = 8
 """How many first lines of a hunk are shown together."""
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -\d+(?:,(\d{1,9}))? \+\d+(?:,(\d{1,9}))? @@")
 _NAMES = re.compile(
-    r"diff --git (?:\w/)?(.+) (?:\w/)?(.+)\Z|(?:Index:|diff --(?:cc|combined)) (.+)\Z"
+    r"diff --git \w/.+ \w/(.+)\Z|diff --git .+ (.+)\Z|(?:Index:|diff --(?:cc|combined)) (.+)\Z"
 )
 _HEADS = ("diff --", "Index: ")
 _PATH = re.compile(r"(?:\+\+\+|---) (?:[ab]/)?([^\t]+)")
@@ -89,7 +89,7 @@ class _Diff:
     def _head(self, line: str) -> None:
         """A line above the hunks of a file."""
         if line.startswith(_HEADS) and (match := _NAMES.match(line)):
-            self._begin(match[2] or match[3])
+            self._begin(match[1] or match[2] or match[3])
         elif self._has_head:
             note = next((note for start, note in _NOTES if line.startswith(start)), "")
             if line.startswith(("rename from ", "copy from ")):
