@@ -82,6 +82,7 @@ UNCALLED = {
         weft.firewall.detect._share(lines) weft.secrets.personal._addresses(data)
         weft.secrets.personal._span(name) weft.firewall.summarise.html._after_comment(text)
         weft.injections.find._request_score(lowered) weft.memory.statements._is_denied(sentence)
+        weft.memory.statements._is_hedged(sentence)
         weft.memory.statements._is_said(sentence)
         weft.memory.statements._rest(sentence)
         weft.passages.table.ruled_part(lines)
