@@ -12,6 +12,7 @@ from tests.integration.preloaded import shared_preloaded
 from weft.runtime.settings import Settings
 from weft.supervision.up import EVERYTHING, Up, running
 
+pytestmark = pytest.mark.slow  # it holds times against each other, so nothing may run beside it
 WINDOWS, TIMES = 3, 120
 TRIES = 3
 """Measurements until one holds: what else the machine does can fall on one side alone."""
