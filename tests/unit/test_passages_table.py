@@ -119,3 +119,11 @@ def _all(part: Part) -> Iterator[Part]:
     yield part
     for child in part.children:
         yield from _all(child)
+
+
+def test_a_header_with_several_rules_below_it_ends_at_the_first_row() -> None:
+    text = "| a | b |\n+---+---+\n+---+---+\n" + "".join(f"| {n} | x |\n" for n in range(30))
+    made = split_table(text, "")
+    assert made is not None
+    assert text[: made.opening].count("\n") == 3
+    assert text[made.opening :] == "".join(text[row.start : row.end] for row in leaves(made))

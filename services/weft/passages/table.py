@@ -75,7 +75,8 @@ def ruled_part(lines: Sequence[str], starts: Sequence[int], table: Ruled) -> Par
         Row(starts[at], starts[following], [*map(str.strip, lines[at].split("|"))])
         for at, following in pairwise([*begins, last])
     ]
-    return _table(starts[table.first], starts[table.rows], rows, starts[table.end])
+    head = rows[0].start if rows else starts[table.rows]  # there may be several rules
+    return _table(starts[table.first], head, rows, starts[table.end])
 
 
 def _aligned(lines: Sequence[str], starts: Sequence[int]) -> Part | None:

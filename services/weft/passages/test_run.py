@@ -86,9 +86,8 @@ def kinds_of(lines: Sequence[str]) -> list[Line]:
 def _kind(line: str) -> Line:
     if _FAILURE.match(line):
         return Line.HEADING if line.startswith("___") else Line.FAILURE
-    if line.startswith(_FAILS) and not _is_total(
-        line
-    ):  # it may quote what a line of a passed test says
+    # It may quote what a line of a passed test says.
+    if line.startswith(_FAILS) and not _is_total(line):
         return Line.REASON if _REASON.match(line) else Line.OTHER
     if _is_pass(line):
         return Line.PASSED
