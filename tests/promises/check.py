@@ -205,8 +205,12 @@ def _exchange(
         if item.kind is ItemKind.TOOL_CALL and item.id not in answered
     ]
     siblings = [item for item in results if item.parent_id == newest.parent_id]
+    # A later call with an empty result is newer still, and takes its room first.
+    after = items[items.index(newest) + 1 :]
+    emptied = {item.parent_id for item in after if item.kind is ItemKind.TOOL_RESULT}
+    before = waiting + [item for item in items if item.id in emptied - {call.id}]
     size = sum(_count(texts[item.id]) + LABELS for item in siblings) + 2 * _count(texts[call.id])
-    size += sum(2 * _count(texts[item.id]) + LABELS for item in waiting)
+    size += sum(2 * _count(texts[item.id]) + LABELS for item in before)
     if size + NOTATION > pack.stats.budget // 2:
         return
     entry = _shown(pack).get(newest.id)
