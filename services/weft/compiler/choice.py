@@ -8,7 +8,8 @@ from functools import partial
 from weft.compiler.header import entries_above
 from weft.compiler.item_entries import group_of, item_entry
 from weft.compiler.profiles import PROFILES
-from weft.compiler.ranking.loops import next_entries
+from weft.compiler.ranking.loops import Stretch, next_entries
+from weft.compiler.ranking.second_pass import second_pass
 from weft.compiler.ranking.value_weights import asked_fields
 from weft.compiler.rendering.cost import PromptCost
 from weft.compiler.rendering.counting import counter
@@ -50,7 +51,7 @@ def choice_of(state: State) -> Choice:
             state.scores,
             _passages(state, rows),
             frozenset(state.question.terms),
-            next_entries(state.groups) if profile.objective.values else {},
+            _ahead(state) if profile.objective.values else {},
         ),
         shapes=shapes,
         pinned=tuple(state.pinned()),
@@ -64,6 +65,11 @@ def choice_of(state: State) -> Choice:
         is_all=state.ledger.total >= state.view.item_count(),
         has_query=bool(request.query),
     )
+
+
+def _ahead(state: State) -> Mapping[int, Sequence[Stretch]]:
+    """What a loop takes next, by sequence."""
+    return next_entries(state.groups) or second_pass(state.groups, state.budget)
 
 
 def _passages(state: State, rows: Sequence[ItemRow]) -> Mapping[int, Mapping[int, float]]:

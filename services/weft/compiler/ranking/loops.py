@@ -34,11 +34,11 @@ def next_entries(groups: Sequence[Group]) -> Mapping[int, Sequence[Stretch]]:
     """Sequence of an item → what the loop takes next, if the newest call is one of a loop: a call
     before it used the same tool. `groups` are in order. Empty if there is no loop."""
     calls = [at for at, group in enumerate(groups) if group.is_exchange]
-    alike = [at for at in calls if _tool(groups[at]) == _tool(groups[calls[-1]])][-2:]
+    alike = [at for at in calls if tool_of(groups[at]) == tool_of(groups[calls[-1]])][-2:]
     if len(alike) < 2:
         return {}
     before, last = alike
-    old, new = _arguments(groups[before]), _arguments(groups[last])
+    old, new = arguments_of(groups[before]), arguments_of(groups[last])
     if max(len(old), len(new)) > MOST_COPIED:
         return {}
     # Arguments in another order are new ones, too.
@@ -70,7 +70,7 @@ def _goes_on(groups: Sequence[Group], before: _Source, source: _Source) -> bool:
     return (
         are_results
         and before.at < source.at
-        and _tool(groups[before.at]) == _tool(groups[source.at])
+        and tool_of(groups[before.at]) == tool_of(groups[source.at])
     )
 
 
@@ -80,8 +80,8 @@ def _next_results(
     """The results of the next call of the tool that the source is a result of."""
     if source.row.kind is not ItemKind.TOOL_RESULT:
         return ()
-    tool = _tool(groups[source.at])
-    following = (groups[at] for at in calls if _tool(groups[at]) == tool)
+    tool = tool_of(groups[source.at])
+    following = (groups[at] for at in calls if tool_of(groups[at]) == tool)
     return next((group.rows[1:] for group in following), ())
 
 
@@ -136,9 +136,11 @@ def _places(text: str, value: str) -> list[tuple[int, str]]:
     return found
 
 
-def _tool(group: Group) -> str:
+def tool_of(group: Group) -> str:
+    """The name of the tool that an exchange calls."""
     return str(group.rows[0].metadata.get("tool_name"))
 
 
-def _arguments(group: Group) -> frozenset[str]:
+def arguments_of(group: Group) -> frozenset[str]:
+    """The values that a call states."""
     return frozenset(values(group.rows[0].whole))

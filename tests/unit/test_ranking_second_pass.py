@@ -1,0 +1,76 @@
+"""What the second pass over a list takes next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from tests.session_view import ListView
+from tests.unit.test_ranking_loops import ORDERS, exchange, order, read_orders, refund
+
+from weft.compiler.candidates.closure import close
+from weft.compiler.compile import compile_pack
+from weft.compiler.ledger import Ledger
+from weft.compiler.profiles import LEAST_PASS
+from weft.compiler.ranking.second_pass import second_pass
+from weft_schemas.compile import CompileRequest
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import Phase
+
+LISTED = ContextItem("l0", ItemKind.AGENT_MSG, f"Shall I refund {', '.join(ORDERS)}?")
+
+
+def ahead(items: Sequence[ContextItem], budget: int = 2_000) -> list[str]:
+    """The items that come next."""
+    rows = ListView(items).recent(len(items))
+    names = {row.sequence: row.id for row in rows}
+    found = second_pass(close(ListView(items), rows, Ledger()), budget)
+    return [names[sequence] for sequence in found]
+
+
+def test_after_all_was_read_the_first_comes_again() -> None:
+    assert ahead([LISTED, *read_orders()]) == ["r0"]
+
+
+@pytest.mark.parametrize("handled", range(len(ORDERS) - 1))
+def test_after_a_call_about_one_comes_the_next(handled: int) -> None:
+    assert ahead([LISTED, *read_orders(), *refund(handled)]) == [f"r{handled + 1}"]
+
+
+def test_after_the_last_comes_nothing() -> None:
+    assert ahead([LISTED, *read_orders(), *refund(len(ORDERS) - 1)]) == []
+
+
+def test_calls_about_something_else_do_not_move_it() -> None:
+    other = exchange("get_rate", {"currency": "EUR"}, "1.08", 30)
+    assert ahead([LISTED, *read_orders(), *refund(1), *other]) == ["r2"]
+
+
+def test_reads_that_no_item_lists_in_this_order_are_no_pass() -> None:
+    backwards = ContextItem("l0", ItemKind.AGENT_MSG, f"Shall I refund {', '.join(ORDERS[::-1])}?")
+    assert ahead(read_orders()) == []
+    assert ahead([backwards, *read_orders()]) == []
+
+
+def test_a_few_reads_are_no_pass() -> None:
+    items = [LISTED]
+    for number in range(LEAST_PASS - 1):
+        items += exchange("get_order", {"order_id": ORDERS[number]}, order(number), number)
+    assert ahead(items) == []
+
+
+def test_the_same_read_again_is_no_pass() -> None:
+    items = [LISTED]
+    for at in range(LEAST_PASS):
+        items += exchange("get_order", {"order_id": ORDERS[0]}, order(0), at)
+    assert ahead(items) == []
+
+
+def test_a_result_that_is_large_for_the_budget_is_not_preferred() -> None:
+    assert ahead([LISTED, *read_orders()], budget=200) == []
+
+
+def test_a_small_prompt_states_the_whole_result_that_comes_next() -> None:
+    items = [LISTED, *read_orders(), *refund(1)]
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=500)).pack
+    assert "card_2772" in pack.prompt
