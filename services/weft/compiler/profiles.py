@@ -108,10 +108,13 @@ PROFILES = {
         Emphasis(relevance=0.5, recency=1.0, half_life=4.0, exchange=0.3),
         Objective(values=2.0, cheap=1.0),
     ),
-    # Values to copy: identifiers first, each once.
+    # Values to copy: identifiers first, each once. What users decided (no bags, the smaller card)
+    # holds few values, but a call rests on it: with `user` at 4 to 8 instead of 2, readers of 110
+    # tau-bench prompts of 1,000 tokens stated .80 of a next call's values, against .75. It costs
+    # .008 of the values that stand in these prompts on the tuned half.
     Phase.CALL: Profile(
         Retrieval(newest=48, recent=1.5, matches=0.5, near=0.75),
-        Emphasis(relevance=2.0, recency=1.0, half_life=10.0, tie=1.0, user=2.0),
+        Emphasis(relevance=2.0, recency=1.0, half_life=10.0, tie=1.0, user=4.0),
         Objective(values=10.0, cheap=1.0),
         repeats=False,
     ),
@@ -189,10 +192,10 @@ for."""
 
 LEAST_PASS, PASS_SHARE = 3, 1 / 3
 """Fewest calls of one tool after each other that are a pass over a list, and the most of a budget
-that the next result of a second pass takes: in a smaller one the newest results say more. With the
-second pass tau-bench's tuned half has .957 of the values at 1,000 tokens, without it .951; in eleven
-of twelve of its cases in which a reader of the whole history found the next call and a reader of the
-prompt did not, the agent worked through such a list."""
+that the next result of a second pass takes: in a smaller one the newest results say more. On
+tau-bench's tuned half grounding at 1,000 tokens is .957 with the second pass and .951 without. In
+eleven of twelve cases in which a reader of the whole history found the next call and a reader of
+the prompt did not, the agent worked through such a list."""
 
 NOTHING_SAID = 0.01
 """Factor for fields without content, such as `null`: they are cheap and would come first. No value
