@@ -45,6 +45,9 @@ def choice_of(state: State) -> Choice:
         count,
     )
     since = state.candidates.latest_user or 0
+    newer = [group for group in reversed(state.groups) if group.key > since]
+    exchange = tuple(group for group in newer if group.is_exchange)
+    said = [group for group in newer if group.rows[0].kind is ItemKind.AGENT_MSG]
     return Choice(
         groups=state.groups,
         scores=Scores(
@@ -55,9 +58,8 @@ def choice_of(state: State) -> Choice:
         ),
         shapes=shapes,
         pinned=tuple(state.pinned()),
-        exchange=tuple(
-            group for group in reversed(state.groups) if group.key > since and group.is_exchange
-        ),
+        exchange=exchange,
+        said=said[0] if said and exchange else None,
         objective=profile.objective,
         asked=asked_fields(rows, parameter_names(state.view, request)),
         cost=cost,

@@ -74,6 +74,9 @@ class Emphasis(msgspec.Struct, frozen=True):
     """Extra for the newest call and its results."""
     user: float = 1.0
     """Factor for user turns: they are short, and nothing else says what users want."""
+    plan: float = 8.0
+    """Factor for an agent's messages since the latest user turn, which say what it is about to
+    do."""
     cues: bool = False
     """Whether surface signs of a text count. A step that copies values gains nothing by them: on
     tau-bench and LiveMCPBench they move one value in 600, either way."""
@@ -144,6 +147,8 @@ those that fit are shown, too."""
 EXCHANGE_TRIES = 8
 """Older results that are tried in vain after one that was cut. Those that are clearly too large are
 not tried: of 3,264 prompts of recorded sessions none shows less than with all of them tried."""
+SAID_SHARE = 0.06
+"""Most of a budget for what the agent said last."""
 TOLD_SHARE = 0.15
 """Most of a budget that is spent on listing the other calls."""
 PINS_SHARE, PINS_ALONE = 0.5, 0.7

@@ -71,6 +71,8 @@ def score_groups(
             score += emphasis.newest
         if held[0].kind is ItemKind.USER_TURN:
             score *= emphasis.user
+        elif held[0].kind is ItemKind.AGENT_MSG and group.key > (latest_user or 0):
+            score *= emphasis.plan
         scores[group.key] = weight * score + 1e-6
     return scores
 

@@ -23,6 +23,8 @@ class Choice(msgspec.Struct, frozen=True):
     """The most important first, policies last."""
     exchange: tuple[Group, ...]
     """Calls with results since the latest user turn, newest first."""
+    said: Group | None
+    """What the agent said last since the latest user turn, if it called tools since then."""
     objective: Objective
     asked: Collection[str]
     """Fields whose values a next call may take."""

@@ -12,7 +12,14 @@ from functools import cache
 from math import inf
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import COUNTED_TO, CUT_SHARE, EXCHANGE_SHARE, EXCHANGE_TRIES, TOLD_SHARE
+from weft.compiler.profiles import (
+    COUNTED_TO,
+    CUT_SHARE,
+    EXCHANGE_SHARE,
+    EXCHANGE_TRIES,
+    SAID_SHARE,
+    TOLD_SHARE,
+)
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import Rendition
 from weft.compiler.selection.choice import Choice
@@ -29,6 +36,7 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
     first, half of the budget is filled with whole ones, and with the best parts of the first that
     does not fit. The other calls are listed with their outcome, so that they are not made again."""
     shown, cost = _told(choice, pinned, choice.budget, is_answered=False), choice.cost
+    shown = _with_said(choice, shown)
     limit = min(choice.budget, cost.exact(shown) + int(choice.budget * EXCHANGE_SHARE))
     forms = _Forms(choice, limit)
     rest = [group for group in choice.exchange if group.key not in shown]
@@ -52,6 +60,20 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
             room = limit - cost.exact(shown) + SAVED
             rest = [one for one in rest if forms.least_tokens(one) <= room]
     return _told(choice, shown, min(choice.budget, limit + int(choice.budget * TOLD_SHARE)))
+
+
+def _with_said(choice: Choice, shown: Shown) -> Shown:
+    """With what the agent said last: why it made its newest call, and what it is about to do. Not
+    if it is long, or if it takes room of the results."""
+    if choice.said is None or choice.said.key in shown:
+        return shown
+    shapes = choice.shapes
+    more = _joined(
+        shown, [{row.sequence: shapes[row.sequence].whole() for row in choice.said.rows}]
+    )
+    before = choice.cost.exact(shown)
+    limit = min(before + choice.budget * SAID_SHARE, choice.budget * (1 - EXCHANGE_SHARE))
+    return more if choice.cost.fits(more, int(limit)) else shown
 
 
 class _Forms:
