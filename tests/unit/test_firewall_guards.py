@@ -173,6 +173,7 @@ def test_text_that_speaks_to_the_model_is_flagged(text: str, name: str) -> None:
         "You can update your settings at any time. Contact us if you need help.",
         "def ignore(previous): return instructions",
         "The agent must call the tool first to get an id.",
+        "You need to install the package for your framework:\n\nnpm install @ai-sdk/react",
     ],
 )
 def test_text_that_instructs_a_reader_as_manuals_do_is_not_flagged(text: str) -> None:

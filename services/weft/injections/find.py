@@ -26,6 +26,8 @@ THRESHOLD = 2.0
 """A text with at least this score is flagged. On one half of the benign trajectories none scored
 more than 1.6, and the rest is margin; the other half is for reporting."""
 NEEDLES = frozenset(needle for phrase in PHRASES for needle in phrase.needles)
+_MANUAL = 0.6
+"""For "you must" and the like where nobody speaks of themselves: manuals say that, too."""
 _REQUEST = 280
 """How many bytes of a request are read."""
 
@@ -112,7 +114,8 @@ def _request_score(lowered: bytes, match: object) -> float:
         return 0.0
     score = 0.0
     if opened:
-        score += 1.0
+        first = FIRST_PERSON.search(rest)
+        score += 1.0 if first or not lowered.startswith(b"you", start) else _MANUAL
     elif lowered[start : start + 1] in (b'"', b"'") or start == 0:
         score += 0.5
     score += 0.8 if verb in STRONG_VERBS else 0.3 if verb in WEAK_VERBS else 0.2
