@@ -75,8 +75,11 @@ class Emphasis(msgspec.Struct, frozen=True):
     user: float = 1.0
     """Factor for user turns: they are short, and nothing else says what users want."""
     plan: float = 8.0
-    """Factor for an agent's messages since the latest user turn, which say what it is about to
-    do."""
+    """Factor for an agent's messages since the latest user turn, if it called tools since then:
+    they say why, and what it is about to do. Readers of 23 coding and 50 LiveMCPBench prompts
+    stated .94 and .58 of a next call's values with this and with `SAID_SHARE`, against .91 and .56.
+    The values on the tuned halves move by .006 at most. After a chat's last turn it would cost BEAM
+    .04 of its evidence."""
     cues: bool = False
     """Whether surface signs of a text count. A step that copies values gains nothing by them: on
     tau-bench and LiveMCPBench they move one value in 600, either way."""

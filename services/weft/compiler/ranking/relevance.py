@@ -54,6 +54,8 @@ def score_groups(
     rows = [row for group in groups for row in group.rows]
     rows.sort(key=lambda row: row.ordinal)
     relevance = relevance_of(rows, matches, question, emphasis.cues)
+    since = latest_user or 0
+    is_acting = any(group.is_exchange and group.key > since for group in groups)
     called = max((group.key for group in groups if len(group.rows) > 1), default=None)
     kinds = {row.kind for row in rows}
     weights = {kind: rule.weights.get(kind, 1.0) ** emphasis.tie for kind in kinds}
@@ -71,7 +73,7 @@ def score_groups(
             score += emphasis.newest
         if held[0].kind is ItemKind.USER_TURN:
             score *= emphasis.user
-        elif held[0].kind is ItemKind.AGENT_MSG and group.key > (latest_user or 0):
+        elif held[0].kind is ItemKind.AGENT_MSG and is_acting and group.key > since:
             score *= emphasis.plan
         scores[group.key] = weight * score + 1e-6
     return scores
