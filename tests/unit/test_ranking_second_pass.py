@@ -11,7 +11,7 @@ from tests.unit.test_ranking_loops import ORDERS, exchange, order, read_orders, 
 from weft.compiler.candidates.closure import close
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import LEAST_PASS
+from weft.compiler.profiles import LEAST_PASS, MOST_ASIDE
 from weft.compiler.ranking.second_pass import second_pass
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
@@ -44,6 +44,14 @@ def test_after_the_last_comes_nothing() -> None:
 def test_calls_about_something_else_do_not_move_it() -> None:
     other = exchange("get_rate", {"currency": "EUR"}, "1.08", 30)
     assert ahead([LISTED, *read_orders(), *refund(1), *other]) == ["r2"]
+
+
+def test_after_many_calls_about_something_else_no_pass_begins() -> None:
+    items = [LISTED, *read_orders()]
+    for at in range(MOST_ASIDE + 1):
+        assert ahead(items) == ["r0"]
+        items += exchange("get_rate", {"currency": f"EU{at}"}, "1.08", 30 + at)
+    assert ahead(items) == []
 
 
 def test_reads_that_no_item_lists_in_this_order_are_no_pass() -> None:

@@ -205,6 +205,9 @@ tau-bench's tuned half grounding at 1,000 tokens is .957 with the second pass an
 eleven of twelve cases in which a reader of the whole history found the next call and a reader of
 the prompt did not, the agent worked through such a list."""
 
+MOST_ASIDE = 3
+"""Calls about something else after which no second pass is expected to begin."""
+
 NOTHING_SAID = 0.01
 """Factor for fields without content, such as `null`: they are cheap and would come first. No value
 of the panel depends on it, but such prompts puzzle readers."""

@@ -8,7 +8,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import LEAST_PASS, LOOK_BACK, MOST_COPIED, PASS_SHARE
+from weft.compiler.profiles import (
+    LEAST_PASS,
+    LOOK_BACK,
+    MOST_ASIDE,
+    MOST_COPIED,
+    PASS_SHARE,
+)
 from weft.compiler.ranking.loops import Stretch, arguments_of, tool_of
 
 
@@ -25,6 +31,8 @@ def second_pass(groups: Sequence[Group], budget: int) -> Mapping[int, Sequence[S
         return {}
     later = [arguments_of(groups[at]) for at in reversed(calls) if at > run[-1]]
     place = _reached(own, later) + 1
+    if place == 0 and len(later) > MOST_ASIDE:
+        return {}
     rows = groups[run[place]].rows[1:] if place < len(run) else ()
     if sum(row.whole_tokens for row in rows) > budget * PASS_SHARE:
         return {}
