@@ -14,14 +14,14 @@ import pytest_asyncio
 from tests.integration.command_line import services, weft
 
 import weft as weft_client
-from weft.client import erased_sessions
+from weft.client import erasure_check
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
 from weft.log.server import EmbeddedServer
-from weft.replay import erasing
-from weft.replay.tombstones import KNOWN_SECONDS, tombstones
+from weft.replay.erasure import session as erasing
+from weft.replay.erasure.tombstones import KNOWN_SECONDS, tombstones
 from weft_schemas.events import ErasureReceiptEvent, decode_event, encode_event
 from weft_schemas.ids import item_message_id
 from weft_schemas.items import BodyRef, ContextItem, ItemKind
@@ -255,7 +255,7 @@ async def test_what_comes_before_clients_know_the_tombstone_is_removed_by_the_sa
 async def test_knowing_of_erasures_takes_one_request_for_many_publishes(
     log: Connection, server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(erased_sessions, "KNOWN_SECONDS", 600.0)
+    monkeypatch.setattr(erasure_check, "KNOWN_SECONDS", 600.0)
     asked: list[bytes] = []
     async with (
         connected(server.url) as (watching, _),

@@ -18,7 +18,7 @@ from weft.client.confirmation import (
     questions_about,
     settlement,
 )
-from weft.client.erased_sessions import ErasedSessions
+from weft.client.erasure_check import ErasureCheck
 from weft.client.histories import Histories, OnEdit, PublishedMessages
 from weft.client.lazy_connection import LazyConnection
 from weft.client.operator import Operator
@@ -135,7 +135,7 @@ class Client:
         self._link = LazyConnection(settings)
         self.histories = Histories(self.publish, self._message_ids)
         """What the sessions of this client remember of messages."""
-        self._erased = ErasedSessions(self.tenant, self.check_not_erased)
+        self._erased = ErasureCheck(self.tenant, self.check_not_erased)
         self._after_publish = crash_point("publisher.after_publish")
 
     async def __aenter__(self) -> Self:
@@ -285,7 +285,7 @@ class Client:
 
     async def _logged_ids(self, session: str) -> tuple[int, Sequence[str]]:
         """The same from the log: needs no service, but a credential that may read it."""
-        from weft.replay.tombstones import check_not_erased
+        from weft.replay.erasure.tombstones import check_not_erased
 
         await check_not_erased(await self._link.opened(), self.tenant, session)
         found: dict[str, int] = {}

@@ -15,7 +15,7 @@ import msgspec
 
 from weft.client import Client
 from weft.file_lock import FileLock
-from weft.gateway.erasures import Erasures, following_erasures
+from weft.gateway.erased_sessions import ErasedSessions, following_erased_sessions
 from weft.log.connection import connect
 from weft.log.reading import state
 from weft.log.secret_check import check_log
@@ -44,7 +44,7 @@ class GatewayDeployment:
         self._open = AsyncExitStack()
         self._keeping: asyncio.Task[None] | None = None
         self._policies: Policies | None = None
-        self._erasures = Erasures()
+        self._erased = ErasedSessions()
         self.client: Client
         self.is_own = False
         """Whether it was started by a gateway."""
@@ -64,8 +64,8 @@ class GatewayDeployment:
             except Forbidden:
                 _log.warning("this credential may not read policies: the default one counts")
             try:
-                self._erasures = await opening.enter_async_context(
-                    following_erasures(self.client.connection, self.settings.tenant)
+                self._erased = await opening.enter_async_context(
+                    following_erased_sessions(self.client.connection, self.settings.tenant)
                 )
             except Forbidden:
                 _log.warning("this credential may not read tombstones: an erased session goes on")
@@ -77,7 +77,7 @@ class GatewayDeployment:
 
     def session_after(self, session: str) -> str:
         """The name under which a session continues: a new one if the session was erased."""
-        return self._erasures.session_after(session)
+        return self._erased.session_after(session)
 
     def policy(self, session: str) -> tuple[int, ContextPolicy]:
         """The policy in force and its version, kept up to date."""

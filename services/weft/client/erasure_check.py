@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from math import inf
 
 from weft.log.connection import Connection
-from weft.replay.tombstones import KNOWN_SECONDS, tombstones_after
+from weft.replay.erasure.tombstones import KNOWN_SECONDS, tombstones_after
 from weft_schemas.errors import Conflict, Forbidden, WeftError, erased_session
 
 ASKED_SECONDS = 10.0
@@ -20,7 +20,7 @@ _LOOK_SECONDS = 1.0
 _KEPT_SESSIONS = 10_000
 
 
-class ErasedSessions:
+class ErasureCheck:
     """The erased sessions of one tenant, as one client knows them."""
 
     def __init__(self, tenant: str, ask: Callable[[str], Awaitable[None]]) -> None:

@@ -14,17 +14,17 @@ import msgspec
 from weft.log.api import call
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
-from weft.log.erasing import erase_all
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
 from weft.log.reading import read, read_matching, read_own
 from weft.log.record import LogRecord
+from weft.log.secure_delete import erase_all
 from weft.log.topology import WORKERS
+from weft.replay.erasure.snapshots import forget_in_snapshots, forgetting, forks_in_snapshot
+from weft.replay.erasure.tombstones import KNOWN_SECONDS, tombstones
 from weft.replay.replicas import ReplicaState, replicas
-from weft.replay.snapshot_erasure import forget_in_snapshots, forgetting, forks_in_snapshot
 from weft.replay.survey import Survey, Victims, family
 from weft.replay.survey_from_log import extend
-from weft.replay.tombstones import KNOWN_SECONDS, tombstones
 from weft.replay.trimming import trimmed_before
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import (
