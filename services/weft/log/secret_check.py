@@ -23,9 +23,10 @@ _DIGITS = 16
 
 
 UNMARKED = (
-    "the log is not marked with its deployment's secret: it holds events, and nothing proves that "
-    "a secret from here is theirs. `weft provision` with WEFT_FINGERPRINT_KEY set to the "
-    "deployment's secret marks it; until then, processes with another one are not refused"
+    "the log is not marked with its deployment's secret: there is none here, or nothing "
+    "proves that it is that of the events in the log. `weft provision` with WEFT_FINGERPRINT_KEY "
+    "set to the deployment's secret marks it; until then, no process "
+    "with another one is refused"
 )
 
 
