@@ -8,7 +8,7 @@ from tests.integration.logged import publish, publish_raw, result
 
 from weft.client import connect
 from weft.log.connection import Connection
-from weft.log.erasing import erase
+from weft.log.secure_delete import erase
 from weft_schemas.errors import NotFound
 from weft_schemas.events import ErasedEvent, FactsEvent, MemoryFact, Origin, encode_event
 from weft_schemas.ids import TENANT_SESSION

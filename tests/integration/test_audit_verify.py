@@ -14,17 +14,17 @@ from tests.integration.test_worker_services import working
 
 from weft.audit.checks import Finding
 from weft.audit.verify import Verification, verify
-from weft.log import erasing
+from weft.log import secure_delete
 from weft.log.api import call as ask_server
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
-from weft.log.erasing import erase
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
+from weft.log.secure_delete import erase
 from weft.log.topology import provision
 from weft.readmodel.generations import Generations
-from weft.replay.erasing import erase as erase_planned
-from weft.replay.erasing import plan
+from weft.replay.erasure.session import erase as erase_planned
+from weft.replay.erasure.session import plan
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import (
     EnvelopeEvent,
@@ -154,11 +154,11 @@ async def test_an_erasure_that_was_interrupted_counts_all_that_it_removed(
     await erase_planned(sound, await plan(sound, "acme", "another"))
 
     async def interrupted(connection, stream, sequences, told):
-        await erasing.erase_all(connection, stream, sequences[:25], told)
+        await secure_delete.erase_all(connection, stream, sequences[:25], told)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as dying:
-        dying.setattr("weft.replay.erasing.erase_all", interrupted)
+        dying.setattr("weft.replay.erasure.session.erase_all", interrupted)
         with pytest.raises(KeyboardInterrupt):
             await erase_planned(sound, await plan(sound, "acme", "s2"))
     assert "weft erase" in only(await verify(sound, tmp_path, "o200k_base"), "gap").mend

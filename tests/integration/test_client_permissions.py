@@ -2,10 +2,12 @@
 object store."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from tests.guarded import guarded_server, password
+from tests.integration.processes import started
 
 import weft
 from weft.log.connection import connect
@@ -48,6 +50,32 @@ async def test_many_items_are_stored_once_and_in_order(
     again = await agent.publish("many", items)
     assert (first.count, again.first) == (1_500, again.sequence + 1)
     assert await stored(server, "many") == items
+
+
+async def test_an_agent_that_may_not_read_the_log_learns_of_an_erasure_from_a_service(
+    server: EmbeddedServer, agent: weft.Client, tmp_path: Path
+) -> None:
+    await stored(server, "none")
+    item = ContextItem("a", ItemKind.USER_TURN, "hello")
+    signed = {"user": "admin", "password": password("admin")}
+    environ = {
+        "WEFT_NATS_URL": server.url,
+        "WEFT_USER": "replica",
+        "WEFT_PASSWORD": password("replica"),
+        "WEFT_DATA_DIR": str(tmp_path),
+    }
+    async with (
+        weft.connect(server.url, tenant="acme", **signed) as admin,
+        started("weft.cli.main", "work", "replica", **environ) as replica,
+    ):
+        await admin.publish("gone", item)
+        await admin.operator.erase("gone")
+        await replica.until_ready()
+        with pytest.raises(weft.Conflict, match="was erased"):
+            await agent.publish("gone", item)
+        await agent.publish("there", item)
+    assert await stored(server, "gone") == []
+    assert await stored(server, "there") == [item]
 
 
 async def test_a_large_text_stays_in_its_event(server: EmbeddedServer, agent: weft.Client) -> None:

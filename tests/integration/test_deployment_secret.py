@@ -15,12 +15,22 @@ from tests.integration.command_line import COMPILES, services, weft
 from tests.integration.processes import started
 
 from weft.cli.concealing import concealed
+from weft.client import Client
+from weft.firewall.derive import envelope_for
+from weft.gateway.deployment import GatewayDeployment
 from weft.log.api import call
-from weft.log.connection import connect
+from weft.log.connection import Connection, connect
+from weft.log.message import event_headers
+from weft.log.publishing import Publisher
+from weft.log.secret_check import METADATA, secret_check
 from weft.log.server import EmbeddedServer
 from weft.runtime.deployment import known_secret, made_secret, private
-from weft.runtime.settings import read_settings
+from weft.runtime.settings import Settings, read_settings
 from weft_schemas.errors import ConfigurationError
+from weft_schemas.events import Origin, encode_event
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import FirewallRules
+from weft_schemas.subjects import derived_subject
 
 
 def modes(folder: Path) -> dict[str, int]:
@@ -61,7 +71,7 @@ async def test_a_service_without_the_deployments_secret_does_not_start(
 
 
 async def test_a_log_of_a_deployment_with_another_secret_is_refused(
-    server: EmbeddedServer, tmp_path: Path
+    log: Connection, server: EmbeddedServer, tmp_path: Path
 ):
     def with_data(name: str) -> dict[str, str]:
         return {"WEFT_DATA_DIR": str(tmp_path / name)}
@@ -76,10 +86,8 @@ async def test_a_log_of_a_deployment_with_another_secret_is_refused(
     for command in (("up", "--data", folder), ("provision",), ("work", "firewall")):
         done = await weft(*command, url=server.url, settings=with_data("second"))
         assert (done.code, "another secret" in done.err) == (2, True), command
-    log = await connect(server.url)
     config = (await call(log, "STREAM.INFO.weft"))["config"]
     await call(log, "STREAM.UPDATE.weft", {**config, "allow_batched": False})
-    await log.close()
     without = await weft("provision", url=server.url, settings=with_data("none"))
     assert (without.code, "allow_batched" in without.out) == (0, True)
     refused = await weft("provision", url=server.url, settings=with_data("second"))
@@ -88,6 +96,98 @@ async def test_a_log_of_a_deployment_with_another_secret_is_refused(
     assert changed.code == 0, changed.err
     former = await weft("provision", url=server.url, settings=with_data("first"))
     assert (former.code, "another secret" in former.err) == (2, True)
+
+
+async def test_only_a_secret_that_is_given_or_proven_marks_a_log_that_holds_events(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+):
+    def with_data(name: str) -> dict[str, str]:
+        return {"WEFT_DATA_DIR": str(tmp_path / name)}
+
+    async def provisioned(settings: dict[str, str]) -> tuple[int, bool, bool]:
+        """Its exit code, whether the log is marked now, and whether it said that it is not."""
+        done = await weft("provision", url=server.url, settings=settings)
+        config = (await call(log, "STREAM.INFO.weft"))["config"]
+        return done.code, METADATA in config["metadata"], "not marked" in done.err
+
+    right, wrong = (made_secret(tmp_path / name) for name in ("right", "wrong"))
+    item = ContextItem(id="a", kind=ItemKind.TOOL_RESULT, text="42 rows")
+    async with Client(Settings(nats_url=server.url)) as client:
+        await client.publish("s", item)
+    for name in ("none", "wrong", "right"):
+        assert await provisioned(with_data(name)) == (0, False, True), "nothing proves it"
+    await log_envelope(log, item, right)
+    assert await provisioned(with_data("wrong")) == (0, False, True)
+    assert await provisioned(with_data("right")) == (0, True, False), "the handle proves it"
+    refused = await weft("provision", url=server.url, settings=with_data("wrong"))
+    assert (refused.code, "another secret" in refused.err) == (2, True)
+    await unmarked(log)
+    assert await provisioned({"WEFT_FINGERPRINT_KEY": right}) == (0, True, False)
+    await unmarked(log)
+    assert await provisioned({"WEFT_FINGERPRINT_KEY": wrong}) == (0, True, False), "it was given"
+
+
+async def test_no_second_secret_is_made_for_a_log_that_has_one(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+):
+    given = {"WEFT_FINGERPRINT_KEY": "the-right-one"}
+    assert (await weft("provision", url=server.url, settings=given)).code == 0
+    folder = tmp_path / "other"
+    refused = await weft("up", "--data", str(folder), url=server.url)
+    assert (refused.code, "WEFT_FINGERPRINT_KEY" in refused.err) == (2, True)
+    settings = Settings(nats_url=server.url, data_dir=folder)
+    with pytest.raises(ConfigurationError, match=r"secret is not here.*WEFT_FINGERPRINT_KEY"):
+        async with GatewayDeployment(settings, named=True):
+            pass
+    assert known_secret(folder) == ""
+    made_secret(folder)
+    with pytest.raises(ConfigurationError, match="another secret"):
+        async with GatewayDeployment(settings, named=True):
+            pass
+    right = Settings(nats_url=server.url, data_dir=folder, fingerprint_key="the-right-one")
+    async with GatewayDeployment(right, named=True) as gateway:
+        assert gateway.settings.fingerprint_key == "the-right-one"
+
+
+async def log_envelope(log: Connection, item: ContextItem, secret: str) -> None:
+    """What the firewall of a deployment with this secret makes of an item of session s."""
+    envelope = envelope_for(
+        item,
+        item.text,
+        origin=Origin(1, item.id, "firewall"),
+        rules=FirewallRules(),
+        fingerprint_key=secret.encode(),
+        encoding="o200k_base",
+        tenant="default",
+        session="s",
+    )
+    async with Publisher(log) as publisher:
+        payload = encode_event(envelope)
+        subject = derived_subject("default", "s", "envelope")
+        headers = event_headers("made", "weft.envelope", "")
+        await publisher.publish(subject, payload, "made", headers)
+
+
+async def unmarked(log: Connection) -> None:
+    """As a log of an earlier release is."""
+    config = (await call(log, "STREAM.INFO.weft"))["config"]
+    metadata = {name: one for name, one in config["metadata"].items() if name != METADATA}
+    await call(log, "STREAM.UPDATE.weft", {**config, "metadata": metadata})
+
+
+async def test_weft_up_marks_a_log_of_its_own_folder(tmp_path: Path):
+    folder = tmp_path / "data"
+    async with services(folder, "--firewall", "0", *COMPILES) as url:
+        given = b'{"id":"a","kind":"user_turn","text":"hello"}'
+        assert (await weft("publish", "-", "-s", "s", url=url, given=given)).code == 0
+        log = await connect(url)
+        await unmarked(log)
+        await log.close()
+    async with services(folder, "--firewall", "0", *COMPILES) as url:
+        log = await connect(url)
+        config = (await call(log, "STREAM.INFO.weft"))["config"]
+        await log.close()
+    assert config["metadata"][METADATA] == secret_check(known_secret(folder))
 
 
 async def test_agents_learn_nothing_of_the_machine(tmp_path: Path):

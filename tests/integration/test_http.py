@@ -420,6 +420,29 @@ async def test_telemetry_is_answered_in_the_form_it_came_in(http, path):
     assert form.status_code == 415
 
 
+def chat_span(session: str, *texts: str) -> dict:
+    said = [{"role": "user", "content": text} for text in texts]
+    held = {"session.id": session, "gen_ai.input.messages": json.dumps(said)}
+    attributes = [{"key": key, "value": {"stringValue": value}} for key, value in held.items()]
+    return {"traceId": "0a", "spanId": "0b", "name": "chat", "attributes": attributes}
+
+
+async def test_nothing_comes_into_an_erased_session(http, nats_url) -> None:
+    await publish(http, "was-erased", item("a"))
+    async with Client(Settings(nats_url=nats_url)) as client:
+        await client.operator.erase("was-erased")
+        reply = await http.post("/v1/sessions/was-erased/items", json=item("b"))
+        assert (reply.status_code, reply.json()["code"]) == (409, "conflict")
+        spans = [chat_span("was-erased", "One?", "Two?"), chat_span("goes-on", "Three?")]
+        export = {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}
+        reply = await http.post("/v1/traces", json=export)
+        told = reply.json()["partialSuccess"]
+        assert (reply.status_code, told["rejectedSpans"]) == (200, "1")
+        assert "was erased" in told["errorMessage"]
+        assert [one async for one in client.events("was-erased")] == []
+        assert len([one async for one in client.events("goes-on")]) >= 1
+
+
 @pytest_asyncio.fixture(loop_scope="module")
 async def forgetful(nats_url) -> AsyncIterator[Client]:
     """A client of a log that recognises a message id for a tenth of a second."""
@@ -432,10 +455,7 @@ async def forgetful(nats_url) -> AsyncIterator[Client]:
 
 
 async def test_what_this_process_forgot_is_not_published_again(forgetful: Client) -> None:
-    said = [{"role": "user", "content": text} for text in ("One?", "Two?", "Three?")]
-    held = {"session.id": "long-ago", "gen_ai.input.messages": json.dumps(said)}
-    attributes = [{"key": key, "value": {"stringValue": value}} for key, value in held.items()]
-    span = {"traceId": "0a", "spanId": "0b", "name": "chat", "attributes": attributes}
+    span = chat_span("long-ago", "One?", "Two?", "Three?")
     export = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode()
     published = Published(most=1)
     for _ in range(3):

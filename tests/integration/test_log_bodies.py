@@ -12,9 +12,9 @@ import pytest_asyncio
 from weft.log.api import call
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
-from weft.log.erasing import erase
 from weft.log.publishing import Publisher
 from weft.log.reading import last_of
+from weft.log.secure_delete import erase
 from weft.log.server import EmbeddedServer
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable
 from weft_schemas.ids import body_name

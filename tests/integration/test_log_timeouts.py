@@ -15,9 +15,9 @@ import weft.log.connection
 from weft.log import in_flight
 from weft.log.api import NO_LEADER, TIMEOUT_SECONDS, call, request
 from weft.log.connection import FLUSH_SECONDS, Connection, connect
-from weft.log.erasing import erase
 from weft.log.message import Ack
 from weft.log.publishing import Publisher
+from weft.log.secure_delete import erase
 from weft.log.server import EmbeddedServer
 from weft.log.stalled import STILL_SECONDS, stores_nothing
 from weft.log.timeouts import pause

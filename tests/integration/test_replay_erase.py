@@ -14,11 +14,14 @@ import pytest_asyncio
 from tests.integration.command_line import services, weft
 
 import weft as weft_client
+from weft.client import erasure_check
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
-from weft.log.reading import read_matching
+from weft.log.reading import last_sequence, read_matching
 from weft.log.server import EmbeddedServer
+from weft.replay.erasure import session as erasing
+from weft.replay.erasure.tombstones import KNOWN_SECONDS, tombstones
 from weft_schemas.events import ErasureReceiptEvent, decode_event, encode_event
 from weft_schemas.ids import item_message_id
 from weft_schemas.items import BodyRef, ContextItem, ItemKind
@@ -179,10 +182,10 @@ async def test_publishing_to_an_erased_session_is_refused_where_anybody_can_tell
     _, url = up
     hello = ContextItem("u", ItemKind.USER_TURN, "hello")
     async with weft_client.connect(url, tenant="gone") as client:
-        await client.confirm("s", await client.publish("s", hello))
+        ack = await client.publish("s", hello)
+        await client.confirm("s", ack)
         await client.check_not_erased("s")
         await client.operator.erase("s")
-        ack = await client.publish("s", hello)
         said = [{"role": "user", "content": "hello"}]
         with pytest.raises(weft_client.Conflict, match="'s' of tenant 'gone' was erased"):
             await client.confirm("s", ack)
@@ -197,6 +200,74 @@ async def test_publishing_to_an_erased_session_is_refused_where_anybody_can_tell
         done = await weft("publish", "-", "-s", "s", "--tenant", "gone", url=url, given=given)
         assert (done.code, "was erased" in done.err) == (6, True)
         assert (await client.status()).sequence == before
+
+
+async def test_what_is_published_to_an_erased_session_is_not_stored(
+    log: Connection, server: EmbeddedServer
+) -> None:
+    hello = ContextItem("u", ItemKind.USER_TURN, "hello")
+    async with (
+        weft_client.connect(server.url, tenant="gone") as client,
+        weft_client.connect(server.url, tenant="gone") as other,
+        weft_client.connect(server.url, tenant="there") as neighbour,
+    ):
+        for one in (client, other, neighbour):
+            await one.publish("s", hello)
+        await client.operator.erase("s")
+        before = await last_sequence(client.connection)
+        for one in (client, other):
+            with pytest.raises(weft_client.Conflict, match="'s' of tenant 'gone' was erased"):
+                await one.publish("s", hello)
+            with pytest.raises(weft_client.Conflict, match="was erased"):
+                await one.publish("s", (hello for _ in range(2)))
+            with pytest.raises(weft_client.Conflict, match="was erased"):
+                await one.close_session("s")
+        assert await last_sequence(client.connection) == before
+        await other.publish("t", hello)
+        await neighbour.publish("s", hello)
+        await client.operator.erase(None)
+        with pytest.raises(weft_client.Conflict, match="was erased"):
+            await other.publish("t", hello)
+
+
+async def test_what_comes_before_clients_know_the_tombstone_is_removed_by_the_same_erasure(
+    log: Connection, server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert erasing.LATE_SECONDS > KNOWN_SECONDS
+    monkeypatch.setattr(erasing, "LATE_SECONDS", 5 * KNOWN_SECONDS)  # however busy the machine is
+    hello = ContextItem("u", ItemKind.USER_TURN, "hello")
+    late = ContextItem("v", ItemKind.USER_TURN, "I did not know")
+    async with (
+        weft_client.connect(server.url) as client,
+        connected(server.url) as (connection, publisher),
+    ):
+        await client.publish("s", hello)
+        erased = asyncio.create_task(client.operator.erase("s"))
+        async with asyncio.timeout(PATIENCE):
+            while not await tombstones(connection, "default"):
+                await asyncio.sleep(0.001)
+        await asyncio.sleep(KNOWN_SECONDS)
+        await put(publisher, "s", late)
+        await erased
+        assert await left_of(connection, "s") == 0
+
+
+async def test_knowing_of_erasures_takes_one_request_for_many_publishes(
+    log: Connection, server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasure_check, "KNOWN_SECONDS", 600.0)
+    asked: list[bytes] = []
+    async with (
+        connected(server.url) as (watching, _),
+        weft_client.connect(server.url) as client,
+    ):
+        await watching.listen("$JS.API.>", lambda subject, *_: asked.append(subject))
+        await watching.flush()
+        for number in range(50):
+            item = ContextItem(f"i{number}", ItemKind.USER_TURN, "hello")
+            await client.publish(f"s{number}", item)
+        await watching.flush()
+        assert asked == [b"$JS.API.STREAM.MSG.GET.weft"]
 
 
 async def test_without_a_service_the_log_tells_that_a_session_was_erased(

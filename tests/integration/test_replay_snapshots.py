@@ -24,7 +24,7 @@ from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta
-from weft.replay.erasing import erase, plan
+from weft.replay.erasure.session import erase, plan
 from weft.replay.exporting import export
 from weft.replay.forking import fork
 from weft.replay.snapshots import RETAINED, Bucket, take

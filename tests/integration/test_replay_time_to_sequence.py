@@ -6,8 +6,8 @@ import pytest
 from tests.integration.indexer_process import publish
 
 from weft.log.connection import Connection
-from weft.log.erasing import erase
 from weft.log.reading import read
+from weft.log.secure_delete import erase
 from weft.replay.time_to_sequence import sequence_at
 from weft_schemas.errors import NotFound
 from weft_schemas.items import ContextItem, ItemKind

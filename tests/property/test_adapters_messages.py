@@ -176,6 +176,14 @@ def test_the_last_message_is_the_users_where_the_user_came_last(
 
 
 @of_both_providers
+def test_after_a_record_the_last_message_is_not_the_assistants(
+    make: Make, entries: list[PackEntry]
+) -> None:
+    told = PackEntry("told", ItemKind.TOOL_RESULT, "42", "latest", tool_name="get")
+    assert list(texts_of(make([*entries, told])))[-1][0] == "user"
+
+
+@of_both_providers
 def test_nothing_is_put_in_where_the_user_came_first(make: Make, entries: list[PackEntry]) -> None:
     said = PackEntry("first", ItemKind.USER_TURN, "hello!", "context")
     assert OPENING not in json.dumps(make([said, *entries]))

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.data import DATA, needs_data
 from tests.provider_rules import check_anthropic, check_openai, made_calls, results_of
 
-from weft.adapters import anthropic, openai, read_transcripts
+from weft.adapters import anthropic, gemini, openai, read_transcripts, responses
 from weft.adapters.conversation import CONTINUE, EMPTY_RESULT, NO_RESULT, OPENING
 from weft.adapters.exchanges import is_verbatim
 from weft.adapters.steps import RECORD
@@ -167,7 +167,7 @@ def test_exchanges_in_a_row_are_told_under_one_heading() -> None:
         agent("So."),
         call("c", **cut),
     ]
-    [message] = openai.messages(entries)["messages"]
+    message, _ = openai.messages(entries)["messages"]
     assert message["content"].splitlines() == [
         "I look.",
         RECORD,
@@ -187,7 +187,7 @@ def test_a_record_names_the_tool_where_the_calls_text_does_not() -> None:
         "a", ItemKind.TOOL_CALL, "looks it up", "context", tool_name="find", view="shortened"
     )
     failed = result("ra", "a", is_error=True)
-    [message] = openai.messages([shown, failed])["messages"]
+    message, _ = openai.messages([shown, failed])["messages"]
     assert message["content"] == f"{RECORD}\ncalled: find: looks it up\nfailed: <result ra>"
 
 
@@ -327,6 +327,32 @@ def test_only_what_a_provider_demands_is_put_in() -> None:
     for made in both(ends_with_results):
         assert CONTINUE not in json.dumps(made)
         assert OPENING not in json.dumps(made)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        [call("a", view="shortened", arguments=None), result("ra", "a")],
+        [call("a", view="redacted", arguments=None)],
+        [PackEntry("r", ItemKind.TOOL_RESULT, "<3 °C>", "context", tool_name="weather")],
+        [
+            call("a", turn_id="t"),
+            call("b", turn_id="t", view="shortened", arguments=None),
+            result("ra", "a"),
+            result("rb", "b"),
+        ],
+    ],
+)
+def test_after_an_exchange_that_is_only_told_the_turn_is_the_models(last: list[PackEntry]) -> None:
+    fact = PackEntry("f", ItemKind.MEMORY_FACT, "timezone=UTC", "context")
+    for entries in ([user("go"), *last], last, [user("go"), *last, fact]):
+        for made in both(entries):
+            assert made["messages"][-1] == {"role": "user", "content": CONTINUE}
+        assert responses.messages(entries)["input"][-1] == {"role": "user", "content": CONTINUE}
+        assert gemini.messages(entries)["contents"][-1]["role"] == "user"
+        for made in both([*entries, user("thanks")]):
+            assert CONTINUE not in json.dumps(made)
+        assert openai.messages([*entries, agent("Done.")])["messages"][-1]["role"] == "assistant"
 
 
 def test_parallel_calls_and_their_results_stand_together() -> None:

@@ -14,7 +14,7 @@ from weft import tokens
 from weft.gateway.argument_validation import faults
 from weft.gateway.arguments import Reference, filled, part_of, references
 from weft.gateway.config_file import config_from, read_config
-from weft.gateway.erasures import Erasures
+from weft.gateway.erased_sessions import ErasedSessions
 from weft.gateway.half_characters import without_halves
 from weft.gateway.masking import Guard, safe_value
 from weft.gateway.recording import call_item, result_item
@@ -328,10 +328,10 @@ def test_the_pages_example_is_a_configuration() -> None:
 
 
 def test_an_erased_session_goes_on_under_a_name_that_was_not_erased() -> None:
-    erasures = Erasures()
-    assert erasures.session_after("s") == "s"
+    erased = ErasedSessions()
+    assert erased.session_after("s") == "s"
     for number, session in enumerate(("s", "s-2", None)):
         payload = encode_event(ErasedEvent(session))
-        erasures.take(LogRecord(number + 1, "w.in.0.t.@tenant.erased", 0, payload))
-    assert erasures.session_after("s") == "s-3"
-    assert erasures.session_after("r") == "r"
+        erased.take(LogRecord(number + 1, "w.in.0.t.@tenant.erased", 0, payload))
+    assert erased.session_after("s") == "s-3"
+    assert erased.session_after("r") == "r"

@@ -85,6 +85,7 @@ UNCALLED = {
         weft.memory.statements._is_hedged(sentence)
         weft.memory.statements._is_said(sentence)
         weft.memory.statements._rest(sentence)
+        weft.memory.statements._said_instead(statement)
         weft.passages.table.ruled_part(lines)
         weft.secrets.assigned._bare(data) weft.secrets.assigned._quoted(data)
     """,

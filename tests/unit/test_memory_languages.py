@@ -132,6 +132,56 @@ def test_every_phrase_is_understood_alone_behind_a_greeting_and_not_when_asked(n
             assert facts_said(f"{language.imagines[0]}{gap}{said}") == [], said
 
 
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("Ich wohne nicht in Berlin, sondern in Hamburg.", "location", "Hamburg"),
+        ("Ich wohne nicht mehr in Berlin sondern in Hamburg", "location", "Hamburg"),
+        ("Nenn mich nicht Bob, sondern Rob", "name", "Rob"),
+        ("Nenn mich nicht Bob, nenn mich Rob", "name", "Rob"),
+        ("Ich arbeite nicht als Lehrer, sondern als Arzt", "job", "Arzt"),
+        ("No me llamo Ana, sino Eva.", "name", "Eva"),
+        ("No vivo en Madrid sino en Sevilla", "location", "Sevilla"),
+        ("Je n'habite pas à Paris mais à Lyon", "location", "Lyon"),
+        ("Je ne m'appelle pas Ada, mais Eva.", "name", "Eva"),
+        ("Non abito a Roma, ma a Milano", "location", "Milano"),
+        ("Non mi chiamo Luca bensì Marco", "name", "Marco"),
+        ("Não moro em Lisboa, mas em Braga", "location", "Braga"),
+        ("Não me chamo Ana, mas sim Eva", "name", "Eva"),
+        ("Я живу не в Москве, а в Казани", "location", "Казани"),
+        ("Я не живу в Москве, а в Казани", "location", "Казани"),
+        ("Меня зовут не Анна, а Ева", "name", "Ева"),
+        ("我不叫小明，而是叫小红", "name", "小红"),
+        ("我不住在北京，而是住在上海", "location", "上海"),
+        ("私の名前は田中ではなく佐藤です", "name", "佐藤"),
+        ("東京ではなく大阪に住んでいます", "location", "大阪"),
+    ],
+)
+def test_what_is_said_instead_is_learned(text: str, key: str, value: str) -> None:
+    assert facts_said(text) == [(f"user_{key}", value, ())]
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("Ich wohne nicht in Berlin, aber in Hamburg ist es schön", "location", "Berlin"),
+        ("Ich wohne nicht in Berlin, sondern arbeite nur dort", "location", "Berlin"),
+        ("Ich arbeite nicht als Lehrer, sondern gar nicht", "job", "Lehrer"),
+        ("Je n'habite pas à Paris, mais Anna oui", "location", "Paris"),
+        ("Я не живу в Москве, а Анна живёт", "location", "Москве"),
+        ("Non abito a Roma, ma mi piace", "location", "Roma"),
+    ],
+)
+def test_nothing_is_guessed_where_it_may_be_something_else(text: str, key: str, value: str) -> None:
+    assert facts_said(text) == [(f"user_{key}", "", (value,))]
+
+
+@pytest.mark.parametrize("name", sorted(own_languages()))
+def test_every_language_can_say_something_instead(name: str) -> None:
+    language = own_languages()[name]
+    assert language.corrects or language.instead_of
+
+
 @pytest.mark.parametrize("name", sorted(own_languages()))
 def test_what_can_be_said_can_be_denied(name: str) -> None:
     language = own_languages()[name]

@@ -50,7 +50,7 @@ def test_after_many_calls_about_something_else_no_pass_begins() -> None:
     items = [LISTED, *read_orders()]
     for at in range(MOST_ASIDE + 1):
         assert ahead(items) == ["r0"]
-        items += exchange("get_rate", {"currency": f"EU{at}"}, "1.08", 30 + at)
+        items += exchange(f"get_rate_{at}", {"currency": "EUR"}, "1.08", 30 + at)
     assert ahead(items) == []
 
 

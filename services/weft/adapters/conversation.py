@@ -34,7 +34,8 @@ EMPTY_RESULT = "[the result is empty]"
 OPENING = "(no earlier user message is shown)"
 """The first message, if it must be a user's and no user's message is shown."""
 CONTINUE = "(continue)"
-"""The last message, if it must be a user's and no user's message is shown."""
+"""The last message, if it must be a user's and no user's message is shown: some APIs demand it, and
+after a record a model would take its own turn for finished."""
 
 _NAME = re.compile(r"[^A-Za-z0-9_-]")
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
@@ -46,6 +47,8 @@ class Conversation(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
     memory: str = ""
     """Labelled block for the top of a user's message; see `with_memory`."""
+    ends_with_record: bool = False
+    """The last step tells an exchange in words, so the turn is the model's."""
 
 
 def conversation(entries: Sequence[PackEntry]) -> Conversation:
@@ -59,10 +62,12 @@ def conversation(entries: Sequence[PackEntry]) -> Conversation:
     memory = [entry.text for entry in entries if entry.section == MEMORY_SECTION]
     others = [entry for entry in entries if entry.section != MEMORY_SECTION]
     system = [entry.text for entry in others if _is_system(entry)]
+    builder = _built(_beside_system(others))
     return Conversation(
         "\n\n".join(filter(str.strip, system)),
-        tuple(_steps(_beside_system(others))),
+        tuple(builder.steps()),
         "\n".join(filter(str.strip, memory)),
+        builder.ends_with_record(),
     )
 
 
@@ -90,7 +95,8 @@ def with_memory(memory: str, text: str) -> str:
 
 def steps_with_memory(talk: Conversation) -> list[Step]:
     """With the remembered data on top of the user's first words. Only if the user says nothing is
-    there a message that begins with it."""
+    there a message that begins with it. After a record the user has the last word, as after the
+    results of a call."""
     steps = list(talk.steps)
     if talk.memory:
         words = (at for at, step in enumerate(steps) if step.role == "user")
@@ -100,6 +106,8 @@ def steps_with_memory(talk: Conversation) -> list[Step]:
             steps.insert(0, Step("user", with_memory(talk.memory, filler)))
         else:
             steps[at] = Step("user", with_memory(talk.memory, steps[at].text))
+    if talk.ends_with_record:
+        steps.append(Step("user", CONTINUE))
     return steps
 
 
@@ -121,7 +129,7 @@ def _is_system(entry: PackEntry) -> bool:
     return entry.section in SYSTEM_SECTIONS or entry.kind is ItemKind.POLICY
 
 
-def _steps(entries: Sequence[PackEntry]) -> list[Step]:
+def _built(entries: Sequence[PackEntry]) -> StepBuilder:
     results = results_by_call(entries)
     placed = placed_calls(entries, results)
     inside = {place for answers in results.values() for place in answers}
@@ -140,7 +148,7 @@ def _steps(entries: Sequence[PackEntry]) -> list[Step]:
             builder.add_record(_orphan(entry))
         elif entry.kind not in _EXCHANGED and entry.text.strip():
             builder.add_text(entry)
-    return builder.steps()
+    return builder
 
 
 _EXCHANGED = frozenset({ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT})

@@ -81,6 +81,10 @@ class StepBuilder:
             self._append("user", [])
         return [Step(role, "\n".join(texts), calls) for role, texts, calls in self._made]
 
+    def ends_with_record(self) -> bool:
+        """Whether the last words tell an exchange that could not be shown as it was made."""
+        return self._is_recording()
+
     def omit(self, items: int) -> None:
         """This many are left out before the next addition."""
         self._omitted += items

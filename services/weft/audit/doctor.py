@@ -30,7 +30,7 @@ from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations
 from weft.readmodel.page_checksums import PageChecksums
 from weft.readmodel.store import get_meta
-from weft.replay.tombstones import left_of_erased
+from weft.replay.erasure.tombstones import left_of_erased
 from weft.runtime.policies import grants_in_force
 from weft.runtime.roll_call import call_roll
 from weft.runtime.settings import Settings

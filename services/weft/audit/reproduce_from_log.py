@@ -38,7 +38,7 @@ async def model_at(connection: Connection, audit: CompileAudit) -> ReadModel:
 
 async def base_of(connection: Connection, audit: CompileAudit) -> CompileAudit | None:
     """The record of the pack that a compile was to keep as its prefix; None if there is none."""
-    if audit.request.stable_from is None:
+    if not audit.request.stable_from:
         return None
     try:
         base = await find_compile(connection, audit.tenant, audit.request.stable_from)

@@ -14,8 +14,8 @@ from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from weft.replay.erasing import Erased, Plan
-    from weft.replay.erasing_scope import ErasedScope
+    from weft.replay.erasure.scope import ErasedScope
+    from weft.replay.erasure.session import Erased, Plan
 
 
 @click.command()
@@ -89,32 +89,32 @@ def _say(done: ErasedScope, as_json: bool) -> None:
 async def _erase_scope(
     settings: Settings, scope: str, reason: str, yes: bool, quiet: bool
 ) -> ErasedScope:
-    from weft.replay import erasing_scope
+    from weft.replay.erasure import scope as of_scope
 
     async with connection(settings, "erase") as log:
         with steps(quiet) as told:
-            plan = await erasing_scope.plan_scope(log, settings.tenant, scope, told)
+            plan = await of_scope.plan_scope(log, settings.tenant, scope, told)
         if not yes:
             hint(f"to be erased: scope {scope}, {plan.events:,} events")
             for session in plan.sessions:
                 hint(f"  of session {session}")
             _ask("There is no way back. Erase?")
         with steps(quiet) as told:
-            return await erasing_scope.erase_scope(log, plan, reason, told)
+            return await of_scope.erase_scope(log, plan, reason, told)
 
 
 async def _erase(
     settings: Settings, session: str | None, reason: str, yes: bool, quiet: bool
 ) -> Erased:
-    from weft.replay import erasing
+    from weft.replay.erasure import session as of_session
 
     async with connection(settings, "erase") as log:
         with steps(quiet) as told:
-            plan = await erasing.plan(log, settings.tenant, session, told)
+            plan = await of_session.plan(log, settings.tenant, session, told)
         if not yes:
             _confirm(plan)
         with steps(quiet) as told:
-            return await erasing.erase(log, plan, reason, told)
+            return await of_session.erase(log, plan, reason, told)
 
 
 def _confirm(plan: Plan) -> None:

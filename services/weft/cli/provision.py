@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from weft.cli.connecting import connected, json_option, running
 from weft.cli.output import hint, print_json
 from weft.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from weft.supervision.up import Provisioned
 
 
 @click.command()
@@ -24,24 +27,30 @@ def provision(new_secret: bool, as_json: bool, settings: Settings) -> None:
     and limits.
 
     The log keeps a check value of the deployment's secret (WEFT_FINGERPRINT_KEY, or the file
-    `secret` in the data folder). Processes with another secret are refused.
+    `secret` in the data folder). Processes with another secret are refused. A log that holds
+    events and has no such value yet, from an earlier release, takes one from WEFT_FINGERPRINT_KEY,
+    or a data folder's if that made the handle of the newest result.
 
     \b
     Examples:
       weft provision
       WEFT_DURABILITY=cluster weft provision --nats nats://nats-1:4222 --user admin
     """
-    changes = running(_provision(settings, new_secret))
+    from weft.log.secret_check import UNMARKED
+
+    done = running(_provision(settings, new_secret))
+    if not done.is_marked:
+        hint(UNMARKED)
     if as_json:
-        print_json(changes)
+        print_json(done.changes)
         return
-    for change in changes:
+    for change in done.changes:
         click.echo(change)
-    if not changes:
+    if not done.changes:
         hint("the log is as it should be")
 
 
-async def _provision(settings: Settings, new_secret: bool) -> list[Any]:
+async def _provision(settings: Settings, new_secret: bool) -> Provisioned:
     from weft.supervision.up import provision_log
 
-    return await provision_log(settings, new_secret)
+    return await provision_log(settings, new_secret=new_secret)

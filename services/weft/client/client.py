@@ -18,6 +18,7 @@ from weft.client.confirmation import (
     questions_about,
     settlement,
 )
+from weft.client.erasure_check import ErasureCheck
 from weft.client.histories import Histories, OnEdit, PublishedMessages
 from weft.client.lazy_connection import LazyConnection
 from weft.client.operator import Operator
@@ -134,6 +135,7 @@ class Client:
         self._link = LazyConnection(settings)
         self.histories = Histories(self.publish, self._message_ids)
         """What the sessions of this client remember of messages."""
+        self._erased = ErasureCheck(self.tenant, self.check_not_erased)
         self._after_publish = crash_point("publisher.after_publish")
 
     async def __aenter__(self) -> Self:
@@ -176,10 +178,9 @@ class Client:
         item, in bounded memory. Publishing the same items again changes nothing. Raises
         `InvalidInput` naming the item, `Forbidden`, `Overloaded` (the log is full), and
         `Unavailable` if it is unknown what was stored: publish again, or ask `confirm(session,
-        error.ids)`. What is published to an erased session is ignored; `check_not_erased` and
-        `confirm` say so.
+        error.ids)`. Raises `Conflict` if the session was erased: then nothing is stored.
         """
-        await self._link.opened()
+        await self._erased.check(await self._link.opened(), session)
         sent = Sent()
         trace = traceparent or current_trace()
         messages = self._link.outgoing.messages(session, items, trace, sent)
@@ -284,7 +285,7 @@ class Client:
 
     async def _logged_ids(self, session: str) -> tuple[int, Sequence[str]]:
         """The same from the log: needs no service, but a credential that may read it."""
-        from weft.replay.tombstones import check_not_erased
+        from weft.replay.erasure.tombstones import check_not_erased
 
         await check_not_erased(await self._link.opened(), self.tenant, session)
         found: dict[str, int] = {}
@@ -296,8 +297,9 @@ class Client:
         return max(found.values(), default=0), tuple(found)
 
     async def close_session(self, session: str, reason: str = "closed") -> Ack:
-        """Say that the session has ended: it is then summarised, and its memory is kept."""
-        await self._link.opened()
+        """Say that the session has ended: it is then summarised, and its memory is kept. Raises
+        `Conflict` if it was erased."""
+        await self._erased.check(await self._link.opened(), session)
         return await self._send(self._link.outgoing.closing(session, reason))
 
     async def publish_policy(self, policy: ContextPolicy) -> Ack:

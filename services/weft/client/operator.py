@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from weft.audit.verify import Verification
     from weft.indexer.rebuild import Rebuilt
     from weft.replay.dead_letters import Letter
-    from weft.replay.erasing import Erased
-    from weft.replay.erasing_scope import ErasedScope
+    from weft.replay.erasure.scope import ErasedScope
+    from weft.replay.erasure.session import Erased
     from weft.replay.exporting import Exported
     from weft.replay.forking import Forked
     from weft.replay.importing import Imported
@@ -84,7 +84,7 @@ class Operator:
     async def erase_scope(self, scope: str, reason: str = "") -> ErasedScope:
         """Erase a scope such as `user:42`: its items in every session, everything derived from
         them, and its memory. This cannot be undone."""
-        from weft.replay.erasing_scope import erase_scope, plan_scope
+        from weft.replay.erasure.scope import erase_scope, plan_scope
 
         found = await plan_scope(self._connection, self._tenant, scope)
         return await erase_scope(self._connection, found, reason)
@@ -94,7 +94,7 @@ class Operator:
         return await self._erase(None, reason)
 
     async def _erase(self, session: str | None, reason: str) -> Erased:
-        from weft.replay.erasing import erase, plan
+        from weft.replay.erasure.session import erase, plan
 
         found = await plan(self._connection, self._tenant, session)
         return await erase(self._connection, found, reason)

@@ -177,6 +177,9 @@ class Compiler:
         else in a process of the pool."""
         tenant, session = asked.tenant, asked.session
         base = await self._audits.find(tenant, session, request.stable_from)
+        if request.stable_from and not base:
+            # Recorded so: whoever reproduces it may find what was not among the latest.
+            request = msgspec.structs.replace(request, stable_from="")
         task = CompileTask(
             tenant, session, request, self._key, base, principal=asked.principal, item=item
         )
@@ -225,8 +228,9 @@ class Audits:
             self._newest.popitem(last=False)
 
     async def find(self, tenant: str, session: str, pack_id: str | None) -> bytes:
-        """The audit of a pack of this session; empty if it is unknown."""
-        if pack_id is None:
+        """The audit of a pack of this session; empty if none of its `LOOKED_BACK` latest has this
+        id, nor one of those that this process remembers."""
+        if not pack_id:
             return b""
         known = self._newest.get((tenant, session, pack_id))
         if known is not None:

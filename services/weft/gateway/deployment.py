@@ -15,10 +15,11 @@ import msgspec
 
 from weft.client import Client
 from weft.file_lock import FileLock
-from weft.gateway.erasures import Erasures, following_erasures
+from weft.gateway.erased_sessions import ErasedSessions, following_erased_sessions
 from weft.log.connection import connect
 from weft.log.reading import state
-from weft.runtime.deployment import made_secret, private
+from weft.log.secret_check import check_log
+from weft.runtime.deployment import known_secret, made_secret, private
 from weft.runtime.policies import Policies, following_policies
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Forbidden, Unavailable, WeftError
@@ -43,20 +44,19 @@ class GatewayDeployment:
         self._open = AsyncExitStack()
         self._keeping: asyncio.Task[None] | None = None
         self._policies: Policies | None = None
-        self._erasures = Erasures()
+        self._erased = ErasedSessions()
         self.client: Client
         self.is_own = False
         """Whether it was started by a gateway."""
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as opening:
-            if not self.settings.fingerprint_key:
-                key = made_secret(private(self.settings.data_dir))
-                self.settings = msgspec.structs.replace(self.settings, fingerprint_key=key)
             self._opening = opening
+            private(self.settings.data_dir)
             url = await self._address()
             self.settings = msgspec.structs.replace(self.settings, nats_url=url)
             self.client = await opening.enter_async_context(Client(self.settings))
+            self.settings = await self._with_secret()
             try:
                 self._policies = await opening.enter_async_context(
                     following_policies(self.client.connection)
@@ -64,8 +64,8 @@ class GatewayDeployment:
             except Forbidden:
                 _log.warning("this credential may not read policies: the default one counts")
             try:
-                self._erasures = await opening.enter_async_context(
-                    following_erasures(self.client.connection, self.settings.tenant)
+                self._erased = await opening.enter_async_context(
+                    following_erased_sessions(self.client.connection, self.settings.tenant)
                 )
             except Forbidden:
                 _log.warning("this credential may not read tombstones: an erased session goes on")
@@ -77,13 +77,25 @@ class GatewayDeployment:
 
     def session_after(self, session: str) -> str:
         """The name under which a session continues: a new one if the session was erased."""
-        return self._erasures.session_after(session)
+        return self._erased.session_after(session)
 
     def policy(self, session: str) -> tuple[int, ContextPolicy]:
         """The policy in force and its version, kept up to date."""
         if self._policies is None:
             return 0, ContextPolicy()
         return self._policies.of(self.settings.tenant, session)
+
+    async def _with_secret(self) -> Settings:
+        """With the log's secret; one of the data folder's own is made only for a log that has
+        none. Raises `ConfigurationError`."""
+        settings = self.settings
+        key = settings.fingerprint_key or known_secret(settings.data_dir)
+        try:
+            await check_log(self.client.connection, key)
+        except Forbidden:
+            _log.warning("this credential may not see whether the log has another secret")
+        key = key or made_secret(settings.data_dir)
+        return msgspec.structs.replace(settings, fingerprint_key=key)
 
     async def _address(self) -> str:
         if self._named or await _is_weft(self.settings):

@@ -93,6 +93,8 @@ class HostLog:
                 await self._closing.wait()
         except BaseException as error:
             if not self._opened.done():
+                if isinstance(error, WeftError):
+                    _log.error("the gateway has no log: %s", error)
                 self._opened.set_exception(error)
                 self._opened.exception()
             elif not isinstance(error, asyncio.CancelledError):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from weft.client import Client
 from weft.traces import otlp
 from weft.traces.conversion import Converted, converted
 from weft.traces.spans_from_logs import Joining
-from weft_schemas.errors import Forbidden, Unavailable
+from weft_schemas.errors import Conflict, Forbidden, Unavailable
 from weft_schemas.items import ContextItem
 from weft_schemas.status import ASKED
 
@@ -59,26 +61,38 @@ class Telemetry:
         """Publish the new items of an export, and answer it. Raises `InvalidInput` if it is not an
         export, and what `Client.publish` raises: an exporter then sends it again, and nothing is
         stored twice."""
-        found = converted(otlp.spans(content, media_type))
-        await self._publish(client, found)
+        found = await self._publish(client, converted(otlp.spans(content, media_type)))
         return otlp.answer(media_type, found.rejected, found.why)
 
     async def take_logs(self, client: Client, content: bytes, media_type: str) -> bytes:
         """The same for an export of logs."""
         records = otlp.log_records(content, media_type)
-        found = converted(self._joining.spans(client.tenant, records))
-        await self._publish(client, found)
+        spans = self._joining.spans(client.tenant, records)
+        found = await self._publish(client, converted(spans))
         return otlp.logs_answer(media_type, found.rejected, found.why)
 
-    async def _publish(self, client: Client, found: Converted) -> None:
+    async def _publish(self, client: Client, found: Converted) -> Converted:
+        """Publish session by session. Returns what was found, with the spans of erased sessions
+        among the rejected: no retry would make them count, and the others are stored."""
         for session, items in found.sessions.items():
-            new = self._published.new(client.tenant, session, items)
-            if new:
-                held = await _held(client, session, new)
-                unheard = [item for item in new if item.id not in held]
-                if unheard:
-                    await client.publish(session, unheard)
-                self._published.remember(client.tenant, session, new)
+            try:
+                await self._publish_new(client, session, items)
+            except Conflict as error:
+                rejected, why = found.rejected + found.spans[session], found.why or str(error)
+                found = msgspec.structs.replace(found, rejected=rejected, why=why)
+        return found
+
+    async def _publish_new(
+        self, client: Client, session: str, items: Sequence[ContextItem]
+    ) -> None:
+        new = self._published.new(client.tenant, session, items)
+        if not new:
+            return
+        held = await _held(client, session, new)
+        unheard = [item for item in new if item.id not in held]
+        if unheard:
+            await client.publish(session, unheard)
+        self._published.remember(client.tenant, session, new)
 
 
 async def _held(client: Client, session: str, items: Sequence[ContextItem]) -> set[str]:

@@ -25,7 +25,6 @@ from weft.log.reading import read
 from weft.readmodel import store
 from weft.readmodel.database import Database
 from weft.readmodel.digest import content_digest
-from weft.readmodel.erasure import newest_tombstone
 from weft.readmodel.fold import Fold, Folded
 from weft.readmodel.page_checksums import PageChecksums
 from weft.readmodel.raw_bodies import RawBodies
@@ -39,6 +38,7 @@ from weft.readmodel.store import (
     set_meta,
     vacuum,
 )
+from weft.readmodel.tombstone_fold import newest_tombstone
 from weft.runtime.logs import fields
 from weft_schemas.errors import Corrupt, NotFound, Unavailable, WeftError
 

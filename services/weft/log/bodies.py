@@ -23,10 +23,10 @@ import nats.nuid
 
 from weft.log.api import call
 from weft.log.connection import Connection
-from weft.log.erasing import erase, erase_all
 from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.reading import last_of, read_matching, subjects
+from weft.log.secure_delete import erase, erase_all
 from weft_schemas.errors import Conflict, Corrupt, InvalidInput, NotFound
 from weft_schemas.ids import body_name, is_digest
 from weft_schemas.items import BodyRef

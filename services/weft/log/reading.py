@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from collections import deque
 from collections.abc import AsyncGenerator
 from datetime import datetime
 from typing import Any, TypeVar
@@ -148,31 +149,36 @@ async def read_own(
 async def newest_first(
     connection: Connection, subject: str, *, stream: str = STREAM
 ) -> AsyncGenerator[LogRecord, None]:
-    """Records of one stored subject: first the `LOOKED_BACK` newest, newest first, by two requests
-    each; then the older ones, which are rarely needed, from the oldest on.
+    """The `LOOKED_BACK` newest records of one stored subject, newest first, by two requests each.
 
-    Any node answers for the records before the newest. From the first one on that the leader has
-    and the node that answered lacks, all are given from the oldest on.
+    Any node answers for the records before the newest. Those that the leader has and the node that
+    answered lacks are read in order, and given in their place.
     """
     try:
         newest = await last_of(connection, subject, stream)
     except NotFound:
         return
     yield newest
-    limit = newest.sequence - 1
+    limit, left = newest.sequence - 1, LOOKED_BACK - 1
     async with _Pages(connection, stream, PAGE_BYTES) as pages:
-        for _ in range(LOOKED_BACK - 1):
+        while left > 0:
             found = await pages.last(subject, limit) if limit > 0 else []
             position = found[0].sequence if found else 0
             missed = await next_after(connection, position, subject, stream)
             if missed is not None and missed.sequence <= limit:
-                break
+                lacking: deque[LogRecord] = deque(maxlen=left)
+                between = read_matching(
+                    connection, subject, after=position, through=limit, stream=stream
+                )
+                async for record in between:
+                    lacking.append(record)
+                found += lacking
             if not found:
                 return
-            yield found[0]
+            for record in found[: -left - 1 : -1]:
+                yield record
+            left -= len(found)
             limit = position - 1
-    async for record in read_matching(connection, subject, through=limit, stream=stream):
-        yield record
 
 
 async def subjects(connection: Connection, matching: str, stream: str = STREAM) -> list[str]:

@@ -13,7 +13,7 @@ import msgspec
 
 from weft.log.api import call
 from weft.log.connection import Connection
-from weft.log.secret_check import METADATA, check_secret, secret_check
+from weft.log.secret_check import METADATA, DeploymentSecret, mark_for
 from weft_schemas.errors import ConfigurationError, NotFound, Unavailable
 from weft_schemas.subjects import (
     AUDIT_STREAM,
@@ -60,6 +60,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 UNLIMITED = Limits()
+NO_SECRET = DeploymentSecret()
 
 
 class Topology(msgspec.Struct, frozen=True):
@@ -198,39 +199,33 @@ async def provision(
     connection: Connection,
     durability: Durability = "process",
     limits: Limits = UNLIMITED,
-    secret: str = "",
-    new_secret: bool = False,
+    secret: DeploymentSecret = NO_SECRET,
 ) -> list[Change]:
     """`apply` this release's `desired` for the server's version.
 
-    The log is marked as that of the deployment with this `secret`. If it is marked with another
-    one, raises `ConfigurationError`, unless the secret is a `new_secret` for it. If a cluster is
+    The log is marked as that of the deployment with this `secret`, if it is known to be the log's
+    (`mark_for`). If it is marked with another one, raises `ConfigurationError`. If a cluster is
     starting, this waits until it has elected its leaders. Raises `Unavailable` if that takes longer
     than `ELECTION_SECONDS`.
     """
     version = connection.connected_server_version
     wanted = desired(durability, limits, (version.major, version.minor))
-    if secret:
-        log = wanted.streams[STREAM]
-        log["metadata"] = {**log["metadata"], METADATA: secret_check(secret)}
     deadline = asyncio.get_running_loop().time() + ELECTION_SECONDS
     while True:
         try:
-            if not new_secret:
-                await _check_secret(connection, secret)
-            return await apply(connection, wanted)
+            return await apply(connection, _marked(wanted, await mark_for(connection, secret)))
         except Unavailable:
             if asyncio.get_running_loop().time() > deadline:
                 raise
             await asyncio.sleep(0.2)
 
 
-async def _check_secret(connection: Connection, secret: str) -> None:
-    try:
-        config = (await call(connection, f"STREAM.INFO.{STREAM}"))["config"]
-    except NotFound:
-        return
-    check_secret(config, secret)
+def _marked(wanted: Topology, mark: str) -> Topology:
+    if not mark:
+        return wanted
+    log = wanted.streams[STREAM]
+    log = {**log, "metadata": {**log["metadata"], METADATA: mark}}
+    return msgspec.structs.replace(wanted, streams={**wanted.streams, STREAM: log})
 
 
 async def _make(connection: Connection, target: str, wanted: Topology, have: Topology) -> None:

@@ -23,7 +23,7 @@ from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import MemoryRules, teaches
 
 WORKER = "memory"
-VERSION = "6"
+VERSION = "7"
 
 _ANYONE = ("", "user", "human", "customer")
 """Authors that stand for the one user of the session."""

@@ -55,6 +55,10 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
     """What may come before a phrase in its clause, or form a clause of its own: greetings."""
     joins: tuple[str, ...] = ()
     """Words that end a clause, as a comma does."""
+    corrects: tuple[str, ...] = ()
+    """Words that begin a clause with what is so instead of what was just denied: `sino`."""
+    instead_of: tuple[str, ...] = ()
+    """The same where they stand between the two values of one phrase, the denied one first."""
     imagines: tuple[str, ...] = ()
     """Words that turn their sentence into a supposition or a question."""
     is_spaced: bool = True
@@ -82,7 +86,34 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
 
     @cached_property
     def _joined(self) -> re.Pattern[str]:
-        return _any_of(self.joins, self.is_spaced)
+        return _any_of((*self.joins, *self.corrects), self.is_spaced)
+
+    @cached_property
+    def _corrected(self) -> re.Pattern[str]:
+        return _any_of(self.corrects, self.is_spaced)
+
+    @cached_property
+    def _replaced(self) -> re.Pattern[str]:
+        return _any_of(self.instead_of, self.is_spaced)
+
+    @cached_property
+    def _ends(self) -> list[tuple[str, re.Pattern[str]]]:
+        """Key and pattern of what remains of an affirmative phrase in a clause that corrects one,
+        the longest first: `in …` of `ich wohne in …`. Nothing need remain of one whose value can be
+        told by its form."""
+        ends = {(key, end) for key, phrases in self.says.items() for end in self._ends_of(phrases)}
+        ends |= {(key, PLACE) for key in _PROPER}
+        ordered = sorted(ends, key=lambda one: (-len(one[1]), one))
+        return [
+            (key, re.compile(_open(self.is_spaced, end), re.IGNORECASE)) for key, end in ordered
+        ]
+
+    def _ends_of(self, phrases: Iterable[str]) -> Iterator[str]:
+        for phrase in phrases:
+            before, _, after = phrase.partition(PLACE)
+            words = before.split() if self.is_spaced else list(before)
+            for start in range(1, len(words)):
+                yield (" " if self.is_spaced else "").join(words[start:]) + f" {PLACE}{after}"
 
     @cached_property
     def _opened(self) -> re.Pattern[str]:
@@ -114,14 +145,27 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
         """What a sentence states about its speaker."""
         if self._supposed.search(sentence):
             return
+        denied = None
+        for text, is_correction in self._clauses(sentence):
+            clause = self._without_opening(text)
+            found = self._stated(clause)
+            if found is None and is_correction and denied is not None:
+                found = self._instead(denied.key, clause)
+            if found is not None:
+                yield found
+                denied = found if found.negated else None
+            elif clause:
+                return
+
+    def _clauses(self, sentence: str) -> Iterator[tuple[str, bool]]:
+        """Each clause, and whether it corrects the one before."""
         for part in _BETWEEN_CLAUSES.split(sentence):
-            for clause in self._joined.split(part):
-                clause = self._without_opening(clause)
-                found = self._stated(clause)
-                if found is not None:
-                    yield found
-                elif clause:
-                    return
+            start, is_correction = 0, False
+            for found in self._joined.finditer(part):
+                yield part[start : found.start()], is_correction
+                start = found.end()
+                is_correction = self._corrected.fullmatch(found.group()) is not None
+            yield part[start:], is_correction
 
     def _without_opening(self, clause: str) -> str:
         clause = clause.strip()
@@ -132,8 +176,21 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
     def _stated(self, clause: str) -> Said | None:
         for key, is_denied, phrase in self._phrases:
             found = phrase.fullmatch(clause)
-            if found is not None and (value := _value(key, found[1])):
+            if found is None:
+                continue
+            told = found[1] if is_denied else self._replaced.split(found[1])[-1]
+            if value := _value(key, told):
                 return Said(key, "", (value,)) if is_denied else Said(key, value)
+        return None
+
+    def _instead(self, denied: str, clause: str) -> Said | None:
+        """What is so instead of a denied value of this key."""
+        for key, end in self._ends:
+            found = end.fullmatch(clause) if key == denied else None
+            if found is not None and (value := _value(key, found[1])):
+                # Another clause would go on in small letters: `aber in Hamburg ist es schön`.
+                is_whole = key not in _PROPER or not value.split()[-1][0].islower()
+                return Said(key, value) if is_whole else None
         return None
 
 

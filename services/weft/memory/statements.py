@@ -6,7 +6,8 @@ lines, which was probably pasted. Questions, suppositions and orders teach nothi
 something remembered all the same, publish it as a `memory_fact`.
 
 A negated statement withdraws what its affirmative states: `I no longer live in Rome` is read as
-`I live in Rome`, and withdraws this place alone.
+`I live in Rome`, and withdraws this place alone. What it says is so instead, as in `not in Rome but
+in Milan`, is read as the same statement with that value.
 """
 
 from __future__ import annotations
@@ -201,6 +202,17 @@ _NOT_MINE = re.compile(
     r"(?:is|are)(?:n't|\s+not|\s+no\s+longer)\s+(?=\S)",
     re.I,
 )
+_NOT_SO = re.compile(r"\b(?P<opening>I(?: am|'m)? (?!am\b|do\b)\w+|[Cc]all me) not (?=\S)")
+"""A negation before the value alone, `I live not in …`: only what is so instead tells it apart from
+`I prefer not to say`."""
+_INSTEAD = re.compile(
+    r"(?:\s*[,;]|\s[-—–](?=\s))?\s*\b(?P<but>but\s+(?:rather\s+)?)?(?P<said>\S.*)",  # noqa: RUF001
+    re.I,
+)
+"""What follows a denied value, and whether `but` says that it is so instead."""
+_IT_IS = re.compile(r"it(?:['’]s|\s+is)\s+(?:now\s+)?", re.I)  # noqa: RUF001
+_REPEATED = 3
+"""Most words of a statement that are repeated with its other value: `but as a nurse`."""
 _NO_MORE = re.compile(r"\s\(?(?:any\s?more|any longer|either|at all)\b\)?", re.I)
 _ANOTHERS = re.compile(r"\w['’]s\b", re.I)  # noqa: RUF001
 """What is remembered of oneself is not `my bank's new account`."""
@@ -304,15 +316,21 @@ def _denials_of(sentence: str, quoted: Spans, who: str) -> Iterator[Said]:
     remark = _REMEMBER.match(sentence)
     for match in _DENIED.finditer(sentence):
         if _is_denied(sentence, match, quoted, remark) and not _is_hedged(sentence, match):
-            affirmed = _affirmative(match) + _rest(sentence, match)
-            for key, value in _affirmed(affirmed, who):
-                yield Said(key, "", (value,))
+            yield from _denied(_affirmative(match) + _rest(sentence, match), who)
+    for match in _NOT_SO.finditer(sentence):
+        if _is_denied(sentence, match, quoted, remark) and not _is_hedged(sentence, match):
+            found = list(_denied(f"{match['opening']} {_rest(sentence, match)}", who))
+            yield from found if any(one.value for one in found) else ()
     for match in _NOT_MINE.finditer(sentence):
-        value = _value(_rest(sentence, match))
+        rest = _rest(sentence, match)
+        value = _value(rest)
         is_denied = _is_denied(sentence, match, quoted, remark)
         if value and is_denied and not _is_hedged(sentence, match):
             key, named = _attributed(match["attribute"], value, who)
             yield Said(key or _plain_key(match["attribute"], who), "", (named or value,))
+            other = _other_value(rest) if _is_named(value) else ""
+            if key and other:
+                yield Said(*_attributed(match["attribute"], other, who))
 
 
 def _is_denied(
@@ -346,12 +364,70 @@ def _affirmative(match: re.Match[str]) -> str:
     return f"I{match['am']} " if match["am"] else f"I {match['be'] or ''}"
 
 
-def _affirmed(statement: str, who: str) -> Iterator[tuple[str, str]]:
-    """Keys and values of an affirmative statement, which the text begins with."""
+def _denied(statement: str, who: str) -> Iterator[Said]:
+    """What a statement withdraws of which this text begins with the affirmative, and what it says
+    is so instead."""
     for key, _, pattern in _PATTERNS:
         match = pattern.match(statement)
-        if match is not None and (value := _value(match["value"])):
-            yield _stated(key, value, who)
+        if match is None or not (value := _value(match["value"])):
+            continue
+        key_denied, value = _stated(key, value, who)
+        yield Said(key_denied, "", (value,))
+        for said in _said_instead(pattern, statement, match.start("value")):
+            yield Said(*_stated(key, said, who))
+            break
+
+
+def _said_instead(pattern: re.Pattern[str], statement: str, start: int) -> Iterator[str]:
+    """The values of the same statement that may follow the denied one, which starts at `start`.
+
+    It is stated anew (`I'm Eva`), or follows a `but` from a word on that the statement has (`in
+    Milan`). Without any, it must have the form of the statement's values: `but love it` has not.
+    """
+    following = _INSTEAD.match(_after_value(statement[start:]))
+    if following is None:
+        return
+    said, opening = following["said"], statement[:start].split()
+    readings = [said]
+    if following["but"]:
+        first = said.split()[0].casefold()
+        for count in range(1, min(_REPEATED, len(opening) - 1) + 1):
+            if opening[-count].casefold() == first:
+                readings.append(" ".join([*opening[:-count], said]))
+        if not pattern.pattern.endswith(_REST):
+            readings.append(" ".join([*opening, said]))
+    for reading in readings:
+        match = pattern.match(reading)
+        value = "" if match is None else _value(reading[match.start("value") :])
+        if match is None or not value or value != _value(match["value"]):
+            continue
+        if not pattern.pattern.endswith(_PROPER) or _is_named(value):
+            yield value
+
+
+def _other_value(rest: str) -> str:
+    """What an attribute is instead of the value that `rest` begins with: `Ada, it's Eva`. Only a
+    name or a number counts, since `it` may be anything."""
+    following = _INSTEAD.match(_after_value(rest))
+    if following is None:
+        return ""
+    said = following["said"]
+    it_is = _IT_IS.match(said)
+    if it_is is None and not following["but"]:
+        return ""
+    value = _value(said[it_is.end() :] if it_is else said)
+    return value if _is_named(value) else ""
+
+
+def _after_value(rest: str) -> str:
+    end = _VALUE_END.search(rest)
+    return "" if end is None else rest[end.start() :]
+
+
+def _is_named(value: str) -> bool:
+    """Whether each of its words may be part of a name or of a number."""
+    words = value.removeprefix("the ").split()
+    return bool(words) and all(_SPECIFIC.search(word) for word in words)
 
 
 def _is_said(sentence: str, match: re.Match[str], quoted: Spans) -> bool:
@@ -363,7 +439,8 @@ def _is_said(sentence: str, match: re.Match[str], quoted: Spans) -> bool:
     start = 0
     for cut in _CLAUSE.finditer(before):
         clause = before[start : cut.start()]
-        if not _OWN.match(clause) and (cut["joined"] or len(clause.split()) > _ASIDE):
+        is_own = _OWN.match(clause) or _DENIED.match(clause.lstrip())
+        if not is_own and (cut["joined"] or len(clause.split()) > _ASIDE):
             return False
         start = cut.end()
     return _BEFORE.fullmatch(before, start) is not None

@@ -16,12 +16,12 @@ from weft.log.record import LogRecord
 from weft.readmodel.decoding import Decoded, check_place, decode
 from weft.readmodel.derived import Contradiction, DerivedFold, Place
 from weft.readmodel.documents import Documents
-from weft.readmodel.erasure import erase_scope, erase_session, erase_tenant
 from weft.readmodel.items import ItemFold
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.sessions import Sessions, SessionState
 from weft.readmodel.sql import statements
 from weft.readmodel.store import bounded, get_meta, set_meta, transaction
+from weft.readmodel.tombstone_fold import erase_scope, erase_session, erase_tenant
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.events import (
     ERASURE_RECORDS,

@@ -7,9 +7,9 @@ import sqlite3
 from collections import OrderedDict
 from collections.abc import Collection, Iterable
 
-from weft.readmodel.erasure import newest_tombstone
 from weft.readmodel.postings import BLOCK, Postings, invert, posting
 from weft.readmodel.sql import statements
+from weft.readmodel.tombstone_fold import newest_tombstone
 
 CACHED_CHARACTERS = 1_000_000
 """Characters of terms cached per connection, some 25 MB with their postings."""

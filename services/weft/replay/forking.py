@@ -13,10 +13,10 @@ from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_session
 from weft.log.record import LogRecord
 from weft.replay.copying import Copier, copied_before, finished
+from weft.replay.erasure.tombstones import check_not_erased
 from weft.replay.renaming import Name
 from weft.replay.sequences import Derived
 from weft.replay.survey import FORKED_FROM
-from weft.replay.tombstones import check_not_erased
 from weft.replay.trimming import trimmed_items
 from weft_schemas.errors import Conflict, InvalidInput, NotFound
 from weft_schemas.events import Event

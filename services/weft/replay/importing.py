@@ -19,10 +19,10 @@ from weft.log.reading import read_matching
 from weft.log.record import LogRecord
 from weft.replay.copy_digest import CopyDigest
 from weft.replay.copying import Copier, copied, copied_before, copies_in, copy_id
+from weft.replay.erasure.tombstones import check_not_erased
 from weft.replay.export_check import check_export
 from weft.replay.portable import Body, Chunk, End, Line, Record, Start, read_line, record_of
 from weft.replay.renaming import Name
-from weft.replay.tombstones import check_not_erased
 from weft_schemas.errors import Conflict, InvalidInput
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import stored_filter

@@ -17,6 +17,7 @@ from weft.log.event_log import EventLog
 from weft.log.publishing import Publisher
 from weft.log.reading import read_session, subjects
 from weft.memory.worker import memory
+from weft.replay.erasure.tombstones import tombstones
 from weft.replay.rederive_plan import (
     DerivedEvent,
     Source,
@@ -27,7 +28,6 @@ from weft.replay.rederive_plan import (
     sources,
     standings,
 )
-from weft.replay.tombstones import tombstones
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.logs import safe_error
 from weft.runtime.policies import Policies, following_policies

@@ -14,9 +14,9 @@ import msgspec
 from weft.log.api import call
 from weft.log.bodies import Bodies, Meta
 from weft.log.connection import Connection
-from weft.log.erasing import erase_all
 from weft.log.publishing import Publisher
 from weft.log.reading import last_of, read_matching
+from weft.log.secure_delete import erase_all
 from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM, WORKERS
 from weft.readmodel.database import Database
 from weft.readmodel.sql import statements

@@ -164,6 +164,12 @@ def read_settings(environ: Mapping[str, str] = os.environ, **overrides: Any) -> 
     return msgspec.structs.replace(settings, fingerprint_key=known_secret(settings.data_dir))
 
 
+def secret_is_given(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether the deployment's secret is set in this environment, and is not just that of whichever
+    data folder is used."""
+    return bool(environ.get(_variable("fingerprint_key")))
+
+
 def _variable(field: str) -> str:
     return f"WEFT_{field.upper()}"
 

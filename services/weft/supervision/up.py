@@ -14,11 +14,12 @@ from msgspec.structs import replace
 
 from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import connect
+from weft.log.secret_check import UNMARKED, DeploymentSecret, check_log, is_marked
 from weft.log.server import Durability, EmbeddedServer
 from weft.log.timeouts import cancelled
 from weft.log.topology import Change, Limits, provision
-from weft.runtime.deployment import made_secret, private
-from weft.runtime.settings import Settings
+from weft.runtime.deployment import known_secret, made_secret, private
+from weft.runtime.settings import Settings, secret_is_given
 from weft.supervision.preloaded import PreloadedProcess
 from weft.supervision.supervisor import Supervisor, work_children
 from weft_schemas.errors import WeftError
@@ -68,8 +69,6 @@ async def running(
     log cannot be used.
     """
     private(settings.data_dir)
-    if not settings.fingerprint_key:
-        settings = replace(settings, fingerprint_key=made_secret(settings.data_dir))
     async with contextlib.AsyncExitStack() as stack:
         server = cluster = None
         if clustered:
@@ -84,7 +83,9 @@ async def running(
         for node in cluster.nodes if cluster else [server] if server else []:
             keeper = asyncio.create_task(_keep_alive(node))
             stack.push_async_callback(cancelled, keeper)
-        await provision_log(settings)
+        is_own = clustered or embedded
+        settings = await _with_secret(settings, is_own)
+        await provision_log(settings, is_own=is_own)
         environ = {
             "WEFT_NATS_URL": settings.nats_url,
             "WEFT_DATA_DIR": str(settings.data_dir.resolve()),
@@ -96,22 +97,53 @@ async def running(
         yield Up(settings, supervisor, server, cluster)
 
 
-async def provision_log(settings: Settings, new_secret: bool = False) -> list[Change]:
-    """Create or update the streams and consumers that this release needs; returns the
-    changes. Raises `ConfigurationError` if the log belongs to a deployment with another secret,
-    unless that was replaced by a `new_secret`."""
+class Provisioned(msgspec.Struct, frozen=True):
+    """The log has what this release needs."""
+
+    changes: list[Change]
+    is_marked: bool
+    """Whether processes with another secret are refused."""
+
+
+async def provision_log(
+    settings: Settings, *, new_secret: bool = False, is_own: bool = False
+) -> Provisioned:
+    """Create or update the streams and consumers that this release needs. `is_own` says that the
+    log lies in the same data folder as its secret.
+
+    Raises `ConfigurationError` if the log belongs to a deployment with another secret, unless that
+    was replaced by a `new_secret`.
+    """
     limits = Limits(
         max_bytes=settings.max_bytes or -1, max_age=settings.max_age_days * SECONDS_PER_DAY
     )
     connection = await connect(name="weft-provision", **settings.connection())
     try:
-        durability, secret = cast(Durability, settings.durability), settings.fingerprint_key
-        changes = await provision(connection, durability, limits, secret, new_secret)
+        durability = cast(Durability, settings.durability)
+        is_given = is_own or secret_is_given()
+        secret = DeploymentSecret(settings.fingerprint_key, is_given, new_secret)
+        changes = await provision(connection, durability, limits, secret)
+        marked = await is_marked(connection)
     finally:
         await connection.close()
     for change in changes:
         _log.info("log: %s", change)
-    return changes
+    if not marked:
+        _log.warning(UNMARKED)
+    return Provisioned(changes, marked)
+
+
+async def _with_secret(settings: Settings, is_own: bool) -> Settings:
+    """With the data folder's secret, made now if there is none, unless the log has one already."""
+    if settings.fingerprint_key:
+        return settings
+    if not is_own and not known_secret(settings.data_dir):
+        connection = await connect(name="weft-up", **settings.connection())
+        try:
+            await check_log(connection, "")
+        finally:
+            await connection.close()
+    return replace(settings, fingerprint_key=made_secret(settings.data_dir))
 
 
 async def _keep_alive(server: EmbeddedServer) -> None:

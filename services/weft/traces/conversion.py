@@ -36,6 +36,8 @@ class Converted(msgspec.Struct, frozen=True):
 
     sessions: dict[str, list[ContextItem]]
     """Items by session, each once, in order."""
+    spans: dict[str, int]
+    """Session → how many spans they come from."""
     rejected: int = 0
     """Spans that could not be read."""
     why: str = ""
@@ -45,6 +47,7 @@ class Converted(msgspec.Struct, frozen=True):
 def converted(spans: Iterable[Span]) -> Converted:
     """The items of all spans, except of those that cannot be read."""
     sessions: dict[str, dict[str, ContextItem]] = {}
+    counts: Counter[str] = Counter()
     faults: list[str] = []
     for span in sorted(spans, key=lambda one: one.end_ns):
         try:
@@ -59,11 +62,12 @@ def converted(spans: Iterable[Span]) -> Converted:
         except InvalidInput as error:
             faults.append(str(error))
             continue
+        counts[session] += 1
         known = sessions.setdefault(session, {})
         for item in found:
             known.setdefault(item.id, item)
     made = {session: list(known.values()) for session, known in sessions.items()}
-    return Converted(made, len(faults), faults[0] if faults else "")
+    return Converted(made, dict(counts), len(faults), faults[0] if faults else "")
 
 
 def session_of(span: Span) -> str:

@@ -62,7 +62,7 @@ def keep(
     """The base's blocks before the first that cannot be shown as it was. They may stay only if the
     same policy chose them: an operator's pack may have a looser one."""
     if base is None:
-        return Prefix({}, "the base is not known")
+        return Prefix({}, "the base is not known: none of the session's latest packs has its id")
     if (base.tenant, base.session) != (view.tenant, view.session):
         return Prefix({}, "the base is of another session")
     if base.sequence > view.sequence:

@@ -1,5 +1,5 @@
 """Follows in the log which sessions were erased. An erased name cannot be used again, since what is
-published to it is ignored; its host continues under another name."""
+published to it is refused; its host continues under another name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import stored_filter
 
 
-class Erasures:
+class ErasedSessions:
     """The erased sessions of one tenant."""
 
     def __init__(self) -> None:
@@ -42,9 +42,11 @@ class Erasures:
 
 
 @asynccontextmanager
-async def following_erasures(connection: Connection, tenant: str) -> AsyncIterator[Erasures]:
-    """All erasures in the log so far, then each new one as it comes. Raises `Forbidden`."""
-    erasures = Erasures()
+async def following_erased_sessions(
+    connection: Connection, tenant: str
+) -> AsyncIterator[ErasedSessions]:
+    """The erased sessions in the log so far, then each new one as it comes. Raises `Forbidden`."""
+    erased = ErasedSessions()
     subjects = stored_filter(tenant, TENANT_SESSION, event="erased")
     known = await identify(connection)
     async with Follower(connection, known=known, subjects=subjects) as follower:
@@ -52,11 +54,11 @@ async def following_erasures(connection: Connection, tenant: str) -> AsyncIterat
         async def follow() -> None:
             async for followed in follower:
                 for record in followed.records:
-                    erasures.take(record)
+                    erased.take(record)
 
         following = asyncio.create_task(follow())
         try:
-            yield erasures
+            yield erased
         finally:
             follower.stop()
             following.cancel()

@@ -1,6 +1,6 @@
 """Erases a scope, such as `user:42`: its items, what was derived from them, and what is remembered
 for it, from all sessions of a tenant, the object store, audits, snapshots and every replica's
-files. In the order of `erasing`: the tombstone first, the receipt last; a second run finishes an
+files. In the order of `session`: the tombstone first, the receipt last; a second run finishes an
 interrupted one."""
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import msgspec
 
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
-from weft.log.erasing import erase_all
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
 from weft.log.record import LogRecord
-from weft.readmodel.erasure import erase_scope as erase_rows
-from weft.replay.erasing import (
+from weft.log.secure_delete import erase_all
+from weft.readmodel.tombstone_fold import erase_scope as erase_rows
+from weft.replay.erasure.session import (
     MOST_SWEEPS,
     Counts,
     Told,
@@ -26,8 +26,8 @@ from weft.replay.erasing import (
     until_scrubbed,
     until_settled,
 )
+from weft.replay.erasure.snapshots import forget_in_snapshots
 from weft.replay.scopes import ScopeSurvey
-from weft.replay.snapshot_erasure import forget_in_snapshots
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import ErasureReceiptEvent, ScopeErasedEvent
 from weft_schemas.ids import encode_token

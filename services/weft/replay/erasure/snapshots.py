@@ -10,9 +10,9 @@ from pathlib import Path
 
 from weft.log.connection import Connection
 from weft.readmodel.database import Database
-from weft.readmodel.erasure import erase_session, erase_tenant
 from weft.readmodel.sql import statements
 from weft.readmodel.store import get_meta, open_writer, schema_version, transaction, vacuum
+from weft.readmodel.tombstone_fold import erase_session, erase_tenant
 from weft.replay.snapshots import Bucket, Snapshot
 from weft.replay.survey import Place, Victims
 from weft.replay.trimming import trimmed_before

@@ -14,17 +14,17 @@ import msgspec
 from weft.log.api import call
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
-from weft.log.erasing import erase_all
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
 from weft.log.reading import read, read_matching, read_own
 from weft.log.record import LogRecord
+from weft.log.secure_delete import erase_all
 from weft.log.topology import WORKERS
+from weft.replay.erasure.snapshots import forget_in_snapshots, forgetting, forks_in_snapshot
+from weft.replay.erasure.tombstones import KNOWN_SECONDS, tombstones
 from weft.replay.replicas import ReplicaState, replicas
-from weft.replay.snapshot_erasure import forget_in_snapshots, forgetting, forks_in_snapshot
 from weft.replay.survey import Survey, Victims, family
 from weft.replay.survey_from_log import extend
-from weft.replay.tombstones import tombstones
 from weft.replay.trimming import trimmed_before
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import (
@@ -48,6 +48,9 @@ FLIGHT_SECONDS = 30.0
 REPLICA_SECONDS = 60.0
 """Longest wait for replicas, each of which rewrites its file."""
 MOST_SWEEPS = 10
+LATE_SECONDS = 1.5 * KNOWN_SECONDS
+"""From the tombstones to the last passes: what clients publish that do not know them yet has then
+come."""
 _LOOK_SECONDS = 0.2
 
 Told = Callable[[str, int, int], None]
@@ -128,6 +131,7 @@ async def erase(
         count, left = Counts(), []
         count.add("events", await _removed_before(connection, plan))
         stones = await _bury(publisher, plan, reason)
+        buried = asyncio.get_running_loop().time()
         left += await until_settled(connection, told)
         await _sweep(connection, publisher, plan, count, told)
         snapshots, held = await forget_in_snapshots(connection, forgetting(plan.victims))
@@ -137,6 +141,7 @@ async def erase(
         reached, late = await until_scrubbed(connection, plan.tenant, max(stones.values()))
         count.add("replicas", len(reached))
         left += late
+        await _until(buried + LATE_SECONDS)
         for _ in range(MOST_SWEEPS):
             left += await until_settled(connection, told)
             if not await _sweep(connection, publisher, plan, count, told):
@@ -145,6 +150,10 @@ async def erase(
         removed = {**count.counts, "forks": len(plan.forks)}
         receipt = await _receipts(publisher, plan, stones, removed, unreachable)
     return Erased(plan.tenant, plan.session, plan.forks, stones, removed, unreachable, receipt)
+
+
+async def _until(time: float) -> None:
+    await asyncio.sleep(max(0.0, time - asyncio.get_running_loop().time()))
 
 
 _FORK_OF = "fork of "

@@ -1,0 +1,63 @@
+"""What was erased of a tenant."""
+
+from __future__ import annotations
+
+from weft.log.connection import Connection
+from weft.log.reading import last_of, read_matching, read_own, subjects
+from weft_schemas.errors import InvalidInput, NotFound, erased_session
+from weft_schemas.events import ERASURE_RECORDS, ErasedEvent
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.subjects import STREAM, event_of, stored_filter
+
+KNOWN_SECONDS = 1.0
+"""For how long a client that publishes goes by what it knows of the tombstones. An erasure makes
+its last pass later than that after its own, so it finds what was published meanwhile."""
+
+
+async def tombstones(connection: Connection, tenant: str) -> dict[str, tuple[int, str]]:
+    """Session (empty for the tenant) → sequence and reason of its newest tombstone."""
+    stones = read_own(connection, tenant, ErasedEvent)
+    return {event.session or "": (at, event.reason) async for at, event in stones}
+
+
+async def tombstones_after(
+    connection: Connection, tenant: str, sequence: int
+) -> tuple[set[str], int]:
+    """The sessions (empty for the tenant) with a tombstone after `sequence`, and the sequence of
+    the tenant's newest tombstone: one request if there is no new one. If the log was made anew, all
+    of its tombstones."""
+    subject = stored_filter(tenant, TENANT_SESSION, "out", "erased")
+    try:
+        newest = (await last_of(connection, subject, STREAM)).sequence
+    except NotFound:
+        return set(), 0
+    if newest == sequence:
+        return set(), newest
+    found = set()
+    after = sequence if sequence < newest else 0
+    async for record in read_matching(connection, subject, after=after, through=newest):
+        try:
+            event = record.event()
+        except InvalidInput:
+            continue
+        if isinstance(event, ErasedEvent):
+            found.add(event.session or "")
+    return found, newest
+
+
+async def left_of_erased(connection: Connection, tenant: str) -> list[str]:
+    """Erased sessions (empty for the tenant) of which the log holds events nevertheless: an erasure
+    was interrupted, or somebody has published to them since."""
+    found = []
+    for session in sorted(await tombstones(connection, tenant)):
+        stored = await subjects(connection, stored_filter(tenant, session or None))
+        if any(event_of(one) not in ERASURE_RECORDS for one in stored):
+            found.append(session)
+    return found
+
+
+async def check_not_erased(connection: Connection, tenant: str, session: str) -> None:
+    """Raises `Conflict` if a tombstone makes the fold ignore the session."""
+    stones = await tombstones(connection, tenant)
+    if session in stones or "" in stones:
+        raise erased_session(tenant, session)
