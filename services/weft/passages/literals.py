@@ -16,7 +16,7 @@ from itertools import islice
 import msgspec
 
 from weft.passages.json_repair import MAX_CHARS, repaired
-from weft.passages.mcp_wrapper import Unwrapped, unwrapped
+from weft.passages.mcp_wrapper import unwrapped
 
 LEAST, LEAST_JSON = 160, 40
 """Least characters of a string that is decoded; in a shorter one, escapes cost little."""
@@ -71,11 +71,7 @@ def decoded(text: str) -> Decoded:
     inner = unwrapped(text, _unescaped)
     if inner is None:
         return _decoded(text, 0)
-    return msgspec.structs.replace(_decoded(inner.text, 0), wrapper=_mark(inner))
-
-
-def _mark(inner: Unwrapped) -> str:
-    return f"\u2026 MCP wrapper{', isError: true' * inner.is_error} \u2026"
+    return msgspec.structs.replace(_decoded(inner.text, 0), wrapper=inner.mark)
 
 
 def _decoded(text: str, depth: int) -> Decoded:
