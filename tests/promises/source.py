@@ -64,7 +64,7 @@ def unwrapped(source: str) -> str:
                 held = json.loads(source)
             except ValueError:
                 return source
-            if isinstance(held, list) and [{*one} for one in held] == [{"type", "text"}]:
+            if isinstance(held, list) and [str(one)[:8] for one in held] == ["{'type'"]:
                 held = {"content": held, "isError": False}
             if not isinstance(held, dict) or "content" not in held:
                 return source
