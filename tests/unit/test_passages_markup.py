@@ -41,8 +41,8 @@ def shown(text: str, *chosen: int) -> str:
 
 def test_an_element_stands_in_those_around_it_with_what_says_which_it_is() -> None:
     assert shown(FEED, -1) == (
-        '<?xml version="1.0"?><rss version="2.0"><channel><title>Ports</title> … 39 of 41 elements '
-        '… <item sku="A-39"><id>39</id><title>Harbour 39</title> … 1 of 4 elements … '
+        f"{HEAD} … 39 of 41 elements … "
+        '<item sku="A-39"><id>39</id><title>Harbour 39</title> … 1 of 4 elements … '
         '<price currency="EUR">39.50</price></item></channel></rss>'
     )
 

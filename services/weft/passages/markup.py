@@ -1,6 +1,5 @@
-"""Splits XML and HTML on long lines at the boundaries of their elements. What is shown of an element
-stands between its tags, so that its attributes and those of the elements around it tell what it is.
-"""
+"""Splits XML and HTML on long lines at their elements. What is shown of an element stands between its
+tags, so that its attributes and those of the elements around it tell what it is."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from weft.passages.part import NAMES, Part
-from weft.passages.sentences import LEAST, MOST, joined, sentence_ends, sentences
+from weft.passages.sentences import LEAST, joined, sentence_ends, sentences
 
 LEAST_ELEMENTS = 6
 """Fewer elements are no markup."""
