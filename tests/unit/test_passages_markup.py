@@ -17,9 +17,8 @@ ITEMS = "".join(
     f'<price currency="EUR">{n}.50</price></item>'
     for n in range(40)
 )
-FEED = (
-    f'<?xml version="1.0"?><rss version="2.0"><channel><title>Ports</title>{ITEMS}</channel></rss>'
-)
+HEAD = '<?xml version="1.0"?><rss version="2.0"><channel><title>Ports</title>'
+FEED = f"{HEAD}{ITEMS}</channel></rss>"
 ROWS = "".join(f'<row id="{n}" v="{n * 7}"/>' for n in range(200))
 SENTENCES = "It is <b>not</b> far. " * 30
 PAGE = (

@@ -1,5 +1,5 @@
-"""Splits XML and HTML on long lines at their elements. What is shown of an element stands between its
-tags, so that its attributes and those of the elements around it tell what it is."""
+"""Splits XML and HTML on long lines at their elements. What is shown of an element stands between
+its tags, so that its attributes and those of the elements around it tell what it is."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def outline_of(text: str, content_type: str = "") -> Outline | None:
     )
     if leaf_count(root) == 1:
         return None
-    is_decoded = bool(told.literals or told.wrapper)
+    is_decoded = bool(told.wrapper) or not all(one.is_exact for one in told.literals)
     return outlined(root, told.form != "text" or _holds_json(told), is_decoded, told.wrapper)
 
 
@@ -93,4 +93,5 @@ def _prose(told: Decoded) -> Part:
 
 
 def _holds_json(told: Decoded) -> bool:
-    return any(one.held.form != "text" or _holds_json(one.held) for one in told.literals)
+    found = (one.held for one in told.literals if not one.is_exact)
+    return any(held.form != "text" or _holds_json(held) for held in found)

@@ -43,7 +43,8 @@ def plain(told: Decoded) -> str:
     for literal in told.literals:
         start, end = literal.start - literal.quotes, literal.end + literal.quotes
         quote, closing = told.text[start : literal.start], told.text[literal.end : end]
-        pieces += (write(told.text[at:start]), quote, plain(literal.held), closing)
+        held = literal.held.text if literal.is_exact else plain(literal.held)
+        pieces += (write(told.text[at:start]), quote, held, closing)
         at = end
     return _with_wrapper("".join((*pieces, write(told.text[at:]))), told.wrapper)
 
