@@ -14,6 +14,7 @@ import re2
 
 from weft.firewall.aligned import columns_of
 from weft.firewall.delimited import records
+from weft.firewall.numbers import decoded
 from weft.firewall.python_repr import looks_like_repr, repr_to_json
 from weft.passages.json_repair import MAX_CHARS, repaired
 from weft.passages.ruled import ruled_tables, with_plain_rules
@@ -163,7 +164,7 @@ def _after_preface(text: str, whole: bool) -> Detected | None:
 
 def _decoded(text: str) -> object:
     try:
-        return msgspec.json.decode(text)
+        return decoded(text)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         return None
 
