@@ -118,6 +118,10 @@ JSON_IN_TEXT = f"meta=None content=[TextContent(text={json.dumps(WROTE, indent=2
             "Created a presentation: apple_presentation",
         ),
         (json.dumps(WROTE), "Successfully wrote to a.md … MCP wrapper …"),
+        (
+            json.dumps({"content": [{"type": "text", "text": "Appended to a.md (29 lines) \n"}]}),
+            "Appended to a.md (29 lines) … MCP wrapper …",
+        ),
         ("EXECUTION TIMED OUT\n\nsee the log\n", "EXECUTION TIMED OUT … 4 lines, 33 characters …"),
         (JSON_IN_TEXT, f"text: Successfully wrote to a.md … {len(JSON_IN_TEXT)} characters …"),
         (
