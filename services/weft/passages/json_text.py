@@ -277,7 +277,7 @@ _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|(?<![ \t\r])[ \t\r]*\n\
 
 def unquoted(json_text: str) -> str:
     """JSON on one line, without the quotes whose removal makes nothing ambiguous:
-    `{"a": "b", "n": "1"}` becomes `{a: b, n: "1"}`. Values keep their text and their order, and those
+    `{"a": "b", "n": "1"}` becomes `{a: b, n: "1"}`. Values keep their text and their order; those
     that stand right beside each other get a blank between them."""
     return _STRING.sub(_without_quotes, json_text)
 
