@@ -108,8 +108,8 @@ def _by_template(lines: list[str]) -> list[list[int]]:
     """The numbers of lines that differ only in numbers and quoted parts."""
     alike: defaultdict[bytes, list[int]] = defaultdict(list)
     # Most lines differ only in digits, which is far cheaper to detect than a template.
-    for number, key in enumerate(_without_digits(lines)):
-        alike[key].append(number)
+    for number, form in enumerate(_without_digits(lines)):
+        alike[form].append(number)
     groups: dict[str, list[int]] = {}
     merged: set[str] = set()
     for numbers in alike.values():
