@@ -64,8 +64,9 @@ def unwrapped(source: str) -> str:
                 held = json.loads(source)
             except ValueError:
                 return source
-            if isinstance(held, list) and [str(one)[:8] for one in held] == ["{'type'"]:
-                held = {"content": held, "isError": False}
+            if isinstance(held, list) and len(held) == 1 and isinstance(held[0], dict):
+                is_block = {*held[0]} == {"type", "text"}
+                held = {"content": held, "isError": False} if is_block else held
             if not isinstance(held, dict) or "content" not in held:
                 return source
             (block,) = held.pop("content")

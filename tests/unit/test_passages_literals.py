@@ -203,3 +203,12 @@ def test_json_in_a_long_line_has_its_records_and_its_quotes(above: str, after: s
 @pytest.mark.parametrize("text", ["[1] " * 300, "a {b} [c] " * 200, '{"a": ' * 300, "x: [" * 400])
 def test_what_is_no_json_in_a_long_line_is_text(text: str) -> None:
     assert not decoded(text).literals
+
+
+def test_what_stands_before_a_string_in_its_line_is_no_line() -> None:
+    text = f"Result(kind='page', text={json.dumps(RECORDS)!r}, more=None)"
+    outline = outline_of(text)
+    assert outline is not None
+    shown = assembled(readable(text, outline), outline, [len(outline.leaves) - 2])
+    assert shown.startswith("\u2026 1 piece \u2026 '[")
+    assert shown.endswith("}]' \u2026 1 piece \u2026")
