@@ -72,6 +72,7 @@ def kinds_of(lines: Sequence[str]) -> list[Line]:
     blanks at their ends."""
     found: list[Line] = []
     near = 0
+    passed = Line.PASSED  # looked up once: there are many lines
     for line in lines:
         if line.endswith(_ENDS) and (line[-1] == "D" or " PASSED " in line[-_PROGRESS:]):
             passes = line[0] not in _INITIALS or not line.startswith(_FAILS)
@@ -79,7 +80,7 @@ def kinds_of(lines: Sequence[str]) -> list[Line]:
             passes = _clearly_passes(line)
         if passes:
             near = 0
-            found.append(Line.PASSED)
+            found.append(passed)
             continue
         kind = _kind(line[:_COMPARED])
         if kind is Line.FAILURE or kind is Line.HEADING:

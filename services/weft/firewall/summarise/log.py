@@ -31,6 +31,7 @@ _LEVEL = re.compile(
 """A level where programs write one: in capitals as a word of its own, in brackets, as the value of
 a key, or as the first word after a time. `error.py` and `timeout=30` have none."""
 _BEGIN = ("INFO", "ERR", "WARN", "DEBUG", "TRACE", "NOTICE", "FATAL", "CRITICAL", "SEVERE", "PANIC")
+_NAMED = {"WARNING": "WARN", "ERR": "ERROR"}
 _LONGEST_KEY = len("loglevel") + 5
 """Characters before the name that are part of a match: a key, its quotes and what follows it."""
 _WORD = (
@@ -167,7 +168,7 @@ def _level(line: str) -> str:
     if match is None:
         return ""
     level = match[match.lastindex or 0].upper()
-    return {"WARNING": "WARN", "ERR": "ERROR"}.get(level, level)
+    return _NAMED.get(level, level)
 
 
 def _name_at(start: str) -> int:

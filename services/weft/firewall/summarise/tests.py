@@ -32,11 +32,11 @@ _WORTH = {
 
 def summarise_tests(text: str, budget: Budget) -> str:
     lines = [bare for line in text.splitlines() if (bare := line.rstrip())]
-    kinds = kinds_of(lines)
+    kinds, passed = kinds_of(lines), Line.PASSED
     failures = since = 0
     pieces: list[Piece] = []
     names: list[str] = []
-    for number in [at for at, kind in enumerate(kinds) if kind is not Line.PASSED]:
+    for number in [at for at, kind in enumerate(kinds) if kind is not passed]:
         line, kind = lines[number], kinds[number]
         if kind in (Line.FAILURE, Line.HEADING):
             failures += 1
@@ -55,7 +55,7 @@ def summarise_tests(text: str, budget: Budget) -> str:
         pieces.append(Piece(number, worth, cut_line(line, _LINE)))
     told = (
         f"test run: {len(lines)} lines, {failures} failure lines, "
-        f"{kinds.count(Line.PASSED)} passing lines left out"
+        f"{kinds.count(passed)} passing lines left out"
     )
     failed = _named(list(dict.fromkeys(names)), budget)
     about = [Piece(-1, 100, told, 0), *([Piece(-0.5, 99, failed, 0)] if failed else [])]
