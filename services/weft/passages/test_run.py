@@ -47,8 +47,6 @@ _INITIALS = frozenset(sign[0] for sign in _FAILS)
 _PASSED = re.compile(r"\s*(?:✓|√|PASS\b|ok \d|--- PASS|test \S+ \.\.\. ok|=== RUN)|\S+\.py [.sxF]+")
 _SIGNS = ("✓", "√", "--- PASS", "=== RUN")
 """How lines of passed tests begin in most runners."""
-_ENDS = ("PASSED", "%]")
-"""How lines of passed tests end in pytest, told without a call for each."""
 _PROGRESS = len(" PASSED [100%]")
 _PASSED_INSIDE = re.compile(r"\bPASSED\b")
 
@@ -74,7 +72,12 @@ def kinds_of(lines: Sequence[str]) -> list[Line]:
     near = 0
     passed = Line.PASSED  # looked up once: there are many lines
     for line in lines:
-        if line.endswith(_ENDS) and (line[-1] == "D" or " PASSED " in line[-_PROGRESS:]):
+        if line.endswith("PASSED") or (
+            line.endswith("%]")
+            and " PASSED " in line[-_PROGRESS:]
+            and " FAILED" not in line
+            and " ERROR" not in line
+        ):
             passes = line[0] not in _INITIALS or not line.startswith(_FAILS)
         else:
             passes = _clearly_passes(line)
