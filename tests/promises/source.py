@@ -46,13 +46,15 @@ def inner(text: str) -> str:
     return SUMMARY.sub("", HANDLE.sub("", fenced[3] if fenced else text))
 
 
-WRAPPER = re.compile(r" \u2026 MCP wrapper(?:, isError: true)? \u2026\Z")
+WRAPPER = re.compile(
+    r" \u2026 (?:MCP wrapper|in a list of one text)(?:, [a-z ]+)?(?:, isError: true)? \u2026\Z"
+)
 _PRINTED = re.compile(r"""(?s)\A.*?TextContent\(type='text', text=('.*'|".*"), annotations=None""")
 
 
 def unwrapped(source: str) -> str:
-    """The only text in wrappers of the Model Context Protocol, by Python's own parsers. Raises if a
-    wrapper says anything else."""
+    """The only text in wrappers of the Model Context Protocol and in lists of one text, by Python's
+    own parsers. Raises if a wrapper says anything else."""
     while True:
         printed = _PRINTED.match(source)
         if printed is not None:
@@ -62,6 +64,9 @@ def unwrapped(source: str) -> str:
                 held = json.loads(source)
             except ValueError:
                 return source
+            if isinstance(held, list) and len(held) == 1 and isinstance(held[0], dict):
+                is_block = {*held[0]} == {"type", "text"}
+                held = {"content": held, "isError": False} if is_block else held
             if not isinstance(held, dict) or "content" not in held:
                 return source
             (block,) = held.pop("content")

@@ -7,6 +7,7 @@ import pytest
 from tests.firewall_made import envelope, facts, invoices
 
 from weft.firewall.aligned import columns_of
+from weft.firewall.detect import Form, detect
 from weft.tokens import ENCODINGS
 from weft_schemas.envelope import ResultStatus
 from weft_schemas.policy import FirewallRules
@@ -346,3 +347,32 @@ www  90005  0.1 nginx
         ["root", "101", "75.3", "python app.py"],
     ]
     assert columns_of(lines[:7]) is None
+
+
+SAID = ["hi there", "hello: how are you?", "fine, thanks", "the deploy is at 9:30", "ok"]
+
+
+@pytest.mark.parametrize("between", ["\n", "\n\n", "\n---\n"])
+@pytest.mark.parametrize("speakers", [("Alice", "Bob"), ("user", "assistant"), ("A", "B", "C")])
+def test_a_chat_without_times_is_no_yaml(between: str, speakers: tuple[str, ...]) -> None:
+    """Its keys come again, as a mapping's do not."""
+    turns = [f"{speakers[n % len(speakers)]}: {SAID[n % 5]} {n}" for n in range(60)]
+    assert detect(between.join(turns)).form is Form.PROSE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n\n".join(f"Package: p{n}\nVersion: {n}.1\nDepends: libc" for n in range(9)),
+        "\n---\n".join(f"kind: Pod\nname: p{n}\nspec:\n  image: i{n}" for n in range(9)),
+        "".join(f"host{n}:\n  name: a{n}\n  port: {n}\n" for n in range(9)),
+        "steps:\n" + "".join(f"- name: s{n}\n  run: make {n}\n" for n in range(9)),
+        "\n\n".join(
+            f"dn: cn={n}\nobjectClass: top\nobjectClass: person\ncn: {n}\nsn: {n}\nmail: {n}@x.org"
+            for n in range(9)
+        ),
+        "date: today\nset-cookie: a=1\nset-cookie: b=2\nserver: x\nvary: y\nvia: z",
+    ],
+)
+def test_records_with_the_same_keys_are_no_chat(text: str) -> None:
+    assert detect(text).form is Form.YAML

@@ -1,5 +1,7 @@
 """Whether a result says that its call failed."""
 
+import json
+
 import pytest
 
 from weft.firewall.status import status_of
@@ -59,3 +61,28 @@ def test_a_record_whose_error_field_says_that_there_was_none_is_none(value: obje
     assert status_of("", value, None) is ResultStatus.SUCCESS
     assert status_of("", {"error": "no such order"}, None) is ResultStatus.ERROR
     assert status_of("", {"code": 404, "message": "no such order"}, None) is ResultStatus.ERROR
+
+
+FAILED_READS = [
+    {"source": f"{name}.pdf", "success": False, "error": f"File not found at '{name}.pdf'."}
+    for name in ("a", "b", "c")
+]
+
+
+@pytest.mark.parametrize("value", [FAILED_READS, {"results": FAILED_READS}])
+def test_a_call_of_which_every_part_failed_is_an_error(value: object) -> None:
+    assert status_of(json.dumps(value), value, None) is ResultStatus.ERROR
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [*FAILED_READS, {"source": "d.pdf", "success": True, "text": "Abstract"}],
+        {"results": FAILED_READS, "cached": [{"source": "d.pdf"}]},
+        [{"test": "a", "success": False}, {"test": "b", "success": False}],
+        {"results": []},
+        [],
+    ],
+)
+def test_a_call_of_which_a_part_did_not_fail_is_none(value: object) -> None:
+    assert status_of(json.dumps(value), value, None) is ResultStatus.SUCCESS

@@ -195,3 +195,12 @@ def test_each_element_of_an_array_is_a_part_or_whole_within_one(
     held = [json.loads(f"[{text[part.start : part.end]}]") for part in made.children]
     assert [value for part in held for value in part] == values
     assert [len(part) for part in held] == [part.count for part in made.children]
+
+
+def test_values_that_stood_right_beside_each_other_do_not_run_together() -> None:
+    text = (
+        '{"status":["clientHold https://icann.org/epp#clientHold","ok"],"name":"a,b","n":[1,"c"]}'
+    )
+    shown = '{status:[clientHold https://icann.org/epp#clientHold, ok], name:"a,b", n:[1, c]}'
+    assert unquoted(text) == shown
+    assert unquoted('{"tool_name":"edit"}') == "{tool_name: edit}"

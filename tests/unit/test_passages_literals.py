@@ -178,3 +178,37 @@ def test_json_below_other_lines_has_its_records(indent: int | None) -> None:
 @pytest.mark.parametrize("below", ["[see above]", "{not json " * 40 + "}", '{"a": 1}\nand more'])
 def test_what_is_no_json_below_other_lines_is_text(below: str) -> None:
     assert not decoded(HEADERS + below).literals
+
+
+RECORDS = [{"id": at, "name": f"order {at}", "note": "w " * 150} for at in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("above", "after"),
+    [("Found 9 orders: ", ""), ("INFO read\ndata = ", ";\nconst more = 1\n"), ("", "\n9 of 80")],
+)
+def test_json_in_a_long_line_has_its_records_and_its_quotes(above: str, after: str) -> None:
+    text = above + json.dumps(RECORDS) + after
+    outline = outline_of(text)
+    assert outline is not None
+    assert readable(text, outline) == text
+    assert not outline.is_json
+    shown = assembled(text, outline, [at for at, leaf in enumerate(outline.leaves)
+                                      if '"id": 7' in text[leaf.start:leaf.end]])  # fmt: skip
+    assert '[\u2026 7 of 9 records \u2026, {"id": 7, "name": "order 7"' in shown
+    assert "\u2026 1 of 9 records \u2026]" in shown
+    assert assembled(text, outline, range(len(outline.leaves))) == text.rstrip("\n")
+
+
+@pytest.mark.parametrize("text", ["[1] " * 300, "a {b} [c] " * 200, '{"a": ' * 300, "x: [" * 400])
+def test_what_is_no_json_in_a_long_line_is_text(text: str) -> None:
+    assert not decoded(text).literals
+
+
+def test_what_stands_before_a_string_in_its_line_is_no_line() -> None:
+    text = f"Result(kind='page', text={json.dumps(RECORDS)!r}, more=None)"
+    outline = outline_of(text)
+    assert outline is not None
+    shown = assembled(readable(text, outline), outline, [len(outline.leaves) - 2])
+    assert shown.startswith("\u2026 1 piece \u2026 '[")
+    assert shown.endswith("}]' \u2026 1 piece \u2026")

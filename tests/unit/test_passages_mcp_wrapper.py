@@ -32,7 +32,6 @@ def printed(text: str, is_error: bool = False) -> str:
     [
         in_json(SAID),
         in_json(SAID, structuredContent={"result": SAID}),
-        json.dumps([{"type": "text", "text": SAID}]),
         printed(SAID),
         printed(in_json(SAID)),
         in_json(in_json(in_json(SAID))),
@@ -44,6 +43,29 @@ def printed(text: str, is_error: bool = False) -> str:
 def test_what_a_tool_said_is_shown_without_its_wrapper(wrapped: str) -> None:
     assert plain(decoded(wrapped)) == f"{SAID} \u2026 MCP wrapper \u2026"
     assert passages_of(wrapped) == (None, [SAID])
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        json.dumps([{"type": "text", "text": SAID}]),
+        json.dumps([{"type": "text", "text": SAID}], indent=2),
+        f"[TextContent(type='text', text={SAID!r})]",
+    ],
+)
+def test_a_list_of_one_text_is_not_said_to_be_of_the_protocol(wrapped: str) -> None:
+    """Several interfaces write results as such a list."""
+    assert plain(decoded(wrapped)) == f"{SAID} \u2026 in a list of one text \u2026"
+    assert passages_of(wrapped) == (None, [SAID])
+
+
+def test_a_list_in_a_wrapper_and_a_wrapper_in_a_list_are_both_told() -> None:
+    listed = json.dumps([{"type": "text", "text": SAID}])
+    told = f"{SAID} \u2026 MCP wrapper, in a list of one text \u2026"
+    assert plain(decoded(in_json(listed))) == told
+    within = json.dumps([{"type": "text", "text": in_json(SAID, isError=True)}])
+    told = f"{SAID} \u2026 MCP wrapper, in a list of one text, isError: true \u2026"
+    assert plain(decoded(within)) == told
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.passages.part import Part, leaf_count, leaves
-from weft.passages.prose import MOST, split_prose
+from weft.passages.prose import split_prose
+from weft.passages.sentences import MOST
 
 CODE = "import os\n\n" + "\n".join(
     f"def function_{n}(x):\n    if x:\n        return {n}\n\n    return x * {n}\n"

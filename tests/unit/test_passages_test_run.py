@@ -134,3 +134,27 @@ def test_the_lines_below_a_failure_come_before_those_of_other_tests() -> None:
 )
 def test_what_failed_is_no_pass_whatever_it_quotes(line: str, kind: Line) -> None:
     assert kinds_of([line]) == [kind]
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("tests/a.py::test_b PASSED [ 50%]", Line.PASSED),
+        ("tests/a.py::test_b PASSED    [100%]", Line.PASSED),
+        ("tests/a.py::test_b FAILED (it says PASSED ) [ 50%]", Line.FAILURE),
+        ("tests/a.py::test_b FAILED - not PASSED [ 50%]", Line.FAILURE),
+        ("FAILED tests/a.py::test_b - not PASSED [ 50%]", Line.FAILURE),
+        ("E   assert 'PASSED [ 50%]' == 'PASSED [ 60%]", Line.REASON),
+        ("  \u2713 adds numbers (3 ms)", Line.PASSED),
+        ("=== RUN   TestA", Line.PASSED),
+        ("=== RUN of 3 failed ===", Line.TOTAL),
+        ("--- PASS: TestA (0.00s)", Line.PASSED),
+        ("--- FAIL: TestA (0.00s)", Line.FAILURE),
+        ("\u2713 suite > adds FAILED", Line.FAILURE),
+        ("\u2713 Tests run: 3, Failures: 0", Line.TOTAL),
+    ],
+)
+def test_a_line_that_is_told_without_a_pattern_says_what_the_pattern_says(
+    line: str, kind: Line
+) -> None:
+    assert kinds_of([line]) == [kind]

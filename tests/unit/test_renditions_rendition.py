@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from tests.session_view import ListView
 
+from weft.compiler.renditions.first_line import WHOLE
 from weft.compiler.renditions.rendition import (
     Rendition,
     beginning,
@@ -117,6 +118,10 @@ JSON_IN_TEXT = f"meta=None content=[TextContent(text={json.dumps(WROTE, indent=2
             "Created a presentation: apple_presentation",
         ),
         (json.dumps(WROTE), "Successfully wrote to a.md … MCP wrapper …"),
+        (
+            json.dumps({"content": [{"type": "text", "text": "Appended to a.md (29 lines) \n"}]}),
+            "Appended to a.md (29 lines) … MCP wrapper …",
+        ),
         ("EXECUTION TIMED OUT\n\nsee the log\n", "EXECUTION TIMED OUT … 4 lines, 33 characters …"),
         (JSON_IN_TEXT, f"text: Successfully wrote to a.md … {len(JSON_IN_TEXT)} characters …"),
         (
@@ -170,3 +175,38 @@ def test_every_rendition_is_made_again_from_its_view_and_recipe() -> None:
             assert reread(row, one.view, one.recipe) == one
     with pytest.raises(InvalidInput, match="'hologram' is unknown"):
         reread(row, "hologram", "")
+
+
+URL = f"https://docs.example.org/{'guide/part/' * 9}install.html"
+PATH = f"/srv/{'data/' * 30}report.pdf"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (f"Contents of {URL}:", "Contents of https://docs.example.org/ … {} characters … {}"),
+        (PATH, "/srv/ … {} characters … {}"),
+        (f"Saved {PATH} at last", "Saved /srv/ … {} characters … {}"),
+        ("x" * 80 + "y" * 80, "{} … {} characters … {}"),
+    ],
+)
+def test_a_stub_that_is_cut_at_a_long_word_shows_both_ends_of_it(line: str, told: str) -> None:
+    word = max(line.split(), key=len)
+    text = line + "\n" + "words of a page. " * 150
+    shown = stub(row_of(ItemKind.TOOL_RESULT, text)).text.rpartition(" … 2 lines, ")[0]
+    begins, _, rest = shown.partition(" … ")
+    count, _, ends = rest.partition(" characters … ")
+    assert begins.startswith(told.partition("{")[0].partition(" … ")[0])
+    assert line.startswith(begins)
+    assert word.endswith(ends)
+    assert len(begins.split()[-1]) + int(count) + len(ends) == len(word)
+    assert len(shown) <= WHOLE
+    assert (
+        ends in ("/install.html:", "/part/install.html:") or "/" not in word or "/report." in ends
+    )
+
+
+def test_a_long_word_behind_many_others_is_left_out_of_a_stub() -> None:
+    text = f"This is what the page says that was asked for: {URL}\n" + "words of a page. " * 150
+    said = "This is what the page says that was asked for: … 2 lines, "
+    assert stub(row_of(ItemKind.TOOL_RESULT, text)).text.startswith(said)

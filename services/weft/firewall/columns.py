@@ -11,6 +11,7 @@ from itertools import chain, islice
 import msgspec
 
 from weft.firewall.leaves import key_worth, value_worth
+from weft.firewall.numbers import encoded, kinds_of
 from weft.passages.outliers import MANY, at_most
 
 MOST = 16
@@ -73,7 +74,7 @@ def columns(records: Sequence[object]) -> list[Column]:
 def column(name: str, values: Sequence[Scalar], owners: Sequence[int]) -> Column:
     """The field with these values, one for each record in `owners`."""
     filled: list[Scalar] = [value for value in values if value is not None and value != ""]
-    kinds = set(map(type, filled))
+    kinds = kinds_of(filled)
     counts = _counts(values, filled, kinds)
     low: int | float | None = None
     high: int | float | None = None
@@ -108,7 +109,7 @@ def _of_records(
 def _add(
     name: str, values: list[object], owners: list[int], found: list[Column], depth: int
 ) -> None:
-    kinds = set(map(type, values))
+    kinds = kinds_of(values)
     if len(found) >= _FIELDS or depth > _DEPTH:
         return
     if dict not in kinds and list not in kinds:
@@ -216,4 +217,4 @@ def written(value: object) -> str:
     """A value as a reader of the result sees it."""
     if isinstance(value, str):
         return value
-    return msgspec.json.encode(value).decode()
+    return encoded(value)

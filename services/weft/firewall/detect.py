@@ -14,6 +14,7 @@ import re2
 
 from weft.firewall.aligned import columns_of
 from weft.firewall.delimited import records
+from weft.firewall.numbers import decoded
 from weft.firewall.python_repr import looks_like_repr, repr_to_json
 from weft.passages.json_repair import MAX_CHARS, repaired
 from weft.passages.ruled import ruled_tables, with_plain_rules
@@ -163,7 +164,7 @@ def _after_preface(text: str, whole: bool) -> Detected | None:
 
 def _decoded(text: str) -> object:
     try:
-        return msgspec.json.decode(text)
+        return decoded(text)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         return None
 
@@ -243,7 +244,7 @@ _TESTS_IN_ORDER: tuple[tuple[Form, Callable[[bytes, list[str]], bool]], ...] = (
     (Form.ALIGNED, lambda raw, lines: columns_of(lines) is not None),
     (Form.LISTING, lambda raw, lines: len(lines) >= 3 and _share(lines, _PATHLINE) >= 0.6),
     (Form.CODE, lambda raw, lines: all(sign.search(raw) is not None for sign in _MODULE)),
-    (Form.YAML, lambda raw, lines: _is_yaml(lines)),
+    (Form.YAML, lambda raw, lines: _is_yaml(lines) and not _is_chat(raw)),
     (Form.CODE, lambda raw, lines: len(lines) >= 4 and _share(lines, _CODE) >= 0.25),
     (Form.MARKDOWN, lambda raw, lines: _is_markdown(raw)),
     (Form.LOG, lambda raw, lines: _repeats(lines)),
@@ -339,6 +340,26 @@ def _is_yaml(lines: list[str]) -> bool:
         return False
     share = _share(lines, _YAML)
     return share >= (0.12 if _YAML.match(lines[1]) else 0.3)
+
+
+def _is_chat(raw: bytes) -> bool:
+    """Whether keys come again and again, as speakers do: a mapping of YAML has each of its keys
+    once. Records between blank lines or rules have the same keys."""
+    records: list[list[str]] = [[]]
+    for line in raw.decode(errors="ignore").splitlines()[: 2 * _LINES]:
+        key = _NOT_INDENTED_KEY.match(line)
+        if key is not None:
+            records[-1].append(key[1])
+        elif not line.strip() or line.rstrip() == "---":
+            records.append([])
+    filled = [keys for keys in records if keys]
+    if sum(map(len, filled)) < 2 * len(filled):  # a blank line after each
+        filled = [[key for keys in filled for key in keys]]
+    repeated = sum(len(keys) - len(set(keys)) for keys in filled)
+    return repeated > 1 and 2 * repeated >= sum(map(len, filled))
+
+
+_NOT_INDENTED_KEY = re.compile(r"([\w.\"'/][\w./\"'-]{0,59}):(?: |$)")
 
 
 def _delimited(lines: list[str], delimiter: str) -> bool:

@@ -9,6 +9,8 @@ from functools import lru_cache
 
 import msgspec
 
+from weft.firewall.numbers import Written
+
 Step = str | int
 Path = tuple[Step, ...]
 
@@ -95,7 +97,7 @@ def _name(
         return
     for step, held in _members(value):
         kind = type(held)
-        if kind is str or kind is int or kind is float:
+        if kind is str or kind is int or kind is float or kind is Written:
             text = str(held)
             if text not in found and 0 < len(text) <= longest:
                 found[text] = _below(name, step)

@@ -80,6 +80,8 @@ def status_of(text: str, value: object, is_error: bool | None) -> ResultStatus:
         told = _of_object(inner)
         if told is not None:
             return told
+    if _all_failed(inner):
+        return ResultStatus.ERROR
     if value is None and is_error is None and _reads_as_error(text):
         return ResultStatus.ERROR
     if value is None and is_truncated(text):
@@ -139,6 +141,19 @@ def _of_object(value: dict[str, object]) -> ResultStatus | None:
     if any(value.get(key) is True for key in _PARTIAL_KEYS):
         return ResultStatus.PARTIAL
     return None
+
+
+def _all_failed(value: object) -> bool:
+    """Whether a call did several things and each of them failed: a list, or an object with one,
+    whose records all say that they had no success, and why."""
+    lists = [value] if not isinstance(value, dict) else [*value.values()]
+    records = [held for held in lists if isinstance(held, list) and held]
+    return len(records) == 1 and all(
+        isinstance(record, dict)
+        and (record.get("success") is False or record.get("ok") is False)
+        and any(_says_error(record.get(key)) for key in _ERROR_KEYS)
+        for record in records[0]
+    )
 
 
 _TELLING = frozenset(("message", "msg", "detail", "details", "reason", "description", "title"))

@@ -9,6 +9,7 @@ import re
 
 import msgspec
 
+from weft.firewall.numbers import fraction
 from weft.firewall.python_repr import STRING, unquoted
 from weft.passages.json_repair import repaired
 
@@ -36,7 +37,7 @@ class _Result(msgspec.Struct):
     structuredContent: object = None
 
 
-_as_result = msgspec.json.Decoder(_Result)
+_as_result = msgspec.json.Decoder(_Result, float_hook=fraction)
 _as_blocks = msgspec.json.Decoder(list[dict[str, object]])
 
 

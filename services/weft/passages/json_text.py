@@ -277,7 +277,8 @@ _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|(?<![ \t\r])[ \t\r]*\n\
 
 def unquoted(json_text: str) -> str:
     """JSON on one line, without the quotes whose removal makes nothing ambiguous:
-    `{"a": "b", "n": "1"}` becomes `{a: b, n: "1"}`. Values keep their text and their order."""
+    `{"a": "b", "n": "1"}` becomes `{a: b, n: "1"}`. Values keep their text and their order; those
+    that stand right beside each other get a blank between them."""
     return _STRING.sub(_without_quotes, json_text)
 
 
@@ -287,6 +288,8 @@ def _without_quotes(found: re.Match[str]) -> str:
         start, end = found.span()
         before, after = found.string[max(start - 1, 0) : start], found.string[end : end + 1]
         return "" if before in ("", "{", "[") or after in ("", "}", "]") else " "
-    if colon:
-        return f"{text}:" if _PLAIN.match(text) and ":" not in text else found[0]
-    return found[0] if not _PLAIN.match(text) or _LITERAL.match(text) else text
+    if not _PLAIN.match(text) or (":" in text if colon else _LITERAL.match(text)):
+        return found[0]
+    # Without a quote, `a,b` and `a:b` would seem to be one value.
+    is_beside = found.string[max(found.start() - 1, 0) : found.start()] in (",", ":")
+    return f"{' ' * is_beside}{text}{':' if colon else ''}"

@@ -16,7 +16,8 @@ from itertools import islice
 import msgspec
 
 from weft.passages.json_repair import MAX_CHARS, repaired
-from weft.passages.mcp_wrapper import Unwrapped, unwrapped
+from weft.passages.mcp_wrapper import unwrapped
+from weft.passages.sentences import MOST
 
 LEAST, LEAST_JSON = 160, 40
 """Least characters of a string that is decoded; in a shorter one, escapes cost little."""
@@ -48,7 +49,9 @@ class Literal(msgspec.Struct, frozen=True):
     end: int
     held: Decoded
     quotes: int = 1
-    """Characters before and after it that quote it; 0 for JSON below a text's first lines."""
+    """Characters before and after it that quote it; 0 for JSON that is not in a string."""
+    is_exact: bool = False
+    """It is shown with all its quotes: a line of a text holds it, which may be a program."""
 
 
 class Decoded(msgspec.Struct, frozen=True):
@@ -71,11 +74,7 @@ def decoded(text: str) -> Decoded:
     inner = unwrapped(text, _unescaped)
     if inner is None:
         return _decoded(text, 0)
-    return msgspec.structs.replace(_decoded(inner.text, 0), wrapper=_mark(inner))
-
-
-def _mark(inner: Unwrapped) -> str:
-    return f"\u2026 MCP wrapper{', isError: true' * inner.is_error} \u2026"
+    return msgspec.structs.replace(_decoded(inner.text, 0), wrapper=inner.mark)
 
 
 def _decoded(text: str, depth: int) -> Decoded:
@@ -87,10 +86,12 @@ def _decoded(text: str, depth: int) -> Decoded:
         below = Literal(begin, begin + len(held.text), held, 0)
         return Decoded(text[:begin] + held.text, literals=(below,))
     if form == "text" and not _may_be_wrapped(text):
-        return Decoded(text)  # a program's own strings stay as they are written
+        # a program's own strings stay as they are written
+        return Decoded(text, literals=tuple(_json_in_lines(text)))
     found = list(_strings(text, form))
     if form == "text" and 2 * sum(end - start for start, end in found) < len(text):
-        return Decoded(text)  # most of the text is not in its strings
+        # most of the text is not in its strings
+        return Decoded(text, literals=tuple(_json_in_lines(text)))
     pieces: list[str] = []
     literals: list[Literal] = []
     at = size = 0
@@ -141,6 +142,26 @@ def _json_below(text: str) -> int:
         if len(text) - found.end() >= LEAST and is_json(text[found.end() :]):
             return found.end()
     return 0
+
+
+_LONG_LINE = re.compile(rf"[^\n]{{{MOST},}}")
+_MAY_BEGIN = re.compile(r"(?:(?<=[\s:=(])|^)[{\[](?=\s*[\"\[{\d-])", re.MULTILINE)
+
+
+def _json_in_lines(text: str) -> Iterator[Literal]:
+    """JSON in long lines, which would otherwise be cut at blanks."""
+    for line in _LONG_LINE.finditer(text):
+        at = line.start()
+        for _ in range(TRIES):
+            found = _MAY_BEGIN.search(text, at, line.end())
+            if found is None:
+                break
+            held = text[found.start() : line.end()]
+            value = repaired(held)
+            at = found.end()
+            if value and len(value) > MOST and held.startswith(value) and _is_valid(value):
+                at = found.start() + len(value)
+                yield Literal(found.start(), at, Decoded(value, "json"), 0, True)
 
 
 def is_json(text: str) -> bool:

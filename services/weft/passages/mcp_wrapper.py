@@ -1,6 +1,7 @@
 """Takes the text out of a tool result of the Model Context Protocol whose wrapper says nothing
-else: one text block, in JSON or as Python prints it. The wrapper of a short result is longer than
-what the tool said, and its escapes make the text hard to read."""
+else: one text block, in JSON or as Python prints it; and out of a list of one text block, which
+other interfaces write, too. The wrapper of a short result is longer than what the tool said, and
+its escapes make the text hard to read."""
 
 from __future__ import annotations
 
@@ -15,11 +16,12 @@ DEEPEST = 3
 """Most wrappers within wrappers."""
 _PRINTED = re.compile(
     r"(?:CallToolResult\()?(?:meta=None,? )?(?:content=)?\[TextContent\(type='text', text="
-    r"('(?:[^'\\]++|\\.)*+'|\"(?:[^\"\\]++|\\.)*+\")(?:, \w+=None)*+\)\]"
+    r"('(?:[^'\\]++|\\.)*+'|\"(?:[^\"\\]++|\\.)*+\")(, annotations=None)?(?:, \w+=None)*+\)\]"
     r"(?:,? structuredContent=None)?(?:,? isError=(True|False))?\)?\s*",
     re.DOTALL,
 )
-"""The classes of the Python SDK as `str` and `repr` write them."""
+"""The classes of the Python SDK as `str` and `repr` write them. A block with the protocol's
+`annotations` is of its SDK."""
 
 
 class Unwrapped(msgspec.Struct, frozen=True):
@@ -28,6 +30,25 @@ class Unwrapped(msgspec.Struct, frozen=True):
     text: str
     is_error: bool = False
     """Whether a wrapper says so."""
+    is_result: bool = True
+    """Whether a wrapper is one that the protocol defines."""
+    is_list: bool = False
+    """Whether a wrapper is a list alone."""
+
+    @property
+    def mark(self) -> str:
+        """Stands behind the text in place of its wrappers."""
+        told = ["MCP wrapper"] * self.is_result + ["in a list of one text"] * self.is_list
+        return f"\u2026 {', '.join(told)}{', isError: true' * self.is_error} \u2026"
+
+    def around(self, inner: Unwrapped) -> Unwrapped:
+        """What this wrapper and the one in it hold."""
+        return Unwrapped(
+            inner.text,
+            self.is_error or inner.is_error,
+            self.is_result or inner.is_result,
+            self.is_list or inner.is_list,
+        )
 
 
 class _Block(msgspec.Struct, forbid_unknown_fields=True):
@@ -57,13 +78,16 @@ def unwrapped(text: str, unescaped: Callable[[str], str], depth: int = DEEPEST) 
     if outer is None or not outer.text.strip():
         return None
     inner = unwrapped(outer.text, unescaped, depth - 1)
-    return outer if inner is None else Unwrapped(inner.text, outer.is_error or inner.is_error)
+    return outer if inner is None else outer.around(inner)
 
 
 def _unwrapped(text: str, unescaped: Callable[[str], str]) -> Unwrapped | None:
     if text.startswith(("meta=", "content=", "CallToolResult(", "[TextContent(")):
         found = _PRINTED.fullmatch(text)
-        return Unwrapped(unescaped(found[1][1:-1]), found[2] == "True") if found else None
+        if found is None:
+            return None
+        is_list = text[0] == "[" and not found[2]
+        return Unwrapped(unescaped(found[1][1:-1]), found[3] == "True", not is_list, is_list)
     if not text.startswith(("{", "[")) or '"text"' not in text:
         return None
     try:
@@ -73,7 +97,10 @@ def _unwrapped(text: str, unescaped: Callable[[str], str]) -> Unwrapped | None:
         written = bytes(result.content[0].text).decode()
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
         return None
-    return Unwrapped(unescaped(written[1:-1]), bool(result.is_error)) if written[0] == '"' else None
+    if written[0] != '"':
+        return None
+    is_list = text[0] == "["
+    return Unwrapped(unescaped(written[1:-1]), bool(result.is_error), not is_list, is_list)
 
 
 def _repeats(structured: object, text: msgspec.Raw) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 MANY = 10
 """The least number of lines among which one can stand out."""
@@ -58,7 +59,9 @@ def _fields(cells: Sequence[Sequence[str]]) -> Iterator[tuple[int, list[str], li
         sample = {line[place] for line in cells[:_LOOK]}
         if len(sample) > _FEW or _MOMENT.match(cells[0][place]):
             continue
-        column = [line[place] for line in cells]
+        column = list(map(itemgetter(place), cells))
+        if column.count(column[0]) == len(column):
+            continue
         counts = Counter(column)
         rare = [value for value, count in counts.items() if count <= few]
         common = len(column) - sum(counts[value] for value in rare)

@@ -26,8 +26,8 @@ class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=
     end: int
     """Exclusive."""
     unit: str = "line"
-    """What it is among its siblings: `record`, `field`, `element`, `row`, `section`, `paragraph`,
-    `sentence` or `line`."""
+    """What it is among its siblings: `record`, `field`, `element`, `row`, `node` (an element of
+    markup), `section`, `paragraph`, `sentence` or `line`."""
     count: int = 1
     """How many of these it is."""
     opening: int = 0

@@ -9,13 +9,12 @@ from itertools import pairwise
 
 import msgspec
 
+from weft.passages.markup import split_markup
 from weft.passages.part import NAMES, Part
 from weft.passages.ruled import Ruled, ruled_tables, with_plain_rules
+from weft.passages.sentences import LEAST, MOST, sentences
 from weft.passages.table import LEAST_ROWS, ruled_part
 
-LEAST, MOST = 160, 640
-"""Characters of a leaf: smaller neighbours are joined up to the first number, larger leaves are
-split above the second."""
 HUNK = 320
 """Most characters of a leaf of code, a log or a listing."""
 DEEPEST = 12
@@ -25,7 +24,6 @@ PROSE_LINE = 90
 
 _BREAK = re.compile(r"\r?\n|(?:\\r)?(?<!\\)\\++n")
 _HEADING = re.compile(r"[ \t]{0,3}(#{1,6})[ \t]+\S")
-_SENTENCE = re.compile(r"(?<=[.!?;\u3002\uff01\uff1f])[\"')\]]*\s+(?=\S)")
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -46,7 +44,12 @@ def split_prose(text: str) -> Part:
 def split_stretch(text: str, start: int, end: int) -> list[Part]:
     """The parts of a text between two positions."""
     lines = _lines(text, start, end)
-    return _sections(text, lines, _unit_of(lines))
+    unit = _unit_of(lines)
+    if unit.is_wide and text[start:end].lstrip()[:1] == "<":
+        found = split_markup(text, start, end)
+        if found:
+            return found
+    return _sections(text, lines, unit)
 
 
 class _Unit(msgspec.Struct, frozen=True):
@@ -322,7 +325,9 @@ def _cut(text: str, block: Sequence[_Line], unit: _Unit) -> Iterator[Part]:
     rest = list(block)
     while rest:
         if rest[0].end - rest[0].start > MOST:
-            yield from _sentences(text, rest.pop(0))
+            line = rest.pop(0)
+            found = split_markup(text, line.start, line.end)
+            yield from found or sentences(text, line.start, line.end)
             continue
         end = 1
         while end < len(rest) and rest[end].end - rest[0].start <= MOST:
@@ -337,27 +342,3 @@ def _outermost(lines: Sequence[_Line], end: int) -> int:
     """The last of the least indented lines in the second half of those that fit."""
     least = max(end // 2, 1)
     return min(range(least, end + 1), key=lambda at: (lines[at].indent, -at))
-
-
-def _sentences(text: str, line: _Line) -> Iterator[Part]:
-    start = line.start
-    ends = [found.end() for found in _SENTENCE.finditer(text, line.start, line.end)]
-    count = 0
-    for at, end in enumerate(ends):
-        following = ends[at + 1] if at + 1 < len(ends) else line.end
-        count += 1
-        if following - start > MOST // 2 and line.end - end >= LEAST:
-            yield from _pieces(text, start, end, count)
-            start, count = end, 0
-    yield from _pieces(text, start, line.end, count + 1)
-
-
-def _pieces(text: str, start: int, end: int, count: int) -> Iterator[Part]:
-    """Text without sentence ends, cut at blanks if it is far too long."""
-    while end - start > 2 * MOST:
-        cut = text.rfind(" ", start + 1, start + MOST) + 1
-        cut = cut if cut > 0 else start + MOST
-        yield Part(start, cut, "piece")
-        start = cut
-    if start < end:
-        yield Part(start, end, "sentence", count)

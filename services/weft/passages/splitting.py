@@ -37,7 +37,7 @@ def outline_of(text: str, content_type: str = "") -> Outline | None:
     )
     if leaf_count(root) == 1:
         return None
-    is_decoded = bool(told.literals or told.wrapper)
+    is_decoded = bool(told.wrapper) or not all(one.is_exact for one in told.literals)
     return outlined(root, told.form != "text" or _holds_json(told), is_decoded, told.wrapper)
 
 
@@ -79,7 +79,7 @@ def _prose(told: Decoded) -> Part:
     for literal in told.literals:
         begin = literal.start - literal.quotes
         if told.text[at:begin].strip():
-            parts += split_stretch(told.text, at, begin)
+            parts += _around(told.text, at, begin)
             at = begin
         children = tuple(moved(part, literal.start) for part in _held(literal.held))
         end = min(
@@ -88,9 +88,18 @@ def _prose(told: Decoded) -> Part:
         opening, closing = literal.start - at, end - literal.end
         parts.append(Part(at, end, "text", 1, opening, closing, False, children))
         at = end
-    parts += split_stretch(told.text, at, len(told.text))
+    parts += _around(told.text, at, len(told.text))
     return Part(0, len(told.text), "text", 1, 0, 0, False, tuple(parts))
 
 
+def _around(text: str, start: int, end: int) -> list[Part]:
+    """The parts of what stands before or after a string; within its line, it is a piece of one."""
+    parts = split_stretch(text, start, end)
+    if len(parts) == 1 and not parts[0].children and "\n" not in text[start:end]:
+        return [Part(parts[0].start, parts[0].end, "piece")]
+    return parts
+
+
 def _holds_json(told: Decoded) -> bool:
-    return any(one.held.form != "text" or _holds_json(one.held) for one in told.literals)
+    found = (one.held for one in told.literals if not one.is_exact)
+    return any(held.form != "text" or _holds_json(held) for held in found)

@@ -43,7 +43,11 @@ _REASON = re.compile(
 )
 _FAILS = ("E  ", "FAILED", "ERROR", "not ok ")
 """How lines begin that tell of a failure, whatever else they say."""
+_INITIALS = frozenset(sign[0] for sign in _FAILS)
 _PASSED = re.compile(r"\s*(?:✓|√|PASS\b|ok \d|--- PASS|test \S+ \.\.\. ok|=== RUN)|\S+\.py [.sxF]+")
+_SIGNS = ("✓", "√", "--- PASS", "=== RUN")
+"""How lines of passed tests begin in most runners."""
+_PROGRESS = len(" PASSED [100%]")
 _PASSED_INSIDE = re.compile(r"\bPASSED\b")
 
 
@@ -62,14 +66,24 @@ class Line(Enum):
 
 
 def kinds_of(lines: Sequence[str]) -> list[Line]:
-    """What each line says; what follows a failure tells of it until the next test."""
+    """What each line says; what follows a failure tells of it until the next test. Lines have no
+    blanks at their ends."""
     found: list[Line] = []
     near = 0
+    passed = Line.PASSED  # looked up once: there are many lines
     for line in lines:
-        # Most lines, told without a pattern.
-        if line.rstrip().endswith("PASSED") and not line.startswith(_FAILS):
+        if line.endswith("PASSED") or (
+            line.endswith("%]")
+            and " PASSED " in line[-_PROGRESS:]
+            and " FAILED" not in line
+            and " ERROR" not in line
+        ):
+            passes = line[0] not in _INITIALS or not line.startswith(_FAILS)
+        else:
+            passes = _clearly_passes(line)
+        if passes:
             near = 0
-            found.append(Line.PASSED)
+            found.append(passed)
             continue
         kind = _kind(line[:_COMPARED])
         if kind is Line.FAILURE or kind is Line.HEADING:
@@ -81,6 +95,19 @@ def kinds_of(lines: Sequence[str]) -> list[Line]:
             kind = Line.NEAR if kind is Line.OTHER and line.strip() else kind
         found.append(kind)
     return found
+
+
+def _clearly_passes(line: str) -> bool:
+    """Whether a line says that one test passed, told without a pattern: most lines do."""
+    # With one of these it may say something else, however it begins.
+    return (
+        line.lstrip().startswith(_SIGNS)
+        and "FAIL" not in line
+        and "ERROR" not in line
+        and "Tests run" not in line
+        and "BUILD " not in line
+        and not line.endswith("=")
+    )
 
 
 def _kind(line: str) -> Line:
@@ -116,7 +143,7 @@ def split_test_run(text: str, content_type: str) -> Part | None:
     if content_type != TEST_RUN:
         return None
     lines = text.splitlines(keepends=True)
-    telling = _telling(lines, kinds_of(lines))
+    telling = _telling(lines, kinds_of([line.rstrip() for line in lines]))
     parts: list[Part] = []
     start = end = 0
     for number, line in enumerate(lines):

@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from weft.passages.json_text import unquoted
 from weft.passages.literals import Decoded
-from weft.passages.part import Family, Outline, Part, leaves
+from weft.passages.part import Family, Outline, Part
 
 _NUMBERED = re.compile(r"[ \t]*(\d{1,7})(?=[:|\t \u2192])")
 """A line that begins with its number, as editors and `grep -n` write it."""
 _PLURAL = {"entry": "entries"}
+_UNIT_NAMES = {"node": "element"}
+"""Elements of markup are no elements of JSON, which commas part."""
 
 
 def assembled(text: str, outline: Outline, chosen: Collection[int]) -> str:
@@ -40,7 +43,8 @@ def plain(told: Decoded) -> str:
     for literal in told.literals:
         start, end = literal.start - literal.quotes, literal.end + literal.quotes
         quote, closing = told.text[start : literal.start], told.text[literal.end : end]
-        pieces += (write(told.text[at:start]), quote, plain(literal.held), closing)
+        held = literal.held.text if literal.is_exact else plain(literal.held)
+        pieces += (write(told.text[at:start]), quote, held, closing)
         at = end
     return _with_wrapper("".join((*pieces, write(told.text[at:]))), told.wrapper)
 
@@ -55,6 +59,8 @@ class _Assembling:
         self._pieces: list[str] = []
         self._missing: list[Part] = []
         """Lines and paragraphs left out since the last piece; they share one mark."""
+        self._total = 0
+        """How many elements the list has of which all of these are; 0 if it is no one list."""
 
     def text(self) -> str:
         """The assembled text."""
@@ -115,6 +121,8 @@ class _Assembling:
         """Leave out the children from `start` up to `end`, exclusive."""
         unit, gap = children[start].unit, children[start:end]
         if unit not in _JSON_UNITS and unit != "row":
+            is_list = unit == "node" and family.units == {unit} and not self._missing
+            self._total = family.counts[-1] if is_list else 0
             self._missing += gap
             return
         if family.units == {unit}:
@@ -136,7 +144,7 @@ class _Assembling:
         if self._missing:
             gap, self._missing = self._missing, []
             has_lines = self._text[gap[0].start : gap[-1].end].endswith("\n")
-            self._lined(gap_mark(self._text, gap), has_lines)
+            self._lined(gap_mark(self._text, gap, self._total), has_lines)
 
     def _lined(self, mark: str, has_lines: bool) -> None:
         """Add a mark, as a separate line if whole lines are missing."""
@@ -160,18 +168,27 @@ _JSON_UNITS = frozenset({"record", "field", "element"})
 def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
     """`… 12 of 14 records …`, `… 2 fields: dob, email …`, `… lines 40-93 …`, `… 3 paragraphs …`."""
     unit = gap[0].unit
-    if all(part.unit == unit for part in gap) and unit in (*_JSON_UNITS, "row"):
+    counted = (*_JSON_UNITS, "row", *["node"] * (total > 0))
+    if unit in counted and all(part.unit == unit for part in gap):
         return _mark_of(text, gap, sum(part.count for part in gap), total)
     counts: dict[str, int] = {}
-    for part in gap:  # of a block or a section, what is in it
-        for leaf in leaves(part):
-            counts[leaf.unit] = counts.get(leaf.unit, 0) + leaf.count
+    for leaf in chain.from_iterable(map(_units, gap)):
+        counts[leaf.unit] = counts.get(leaf.unit, 0) + leaf.count
     if set(counts) == {"line"}:
         numbers = _numbers(text, gap)
         if numbers is not None:
             return f"… lines {numbers[0]}-{numbers[1]} …"
     told = ", ".join(f"{count} {_named(unit, count)}" for unit, count in counts.items())
     return f"… {told} …"
+
+
+def _units(part: Part) -> Iterator[Part]:
+    """What is counted of a part: of a block or a section, what is in it."""
+    if part.unit == "node" or not part.children:
+        yield part
+        return
+    for child in part.children:
+        yield from _units(child)
 
 
 def _mark_of(text: str, gap: Sequence[Part], count: int, total: int) -> str:
@@ -208,4 +225,5 @@ def _numbers(text: str, gap: Sequence[Part]) -> tuple[int, int] | None:
 
 
 def _named(unit: str, count: int) -> str:
+    unit = _UNIT_NAMES.get(unit, unit)
     return unit if count == 1 else _PLURAL.get(unit, f"{unit}s")

@@ -10,7 +10,8 @@ from weft.passages.part import Outline, Part
 
 LONGEST, WHOLE = 60, 75
 """Characters of the beginning of a line that is longer than the second; more would cost what a part
-costs. A slightly longer line is not cut: what it ends with is often what it is about."""
+costs. A slightly longer line is not cut: what it ends with is often what it is about. Nor is a line
+whose second half is one word, of which both ends are shown."""
 READ = 4_000
 """Characters in which it is looked for."""
 BLANKS = 3
@@ -54,8 +55,33 @@ def first_line(told: Decoded) -> str:
 
 
 def _cut(text: str) -> str:
-    line = text[: WHOLE + 1].splitlines()[0] if text else ""
+    line = text.splitlines()[0] if text else ""
     if len(line) > WHOLE:
-        line = line[:LONGEST]
-        line = line[: line.rfind(" ")] if " " in line else line
+        start = line.rfind(" ", 0, LONGEST) + 1
+        word = line[start:].partition(" ")[0]
+        if len(word) > LONGEST - LONGEST // 2 and start <= LONGEST // 2:
+            line = line[:start] + _shortened(word, WHOLE - start)
+        else:
+            line = line[: start - 1] if start else line[:LONGEST]
     return line.rstrip() if any(map(str.isalnum, line)) else ""
+
+
+_HOST = re.compile(r"[A-Za-z][\w+.-]*://[^/?#]+/|[/\\]?[^/\\]+[/\\]")
+
+
+def _shortened(word: str, room: int) -> str:
+    """The beginning and the end of a long word: of a path or an address, its root or its host and
+    its last segments."""
+    if len(word) <= room:
+        return word
+    room -= len(_MARK.format(len(word)))
+    host = _HOST.match(word)
+    head = host[0] if host is not None and 3 * len(host[0]) <= 2 * room else word[: room // 2]
+    tail = word[len(head) - room :]
+    begins = re.search(r"[/\\]", tail[:-1])
+    if begins is not None:
+        tail = tail[begins.start() :]
+    return f"{head}{_MARK.format(len(word) - len(head) - len(tail))}{tail}"
+
+
+_MARK = " \u2026 {} characters \u2026 "

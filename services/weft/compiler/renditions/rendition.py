@@ -131,8 +131,8 @@ def stub(row: ItemRow) -> Rendition:
         return Rendition(STUB, "(empty)")
     if len(text) <= SHORT:
         return whole(row)
-    if outline is None and first_line(decoded(text)) == decoded(text).text:
-        return compact(row)
+    if outline is None and first_line(decoded(text)) == decoded(text).text.strip():
+        return compact(row)  # it says all that there is
     records = record_count(outline) if outline is not None else 0
     lines = text.count("\n") + 1
     told = f"{records} records, " if records else f"{lines} lines, " if lines > 1 else ""

@@ -11,6 +11,7 @@ import msgspec
 from weft.firewall.columns import Column, columns, differing, written
 from weft.firewall.leaves import MAX_DEPTH, Path, Step, key_worth, value_worth
 from weft.firewall.leaves import written as path_written
+from weft.firewall.numbers import kinds_of
 
 MORE = "…"
 """The key, or the start of the string, that marks an omission."""
@@ -101,7 +102,7 @@ def _find(value: object, path: Path, keep: Sequence[Path], found: dict[Path, Col
 
 
 def _is_collection(value: object, values: list[object]) -> bool:
-    kinds = {type(held) for held in values}
+    kinds = kinds_of(values)
     if isinstance(value, list):
         holders = kinds and kinds <= {dict, list}
         return len(values) >= (_FEW if holders else _MANY)

@@ -57,6 +57,8 @@ _HREF = re.compile(
 )
 _ADDRESS = 300
 """Characters of a link's address that are shown."""
+_NO_WORDS = "#- |"
+"""What a line is made of that says nothing."""
 _NOWHERE = ("#", "javascript:")
 _MAX_PARTS = 30_000
 _TOLD = "# page without scripts, styles and navigation:"
@@ -82,16 +84,16 @@ def readable(text: str) -> str:
         if not skipped:
             page.line.append(text[position : match.start()])
         position = match.end()
-        name = (match.group(2) or "").lower()
-        closes = bool(match.group(1))
+        slash, name, attributes = match.groups()
+        name, closes = (name or "").lower(), bool(slash)
         if not name:
             position = _after_comment(text, match)
         elif skipped:
             skipped = "" if closes and name == skipped else skipped
-        elif name in _SKIPPED and not closes and not match.group(3).endswith("/"):
+        elif name in _SKIPPED and not closes and not attributes.endswith("/"):
             skipped = name
         else:
-            page.tag(name, match.group(3), closes)
+            page.tag(name, attributes, closes)
         if parts >= _MAX_PARTS:
             page.finish()
             page.lines.append(f"… {len(text) - position} characters of source …")
@@ -141,9 +143,11 @@ class _Page:
 
     def finish(self) -> None:
         """End the line."""
-        text = " ".join(html.unescape("".join(self.line)).split())
-        if text and text.strip("#- |"):
-            self.lines.append(text)
+        held = "".join(self.line)
+        words = (html.unescape(held) if "&" in held else held).split()
+        # Most lines that end are empty, and most others begin with a word.
+        if words and (words[0][0] not in _NO_WORDS or " ".join(words).strip(_NO_WORDS)):
+            self.lines.append(" ".join(words))
         self.line.clear()
         self._linked_from = None
 

@@ -11,6 +11,7 @@ from itertools import islice, repeat, zip_longest
 import msgspec
 
 from weft.firewall.leaves import MAX_DEPTH, MAX_LEAVES, Path, Step, key_worth, value_worth
+from weft.firewall.numbers import encoded
 from weft.firewall.summarise.budget import Budget
 from weft.firewall.summarise.collection import (
     MORE,
@@ -168,7 +169,7 @@ def _enough_fits(plan: _Plan, cut: Cut, budget: Budget) -> bool:
     cost = 0
     for place in plan.places.values():
         for index, _ in zip(place.order, range(_needed_of(place)), strict=False):
-            text = _encoded(record(place, index, cut, plan.is_kept))
+            text = encoded(record(place, index, cut, plan.is_kept))
             # A token is rarely longer than 16 characters: the tokens of what is far too long are
             # not counted.
             cost += budget.count(text) if len(text) <= 16 * budget.limit else budget.limit + 1
@@ -219,7 +220,7 @@ def _smallest(root: object, budget: Budget) -> str:
     size = len(root) if isinstance(root, dict | list) else 0
     what = f"{'object' if isinstance(root, dict) else 'array'} of {size}"
     for value in ({MORE: what}, {}):
-        text = _encoded(value)
+        text = encoded(value)
         if budget.fits(text):
             return text
     return ""
@@ -246,7 +247,7 @@ def _rendered(plan: _Plan, cut: Cut, count: int, names: dict[Path, int], budget:
         built = {f"{MORE}{plan.unread}": "", **built}
     elif plan.unread and isinstance(built, list):
         built = [f"{MORE}{plan.unread}", *built]
-    return _encoded(built)
+    return encoded(built)
 
 
 class _Build:
@@ -338,7 +339,3 @@ class _Build:
                 names -= len(named)
                 yield at, gap(place, before, index, named)
             before = index + 1
-
-
-def _encoded(value: object) -> str:
-    return msgspec.json.encode(value).decode()

@@ -53,7 +53,9 @@ class Stanzas(msgspec.Struct, frozen=True):
 def stanzas_of(text: str) -> Stanzas | None:
     """The records of a text; None if it is not made of such. Each begins with a line after a blank
     one that resembles the first line of the others, or whose second line does. Linear."""
-    if text.count("\n\n") + text.count("\n\r\n") < _LEAST:
+    breaks = text.count("\n\n") + (text.count("\n\r\n") if "\r" in text else 0)
+    # A record has a line break that is in no blank line.
+    if min(breaks, text.count("\n") - 2 * breaks) < _LEAST:
         return None
     lines: list[str] = []
     groups: list[int] = []

@@ -31,14 +31,13 @@ _WORTH = {
 
 
 def summarise_tests(text: str, budget: Budget) -> str:
-    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    failures = passed = since = 0
+    lines = [bare for line in text.splitlines() if (bare := line.rstrip())]
+    kinds, passed = kinds_of(lines), Line.PASSED
+    failures = since = 0
     pieces: list[Piece] = []
     names: list[str] = []
-    for number, (line, kind) in enumerate(zip(lines, kinds_of(lines), strict=True)):
-        if kind is Line.PASSED:
-            passed += 1
-            continue
+    for number in [at for at, kind in enumerate(kinds) if kind is not passed]:
+        line, kind = lines[number], kinds[number]
         if kind in (Line.FAILURE, Line.HEADING):
             failures += 1
             since = 0
@@ -55,7 +54,8 @@ def summarise_tests(text: str, budget: Budget) -> str:
             worth -= failures * 0.01
         pieces.append(Piece(number, worth, cut_line(line, _LINE)))
     told = (
-        f"test run: {len(lines)} lines, {failures} failure lines, {passed} passing lines left out"
+        f"test run: {len(lines)} lines, {failures} failure lines, "
+        f"{kinds.count(passed)} passing lines left out"
     )
     failed = _named(list(dict.fromkeys(names)), budget)
     about = [Piece(-1, 100, told, 0), *([Piece(-0.5, 99, failed, 0)] if failed else [])]

@@ -1,0 +1,68 @@
+"""JSON whose numbers keep the form in which they are written: `1.10` is a price and a version, and
+`1.1` another one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+
+class Written(float):
+    """A number that Python would write in another way than its text does."""
+
+    literal: str
+
+    def __new__(cls, literal: str) -> Written:
+        made = super().__new__(cls, literal)
+        made.literal = literal
+        return made
+
+    def __str__(self) -> str:
+        return self.literal
+
+    __repr__ = __str__
+
+
+def fraction(literal: str) -> float:
+    """A number with a fraction or an exponent, as a hook of JSON decoders."""
+    value = float(literal)
+    return value if repr(value) == literal and "e" not in literal else Written(literal)
+
+
+_NEGATIVE_ZERO = re.compile(r"[\[:,\s]-0\s*[,\]}]")
+"""A whole number of which decoders lose the sign."""
+_decoder = msgspec.json.Decoder(float_hook=fraction)
+
+
+def decoded(text: str) -> object:
+    """The value of a JSON text, in which numbers may be `Written`. Raises `msgspec.DecodeError`,
+    `RecursionError` or `UnicodeError` for a text that is none."""
+    value: object = _decoder.decode(text)
+    if "-0" in text and _NEGATIVE_ZERO.search(text) is not None:
+        return json.loads(text, parse_int=_whole, parse_float=fraction)
+    return value
+
+
+def _whole(literal: str) -> int | float:
+    return Written(literal) if literal == "-0" else int(literal)
+
+
+def encoded(value: object) -> str:
+    """A value as JSON."""
+    return msgspec.json.encode(value, enc_hook=_literal).decode()
+
+
+def _literal(number: object) -> msgspec.Raw:
+    """Raises `NotImplementedError` for anything but a `Written`."""
+    if isinstance(number, Written):
+        return msgspec.Raw(number.literal.encode())
+    raise NotImplementedError
+
+
+def kinds_of(values: Iterable[object]) -> set[type]:
+    """The types of values; that of a `Written` is float."""
+    kinds = set(map(type, values))
+    return kinds if Written not in kinds else {*kinds - {Written}, float}

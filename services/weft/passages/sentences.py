@@ -1,0 +1,46 @@
+"""Splits a long line into its sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from weft.passages.part import Part
+
+LEAST, MOST = 160, 640
+"""Characters of a leaf: smaller neighbours are joined up to the first number, larger leaves are
+split above the second."""
+_SENTENCE = re.compile(r"(?<=[.!?;\u3002\uff01\uff1f])[\"')\]]*\s+(?=\S)")
+
+
+def sentences(text: str, start: int, end: int) -> Iterator[Part]:
+    """Runs of sentences between two positions."""
+    return joined(text, start, end, sentence_ends(text, start, end))
+
+
+def sentence_ends(text: str, start: int, end: int) -> list[int]:
+    """Where the sentences between two positions end, without the last."""
+    return [found.end() for found in _SENTENCE.finditer(text, start, end)]
+
+
+def joined(text: str, start: int, end: int, ends: Sequence[int]) -> Iterator[Part]:
+    """Runs of the sentences that end at `ends`, and of what stands behind the last of them."""
+    last, count = end, 0
+    for at, one in enumerate(ends):
+        following = ends[at + 1] if at + 1 < len(ends) else last
+        count += 1
+        if following - start > MOST // 2 and last - one >= LEAST:
+            yield from _pieces(text, start, one, count)
+            start, count = one, 0
+    yield from _pieces(text, start, last, count + 1)
+
+
+def _pieces(text: str, start: int, end: int, count: int) -> Iterator[Part]:
+    """Text without sentence ends, cut at blanks if it is far too long."""
+    while end - start > 2 * MOST:
+        cut = text.rfind(" ", start + 1, start + MOST) + 1
+        cut = cut if cut > 0 else start + MOST
+        yield Part(start, cut, "piece")
+        start = cut
+    if start < end:
+        yield Part(start, end, "sentence", count)
