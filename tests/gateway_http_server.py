@@ -9,9 +9,9 @@ import base64
 import os
 import secrets
 import sys
+from asyncio.subprocess import DEVNULL
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -24,6 +24,7 @@ from pydantic import AnyHttpUrl
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from tests.integration.preloaded import program
 from tests.people import People, registered
 
 CLIENT, SECRET = "weft", "s3cret-of-the-tests"
@@ -175,10 +176,8 @@ async def token(request: Request) -> JSONResponse:
 @asynccontextmanager
 async def at_port(port: int, *args: str) -> AsyncIterator[str]:
     """The server as a process of its own; gives its address."""
-    command = ["-m", "tests.gateway_http_server", str(port), *args]
-    made = await asyncio.create_subprocess_exec(
-        sys.executable, *command, stdout=-3, stderr=-3, cwd=Path(__file__).parent.parent
-    )
+    command = ("tests.gateway_http_server", str(port), *args)
+    made = await program(*command, env=os.environ, stdout=DEVNULL, stderr=DEVNULL)
     try:
         await until_open(port)
         yield f"http://127.0.0.1:{port}/mcp"

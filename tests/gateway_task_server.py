@@ -1,12 +1,12 @@
 """A server of the SDK's own making that makes tasks of calls (SEP-2663) for clients that take them:
 `-m tests.gateway_task_server PORT`. A task is done when it was looked at twice."""
 
-import asyncio
+import os
 import secrets
 import sys
+from asyncio.subprocess import DEVNULL
 from collections.abc import Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import mcp_types as types
@@ -17,6 +17,7 @@ from mcp.server.mcpserver import MCPServer, require_client_extension
 
 from tests.gateway_http_server import until_open
 from tests.gateway_server import KEY
+from tests.integration.preloaded import program
 from weft.gateway.task_protocol import TASKS, TaskParams, UpdateParams
 
 TIME = "2026-11-24T10:00:00Z"
@@ -154,10 +155,8 @@ def endless() -> str:
 @asynccontextmanager
 async def at_port(port: int) -> Any:
     """The server as a process of its own."""
-    made = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.gateway_task_server", str(port),
-        stdout=-3, stderr=-3, cwd=Path(__file__).parent.parent,
-    )  # fmt: skip
+    command = ("tests.gateway_task_server", str(port))
+    made = await program(*command, env=os.environ, stdout=DEVNULL, stderr=DEVNULL)
     try:
         await until_open(port)
         yield

@@ -42,6 +42,8 @@ _UNITS = (
 
 
 Search = Callable[[str], object]
+PARTS = ("weft_schemas", *(f"weft.{one.name}" for one in pkgutil.iter_modules(weft.__path__)))
+"""Packages and modules at the top, by which tests of all of weft are divided."""
 
 
 def patterns(skip: tuple[str, ...] = ()) -> Iterator[tuple[str, re.Pattern[str], Search]]:
@@ -58,6 +60,12 @@ def patterns(skip: tuple[str, ...] = ()) -> Iterator[tuple[str, re.Pattern[str],
                 where = source(module) if attribute.startswith("_") else everything
                 methods = set(re.findall(rf"\b{re.escape(attribute)}\.(\w+)\(", where))
                 yield label, one, searched(one, methods <= {"match", "fullmatch"} and bool(methods))
+
+
+def part_of(name: str) -> str:
+    """Which of `PARTS` holds what has this name; all of weft's own is `weft` itself."""
+    first, _, rest = name.partition("(")[0].partition(".")
+    return first if first == "weft_schemas" else f"weft.{rest.partition('.')[0]}"
 
 
 @cache

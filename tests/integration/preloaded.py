@@ -34,6 +34,13 @@ LOADED = (
     "weft.cli.status",
     "weft.http.service",
     "weft.supervision.up",
+    # Of the gateway, and of the servers that tests start behind it.
+    "weft.gateway.gateway",
+    "weft.gateway.serving",
+    "weft.gateway.weft_server",
+    "mcp.server.auth.provider",
+    "mcp.server.mcpserver",
+    "uvicorn",
 )
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sys
+from asyncio.subprocess import DEVNULL, PIPE
 from pathlib import Path
 
 import anyio
@@ -13,6 +14,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from tests.gateway import called, odd_server, text_of
 from tests.integration.command_line import weft
+from tests.integration.mcp_program import over_stdio
+from tests.integration.preloaded import program
 
 from weft.file_lock import FileLock
 from weft.gateway import deployment
@@ -29,28 +32,28 @@ from weft_schemas.errors import Unavailable
 HANDLE = re.compile(r"art:[a-z2-7]{10}")
 
 
+WEFT = "tests.integration.weft_alone"
+
+
+def environ() -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if key != "WEFT_NATS_URL"}
+
+
+def arguments(data: Path, config: Path, *more: str) -> list[str]:
+    return ["gateway", "--config", str(config), "--data", str(data), "--mode", "search", *more]
+
+
 def host(data: Path, config: Path, *more: str) -> Client:
-    arguments = ["--config", str(config), "--data", str(data), "--mode", "search", *more]
-    command = [*_WEFT, "gateway", *arguments]
-    environ = {key: value for key, value in os.environ.items() if key != "WEFT_NATS_URL"}
-    params = StdioServerParameters(command=command[0], args=command[1:], env=environ)
+    return Client(over_stdio(WEFT, *arguments(data, config, *more), env=environ()), cache=None)
+
+
+def real_host(data: Path, config: Path, *more: str) -> Client:
+    """One that starts its gateway itself, as all real ones do."""
+    command = ["-m", WEFT, *arguments(data, config, *more)]
+    params = StdioServerParameters(
+        command=sys.executable, args=command, env=environ(), cwd=Path(__file__).parents[2]
+    )
     return Client(params, cache=None)
-
-
-_ALONE = """
-from weft.cli.main import main
-from weft.gateway import deployment
-
-is_weft = deployment._is_weft
-
-async def is_another(settings):
-    return not settings.nats_url.endswith(":4222") and await is_weft(settings)
-
-deployment._is_weft = is_another
-main()
-"""
-"""The command line of a machine where no weft runs on the usual port: here one may."""
-_WEFT = [sys.executable, "-c", _ALONE]
 
 
 async def test_a_handle_outlives_its_gateway_and_is_good_for_another_host(tmp_path: Path) -> None:
@@ -63,7 +66,7 @@ async def test_a_handle_outlives_its_gateway_and_is_good_for_another_host(tmp_pa
     made, leave = asyncio.get_running_loop().create_future(), asyncio.Event()
 
     async def first() -> None:
-        async with host(data, config, "--session", "first") as client:
+        async with real_host(data, config, "--session", "first") as client:
             shown = text_of(await called(client, "odd:big"))
             made.set_result(HANDLE.search(shown).group())
             await leave.wait()
@@ -77,7 +80,8 @@ async def test_a_handle_outlives_its_gateway_and_is_good_for_another_host(tmp_pa
     assert re.search(r"odd +called +\d+ tools, 1 call, 0 errors, 0 failures\n", told.out)
     (server,) = state["gateways"][0]["servers"]
     assert (server["name"], server["state"], server["calls"]) == ("odd", "called", 1)
-    async with host(data, config, "--session", "second") as client:  # on the first one's weft
+    # On the first one's weft.
+    async with real_host(data, config, "--session", "second") as client:
         look = {"handle": handle, "view": "json", "args": {"path": "orders[7]"}}
         assert '"o7"' in text_of(await client.call_tool("look_into_result", look))
         leave.set()
@@ -190,12 +194,8 @@ async def test_it_ends_when_it_is_told_to_though_its_host_keeps_stdin_open(
     config = tmp_path / "mcp.json"
     config.write_text('{"mcpServers": {}}')
     own = ["--config", str(config)] if command == "gateway" else ["--scope", "user:ada"]
-    environ = {key: value for key, value in os.environ.items() if key != "WEFT_NATS_URL"}
-    process = await asyncio.create_subprocess_exec(
-        *_WEFT, command, *own, "--data", str(tmp_path / "data"), env=environ,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
+    own += ["--data", str(tmp_path / "data")]
+    process = await program(WEFT, command, *own, env=environ(), stdin=PIPE, stdout=PIPE)
     asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"},
@@ -207,15 +207,15 @@ async def test_it_ends_when_it_is_told_to_though_its_host_keeps_stdin_open(
         assert await process.wait() == 0
 
 
-async def test_the_status_tells_the_address_that_was_taken(tmp_path: Path) -> None:
+async def test_the_status_tells_the_address_that_was_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = tmp_path / "mcp.json"
     config.write_text('{"mcpServers": {}}')
     data = str(tmp_path / "data")
-    environ = {key: value for key, value in os.environ.items() if key != "WEFT_NATS_URL"}
-    process = await asyncio.create_subprocess_exec(
-        *_WEFT, "gateway", "--config", "mcp.json", "--data", data, "--http", "0",
-        env=environ, cwd=tmp_path, stdout=-3, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    command = ("gateway", "--config", "mcp.json", "--data", data, "--http", "0")
+    process = await program(WEFT, *command, env=environ(), stdout=DEVNULL, stderr=PIPE)
     served = ""
     with anyio.fail_after(60):
         while "serving" not in served:

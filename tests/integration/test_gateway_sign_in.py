@@ -5,7 +5,7 @@ import asyncio
 import fcntl
 import json
 import os
-import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,10 +13,12 @@ from pathlib import Path
 import httpx2
 import msgspec
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client
 from tests.gateway import called, gateway, host, text_of
 from tests.gateway_http_server import CLIENT, SECRET, at_port
 from tests.integration.command_line import weft
+from tests.integration.mcp_program import over_stdio
+from tests.integration.preloaded import program
 from tests.integration.test_gateway_address import small
 
 from weft.gateway.config_file import config_from
@@ -38,19 +40,20 @@ def config(folder: Path, port: int, transport: str = "http", **options: object) 
 
 async def login(file: Path, data: Path) -> tuple[int, str]:
     """`weft gateway login`, its address opened as a browser opens it; its exit code and words."""
-    command = ["-m", "weft.cli.main", "gateway", "login", "small", "--config", str(file)]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, *command, "--data", str(data), "--no-browser",
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, env=dict(os.environ),
-    )  # fmt: skip
+    command = ("gateway", "login", "small", "--config", str(file), "--data", str(data))
+    process = await program(
+        "weft.cli.main", *command, "--no-browser", env=os.environ, stdout=PIPE, stderr=PIPE
+    )
     assert process.stdout is not None
+    assert process.stderr is not None
     said = ""
     async with asyncio.timeout(60):
-        while line := (await process.stdout.readline()).decode():
+        while line := (await process.stderr.readline()).decode():
             said += line
             if line.startswith("http://"):
                 async with httpx2.AsyncClient(follow_redirects=True) as browser:
                     await browser.get(line.strip())
+        said += (await process.stdout.read()).decode()
         return await process.wait(), said
 
 
@@ -86,12 +89,9 @@ async def test_who_signed_in_stays_signed_in(
 @asynccontextmanager
 async def process(url: str, file: Path, data: Path) -> AsyncIterator[Client]:
     """A gateway in a process of its own, and its host."""
-    command = ["-m", "weft.cli.main", "gateway", "--config", str(file), "--data", str(data)]
+    command = ["gateway", "--config", str(file), "--data", str(data), "--mode", "search"]
     environ = {**os.environ, "WEFT_NATS_URL": url, "WEFT_FINGERPRINT_KEY": "k" * 16}
-    params = StdioServerParameters(
-        command=sys.executable, args=[*command, "--mode", "search"], env=environ
-    )
-    async with Client(params) as client:
+    async with Client(over_stdio("weft.cli.main", *command, env=environ)) as client:
         yield client
 
 

@@ -8,10 +8,15 @@ import signal
 from pathlib import Path
 
 from tests.integration.fleet import REPLICA, Fleet, descendants, service_of
-from tests.integration.logged import PATIENCE
+from tests.integration.folding import folding
+from tests.integration.logged import PATIENCE, publish
 
 from weft.client import Client
 from weft.log.connection import Connection
+from weft.replica_service.request_group import RequestGroup
+from weft.runtime.process import Process
+from weft.runtime.replica import Replica
+from weft.runtime.request_server import RequestServer
 from weft.runtime.settings import Settings
 from weft_schemas.errors import WeftError
 from weft_schemas.items import ContextItem, ItemKind
@@ -62,6 +67,22 @@ async def test_a_replica_that_builds_takes_no_requests(server, log: Connection, 
         assert (await client.compile("s1", "answer")).sequence >= last
 
 
+async def test_one_is_ready_once_it_takes_requests(log: Connection, tmp_path: Path):
+    await publish(log, "s", turns(3))
+    process = Process("compiler", Settings(data_dir=tmp_path))
+    process.connection = log
+    requests = RequestServer(process, "compiler", joins=False)
+    async with folding(log, tmp_path), Replica(tmp_path) as replica:
+        keeping = asyncio.create_task(RequestGroup(process, replica, requests).keep())
+        async with asyncio.timeout(PATIENCE):
+            while process.complaint() is not None:
+                assert not keeping.done()
+                await asyncio.sleep(0)
+        assert process.answers
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+
+
 async def test_one_that_falls_behind_leaves_the_requests_to_another_and_comes_back(
     server, log: Connection, tmp_path: Path
 ):
@@ -73,23 +94,24 @@ async def test_one_that_falls_behind_leaves_the_requests_to_another_and_comes_ba
         await fleet.add("replica-a", REPLICA)
         held_up = await fleet.add("replica-b", REPLICA)
         pids = descendants(held_up.process.pid)
-        indexer = next(pid for pid in pids if service_of(pid) == "weft-indexer")
-        os.kill(indexer, signal.SIGSTOP)
+        running = {service_of(pid): pid for pid in pids}
+        await _until(client, running["weft-compiler"], answers=True)
+        os.kill(running["weft-indexer"], signal.SIGSTOP)
         try:
             last = (await client.publish("s", turns(10, 10))).sequence
-            async with asyncio.timeout(PATIENCE):
-                while await _answering(client) != 1:
-                    await asyncio.sleep(0.2)
+            await _until(client, running["weft-compiler"], answers=False)
             packs = [await client.compile("s", "answer") for _ in range(30)]
             assert min(pack.sequence for pack in packs) >= last
         finally:
-            os.kill(indexer, signal.SIGCONT)
-        async with asyncio.timeout(PATIENCE):
-            while await _answering(client) != 2:
-                await asyncio.sleep(0.2)
+            os.kill(running["weft-indexer"], signal.SIGCONT)
+        await _until(client, running["weft-compiler"], answers=True)
 
 
-async def _answering(client: Client) -> int:
-    """How many compilers take requests."""
-    found = await client.processes()
-    return sum(one.service == "compiler" and one.answers for one in found)
+async def _until(client: Client, compiler: int, answers: bool) -> None:
+    """Wait until this process itself says whether it takes requests: on a busy machine its reply to
+    a roll call may come too late."""
+    async with asyncio.timeout(PATIENCE):
+        while (compiler, answers) not in [
+            (one.pid, one.answers) for one in await client.processes()
+        ]:
+            await asyncio.sleep(0.2)

@@ -26,8 +26,9 @@ async def test_a_service_that_is_told_to_end_does_so_without_its_server(folder: 
         await log.close()
         environ = {"WEFT_NATS_URL": server.url, "WEFT_DATA_DIR": str(folder)}
         running: dict[str, Running] = {}
+        is_forked = how == signal.SIGKILL  # the other time they are started for real
         for service in SERVICES:
-            process = started("weft.cli.main", "work", service, is_forked=False, **environ)
+            process = started("weft.cli.main", "work", service, is_forked=is_forked, **environ)
             running[service] = await stack.enter_async_context(process)
         await asyncio.gather(*(process.until_ready() for process in running.values()))
         server.send_signal(how)

@@ -9,6 +9,7 @@ import signal
 from pathlib import Path
 
 import msgspec
+from tests.integration.preloaded import shared_preloaded
 from tests.integration.processes import Running, started
 from tests.integration.test_supervisor import alive, until
 
@@ -59,6 +60,7 @@ def is_back(up: Up, name: str) -> bool:
 
 
 async def test_a_session_goes_through_every_service_and_a_killed_worker(tmp_path: Path):
+    """Each of them started for real, as where processes cannot be forked."""
     settings = Settings(data_dir=tmp_path / "data", tenant="acme")
     log_file = tmp_path / "weft.log"
     with log_file.open("ab") as log:
@@ -99,7 +101,8 @@ async def test_the_embedded_server_comes_back_with_everything(tmp_path: Path):
     settings = Settings(data_dir=tmp_path / "data", tenant="acme")
     counts = {"firewall": 1, "indexer": 1, "compiler": 1}
     with (tmp_path / "weft.log").open("ab") as log:
-        async with running(settings, counts, log_file=log) as up, Client(up.settings) as client:
+        made = running(settings, counts, log_file=log, preloaded=shared_preloaded())
+        async with made as up, Client(up.settings) as client:
             await until_answering(client)
             await client.publish("s1", turns(0, 1))
             os.kill(up.server.pid, signal.SIGKILL)

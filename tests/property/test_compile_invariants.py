@@ -90,22 +90,35 @@ requests = st.builds(
     pin=st.sampled_from([(), ("i0", "i3"), ("unknown",)]),
 )
 
-examples = settings(max_examples=75, suppress_health_check=[HealthCheck.too_slow])
 
-
-@examples
-@given(sessions(), policies, requests)
-def test_every_pack_keeps_the_invariants(
-    session: tuple[list[ContextItem], list[str]], policy: ContextPolicy, request: CompileRequest
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@given(sessions(), policies, requests, st.integers(1, 300))
+def test_any_session_keeps_what_packs_promise(
+    session: tuple[list[ContextItem], list[str]],
+    policy: ContextPolicy,
+    request: CompileRequest,
+    more: int,
 ) -> None:
+    """Making a session up takes longer than compiling it: each is made once for all of these."""
     items, pending = session
+    every_pack_keeps_the_invariants(items, pending, policy, request)
+    view = ListView(items, pending=pending)
+    more_budget_loses_neither_the_latest_user_turn_nor_pins_that_were_all_shown(
+        view, items, request, more
+    )
+    the_latest_user_turn_stands_once_and_what_fits_is_all_there_and_whole(view, items, request)
+
+
+def every_pack_keeps_the_invariants(
+    items: list[ContextItem], pending: list[str], policy: ContextPolicy, request: CompileRequest
+) -> None:
     view = ListView(items, policy=policy, pending=pending)
     pack = compile_pack(view, request, key=b"secret").pack
     check_pack(pack, items, pending, policy)
     assert pack == compile_pack(view, request, key=b"secret").pack
 
 
-@settings(examples, max_examples=60)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(sessions(), requests, st.sampled_from([*ENCODINGS, *ESTIMATES]))
 def test_every_pack_keeps_the_invariants_in_every_encoding(
     session: tuple[list[ContextItem], list[str]], request: CompileRequest, encoding: str
@@ -117,13 +130,9 @@ def test_every_pack_keeps_the_invariants_in_every_encoding(
     check_pack(pack, items, pending)
 
 
-@examples
-@given(sessions(), requests, st.integers(1, 300))
-def test_more_budget_loses_neither_the_latest_user_turn_nor_pins_that_were_all_shown(
-    session: tuple[list[ContextItem], list[str]], request: CompileRequest, more: int
+def more_budget_loses_neither_the_latest_user_turn_nor_pins_that_were_all_shown(
+    view: ListView, items: list[ContextItem], request: CompileRequest, more: int
 ) -> None:
-    items, pending = session
-    view = ListView(items, pending=pending)
     assert request.budget is not None
     larger = msgspec.structs.replace(request, budget=request.budget + more)
     before, after = (
@@ -137,13 +146,9 @@ def test_more_budget_loses_neither_the_latest_user_turn_nor_pins_that_were_all_s
         assert pinned <= after
 
 
-@examples
-@given(sessions(), requests)
-def test_the_latest_user_turn_stands_once_and_what_fits_is_all_there_and_whole(
-    session: tuple[list[ContextItem], list[str]], request: CompileRequest
+def the_latest_user_turn_stands_once_and_what_fits_is_all_there_and_whole(
+    view: ListView, items: list[ContextItem], request: CompileRequest
 ) -> None:
-    items, pending = session
-    view = ListView(items, pending=pending)
     some, all_of_it = (
         compile_pack(view, msgspec.structs.replace(request, budget=budget, reserve=0)).pack
         for budget in (5_000, 100_000)

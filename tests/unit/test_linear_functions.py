@@ -1,10 +1,11 @@
 """Every pure function that takes text does work in proportion to it: found by walking weft's
 modules, called on texts made to be slow, its calls counted and, where they take long, timed."""
 
+from functools import cache
 from itertools import count
 
 import pytest
-from tests.growing import QUADRATIC, Search, calls, growth, seconds
+from tests.growing import PARTS, QUADRATIC, Search, calls, growth, part_of, seconds
 from tests.text_functions import Unmade, text_functions, texts_of, work_of
 
 ELSEWHERE = ("weft.cli", "weft.adapters")
@@ -93,7 +94,9 @@ UNCALLED = {
 """Why a parameter is given no made-up text: what else its function takes is not made here."""
 
 
+@cache
 def all_of() -> dict[str, Search]:
+    """With the first test that asks: each process that collects the tests would call them all."""
     found: dict[str, Search] = {}
     for name, function in text_functions(ELSEWHERE):
         for parameter in texts_of(function):
@@ -110,14 +113,14 @@ def all_of() -> dict[str, Search]:
 
 ENDS = count()
 MISSED: list[str] = []
-ALL = all_of()
-MODULES = sorted({name.partition("(")[0].rpartition(".")[0] for name in ALL})
 
 
 def test_functions_are_found() -> None:
-    assert len(ALL) > 780
+    found = all_of()
+    assert len(found) > 780
     assert sorted(MISSED) == sorted(" ".join(UNCALLED.values()).split())
-    assert set(BOUNDED) <= set(ALL)
+    assert set(BOUNDED) <= set(found)
+    assert {part_of(name) for name in found} <= set(PARTS)
 
 
 def quietly(work: Search) -> Search:
@@ -132,11 +135,11 @@ def quietly(work: Search) -> Search:
     return done
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_what_takes_text_is_linear(module: str) -> None:
+@pytest.mark.parametrize("part", PARTS)
+def test_what_takes_text_is_linear(part: str) -> None:
     slow = []
-    for name, found in ALL.items():
-        if name.partition("(")[0].rpartition(".")[0] != module or name in BOUNDED:
+    for name, found in all_of().items():
+        if part_of(name) != part or name in BOUNDED:
             continue
         work = quietly(found)
         for unit in UNITS:

@@ -10,6 +10,7 @@ import signal
 import sys
 import webbrowser
 from collections.abc import Coroutine
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from weft_schemas.errors import ConfigurationError, NotFound
 
 if TYPE_CHECKING:
     from weft.gateway.config import GatewayConfig, ServerSpec
+    from weft.supervision.preloaded import PreloadedProcess
 
 DATA = Path.home() / ".weft"
 """Hosts start their servers in any folder, so the data folder is always the same one."""
@@ -92,12 +94,22 @@ def serve(
         )
     config = read_config(file)
     serving = (config, str(file.absolute()), port, host, token, mode, limit, session)
-    asyncio.run(_serve(located(settings, data_dir), named, *serving))
+    with forked_when_started(settings) as forked:
+        asyncio.run(_serve(located(settings, data_dir), named, forked, *serving))
+
+
+def forked_when_started(settings: Settings) -> AbstractContextManager[PreloadedProcess | None]:
+    """For the services of a weft that a gateway starts: only then does it import what they need."""
+    from weft.cli.services import preloaded
+    from weft.gateway.deployment import PROCESSES
+
+    return preloaded(PROCESSES, settings.encoding, at_once=False)
 
 
 async def _serve(
     settings: Settings,
     named: bool,
+    forked: PreloadedProcess | None,
     config: GatewayConfig,
     source: str,
     port: int | None,
@@ -122,7 +134,7 @@ async def _serve(
     config = msgspec.structs.replace(config, options=options)
     for left_out in config.left_out:
         hint(f"left out: {left_out}")
-    behind = GatewayDeployment(settings, named=named)
+    behind = GatewayDeployment(settings, named=named, preloaded=forked)
     folder = Folder(settings.data_dir)
     async with Gateway(config, behind, folder, session=session, source=source) as running:
         if port is None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from weft.cli.connecting import connected
-from weft.cli.gateway import data_option, located, needed, until_closed
+from weft.cli.gateway import data_option, forked_when_started, located, needed, until_closed
 from weft.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from weft.supervision.preloaded import PreloadedProcess
 
 
 @click.command()
@@ -32,14 +36,17 @@ def mcp(scope: str, session: str, data_dir: Path | None, settings: Settings) -> 
     """
     needed()
     named = bool(click.get_current_context().params["nats_url"] or os.environ.get("WEFT_NATS_URL"))
-    asyncio.run(_serve(located(settings, data_dir), named, scope, session))
+    with forked_when_started(settings) as forked:
+        asyncio.run(_serve(located(settings, data_dir), named, forked, scope, session))
 
 
-async def _serve(settings: Settings, named: bool, scope: str, session: str) -> None:
+async def _serve(
+    settings: Settings, named: bool, forked: PreloadedProcess | None, scope: str, session: str
+) -> None:
     from weft.gateway.deployment import GatewayDeployment
     from weft.gateway.weft_server import serve_own
     from weft.runtime.logs import set_up_logging
 
     set_up_logging("mcp", settings.log_level)
-    async with GatewayDeployment(settings, named=named) as behind:
+    async with GatewayDeployment(settings, named=named, preloaded=forked) as behind:
         await until_closed(serve_own(behind, scope, session))

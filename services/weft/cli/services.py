@@ -27,9 +27,12 @@ SERVICES = {
 
 
 @contextmanager
-def preloaded(services: Iterable[str], encoding: str) -> Iterator[PreloadedProcess | None]:
+def preloaded(
+    services: Iterable[str], encoding: str, at_once: bool = True
+) -> Iterator[PreloadedProcess | None]:
     """A process from which these services can be forked, as `weft work` starts them. It is itself a
-    fork of this process, which must not have threads or an event loop yet.
+    fork of this process, which must not have threads or an event loop yet. It imports what they
+    need `at_once`, or with the first one that is started.
 
     None on other systems than Linux: the libraries of macOS have threads that a fork would break.
     """
@@ -39,7 +42,7 @@ def preloaded(services: Iterable[str], encoding: str) -> Iterator[PreloadedProce
     if sys.platform != "linux":
         yield None
         return
-    process = PreloadedProcess.forked(partial(load, tuple(services), encoding), run)
+    process = PreloadedProcess.forked(partial(load, tuple(services), encoding), run, at_once)
     with closing(process):
         yield process
 

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 from contextlib import AsyncExitStack
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 import msgspec
@@ -25,6 +25,9 @@ from weft.runtime.settings import Settings
 from weft_schemas.errors import Forbidden, Unavailable, WeftError
 from weft_schemas.policy import ContextPolicy
 
+if TYPE_CHECKING:
+    from weft.supervision.preloaded import PreloadedProcess
+
 PROCESSES = {"firewall": 1, "memory": 1, "indexer": 1, "compiler": 1}
 """The services of a weft that a gateway starts: what results, handles and memory need."""
 _LOOK_SECONDS = 0.5
@@ -36,11 +39,15 @@ _log = logging.getLogger(__name__)
 
 class GatewayDeployment:
     """`async with GatewayDeployment(settings, named=False):`. With `named` the settings name
-    a server, and no other one is used."""
+    a server, and no other one is used. The services of a weft that is started are forked from
+    `preloaded` if it is given."""
 
-    def __init__(self, settings: Settings, *, named: bool) -> None:
+    def __init__(
+        self, settings: Settings, *, named: bool, preloaded: PreloadedProcess | None = None
+    ) -> None:
         self.settings = settings
         self._named = named
+        self._preloaded = preloaded
         self._open = AsyncExitStack()
         self._keeping: asyncio.Task[None] | None = None
         self._policies: Policies | None = None
@@ -101,7 +108,7 @@ class GatewayDeployment:
         if self._named or await _is_weft(self.settings):
             return self.settings.nats_url
         self.is_own = True
-        keeper = _Keeper(self.settings)
+        keeper = _Keeper(self.settings, self._preloaded)
         await self._opening.enter_async_context(keeper)
         return await keeper.address()
 
@@ -142,8 +149,9 @@ async def _somebody_listens(url: str) -> bool:
 class _Keeper:
     """The gateway that holds the lock runs the folder's weft. The others wait for the lock."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, preloaded: PreloadedProcess | None) -> None:
         self._settings = settings
+        self._preloaded = preloaded
         folder = private(settings.data_dir / "gateway")
         self._lock = FileLock(folder / "keeper.lock")
         self._file = folder / "address"
@@ -206,7 +214,9 @@ class _Keeper:
         known = self._known()
         port = int(known.rsplit(":", 1)[1]) if known else 0
         with (self._settings.data_dir / "weft.log").open("ab") as log:
-            async with running(self._settings, PROCESSES, port=port, log_file=log) as started:
+            async with running(
+                self._settings, PROCESSES, port=port, log_file=log, preloaded=self._preloaded
+            ) as started:
                 self._file.write_text(started.settings.nats_url, encoding="ascii")
                 self._started.set()
                 await asyncio.Event().wait()

@@ -40,10 +40,13 @@ class RequestGroup:
         """The log's last sequence at each earlier check, the newest last."""
 
     async def keep(self) -> None:
-        """Check for ever."""
+        """Check for ever. After the first check the process counts as started: what is ready takes
+        requests, or says why it does not."""
+        await self._look()
+        self._process.started()
         while True:
-            await self._look()
             await asyncio.sleep(LOOK_SECONDS if self._process.answers else JOINING_SECONDS)
+            await self._look()
 
     async def _look(self) -> None:
         try:

@@ -51,7 +51,6 @@ async def service(process: Process, fork_server: ForkServer | None = None) -> No
         await compiler.answer(process, replica, pool, publisher, request_server)
         await firewall.answer(process, replica, pool, publisher, request_server)
         collect_seldom()
-        process.started()
         watching = asyncio.create_task(RequestGroup(process, replica, request_server).keep())
         await process.stopping.wait()
         replica.end_waits()

@@ -43,15 +43,16 @@ class PreloadedProcess:
         self._commands = commands
 
     @classmethod
-    def forked(cls, load: Callable[[], None], run: Run) -> Self:
-        """Fork it from this process, which must not have threads or an event loop yet."""
+    def forked(cls, load: Callable[[], None], run: Run, at_once: bool = True) -> Self:
+        """Fork it from this process, which must not have threads or an event loop yet. It loads
+        `at_once`, or when the first program is started."""
         ours, theirs = Pipe()
         for stream in (sys.stdout, sys.stderr):
             stream.flush()  # otherwise both write the buffered text
         pid = os.fork()
         if pid == 0:
             ours.close()
-            serve(theirs, load, run)
+            serve(theirs, load, run, at_once)
         theirs.close()
         return cls(ours, pid)
 
@@ -127,10 +128,12 @@ class _Program(msgspec.Struct, frozen=True):
     folder: str
 
 
-def serve(commands: Connection, load: Callable[[], None], run: Run) -> NoReturn:
+def serve(
+    commands: Connection, load: Callable[[], None], run: Run, at_once: bool = True
+) -> NoReturn:
     """Be the preloaded process until the other end of `commands` is closed."""
     try:
-        program = _Serving(commands).until_forked(load)
+        program = _Serving(commands, load).until_forked(at_once)
     except BaseException:
         traceback.print_exc()
         os._exit(1)
@@ -141,8 +144,9 @@ def serve(commands: Connection, load: Callable[[], None], run: Run) -> NoReturn:
 class _Serving:
     """The preloaded process's own side."""
 
-    def __init__(self, commands: Connection) -> None:
+    def __init__(self, commands: Connection, load: Callable[[], None]) -> None:
         self._commands = commands
+        self._load: Callable[[], None] | None = load
         # As in a real start: variables that this process got from its own starter are not passed
         # on.
         os.closerange(3, commands.fileno())
@@ -159,12 +163,11 @@ class _Serving:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._wake)
 
-    def until_forked(self, load: Callable[[], None]) -> _Program:
+    def until_forked(self, at_once: bool) -> _Program:
         """Fork a process for each request; returns only in these, each with its program."""
         os.setsid()
-        load()
-        gc.collect()
-        gc.freeze()  # a collection would write to every page, which would no longer be shared
+        if at_once:
+            self._loaded()
         while True:
             ready = wait([self._commands, self._woken])
             if self._woken in ready:
@@ -175,11 +178,19 @@ class _Serving:
                 if program is not None:
                     return program
 
+    def _loaded(self) -> None:
+        load, self._load = self._load, None
+        if load is not None:
+            load()
+            gc.collect()
+            gc.freeze()  # a collection would write to every page, which would no longer be shared
+
     def _fork(self) -> _Program | None:
         try:
             program: _Program = self._commands.recv()
         except (EOFError, OSError):
             self._end()
+        self._loaded()
         *streams, handle = [reduction.recv_handle(self._commands) for _ in range(4)]
         status, parent = Connection(handle, readable=False), os.getpid()
         pid = os.fork()
