@@ -20,7 +20,7 @@ from weft.compiler.ranking.question import understand
 from weft.compiler.ranking.relevance import score_groups
 from weft.compiler.rendering.cost import Costed, Shown
 from weft.compiler.rendering.counting import counter, message_tokens
-from weft.compiler.rendering.reasoning import attached, carried
+from weft.compiler.rendering.reasoning import attached, carried, refused_calls
 from weft.compiler.renditions.in_force import in_force, text_in_force
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.prefix import keep, select_stable
@@ -58,7 +58,7 @@ def compile_pack(
     _rank(state)
     _carry_reasoning(state)
     choice = choice_of(state)
-    shown = _select(state, choice)
+    choice, shown = _without_refused_calls(state, choice, _select(state, choice))
     return _render(state, choice, shown)
 
 
@@ -166,6 +166,19 @@ def _select(state: State, choice: Choice) -> Shown:
     if state.prefix.shown:
         return select_stable(choice, state.prefix.shown, state.ledger)
     return select(choice, state.ledger)
+
+
+def _without_refused_calls(state: State, choice: Choice, shown: Shown) -> tuple[Choice, Shown]:
+    """With calls told in words, or left out if there is no room for that, where their provider
+    would refuse them as calls."""
+    while calls := refused_calls(state.groups, shown, state.carried):
+        withheld = state.carried.withheld | calls
+        state.carried = msgspec.structs.replace(state.carried, withheld=withheld)
+        choice = choice_of(state)
+        if not choice.cost.fits(shown, choice.budget):
+            left = {row.sequence for one in state.groups if one.key in calls for row in one.rows}
+            shown = {at: one for at, one in shown.items() if at not in left}
+    return choice, shown
 
 
 def _render(state: State, choice: Choice, shown: Shown) -> Compilation:

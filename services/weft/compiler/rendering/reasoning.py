@@ -6,7 +6,7 @@ refuse the call.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -83,6 +83,23 @@ def attached(entries: Sequence[PackEntry], what: Carried) -> list[PackEntry]:
                 at = shown[sequence]
                 made[at] = msgspec.structs.replace(made[at], reasoning=one)
     return made
+
+
+def refused_calls(groups: Sequence[Group], shown: Container[int], what: Carried) -> frozenset[int]:
+    """The calls of the latest turn that is shown, if they have lost their reasoning and the agent
+    says nothing after them: their provider takes them for the open exchange, because all that
+    came later is left out."""
+    known = what.withheld.union(*what.turns)
+    groups = [group for group in groups if group.key in shown]
+    for group in reversed(groups):
+        kind = group.rows[0].kind
+        if kind is ItemKind.AGENT_MSG or group.key in known:
+            break
+        if group.is_exchange:
+            turn = _turns([one for one in groups if one.is_exchange])[-1]
+            lost = any(reasoning_of(row.metadata) for row in turn)
+            return frozenset(row.sequence for row in turn) if lost else frozenset()
+    return frozenset()
 
 
 def _open(groups: Sequence[Group]) -> Sequence[Group]:
