@@ -73,7 +73,10 @@ async def test_a_handle_outlives_its_gateway_and_is_good_for_another_host(tmp_pa
 
     started = asyncio.create_task(first())
     handle = await made
-    told = await weft("gateway", "status", "--data", str(data))
+    with anyio.fail_after(60):  # what a gateway did is written shortly after it
+        told = await weft("gateway", "status", "--data", str(data))
+        while ", 1 call," not in told.out:
+            told = await weft("gateway", "status", "--data", str(data))
     state = (await weft("gateway", "status", "--json", "--data", str(data))).json
     log = state["gateways"][0]["log"]
     assert f"weft events --nats {log} --session" in told.err + told.out
