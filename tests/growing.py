@@ -22,14 +22,14 @@ import weft_schemas
 
 QUADRATIC = 1.5
 """An exponent above it is no linear time with a little noise."""
-_LEAST_SECONDS = 0.002
-"""Below this a time says nothing: 4,000 characters take a linear pattern a tenth of it."""
+_LEAST_SECONDS = 0.001
+"""Below this a time says nothing: 2,000 characters take a linear pattern a tenth of it."""
 _MOST_SECONDS = 1.0
 _TIMES = 9
 """That a text is measured whose growth looks quadratic at first."""
-SIZES = (4_000, 16_000)
+SIZES = (2_000, 8_000)
 """Characters of a pattern's texts."""
-LONG = (40_000, 160_000)
+LONG = (20_000, 80_000)
 """Of a whole function's."""
 _UNITS = (
     *" \t\n\r\v\f\u00a0\u2028a0A1é_-.,:;/\\|\"'`=<>[](){}#*@%$&+?!~^\x00",

@@ -11,9 +11,9 @@ from tests.text_functions import Unmade, text_functions, texts_of, work_of
 ELSEWHERE = ("weft.cli", "weft.adapters")
 """They read an operator's own files."""
 UNITS = (" ", "\n", "a", "a ", '\\"', "[", "<", "a=", "1 may ", ",\n")
-SIZE = 4_000
+SIZE = 2_000
 """Characters of the text that all are tried on; what is quadratic takes far longer than `LONG`."""
-LONG = 0.004
+LONG = 0.002
 """Seconds below which nothing is slow."""
 LARGER = (4_000, 16_000)
 """Of the texts between which the growth is fitted, of what took longer."""
