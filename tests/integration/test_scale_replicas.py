@@ -22,7 +22,7 @@ from weft.runtime.settings import Settings
 from weft_schemas.errors import WeftError
 from weft_schemas.items import ContextItem, ItemKind
 
-PUBLISHERS = 12
+PUBLISHERS = 6
 """Three at a time is the most firewalls that there are."""
 PAUSE_SECONDS = 0.2
 LONG = "a line of a long result that takes a firewall a while\n" * 2_000
@@ -30,7 +30,7 @@ MOST_SECONDS = 300.0
 """Until the test gives up; some 30 on two idle cores."""
 MOST_MIB = 300
 """Of any process; at rest they have about a hundred."""
-ASKED_AGAIN = 30
+ASKED_AGAIN = 10
 """Packs of the load, at most, that each replica is asked for again."""
 
 

@@ -69,7 +69,7 @@ async def test_a_session_goes_through_every_service_and_a_killed_worker(tmp_path
                 msgspec.structs.replace(settings, nats_url=up.settings.nats_url)
             ) as c:
                 await until_answering(c)
-                ack = await c.publish("s1", turns(0, 10))
+                ack = await c.publish("s1", turns(0, 3))
                 up.supervisor.kill("firewall-1")
                 for phase in Phase:
                     pack = await c.compile("s1", phase, after=ack.sequence, timeout=PATIENCE)
@@ -88,7 +88,7 @@ async def test_a_session_goes_through_every_service_and_a_killed_worker(tmp_path
 
 async def settled_one_by_one(client: Client) -> None:
     """Each pack holds, settled, the 1 KB result that was published just before."""
-    for number in range(20):
+    for number in range(5):
         items = turns(1_000 + number, 1)
         items[-1] = msgspec.structs.replace(items[-1], text=f"no fault in {number}. " * 50)
         ack = await client.publish("s2", items)
