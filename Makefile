@@ -38,7 +38,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # the machine for itself: `make attack` runs it.
 # Most other tests wait, for servers that start, die and elect; so more files run at once, in the
 # order of their folders: the short ones, of tests/unit, come last and fill the gaps. Seeds and
-# counts are printed at the end. The profile `ci` of Hypothesis gives 50 examples, the same every
+# counts are printed at the end. The profile `ci` of Hypothesis gives 30 examples, the same every
 # time, and lets each take as long as it needs; without it they are new each time.
 PYTEST := $(BIN)/python -m pytest -q -m "not slow" --hypothesis-profile=ci
 FILES := --dist loadfile --no-loadscope-reorder

@@ -12,7 +12,7 @@ from tests.audited import KEY
 os.environ.setdefault("WEFT_FINGERPRINT_KEY", KEY.decode())
 settings.register_profile("weft", deadline=None)  # the first example may load an encoding
 # The same examples every time: `make fuzz` and a run without this profile draw others.
-settings.register_profile("ci", settings.get_profile("ci"), max_examples=50)
+settings.register_profile("ci", settings.get_profile("ci"), max_examples=30)
 settings.load_profile("weft")
 
 TOLD = "told"

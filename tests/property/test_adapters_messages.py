@@ -78,7 +78,7 @@ def of_both_providers(holds: Callable[[Make, list[PackEntry]], None]) -> None:
 
 
 # A loaded machine makes an example slow, and no test wrong.
-@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(sessions())
 def test_the_messages_of_any_session_keep_every_rule(entries: list[PackEntry]) -> None:
     """Making a session up takes ten times as long as all rules: each is made once for them all."""

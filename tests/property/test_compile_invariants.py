@@ -91,7 +91,7 @@ requests = st.builds(
 )
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 @given(sessions(), policies, requests, st.integers(1, 300))
 def test_any_session_keeps_what_packs_promise(
     session: tuple[list[ContextItem], list[str]],
@@ -118,7 +118,7 @@ def every_pack_keeps_the_invariants(
     assert pack == compile_pack(view, request, key=b"secret").pack
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(sessions(), requests, st.sampled_from([*ENCODINGS, *ESTIMATES]))
 def test_every_pack_keeps_the_invariants_in_every_encoding(
     session: tuple[list[ContextItem], list[str]], request: CompileRequest, encoding: str

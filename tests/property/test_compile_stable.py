@@ -18,7 +18,7 @@ FACTS = [
 ]
 
 
-@settings(max_examples=75, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=37, suppress_health_check=[HealthCheck.too_slow])
 @given(sessions(), st.sampled_from(list(Phase)), st.integers(0, 300), st.integers(0, 300))
 def test_chains_of_packs_keep_the_invariants(
     session: tuple[list[ContextItem], list[str]], phase: Phase, budget: int, later: int

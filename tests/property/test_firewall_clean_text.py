@@ -15,7 +15,7 @@ from weft.firewall.python_repr import repr_to_json
 from weft_schemas.items import Sensitivity
 from weft_schemas.policy import FirewallRules, PiiAction
 
-EXAMPLES = int(os.environ.get("WEFT_FUZZ_EXAMPLES", "4"))
+EXAMPLES = int(os.environ.get("WEFT_FUZZ_EXAMPLES", "2"))
 SUMMARISED = FirewallRules(threshold=0, show="fit")
 WHOLE = FirewallRules(threshold=1_000_000)
 

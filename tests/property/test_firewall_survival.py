@@ -17,7 +17,7 @@ from weft.firewall.bounds import Bounds
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.policy import FirewallRules
 
-EXAMPLES = int(os.environ.get("WEFT_FUZZ_EXAMPLES", "250"))
+EXAMPLES = int(os.environ.get("WEFT_FUZZ_EXAMPLES", "100"))
 SMALL = Bounds(analyse_bytes=4_000, count_bytes=2_000, whole_bytes=3_000, matches=50)
 TIGHT = FirewallRules(threshold=12, summary_tokens=40)
 

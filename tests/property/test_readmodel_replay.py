@@ -159,7 +159,7 @@ def seen(view: SessionView) -> tuple[object, ...]:
     )
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(logs(erasing=True), st.lists(st.integers(0, 40), max_size=6))
 def test_any_batches_give_the_same_read_model(log: list[LogRecord], cuts: list[int]) -> None:
     whole, cut = ReadModel.in_memory(log), folded(log, cuts)
@@ -168,7 +168,7 @@ def test_any_batches_give_the_same_read_model(log: list[LogRecord], cuts: list[i
         assert seen(whole.view("t", session)) == seen(cut.view("t", session))
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(logs(), st.integers(0, 40))
 def test_as_of_is_the_world_at_that_sequence(log: list[LogRecord], at: int) -> None:
     now = ReadModel.in_memory(log)
@@ -177,7 +177,7 @@ def test_as_of_is_the_world_at_that_sequence(log: list[LogRecord], at: int) -> N
         assert seen(now.view("t", session, at)) == seen(then.view("t", session))
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(logs(erasing=True), st.integers(1, 40))
 def test_a_reader_that_stays_sees_what_a_fresh_one_does(log: list[LogRecord], past: int) -> None:
     db = open_writer(":memory:")
@@ -193,7 +193,7 @@ def test_a_reader_that_stays_sees_what_a_fresh_one_does(log: list[LogRecord], pa
                 assert seen(stays.view("t", session, then)) == past_fresh
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(logs(erasing=True), st.sampled_from(SESSIONS))
 def test_after_an_erasure_it_is_as_if_the_session_had_not_been(
     log: list[LogRecord], session: str
@@ -205,7 +205,7 @@ def test_after_an_erasure_it_is_as_if_the_session_had_not_been(
     assert content_digest(erased.db) == content_digest(purged.db)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(logs(), st.integers(1, 5))
 def test_the_digest_is_of_content_not_of_sequence_numbers(log: list[LogRecord], gap: int) -> None:
     only_items = [record for record in log if record.subject.startswith("w.in.")]

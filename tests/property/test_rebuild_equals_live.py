@@ -201,7 +201,7 @@ def folded(log: list[LogRecord], path: Path | str) -> sqlite3.Connection:
 
 TestRebuildEqualsLive = ReadModelMachine.TestCase
 TestRebuildEqualsLive.settings = settings(
-    max_examples=60,
+    max_examples=30,
     stateful_step_count=40,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )

@@ -164,7 +164,7 @@ def test_a_history_is_read_from_a_sessions_ids_alone() -> None:
     assert newest.place(links("cDe"))[2].id.startswith("u5-")
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(
     st.text("abAB0", max_size=12),
     st.text("abAB", max_size=4),
@@ -196,7 +196,7 @@ def test_what_was_added_behind_a_history_is_known_when_it_comes_with_it() -> Non
     assert [one.state for one in older.place(links("aBc"))] == ["known", "known", "new"]
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(st.lists(st.integers(0, 10_000), unique=True, max_size=14), st.integers(0, 8))
 def test_of_different_messages_none_is_lost_or_doubled(said: list[int], seen: int) -> None:
     """Every window of a growing history gives each message once."""

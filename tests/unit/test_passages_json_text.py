@@ -135,7 +135,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=75)
+@settings(max_examples=37)
 @given(values, st.booleans())
 def test_leaves_stand_in_order_and_no_value_is_lost(value: object, indented: bool) -> None:
     text = json.dumps(value, indent=1 if indented else None, ensure_ascii=False)
@@ -164,7 +164,7 @@ def _all(part: Part) -> list[Part]:
     return [part, *(one for child in part.children for one in _all(child))]
 
 
-@settings(max_examples=75)
+@settings(max_examples=37)
 @given(values)
 def test_what_is_unquoted_states_every_value(value: object) -> None:
     written = msgspec.json.encode(value).decode()
@@ -182,7 +182,7 @@ _NESTED = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(st.lists(_NESTED, max_size=20), st.sampled_from([None, 1, 4]))
 def test_each_element_of_an_array_is_a_part_or_whole_within_one(
     values: list[object], indent: int | None

@@ -78,7 +78,7 @@ def test_written_line_breaks_are_breaks_where_there_are_no_others() -> None:
     assert all(one.startswith("server") for one in texts(text))
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(
     st.lists(
         st.sampled_from(

@@ -54,7 +54,7 @@ def remembered(memory: CoveredStretches, log: Log, closing: int) -> tuple[Stretc
     return stretch, count
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(logs, st.sampled_from([5, 100]), st.data())
 def test_what_is_remembered_changes_no_stretch(log: Log, most: int, data: st.DataObject) -> None:
     memory = CoveredStretches(most)

@@ -268,7 +268,7 @@ NAMES = st.sampled_from(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.dictionaries(NAMES, VALUES | VALUES.map(json.dumps), max_size=6))
 def test_any_span_is_read_or_refused(attributes: dict[str, Any]) -> None:
     events = tuple(SpanEvent(event.name, attributes) for event in EVENTS)

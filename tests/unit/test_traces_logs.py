@@ -92,7 +92,7 @@ CHAT = [
 ]
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.lists(st.integers(0, len(CHAT)), max_size=5), st.lists(st.booleans(), max_size=6))
 def test_however_an_exporter_cuts_and_repeats_its_exports_the_items_are_the_same(
     cuts: list[int], again: list[bool]
@@ -209,7 +209,7 @@ VALUES = st.recursive(
 NAMES = st.sampled_from([one.name for one in STEP] + ["gen_ai.client.inference.operation.details"])
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(NAMES, VALUES, st.dictionaries(st.text(), VALUES, max_size=2))))
 def test_any_record_is_read_or_refused(made: list[tuple[str, Any, dict[str, Any]]]) -> None:
     records = [
