@@ -34,7 +34,7 @@ demo: $(STAMP)
 # The tests start hundreds of processes: each reads modules that are compiled, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
-# The proofs with kills and under load run two at a time; what holds times against each other needs
+# The proofs with kills and under load run three at a time; what holds times against each other needs
 # the machine for itself: `make attack` runs it.
 # Most other tests wait, for servers that start, die and elect; so more files run at once, in the
 # order of their folders: the short ones, of tests/unit, come last and fill the gaps. Seeds and
@@ -46,7 +46,7 @@ PROOFS := tests/crash tests/integration/test_attack.py \
   $(wildcard tests/integration/test_hostile_*.py tests/integration/test_scale_*.py)
 test: $(STAMP)
 	+$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint collected
-	$(PYTEST) -n 2 $(FILES) $(PROOFS)
+	$(PYTEST) -n 3 $(FILES) $(PROOFS)
 	$(PYTEST) -n 4 $(FILES) $(addprefix --ignore=,$(PROOFS))
 
 # Every test is imported once beside the checks, on the other core: else each process of the parts

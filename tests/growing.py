@@ -29,7 +29,7 @@ _TIMES = 9
 """That a text is measured whose growth looks quadratic at first."""
 SIZES = (2_000, 8_000)
 """Characters of a pattern's texts."""
-LONG = (20_000, 80_000)
+LONG = (40_000, 160_000)
 """Of a whole function's."""
 _UNITS = (
     *" \t\n\r\v\f\u00a0\u2028a0A1é_-.,:;/\\|\"'`=<>[](){}#*@%$&+?!~^\x00",
