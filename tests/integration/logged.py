@@ -10,6 +10,7 @@ from weft.log.connection import Connection
 from weft.log.message import Ack, Message
 from weft.log.publishing import Publisher
 from weft.log.topology import desired
+from weft_schemas.errors import NotFound
 from weft_schemas.events import Event, decode_event, encode_event
 from weft_schemas.ids import item_message_id
 from weft_schemas.items import ContextItem, ItemKind
@@ -70,9 +71,19 @@ async def until(
 
 
 async def unfinished(log: Connection, durable: str = "firewall") -> int:
-    """Events that the consumer has not had acknowledged."""
+    """Events that the consumer has not had acknowledged. Its `num_pending` learns of an event
+    shortly after the publisher does, so one that it has not delivered counts, too."""
     info = await call(log, f"CONSUMER.INFO.{STREAM}.{durable}")
-    return int(info["num_pending"] + info["num_ack_pending"])
+    behind = await _last(log, info["config"]["filter_subject"]) > info["delivered"]["stream_seq"]
+    return max(int(info["num_pending"]), int(behind)) + int(info["num_ack_pending"])
+
+
+async def _last(log: Connection, subject: str) -> int:
+    try:
+        found = await call(log, f"STREAM.MSG.GET.{STREAM}", {"last_by_subj": subject})
+    except NotFound:
+        return 0
+    return int(found["message"]["seq"])
 
 
 async def until_finished(log: Connection, durable: str = "firewall") -> None:

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from tests.audited import KEY
 from tests.integration.folding import folding
-from tests.integration.logged import until, until_finished
+from tests.integration.logged import until
 from tests.integration.processes import started
 
 from weft.client import Client
@@ -71,7 +71,7 @@ async def client(
 
 async def source(client: Client, level: Sensitivity = Sensitivity.PUBLIC) -> None:
     """A large result in the log, its envelope folded."""
-    await client.publish(
+    ack = await client.publish(
         "s1",
         [
             ContextItem("u", ItemKind.USER_TURN, "How is worker-1207?"),
@@ -79,8 +79,7 @@ async def source(client: Client, level: Sensitivity = Sensitivity.PUBLIC) -> Non
             ContextItem("r", ItemKind.TOOL_RESULT, LOG, "c", sensitivity=level),
         ],
     )
-    await until_finished(client.connection)
-    await folded(client)
+    await client.compile("s1", phase="answer", after=ack.sequence, timeout=20.0)
 
 
 async def folded(client: Client) -> None:
