@@ -22,6 +22,10 @@ MARK = re.compile(
 )
 """`… 12 of 14 records …`, `… lines 40-93 …`, `… 3 paragraphs, 2 lines …`, `… 2 fields: a, b …`."""
 _NAMED = re.compile(r"(\d+) fields?: (.+) \u2026")
+_ELEMENTS = re.compile(
+    r"\u2026 (\d[\d,]*) (?:of \d+ )?(?:fields?|records?|entries|values)(?:: .*)? \u2026"
+)
+"""Marks of so many elements of one object or array."""
 _PUNCTUATION = frozenset('", \t\r\n')
 """What JSON may lose or gain where it is shown in parts: quotes, commas, blanks."""
 _IDENTIFIES = re.compile(
@@ -67,8 +71,9 @@ def unwrapped(source: str) -> str:
             if isinstance(held, list) and len(held) == 1 and isinstance(held[0], dict):
                 is_block = {*held[0]} == {"type", "text"}
                 held = {"content": held, "isError": False} if is_block else held
-            if not isinstance(held, dict) or "content" not in held:
-                return source
+            content = held.get("content") if isinstance(held, dict) else None
+            if not isinstance(content, list) or len(content) != 1 or "text" not in content[0]:
+                return source  # that is what the only text holds
             (block,) = held.pop("content")
             text = block.pop("text")
             assert block.pop("type") == "text"
@@ -88,16 +93,17 @@ def faults_of_parts(source: str, text: str) -> Iterator[str]:
     pieces = MARK.split(inner(text))
     marks = ["", *MARK.findall(inner(text))]
     kept = _Normal(source, is_json)
-    at, shown = 0, []
+    at, shown = 0, list[Shown]()
     for number, piece in enumerate(pieces):
-        at = kept.past(marks[number], at)
+        behind, at = at, kept.past(marks[number], at)
         if at < 0:
             yield f"names what is not left out there: {marks[number]!r}"
             return
         wanted = _normal(piece, is_json)
         if not wanted:
             continue
-        place = kept.find(wanted, at)
+        place = kept.behind(marks[number], wanted, behind)
+        place = kept.find(wanted, at) if place is None else place
         is_last = number == len(pieces) - 1
         if is_last and kept.text.endswith(wanted) and len(kept.text) - len(wanted) >= at:
             place = len(kept.text) - len(wanted)
@@ -126,6 +132,9 @@ class _Normal:
         self.places = [at for at, _ in held]
         self.text = "".join(char for _, char in held)
         self._source = source
+        self._is_json = is_json
+        is_object = source[:1] in ("{", "[") and _is_json(source)
+        self._depths, self._commas = _depths(source) if is_object else ([], frozenset[int]())
 
     def past(self, mark: str, start: int) -> int:
         """Where what a mark leaves out ends at the earliest: behind the last of the fields that it
@@ -144,16 +153,53 @@ class _Normal:
         return start
 
     def find(self, wanted: str, start: int) -> int:
-        """Where a stretch stands; of several places the first that is whole lines, if any is: what
-        closes a block stands in many."""
+        """Where a stretch stands; of several places in text the first that is whole lines, if any
+        is: what closes a block stands in many. JSON is of values, not of lines: the first."""
         first = place = self.text.find(wanted, start)
-        while place >= 0:
+        while place >= 0 and not self._is_json:
             before, after = self.places[place], self.places[place + len(wanted) - 1] + 1
             above, below = self._source[:before], self._source[after : after + 200]
             if above[above.rfind("\n") + 1 :].strip() == "" == below.split("\n")[0].strip():
                 return place
             place = self.text.find(wanted, place + 1)
         return first
+
+    def behind(self, mark: str, wanted: str, start: int) -> int | None:
+        """Where a stretch of JSON stands behind as many elements as the mark counts of what is open
+        before `start`. Null where the mark counts something else, or this is no JSON."""
+        counted = _ELEMENTS.fullmatch(mark)
+        if counted is None or not self._depths or not start:
+            return None
+        number = int(counted[1].replace(",", ""))
+        before = self.places[start - 1]
+        depth, elements, is_new = self._depths[before], 0, True
+        is_behind = self.text.startswith
+        for place in range(start, len(self.text)):
+            between = range(before + 1, self.places[place])
+            is_new |= any(at in self._commas and self._depths[at] == depth for at in between)
+            if self._depths[before] == depth and elements == number and is_behind(wanted, place):
+                return place
+            before = self.places[place]
+            if self._depths[before] < depth:
+                return -1
+            elements += is_new
+            is_new = False
+        return -1
+
+
+def _depths(source: str) -> tuple[list[int], frozenset[int]]:
+    """How many objects and arrays of JSON are open behind each character, and where commas stand
+    outside of strings."""
+    depths, depth, is_text, commas = list[int](), 0, False, list[int]()
+    for found in re.finditer(r"\\.|.", source, re.DOTALL):
+        char = found[0]
+        if char == '"':
+            is_text = not is_text
+        elif not is_text:
+            depth += (char in "{[") - (char in "}]")
+            commas += [found.start()] if char == "," else []
+        depths += [depth] * len(char)
+    return depths, frozenset(commas)
 
 
 def _normal(text: str, is_json: bool) -> str:
