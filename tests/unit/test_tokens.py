@@ -299,3 +299,10 @@ def test_what_is_no_tokenizer_file_is_said(tmp_path: Path) -> None:
         tokens.count("x", encoding_named(str(path)))
     with pytest.raises(ValueError, match="No such file"):
         encoding_named(str(tmp_path / "tokenizer.json"))
+
+
+@pytest.mark.parametrize("name", tokens.ENCODINGS)
+def test_a_long_text_counts_as_a_whole(name: str) -> None:
+    line = "A sentence, of words:\n- and \u201cothers\u201d.  Unbelievable internationalisation\n\n"
+    text = line * 4_000
+    assert tokens.counter(name).count(text) == len(tokens.encoding(name).encode_ordinary(text))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from weft.tokens.encodings import encoding
 from weft.tokens.words import LONGEST, MOST, Known
 
 _PIECE = 100_000
-"""Characters per piece of a long text: bounds what one pathological run can cost. A cut can add a
-token or so per piece, the same on every machine."""
+"""Characters per piece of a long text, at most: bounds what one pathological run can cost. Cut at a
+blank, it counts as it does whole; without any, a cut can add a token or so, the same on every
+machine."""
 _LABEL = 16
 """Characters up to which a text is remembered as it is: labels and ids."""
 _SHORT, _LONG, _REMEMBERED = 100, 2_000, 4_096
@@ -49,8 +51,7 @@ class Counter:
         if len(text) <= _LABEL:
             return self._other[text]
         if len(text) > _PIECE:
-            starts = range(0, len(text), _PIECE)
-            return sum(self.count(text[start : start + _PIECE]) for start in starts)
+            return sum(map(self.count, _cut(text)))
         start, end = _inside(text)
         if start < end and (inner := self._inner.get(text[start:end])) is not None:
             before, behind = self._ends.get(text[:start]), self._ends.get(text[end:])
@@ -113,6 +114,19 @@ class Counter:
             return self._pieces.each(_PIECES.findall(data))
         first, *others = data.split(b" ")
         return [self._pieces[first], *self._spaced.each(others)]
+
+
+def _cut(text: str) -> Iterator[str]:
+    """Pieces of a long text."""
+    start = 0
+    while len(text) - start > _PIECE:
+        end = text.rfind(" ", start + _PIECE // 2, start + _PIECE)
+        while end > 0 and text[end - 1].isspace():
+            end = text.rfind(" ", start + _PIECE // 2, end)
+        end = end if end > 0 else start + _PIECE
+        yield text[start:end]
+        start = end
+    yield text[start:]
 
 
 def _is_ascii(text: str) -> bool:
