@@ -40,6 +40,8 @@ class Shown(msgspec.Struct, frozen=True):
     end: int
 
 
+LONG_LINE = 320
+"""Characters from which a line may be shown in sentences."""
 SHORT = 8
 """Characters up to which a piece stands in too many places to say which record it is of."""
 
@@ -224,8 +226,10 @@ def _read(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _holds_json(source: str) -> bool:
-    """Whether a string of it is JSON: that loses quotes, commas and blanks, too."""
-    return re.search(r"""[=:(\[{,]\s*["'][\[{](?:\\n|\s)*\\*["\[{]""", source) is not None
+    """Whether a string or a long line of it is JSON: that loses quotes, commas and blanks, too."""
+    quoted = re.search(r"""[=:(\[{,]\s*["'][\[{](?:\\n|\s)*\\*["\[{]""", source)
+    lines = (line for line in source.split("\n") if len(line) >= LONG_LINE)
+    return quoted is not None or any(line[0] in "{[" and _is_json(line) for line in lines)
 
 
 def _ignored(char: str, is_json: bool) -> bool:
@@ -271,10 +275,6 @@ def _records(source: str) -> Iterator[tuple[int, int, dict[str, object]]]:
             continue
         if isinstance(record, dict):
             yield found.end(), end, record
-
-
-LONG_LINE = 320
-"""Characters from which a line may be shown in sentences."""
 
 
 def _broken_lines(source: str, shown: list[Shown]) -> Iterator[str]:

@@ -183,3 +183,12 @@ def _all(part: Part) -> Iterator[Part]:
     yield part
     for child in part.children:
         yield from _all(child)
+
+
+@pytest.mark.parametrize("escape", ["\\u0000", "\\\\u00e9", "\\x1b"])
+def test_no_escape_is_divided(escape: str) -> None:
+    text = "\u00e9t\u00e9" + escape * 2_000
+    parts = list(leaves(split_prose(text)))
+    assert len(parts) > 2
+    for part in parts[1:]:
+        assert text[part.start] == "\\" != text[part.start - 1]

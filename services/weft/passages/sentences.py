@@ -10,6 +10,8 @@ from weft.passages.part import Part
 LEAST, MOST = 160, 640
 """Characters of a leaf: smaller neighbours are joined up to the first number, larger leaves are
 split above the second."""
+_ESCAPE = 6
+"""Characters of an escape, at most."""
 _SENTENCE = re.compile(r"(?<=[.!?;\u3002\uff01\uff1f])[\"')\]]*\s+(?=\S)")
 
 
@@ -39,8 +41,16 @@ def _pieces(text: str, start: int, end: int, count: int) -> Iterator[Part]:
     """Text without sentence ends, cut at blanks if it is far too long."""
     while end - start > 2 * MOST:
         cut = text.rfind(" ", start + 1, start + MOST) + 1
-        cut = cut if cut > 0 else start + MOST
+        cut = cut if cut > 0 else _before_escape(text, start, start + MOST)
         yield Part(start, cut, "piece")
         start = cut
     if start < end:
         yield Part(start, end, "sentence", count)
+
+
+def _before_escape(text: str, start: int, cut: int) -> int:
+    """A cut that divides no `\\u0000` or the like: before its backslashes, if any stand there."""
+    at = text.rfind("\\", max(cut - _ESCAPE, start), cut)
+    while at > start and text[at - 1] == "\\":
+        at -= 1
+    return at if at > start else cut
