@@ -15,6 +15,7 @@ from mcp_types import (
 from pydantic import BaseModel
 
 from weft.gateway.config import ServerSpec
+from weft.gateway.masking import dumped
 from weft_schemas.errors import Unavailable
 from weft_schemas.ids import digest
 
@@ -69,11 +70,11 @@ async def learned(client: Client, spec: ServerSpec) -> Manifest:
         version=info.version if info else "",
         protocol=str(client.protocol_version),
         instructions=client.instructions or "",
-        capabilities=_dumped(can),
-        tools=tuple(map(_dumped, tools)),
-        resources=tuple(map(_dumped, resources)),
-        templates=tuple(map(_dumped, templates)),
-        prompts=tuple(map(_dumped, prompts)),
+        capabilities=dumped(can),
+        tools=tuple(map(dumped, tools)),
+        resources=tuple(map(dumped, resources)),
+        templates=tuple(map(dumped, templates)),
+        prompts=tuple(map(dumped, prompts)),
     )
 
 
@@ -96,7 +97,3 @@ async def _all(
         if len(found) > MOST_LISTED:
             break
     raise Unavailable(f"it lists {name} without end; {len(found)} were read")
-
-
-def _dumped(model: BaseModel) -> dict[str, Any]:
-    return model.model_dump(by_alias=True, mode="json", exclude_none=True)
