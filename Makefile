@@ -21,10 +21,16 @@ help:
 	@echo "make bench  the measurements, with baselines in the same run"
 	@echo "make panel  what prompts of real sessions keep: ONLY=grounding,speed HALF=confirm SAMPLE=60"
 
+# Two processes, each with every other package: one alone is busy with a single core.
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps --require-hashes
 $(STAMP): requirements/dev.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "make: no $(PYTHON); install Python 3.11 or set PYTHON=…" >&2; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps --require-hashes -r requirements/dev.txt
+	@for half in 0 1; do \
+	  awk -v half=$$half '/^[a-z]/ {number++} number % 2 == half' requirements/dev.txt >$(VENV)/half$$half.txt; \
+	done
+	@$(INSTALL) -r $(VENV)/half0.txt & first=$$!; $(INSTALL) -r $(VENV)/half1.txt; second=$$?; \
+	  wait $$first && exit $$second
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
