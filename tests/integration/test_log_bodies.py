@@ -1,6 +1,7 @@
 """Large bodies: stored once, whole or not at all, readable by any Object Store client."""
 
 import asyncio
+import hashlib
 import io
 import os
 from collections.abc import AsyncIterator
@@ -170,12 +171,30 @@ async def test_chunks_of_an_upload_that_was_cut_off_are_erased_with_the_tenant(
         assert await bodies.delete_all() == (1, 7)
 
 
-async def test_a_cancelled_upload_leaves_no_chunk(log: Connection, bodies: Bodies) -> None:
-    upload = asyncio.create_task(bodies.put(os.urandom(30_000_000)))
-    while not await stored(log):
-        await asyncio.sleep(0)
-    upload.cancel()
+class GivenUp(io.BytesIO):
+    """A file that makes who reads it give up after so many bytes."""
+
+    def __init__(self, content: bytes, after: int) -> None:
+        super().__init__(content)
+        self.after = after
+
+    def read(self, size: int | None = -1) -> bytes:
+        if 0 < self.after <= self.tell():
+            self.after = 0
+            reader = asyncio.current_task()
+            assert reader is not None
+            reader.cancel()
+        return super().read(size)
+
+
+@pytest.mark.parametrize("after", [1, 1_000_000, 20_000_000])
+async def test_a_cancelled_upload_leaves_no_chunk(
+    log: Connection, bodies: Bodies, after: int
+) -> None:
+    body = os.urandom(after + 1_000_000)
+    digest = hashlib.sha256(body).hexdigest()
     with pytest.raises(asyncio.CancelledError):
-        await upload
+        await asyncio.create_task(bodies.put_open(GivenUp(body, after), digest, len(body)))
+    assert await stored(log) == 0
     await asyncio.sleep(0.5)
     assert await stored(log) == 0

@@ -13,7 +13,7 @@ import hashlib
 import io
 import time
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -27,7 +27,7 @@ from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.reading import last_of, read_matching, subjects
 from weft.log.secure_delete import erase, erase_all
-from weft_schemas.errors import Conflict, Corrupt, InvalidInput, NotFound
+from weft_schemas.errors import Conflict, Corrupt, InvalidInput, NotFound, WeftError
 from weft_schemas.ids import body_name, is_digest
 from weft_schemas.items import BodyRef
 from weft_schemas.subjects import BODIES_BUCKET
@@ -221,8 +221,11 @@ class Bodies:
                 Message(subject, piece, f"{nuid}.{number}") for number, piece in enumerate(pieces)
             )
         except BaseException:
-            # No entry refers to these chunks, and none will. Some may still be on their way.
-            await self._connection.flushed()
+            # No entry refers to these chunks, and none will. Some may still be on their way, or the
+            # server has them and has not stored them yet: then the ack of one more comes last.
+            if await self._connection.flushed():
+                with suppress(WeftError):
+                    await self._publisher.publish(subject, b"", f"{nuid}.end")
             await self._erase_chunks(nuid)
             raise
         about = metadata or ({OWNER: self.tenant} if self.tenant else {})
