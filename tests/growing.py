@@ -24,9 +24,11 @@ QUADRATIC = 1.5
 """An exponent above it is no linear time with a little noise."""
 _LEAST_SECONDS = 0.001
 """Below this a time says nothing: 2,000 characters take a linear pattern a tenth of it."""
-_MOST_SECONDS = 1.0
-_TIMES = 9
+_MOST_SECONDS = 2.0
+_TIMES = 3
 """That a text is measured whose growth looks quadratic at first."""
+_WIDER = 4
+"""Times as long as the longer text is the one that it is measured on then."""
 SIZES = (2_000, 8_000)
 """Characters of a pattern's texts."""
 LONG = (40_000, 160_000)
@@ -133,23 +135,27 @@ def growth(work: Search, unit: str, sizes: tuple[int, int] = SIZES) -> float:
     """The exponent with which the time grows on so many of `unit`, with an end that fits nothing; 0
     where it is too quick to tell, infinite where it does not end.
 
-    What looks quadratic at first is measured again, and the median of each size counts: beside
-    other load a process is charged now more, now less than it took."""
+    What looks quadratic at first is measured again, up to a text four times as long: beside other
+    load a long time may be charged twice, which is half an exponent between the first two sizes and
+    a quarter then."""
+    exponent = _exponent(work, unit, sizes, 1)
+    if QUADRATIC < exponent < math.inf:
+        exponent = _exponent(work, unit, (sizes[0], _WIDER * sizes[1]), _TIMES)
+    return exponent
+
+
+def _exponent(work: Search, unit: str, sizes: tuple[int, int], times: int) -> float:
+    """Of the medians of so many times."""
     texts = [unit * (size // len(unit)) + "\x01" for size in sizes]
     taken: tuple[list[float], list[float]] = ([], [])
-    exponent = math.inf
-    for again in (1, _TIMES - 1):
-        for _ in range(again):
-            for text, times in zip(texts, taken, strict=True):
-                times.append(seconds(work, text))
-                if times[-1] == math.inf:
-                    return math.inf
-                if median(taken[0]) < _LEAST_SECONDS:
-                    return 0.0
-        exponent = math.log(max(median(taken[1]), 1e-9) / median(taken[0]), sizes[1] / sizes[0])
-        if exponent <= QUADRATIC:
-            break
-    return exponent
+    for _ in range(times):
+        for text, ours in zip(texts, taken, strict=True):
+            ours.append(seconds(work, text))
+            if ours[-1] == math.inf:
+                return math.inf
+            if median(taken[0]) < _LEAST_SECONDS:
+                return 0.0
+    return math.log(max(median(taken[1]), 1e-9) / median(taken[0]), sizes[1] / sizes[0])
 
 
 def seconds(work: Search, text: str) -> float:

@@ -30,7 +30,7 @@ FILES = {
 }
 AT_ONCE = 8
 """Sessions in flight."""
-LARGE = {"openhands": 2}
+LARGE = {"openhands": 2, "livemcpbench": 2}
 """Fewer where large prompts wait for one another: a tenant's requests wait 5 s at most."""
 
 pytestmark = [needs_data, pytest.mark.asyncio(loop_scope="module")]
