@@ -69,6 +69,15 @@ async def test_a_signal_is_told_as_the_exit_code(number: signal.Signals):
         assert not alive(forked.pid)
 
 
+async def test_a_signal_right_after_the_start_is_not_lost():
+    for _ in range(20):
+        forked = await program("code", "-q", env=os.environ, stdin=subprocess.PIPE)
+        forked.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(SECONDS):
+            assert await forked.wait() == -signal.SIGTERM
+        forked.stdin.close()
+
+
 async def test_an_exit_code_and_what_was_printed_are_those_of_the_command():
     assert (await weft("--version")).code == 0
     told = await weft("work", "nothing")

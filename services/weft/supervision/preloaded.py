@@ -193,11 +193,15 @@ class _Serving:
         self._loaded()
         *streams, handle = [reduction.recv_handle(self._commands) for _ in range(4)]
         status, parent = Connection(handle, readable=False), os.getpid()
+        # One that comes before the program has its own handlers waits for them; else it were lost.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
         pid = os.fork()
         if pid == 0:
             self._become(program, streams, parent)
             status.close()
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
             return program
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
         for stream in streams:
             os.close(stream)
         self._running[pid] = status
