@@ -40,23 +40,22 @@ demo: $(STAMP)
 # The tests start hundreds of processes: each reads modules that are compiled, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
-# The proofs with kills and under load run three at a time; what holds times against each other needs
-# the machine for itself: `make attack` runs it.
-# Most other tests wait, for servers that start, die and elect; so more files run at once, in the
-# order of their folders: the short ones, of tests/unit, come last and fill the gaps. Seeds and
-# counts are printed at the end. The profile `ci` of Hypothesis gives 30 examples, the same every
-# time, and lets each take as long as it needs; without it they are new each time.
+# Most tests wait, for servers that start, die and elect; so more files run at once than there are
+# cores: the proofs with kills and under load first, since they wait the longest, the rest in the
+# order of their folders: the short ones, of tests/unit, come last and fill the gaps. What holds times
+# against each other needs the machine for itself: `make attack` runs it. Seeds and counts are printed
+# at the end. The profile `ci` of Hypothesis gives 30 examples, the same every time, and lets each
+# take as long as it needs; without it they are new each time.
 PYTEST := $(BIN)/python -m pytest -q -m "not slow" --hypothesis-profile=ci
 FILES := --dist loadfile --no-loadscope-reorder
 PROOFS := tests/crash tests/integration/test_attack.py \
   $(wildcard tests/integration/test_hostile_*.py tests/integration/test_scale_*.py)
 test: $(STAMP)
 	+$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint collected
-	$(PYTEST) -n 3 $(FILES) $(PROOFS)
-	$(PYTEST) -n 4 $(FILES) $(addprefix --ignore=,$(PROOFS))
+	$(PYTEST) -n 5 $(FILES) $(PROOFS) tests
 
-# Every test is imported once beside the checks, on the other core: else each process of the parts
-# above compiles all of them for itself.
+# Every test is imported once beside the checks, on the other core: else each process above
+# compiles all of them for itself.
 collected: $(STAMP)
 	@$(PYTEST) --collect-only -qq >/dev/null || $(PYTEST) --collect-only -qq
 

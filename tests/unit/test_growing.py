@@ -42,4 +42,4 @@ def test_a_long_time_that_is_always_charged_double_says_nothing() -> None:
 
 
 def test_what_is_always_quadratic_is_not_measured_away() -> None:
-    assert growth(lambda text: busy((len(text) / 4_000) ** 2 * 0.003), "a", SIZES) > 1.5
+    assert growth(lambda text: busy((len(text) / 4_000) ** 2 * 0.004), "a", SIZES) > 1.5
