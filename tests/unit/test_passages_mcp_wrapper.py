@@ -106,6 +106,34 @@ def test_structured_content_that_says_the_same_is_not_shown_twice(wrap: Wrap) ->
     assert shown == "{error: No presentation is loaded} \u2026 MCP wrapper \u2026"
 
 
+@pytest.mark.parametrize(
+    "elements", [[{"id": 1, "name": "a"}, {"id": 2, "name": "b"}], ["two words", "5"], [{"id": 1}]]
+)
+def test_a_list_of_which_each_text_says_an_element_is_shown_once(elements: list[object]) -> None:
+    texts = [one if isinstance(one, str) else json.dumps(one, indent=2) for one in elements]
+    wrapped = listed(texts, elements)
+    assert decoded(wrapped).text == json.dumps(elements)
+    assert decoded(wrapped).wrapper == "\u2026 MCP wrapper \u2026"
+
+
+@pytest.mark.parametrize("texts", [['{"id": 1}', '{"id": 3}'], ['{"id": 1}'], []])
+def test_a_list_of_which_the_texts_say_something_else_stays(texts: list[str]) -> None:
+    wrapped = listed(texts, [{"id": 1}, {"id": 2}])
+    assert decoded(wrapped).wrapper == ""
+
+
+@pytest.mark.parametrize("value", [5, [], "x", {}, {"result": 5}, {"result": {}}, {"a": 1, "b": 2}])
+def test_structured_content_of_any_kind_that_says_more_stays(value: object) -> None:
+    blocks = [{"type": "text", "text": "four"}]
+    wrapped = json.dumps({"content": blocks, "structuredContent": value})
+    assert decoded(wrapped).wrapper == ""
+
+
+def listed(texts: list[str], elements: list[object]) -> str:
+    blocks = [{"type": "text", "text": text} for text in texts]
+    return json.dumps({"content": blocks, "structuredContent": {"result": elements}})
+
+
 def test_parts_of_a_wrapped_list_are_those_of_the_list() -> None:
     rows = [{"id": n, "title": f"Harbour {n}", "text": "w " * 150} for n in range(9)]
     wrapped = printed(in_json(json.dumps(rows)))

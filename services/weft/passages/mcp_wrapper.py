@@ -1,7 +1,7 @@
 """Takes the text out of a tool result of the Model Context Protocol whose wrapper says nothing
-else: one text block, in JSON or as Python prints it; and out of a list of one text block, which
-other interfaces write, too. The wrapper of a short result is longer than what the tool said, and
-its escapes make the text hard to read."""
+else: one text block, in JSON or as Python prints it, or a list of which the text blocks say the
+elements again; and out of a list of one text block, which other interfaces write, too. The wrapper
+of a short result is longer than what the tool said, and its escapes make the text hard to read."""
 
 from __future__ import annotations
 
@@ -61,12 +61,22 @@ class _Block(msgspec.Struct, forbid_unknown_fields=True):
 class _Result(msgspec.Struct, forbid_unknown_fields=True):
     content: list[_Block]
     is_error: bool | None = msgspec.field(default=None, name="isError")
-    structured: Any = msgspec.field(default=None, name="structuredContent")
+    structured: msgspec.Raw = msgspec.field(
+        default_factory=lambda: msgspec.Raw(b"null"), name="structuredContent"
+    )
     meta: None = msgspec.field(default=None, name="_meta")
+
+
+class _List(msgspec.Struct, forbid_unknown_fields=True):
+    """`structuredContent` of a result that is no object."""
+
+    result: msgspec.Raw
 
 
 _result = msgspec.json.Decoder(_Result)
 _blocks = msgspec.json.Decoder(list[_Block])
+_list = msgspec.json.Decoder(_List)
+_elements = msgspec.json.Decoder(list[Any])
 
 
 def unwrapped(text: str, unescaped: Callable[[str], str], depth: int = DEEPEST) -> Unwrapped | None:
@@ -92,6 +102,9 @@ def _unwrapped(text: str, unescaped: Callable[[str], str]) -> Unwrapped | None:
         return None
     try:
         result = _Result(_blocks.decode(text)) if text[0] == "[" else _result.decode(text)
+        is_error = bool(result.is_error)
+        if _are_elements(result):
+            return Unwrapped(bytes(_list.decode(result.structured).result).decode(), is_error)
         if len(result.content) != 1 or not _repeats(result.structured, result.content[0].text):
             return None
         written = bytes(result.content[0].text).decode()
@@ -100,20 +113,40 @@ def _unwrapped(text: str, unescaped: Callable[[str], str]) -> Unwrapped | None:
     if written[0] != '"':
         return None
     is_list = text[0] == "["
-    return Unwrapped(unescaped(written[1:-1]), bool(result.is_error), not is_list, is_list)
+    return Unwrapped(unescaped(written[1:-1]), is_error, not is_list, is_list)
 
 
-def _repeats(structured: object, text: msgspec.Raw) -> bool:
+def _are_elements(result: _Result) -> bool:
+    """Whether the text blocks say, one each, the elements of the list in `structuredContent`: so
+    servers give a list."""
+    try:
+        elements = _elements.decode(_list.decode(result.structured).result)
+    except msgspec.DecodeError:
+        return False
+    return len(elements) == len(result.content) > 0 and all(
+        _encoded(element) in _values(block.text)
+        for element, block in zip(elements, result.content, strict=True)
+    )
+
+
+def _repeats(structured: msgspec.Raw, text: msgspec.Raw) -> bool:
     """Whether `structuredContent` says what the text says: servers give the same value twice, in a
     field `result` if it is no object."""
-    if structured is None:
+    value = msgspec.json.decode(structured)
+    if value is None:
         return True
+    values = _values(text)
+    field = value["result"] if isinstance(value, dict) and list(value) == ["result"] else value
+    return _encoded(value) in values or _encoded(field) in values
+
+
+def _values(text: msgspec.Raw) -> list[bytes]:
+    """What a text says: itself, and the JSON that it is."""
     said = msgspec.json.decode(text)
-    written = [{"result": said}]
+    values = [said]
     with suppress(msgspec.DecodeError):
-        value = msgspec.json.decode(said)
-        written += [value, {"result": value}]
-    return _encoded(structured) in map(_encoded, written)
+        values.append(msgspec.json.decode(said))
+    return [_encoded(value) for value in values]
 
 
 def _encoded(value: object) -> bytes:
