@@ -32,6 +32,7 @@ def violations(
         *_marked(pack, texts),
         *_outcomes(pack, texts),
         *_calls(pack, items),
+        *_references(pack, texts),
         *_order(pack),
         *_pins(pack, items, texts),
         *_exchange(pack, items, texts),
@@ -148,6 +149,18 @@ def _calls(pack: ContextPack, items: Sequence[ContextItem]) -> Iterator[str]:
                 block["input"] == held for _, held in given if held is not None
             ):
                 yield f"5: anthropic: {block['name']} was never called so"
+
+
+def _references(pack: ContextPack, texts: Mapping[str, str]) -> Iterator[str]:
+    """2: what a reference refers to stands below it."""
+    results = [entry for entry in pack.entries if entry.kind is ItemKind.TOOL_RESULT]
+    for at, entry in enumerate(results):
+        source = texts[entry.item_id]
+        if entry.view == "reference" and not any(
+            later.view != "reference" and texts[later.item_id] == source
+            for later in results[at + 1 :]
+        ):
+            yield f"2: {entry.item_id}: refers to a result that is left out"
 
 
 def _order(pack: ContextPack) -> Iterator[str]:

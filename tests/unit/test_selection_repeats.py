@@ -1,5 +1,8 @@
 """The same call with the same result later on: the earlier result stands as a reference."""
 
+from random import Random
+
+import pytest
 from tests.session_view import ListView
 
 from weft.compiler.candidates.closure import Group, close
@@ -49,7 +52,7 @@ def test_a_short_result_is_told_again() -> None:
 def test_of_redacted_items_nothing_is_said() -> None:
     made = groups([*read(1, 1), *read(2, 1)])
     every = {row.sequence for group in made for row in group.rows}
-    assert repeated(made, every) == frozenset()
+    assert repeated(made, every) == {}
 
 
 def test_under_pressure_both_calls_stand_and_the_result_once() -> None:
@@ -67,3 +70,36 @@ def test_where_all_fits_nothing_is_replaced() -> None:
     pack = compile_pack(ListView(items), CompileRequest(Phase.ANSWER, budget=4_000)).pack
     assert pack.prompt.count("Line 7 of the page.") == 2
     assert pack.stats.deduplicated_count == 0
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_no_reference_stands_without_what_it_refers_to(phase: Phase) -> None:
+    """Many sessions that read few pages again and again, at budgets that hold some of it."""
+    referred = 0
+    for seed in range(40):
+        draw = Random(seed)
+        items = [ContextItem("u0", ItemKind.USER_TURN, "Compare the pages.")]
+        for number in range(12):
+            page = draw.randrange(4)
+            items += read(number, page, f"Page {page}. {PAGE[: draw.choice([250, 900])]}")
+            if draw.random() < 0.3:
+                said = f"Word {number}. " * draw.choice([5, 80])
+                items.append(ContextItem(f"a{number}", ItemKind.AGENT_MSG, said))
+        items.append(ContextItem("u1", ItemKind.USER_TURN, f"And page {draw.randrange(4)}?"))
+        budget = draw.choice([200, 400, 600, 900])
+        pack = compile_pack(ListView(items), CompileRequest(phase, budget=budget)).pack
+        assert pack.stats.prompt_tokens <= budget
+        texts = {item.id: item.text for item in items}
+        calls = {item.id: items[at - 1].metadata for at, item in enumerate(items)}
+        shown = [entry for entry in pack.entries if entry.kind is ItemKind.TOOL_RESULT]
+        for entry in shown:
+            if AGAIN in entry.text:
+                referred += 1
+                assert any(
+                    later.sequence > entry.sequence
+                    and AGAIN not in later.text
+                    and texts[later.item_id] == texts[entry.item_id]
+                    and calls[later.item_id] == calls[entry.item_id]
+                    for later in shown
+                ), (seed, entry.item_id)
+    assert referred or phase is Phase.ROUTE

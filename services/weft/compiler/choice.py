@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import partial
 
 from weft.compiler.header import entries_above
@@ -28,8 +28,12 @@ def choice_of(state: State) -> Choice:
     """The renditions to choose from, with the cost of each."""
     request, rows = state.request, [row for group in state.groups for row in group.rows]
     profile, count = PROFILES[request.phase], counter(state.view.encoding)
-    again = repeated(state.groups, state.redacted)
-    shapes = {row.sequence: _shape(state, row, again) for row in rows}
+    pinned = state.pinned()
+    own = {row.sequence for group in pinned for row in group.rows}
+    repeats = {
+        at: later for at, later in repeated(state.groups, state.redacted).items() if at not in own
+    }
+    shapes = {row.sequence: _shape(state, row, repeats) for row in rows}
     cost = PromptCost(
         entries_above(state, rows, count),
         state.groups,
@@ -57,7 +61,8 @@ def choice_of(state: State) -> Choice:
             _ahead(state) if profile.objective.values else {},
         ),
         shapes=shapes,
-        pinned=tuple(state.pinned()),
+        repeats=repeats,
+        pinned=tuple(pinned),
         exchange=exchange,
         said=said[0] if said and exchange else None,
         objective=profile.objective,
@@ -81,14 +86,14 @@ def _passages(state: State, rows: Sequence[ItemRow]) -> Mapping[int, Mapping[int
     return {at: one for at, one in found.items() if at not in others} if others else found
 
 
-def _shape(state: State, row: ItemRow, again: frozenset[int]) -> Shape:
+def _shape(state: State, row: ItemRow, repeats: Container[int]) -> Shape:
     redacted = row.sequence in state.redacted
     if row.kind is ItemKind.TOOL_RESULT and not redacted and row.is_complete:
         name = row.metadata.get("tool_name")
         limit = shown_up_to(state.policy.firewall, name if isinstance(name, str) else None)
         if limit is not None and row.whole_tokens > limit and row.envelope is not None:
             return Shape(row, False, summarised(row), frozenset(), is_limited=True)
-        if row.sequence in again:
+        if row.sequence in repeats:
             return Shape(row, False, reference(row), frozenset())
     required = frozenset[int]() if redacted else required_parts(row)
     return Shape(row, redacted, None, required)

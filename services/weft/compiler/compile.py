@@ -24,6 +24,7 @@ from weft.compiler.rendering.reasoning import attached, carried, refused_calls
 from weft.compiler.renditions.in_force import in_force, text_in_force
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.prefix import keep, select_stable
+from weft.compiler.selection.repeats import without_dangling
 from weft.compiler.selection.select import select
 from weft.compiler.state import State
 from weft.readmodel.view import SessionView
@@ -164,8 +165,10 @@ def _select(state: State, choice: Choice) -> Shown:
         reason = state.prefix.reason or "nothing of the base can stay"
         state.ledger.note(f"compiled fresh: {reason}")
     if state.prefix.shown:
-        return select_stable(choice, state.prefix.shown, state.ledger)
-    return select(choice, state.ledger)
+        shown = select_stable(choice, state.prefix.shown, state.ledger)
+    else:
+        shown = select(choice, state.ledger)
+    return without_dangling(choice, shown)
 
 
 def _without_refused_calls(state: State, choice: Choice, shown: Shown) -> tuple[Choice, Shown]:
@@ -178,6 +181,7 @@ def _without_refused_calls(state: State, choice: Choice, shown: Shown) -> tuple[
         if not choice.cost.fits(shown, choice.budget):
             left = {row.sequence for one in state.groups if one.key in calls for row in one.rows}
             shown = {at: one for at, one in shown.items() if at not in left}
+            shown = without_dangling(choice, shown)
     return choice, shown
 
 

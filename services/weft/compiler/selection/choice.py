@@ -19,6 +19,8 @@ class Choice(msgspec.Struct, frozen=True):
     scores: Scores
     shapes: Mapping[int, Shape]
     """By sequence."""
+    repeats: Mapping[int, int]
+    """Results that are shown as a reference, each with the later one that it refers to."""
     pinned: tuple[Group, ...]
     """The most important first, policies last."""
     exchange: tuple[Group, ...]

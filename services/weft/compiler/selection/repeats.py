@@ -7,17 +7,20 @@ import json
 from collections.abc import Collection, Sequence
 
 from weft.compiler.candidates.closure import Group
+from weft.compiler.rendering.cost import Shown
+from weft.compiler.renditions.rendition import REFERENCE, stub
+from weft.compiler.selection.choice import Choice
 from weft.readmodel.rows import ItemRow
 
 LEAST = 200
 """Characters of the shortest result that a reference replaces."""
 
 
-def repeated(groups: Sequence[Group], redacted: Collection[int]) -> frozenset[int]:
-    """Sequences of the results that a later group repeats exactly. Masked results never count as
-    equal, because masks hide what differs."""
+def repeated(groups: Sequence[Group], redacted: Collection[int]) -> dict[int, int]:
+    """The results that a later group repeats exactly, each with the newest that does, by sequence.
+    Masked results never count as equal, because masks hide what differs."""
     newest: dict[tuple[str, int], list[ItemRow]] = {}
-    found: set[int] = set()
+    found: dict[int, int] = {}
     for group in reversed(groups):
         if not group.is_exchange or any(row.sequence in redacted for row in group.rows):
             continue
@@ -26,10 +29,27 @@ def repeated(groups: Sequence[Group], redacted: Collection[int]) -> frozenset[in
             if row.size_of_whole < LEAST:
                 continue
             alike = newest.setdefault((asked, row.size_of_whole), [])
-            if any(later.whole == row.whole for later in alike):
-                found.add(row.sequence)
-            alike.append(row)
-    return frozenset(found)
+            again = next((later for later in alike if later.whole == row.whole), None)
+            if again is None:
+                alike.append(row)
+            else:
+                found[row.sequence] = again.sequence
+    return found
+
+
+def without_dangling(choice: Choice, shown: Shown) -> Shown:
+    """With a stub in place of each reference to a result that is left out; where there is no room
+    for that, without its group."""
+    for group in choice.groups:
+        for row in group.rows[1:]:
+            one = shown.get(row.sequence)
+            if one is None or one.view != REFERENCE or choice.repeats[row.sequence] in shown:
+                continue
+            shown = {**shown, row.sequence: stub(row)}
+            if not choice.cost.fits(shown, choice.budget):
+                left = {row.sequence for row in group.rows}
+                shown = {at: one for at, one in shown.items() if at not in left}
+    return shown
 
 
 def _asked(group: Group) -> str:
