@@ -53,6 +53,24 @@ def test_a_line_stands_with_what_is_indented_below_it() -> None:
     assert text[first.children[0].start : first.children[0].end] == "class A:\n"
 
 
+@pytest.mark.parametrize("indent", ["", "  "])
+@pytest.mark.parametrize("number", [False, True])
+def test_items_of_a_list_stand_below_the_line_that_opens_it(indent: str, number: bool) -> None:
+    items = "".join(
+        f"{indent}- name: tool {n}\n{indent}  about: {'word ' * 30}\n" for n in range(9)
+    )
+    text = f"success: true\nmatched:\n{items}total: 9\n"
+    if number:
+        lines = enumerate(text.splitlines(), 1)
+        text = "".join(f"{at:6d}\t{line}\n" for at, line in lines)
+    block = next(one for one in split_prose(text).children if one.unit == "block")
+    head, *below = block.children
+    assert text[head.start : head.end].endswith("matched:\n")
+    assert head.identifies
+    assert text[below[0].start : below[-1].end].count("- name: tool") == 9
+    assert "total: 9" not in text[block.start : block.end]
+
+
 def test_numbered_lines_are_nested_by_their_own_indentation() -> None:
     numbered = "".join(f"{n:5d}\t{line}\n" for n, line in enumerate(CODE.splitlines(), 1))
     for text in texts(numbered):

@@ -34,6 +34,10 @@ class _Line(msgspec.Struct, frozen=True):
     indent: int
     level: int
     """Level of a heading; 0 for other lines."""
+    opens_list: bool = False
+    """It ends with a colon, as the line above a list does."""
+    is_item: bool = False
+    """It begins with the dash of a list."""
 
 
 def split_prose(text: str) -> Part:
@@ -94,8 +98,9 @@ def _line(text: str, start: int, stop: int, end: int) -> _Line:
     level = len(heading[1]) if heading else _level_in_file(text, start, end, held)
     numbered = _NUMBER.match(held)
     indent = numbered.end() - numbered.start(1) if numbered else len(held) - len(bare)
-    is_blank = not bare or (numbered is not None and numbered.end() == len(held))
-    return _Line(start, end, is_blank, indent, level)
+    content = held[numbered.end() :] if numbered else bare
+    opens_list = content.rstrip()[-1:] == ":"
+    return _Line(start, end, not content, indent, level, opens_list, content.startswith("- "))
 
 
 def _level_in_file(text: str, start: int, end: int, line: str) -> int:
@@ -259,7 +264,7 @@ def _head(text: str, group: Sequence[_Line]) -> int:
     in lines also the names and numbers that follow."""
     count = 1
     for line in group[1 : min(MOST_IDENTIFIERS, len(group) - 1)]:
-        key = _KEY.match(text, line.start, line.end)
+        key = None if line.is_item else _KEY.match(text, line.start, line.end)
         if key is None or line.end - line.start > LEAST or not NAMES.search(key[1]):
             break
         count += 1
@@ -267,11 +272,13 @@ def _head(text: str, group: Sequence[_Line]) -> int:
 
 
 def _indented(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
-    """Groups of lines that each begin with a least indented line."""
+    """Groups of lines that each begin with a least indented line. The items of a list are below the
+    line that opens it, which YAML indents as far as them."""
     least = min((line.indent for line in lines if not line.is_blank), default=0)
     group: list[_Line] = []
     for line in lines:
-        if group and not line.is_blank and line.indent == least:
+        is_below = line.is_item and group and group[0].opens_list and not group[0].is_item
+        if group and not line.is_blank and line.indent == least and not is_below:
             yield group
             group = []
         group.append(line)
