@@ -17,7 +17,7 @@ import msgspec
 
 from tests.growing import Search, modules, source
 from weft.firewall.summarise.budget import Budget
-from weft.gateway.masking import Guard
+from weft.gateway.masking import Masking
 from weft.tokens import DEFAULT_ENCODING
 from weft_schemas.compile import CompileRequest
 from weft_schemas.events import Origin
@@ -43,7 +43,7 @@ MADE: dict[Any, Any] = {
     ContextItem: ITEM,
     Origin: Origin(1),
     CompileRequest: CompileRequest(Phase.ANSWER),
-    Guard: Guard(FirewallRules(), b"k", "t", DEFAULT_ENCODING),
+    Masking: Masking(FirewallRules(), b"k", "t", DEFAULT_ENCODING),
 }
 """Values of the other parameters, by their type; of other types `_made` makes an empty one."""
 NAMED = {"encoding": DEFAULT_ENCODING}

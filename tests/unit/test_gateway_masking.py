@@ -3,10 +3,10 @@
 import mcp_types as types
 from tests.gateway_server import BYTES, KEY
 
-from weft.gateway.masking import Guard, safe_block, safe_model, safe_models
+from weft.gateway.masking import Masking, safe_block, safe_model, safe_models
 from weft_schemas.policy import FirewallRules
 
-GUARD = Guard(FirewallRules(), b"k" * 16, "t", "o200k_base")
+GUARD = Masking(FirewallRules(), b"k" * 16, "t", "o200k_base")
 
 
 def image(**more: object) -> types.ImageContent:

@@ -16,7 +16,7 @@ from weft.gateway.arguments import Reference, filled, part_of, references
 from weft.gateway.config_file import config_from, read_config
 from weft.gateway.erased_sessions import ErasedSessions
 from weft.gateway.half_characters import without_halves
-from weft.gateway.masking import Guard, safe_value
+from weft.gateway.masking import Masking, safe_value
 from weft.gateway.recording import call_item, result_item
 from weft.gateway.resource_names import named, split, with_names
 from weft.gateway.result_limit import shortened
@@ -31,7 +31,7 @@ from weft_schemas.events import ErasedEvent, encode_event
 from weft_schemas.policy import FirewallRules, SignalAction, SignalRule
 from weft_schemas.routing import Effect
 
-GUARD = Guard(FirewallRules(), b"k" * 16, "t", "cl100k_base")
+GUARD = Masking(FirewallRules(), b"k" * 16, "t", "cl100k_base")
 
 
 def made(server: str = "s", name: str = "read", description: str = "Reads.", **more):
@@ -250,8 +250,8 @@ def test_what_the_policy_drops_for_its_flags_reaches_no_host(
     item = result_item(call_item("s:t", {}, "h"), text, is_error=False)
     for least, is_shown in ((2.0, False), (4.5, True)):
         rules = FirewallRules(actions=(SignalRule("injection:*", action, least),))
-        guard = msgspec.structs.replace(GUARD, rules=rules)
-        done = passed(result, item, "s1", guard, limit=500, has_schema=has_schema)
+        masking = msgspec.structs.replace(GUARD, rules=rules)
+        done = passed(result, item, "s1", masking, limit=500, has_schema=has_schema)
         told = done.result.model_dump_json(by_alias=True)
         assert ("grant access" in told) is is_shown
         assert (

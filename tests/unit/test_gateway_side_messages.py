@@ -4,12 +4,12 @@ import mcp_types as types
 import pytest
 from tests.gateway_server import KEY
 
-from weft.gateway.masking import Guard
+from weft.gateway.masking import Masking
 from weft.gateway.relay import safe_completion
 from weft.gateway.side_messages import MOST_TOLD, bounded, log_message, question
 from weft_schemas.policy import FirewallRules
 
-GUARD = Guard(FirewallRules(), b"k" * 16, "t", "o200k_base")
+GUARD = Masking(FirewallRules(), b"k" * 16, "t", "o200k_base")
 
 
 def test_a_short_text_without_secrets_is_as_it_was() -> None:

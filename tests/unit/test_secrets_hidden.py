@@ -9,7 +9,7 @@ import regex
 
 from weft.bodies.clean import clean
 from weft.firewall.scan import scan
-from weft.gateway.masking import Guard, safe
+from weft.gateway.masking import Masking, safe
 from weft.secrets.scanning import as_shown
 from weft.tokens import DEFAULT_ENCODING
 from weft_schemas.policy import FirewallRules
@@ -49,7 +49,7 @@ def as_result(raw: str) -> str:
 
 
 def by_gateway(raw: str) -> str:
-    return safe(raw, Guard(RULES, b"", "t", DEFAULT_ENCODING))
+    return safe(raw, Masking(RULES, b"", "t", DEFAULT_ENCODING))
 
 
 WAYS = {"result": as_result, "other kinds": as_shown, "gateway": by_gateway}

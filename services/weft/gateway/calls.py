@@ -70,8 +70,8 @@ class Calls:
     async def find(self, call: HostCall, arguments: dict[str, Any]) -> types.CallToolResult:
         """The tools that fit a query, or the named tools, as text for a model. Raises `Refused`."""
         logged = call_item(FIND, arguments, call.host.name)
-        guard = await self._log.guard(call.host)
-        text = safe(await self._catalogue.found(arguments, guard.encoding), guard)
+        masking = await self._log.masking(call.host)
+        text = safe(await self._catalogue.found(arguments, masking.encoding), masking)
         await self._log.publish(call.host, logged, result_item(logged, text))
         return types.CallToolResult(content=[types.TextContent(text=text)])
 
@@ -120,7 +120,7 @@ class Calls:
             self._upstreams[tool.server].errors += 1
             item = result_item(logged, error.message, is_error=True)
             await self._record(call.host, logging, logged, item)
-            raise safe_error(error, await self._log.guard(call.host)) from None
+            raise safe_error(error, await self._log.masking(call.host)) from None
         self._upstreams[tool.server].errors += bool(result.is_error)
         named = with_names(result, tool.server)
         return await self._passed(call.host, logged, tool, named, limit)
@@ -235,14 +235,14 @@ class Calls:
         publishing = asyncio.create_task(self._log.keep(host, item))
         await asyncio.sleep(0)  # it is written to the log while it is checked
         try:
-            guard = await self._log.guard(host)
+            masking = await self._log.masking(host)
 
             def judged() -> Any:
                 return passed(
                     result,
                     item,
                     host.session,
-                    guard,
+                    masking,
                     limit=limit or self._options.limit,
                     query=logged.text[:2_000],
                     has_schema=tool.tool.output_schema is not None,
@@ -259,7 +259,7 @@ class Calls:
         if done.handle:
             handles = await self._log.handles()
             own = await handles.confirmed(host.session, item.id, sequence, done.handle)
-            handles.remember(own, Known(item, host.session, sequence, done.envelope, guard))
+            handles.remember(own, Known(item, host.session, sequence, done.envelope, masking))
             if own != done.handle:
                 shown = renamed(shown, done.handle, own)
         return shown
@@ -285,7 +285,7 @@ class Calls:
             await self._log.publish(host, logged, item)
         else:
             await self._record(host, logging, logged, item)
-        told = safe(reason, await self._log.guard(host))
+        told = safe(reason, await self._log.masking(host))
         return types.CallToolResult(content=[types.TextContent(text=told)], is_error=True)
 
 

@@ -16,7 +16,7 @@ from weft.firewall.bounds import Bounds
 from weft.firewall.slice_hmac import slice_hmac
 from weft.firewall.unwrap import unwrap
 from weft.firewall.views.drill import drill
-from weft.gateway.masking import Guard
+from weft.gateway.masking import Masking
 from weft.gateway.results import clean_whole, envelope_of
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read, read_matching
@@ -49,7 +49,7 @@ class Known(msgspec.Struct, frozen=True):
     session: str
     sequence: int
     envelope: ResultEnvelope
-    guard: Guard
+    masking: Masking
     """The rules under which the envelope was made."""
 
 
@@ -58,16 +58,16 @@ class Handles:
         self,
         client: Client,
         policy: Callable[[str], ContextPolicy],
-        guard: Callable[[str], Guard],
+        masking: Callable[[str], Masking],
         is_own: bool,
     ) -> None:
-        """`policy` and `guard` return those in force for a session. `is_own` says whether the
+        """`policy` and `masking` return those in force for a session. `is_own` says whether the
         gateway is known to have the deployment's secret."""
         self.is_own = is_own
         self._not_before = 0.0
         self._client = client
         self._policy = policy
-        self._guard = guard
+        self._masking = masking
         self._known: OrderedDict[str, Known] = OrderedDict()
         self._bytes = 0
 
@@ -116,15 +116,15 @@ class Handles:
         known = await self._in_force(request.handle)
         if known is None:
             return await self._drilled(request)
-        made, guard = known.envelope, known.guard
+        made, masking = known.envelope, known.masking
         shown = await asyncio.to_thread(
             drill,
             known.item.text,
             request,
             content_type=made.content_type,
-            fingerprint_key=guard.key,
-            encoding=guard.encoding,
-            rules=guard.rules,
+            fingerprint_key=masking.key,
+            encoding=masking.encoding,
+            rules=masking.rules,
         )
         return DrilldownReply(
             handle=request.handle,
@@ -138,7 +138,9 @@ class Handles:
             content_type=made.content_type,
             views=shown.views,
             next=shown.next,
-            seal=slice_hmac(guard.key, guard.tenant, request.handle, made.sensitivity, shown.text),
+            seal=slice_hmac(
+                masking.key, masking.tenant, request.handle, made.sensitivity, shown.text
+            ),
             signals=made.signals or msgspec.UNSET,
         )
 
@@ -174,13 +176,13 @@ class Handles:
 
     def _judged(self, known: Known, level: Sensitivity) -> Known:
         """The result under the rules that are in force for its session now."""
-        guard, envelope = self._guard(known.session), known.envelope
-        if guard.rules != known.guard.rules:
-            envelope = envelope_of(known.item, known.session, guard)
+        masking, envelope = self._masking(known.session), known.envelope
+        if masking.rules != known.masking.rules:
+            envelope = envelope_of(known.item, known.session, masking)
         envelope = msgspec.structs.replace(
             envelope, sensitivity=envelope.sensitivity.raised_to(level)
         )
-        return msgspec.structs.replace(known, envelope=envelope, guard=guard)
+        return msgspec.structs.replace(known, envelope=envelope, masking=masking)
 
     def _is_shown(self, known: Known) -> bool:
         """Whether the policy in force for its session neither drops nor redacts it."""
@@ -223,9 +225,9 @@ class Handles:
             store = ArtifactStore(client.connection, publisher)
             text = await store.text(client.tenant, event)
         item = msgspec.structs.replace(event, text=text, body=None)
-        guard = self._guard(reply.session)
-        envelope = await asyncio.to_thread(envelope_of, item, reply.session, guard)
-        known = Known(item, reply.session, sequence, envelope, guard)
+        masking = self._masking(reply.session)
+        envelope = await asyncio.to_thread(envelope_of, item, reply.session, masking)
+        known = Known(item, reply.session, sequence, envelope, masking)
         known = self._judged(known, reply.sensitivity)
         self.remember(handle, known)  # only if the gateway makes the same handles
         return known

@@ -10,7 +10,7 @@ from typing import Any
 from weft.gateway.deployment import GatewayDeployment
 from weft.gateway.handles import Handles
 from weft.gateway.hosts import Host
-from weft.gateway.masking import Guard
+from weft.gateway.masking import Masking
 from weft.gateway.recording import call_item, result_item
 from weft_schemas.errors import WeftError
 from weft_schemas.items import ContextItem
@@ -70,9 +70,9 @@ class HostLog:
         call = call_item(name, arguments, host.name)
         await self.publish(host, call, result_item(call, said))
 
-    async def guard(self, host: Host) -> Guard:
+    async def masking(self, host: Host) -> Masking:
         """The policy that applies now to results in a host's session."""
-        return _guard(await self.deployment(), host.session)
+        return _masking(await self.deployment(), host.session)
 
     async def handles(self) -> Handles:
         deployment = await self.deployment()
@@ -80,7 +80,7 @@ class HostLog:
             self._handles = Handles(
                 deployment.client,
                 lambda session: deployment.policy(session)[1],
-                lambda session: _guard(deployment, session),
+                lambda session: _masking(deployment, session),
                 deployment.is_own,
             )
         return self._handles
@@ -101,8 +101,8 @@ class HostLog:
                 _log.exception("the log behind the gateway was lost")
 
 
-def _guard(deployment: GatewayDeployment, session: str) -> Guard:
+def _masking(deployment: GatewayDeployment, session: str) -> Masking:
     version, policy = deployment.policy(session)
     settings = deployment.settings
     key = settings.fingerprint_key.encode()
-    return Guard(policy.firewall, key, settings.tenant, settings.encoding, version)
+    return Masking(policy.firewall, key, settings.tenant, settings.encoding, version)

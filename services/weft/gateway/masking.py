@@ -27,7 +27,7 @@ Place = tuple[Any, ...]
 """The keys that lead to a value in JSON."""
 
 
-class Guard(msgspec.Struct, frozen=True):
+class Masking(msgspec.Struct, frozen=True):
     """The rules for scanning: the same as the log's firewall has."""
 
     rules: FirewallRules
@@ -37,46 +37,46 @@ class Guard(msgspec.Struct, frozen=True):
     policy_version: int = 0
 
 
-def safe(text: str, guard: Guard) -> str:
+def safe(text: str, masking: Masking) -> str:
     """A server's text without secrets and hidden characters."""
     raw = text.encode("utf-8", "surrogatepass")
-    return scan(clean(raw).text, guard.rules, guard.key, Bounds().matches, raw).text
+    return scan(clean(raw).text, masking.rules, masking.key, Bounds().matches, raw).text
 
 
-def safe_value(value: Any, guard: Guard) -> Any:
+def safe_value(value: Any, masking: Masking) -> Any:
     """JSON with the secrets in its strings masked. If a secret can only be recognised by its
     neighbours, all of it becomes one masked text. Without a secret, the same object is returned."""
     written = as_json(value)
-    if safe(written, guard) == written:
+    if safe(written, masking) == written:
         return value
-    masked = _each(value, guard)
+    masked = _each(value, masking)
     rewritten = _MASK.sub("-", as_json(masked))  # a mask must not pass for another secret
-    return masked if safe(rewritten, guard) == rewritten else {"masked": safe(written, guard)}
+    return masked if safe(rewritten, masking) == rewritten else {"masked": safe(written, masking)}
 
 
 _MASK = re.compile(r"\[[a-z]+:[a-z0-9_]+:[0-9a-f]+\]")
 """The mask for a secret in a text."""
 
 
-def _each(value: Any, guard: Guard, name: str = "") -> Any:
+def _each(value: Any, masking: Masking, name: str = "") -> Any:
     if isinstance(value, dict):
-        return {key: _each(held, guard, key) for key, held in value.items()}
+        return {key: _each(held, masking, key) for key, held in value.items()}
     if isinstance(value, list):
-        return [_each(held, guard, name) for held in value]
+        return [_each(held, masking, name) for held in value]
     if not isinstance(value, str):
         return value
     before = f'"{name}": "'
-    told = safe(f'{before}{value}"', guard)
+    told = safe(f'{before}{value}"', masking)
     if told.startswith(before) and told.endswith('"'):
         return told[len(before) : -1]
-    return safe(value, guard)
+    return safe(value, masking)
 
 
-def safe_model(model: Model, guard: Guard) -> Model | None:
+def safe_model(model: Model, masking: Masking) -> Model | None:
     """The model without secrets in any field; the same object if it has none, and None if it is not
     valid without them."""
     texts, files = without_files(dumped(model))
-    shown = safe_value(texts, guard)
+    shown = safe_value(texts, masking)
     if shown is texts:
         return model
     try:
@@ -85,25 +85,25 @@ def safe_model(model: Model, guard: Guard) -> Model | None:
         return None
 
 
-def safe_models(models: Sequence[Model], guard: Guard) -> list[Model]:
+def safe_models(models: Sequence[Model], masking: Masking) -> list[Model]:
     """A list's entries; an entry that is not valid without its secrets is left out."""
     together = as_json([without_files(dumped(model))[0] for model in models])
-    if safe(together, guard) == together:
+    if safe(together, masking) == together:
         return list(models)
-    shown = (safe_model(model, guard) for model in models)
+    shown = (safe_model(model, masking) for model in models)
     return [model for model in shown if model is not None]
 
 
-def safe_block(block: ContentBlock, guard: Guard) -> ContentBlock:
+def safe_block(block: ContentBlock, masking: Masking) -> ContentBlock:
     """A part of a result or a prompt; if it is not valid without its secrets, its other content as
     text."""
     if isinstance(block, TextContent) and block.meta is None and block.annotations is None:
-        return block.model_copy(update={"text": safe(block.text, guard)})
-    shown = safe_model(block, guard)
+        return block.model_copy(update={"text": safe(block.text, masking)})
+    shown = safe_model(block, masking)
     if shown is not None:
         return shown
     texts, _ = without_files(dumped(block))
-    return TextContent(text=safe(as_json(texts), guard))
+    return TextContent(text=safe(as_json(texts), masking))
 
 
 def without_files(value: Any, place: Place = ()) -> tuple[Any, dict[Place, str]]:

@@ -54,7 +54,7 @@ class Notices:
             await self._log_message(upstream, note)
         elif isinstance(note, types.ElicitCompleteNotification):
             for host in self._hosts:
-                shown = safe_model(note.params, await self._log.guard(host))
+                shown = safe_model(note.params, await self._log.masking(host))
                 if shown is not None:
                     await self._tell(host, types.ElicitCompleteNotification(params=shown))
 
@@ -76,8 +76,8 @@ class Notices:
     async def _shown_log(
         self, upstream: Upstream, note: types.LoggingMessageNotification, host: Host
     ) -> types.LoggingMessageNotification:
-        guard = await self._log.guard(host)
-        params = side_messages.log_message(upstream.name, note.params, guard)
+        masking = await self._log.masking(host)
+        params = side_messages.log_message(upstream.name, note.params, masking)
         return note.model_copy(update={"params": params})
 
     async def _tell(self, host: Host, note: types.ServerNotification) -> None:

@@ -47,7 +47,7 @@ class Questions:
         if isinstance(call, str):
             return types.ErrorData(code=types.INVALID_REQUEST, message=call)
         name = f"{upstream.name}:{request.method}"
-        shown = side_messages.question(request, await self._log.guard(call.host))
+        shown = side_messages.question(request, await self._log.masking(call.host))
         if shown is None:
             reason = f"server {upstream.name!r} asked {_UNASKABLE}"
             unasked = call_item(name, {}, upstream.name)

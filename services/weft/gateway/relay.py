@@ -12,7 +12,7 @@ from mcp_types import Prompt, Resource, ResourceTemplate
 
 from weft.gateway.manifest import read
 from weft.gateway.masking import (
-    Guard,
+    Masking,
     as_json,
     dumped,
     safe,
@@ -64,7 +64,7 @@ def prompts(upstreams: Iterable[Upstream]) -> dict[str, tuple[Upstream, str, Pro
 
 
 def safe_resource(
-    result: types.ReadResourceResult, server: str, guard: Guard
+    result: types.ReadResourceResult, server: str, masking: Masking
 ) -> tuple[types.ReadResourceResult, str]:
     """What the host gets, and what the log keeps."""
     said: list[str] = []
@@ -74,22 +74,22 @@ def safe_resource(
             said.append(one.text)
         else:
             said.append(f"[{one.mime_type or 'bytes'}, {len(one.blob) * 3 // 4} bytes]")
-        contents.append(_safe_contents(named_contents(one, server), guard))
+        contents.append(_safe_contents(named_contents(one, server), masking))
     bare = types.ReadResourceResult(contents=[])
-    shown = safe_model(result.model_copy(update={"contents": []}), guard) or bare
+    shown = safe_model(result.model_copy(update={"contents": []}), masking) or bare
     return shown.model_copy(update={"contents": contents}), "\n".join(said)[:_LOGGED]
 
 
-def _safe_contents(contents: Any, guard: Guard) -> Any:
-    shown = safe_model(contents, guard)
+def _safe_contents(contents: Any, masking: Masking) -> Any:
+    shown = safe_model(contents, masking)
     if shown is not None:
         return shown
     uri, text = str(contents.uri), as_json(without_files(dumped(contents))[0])
-    return types.TextResourceContents(uri=safe(uri, guard), text=safe(text, guard))
+    return types.TextResourceContents(uri=safe(uri, masking), text=safe(text, masking))
 
 
 def safe_prompt(
-    result: types.GetPromptResult, server: str, guard: Guard
+    result: types.GetPromptResult, server: str, masking: Masking
 ) -> tuple[types.GetPromptResult, str]:
     """What the host gets, and what the log keeps."""
     said: list[str] = []
@@ -99,22 +99,22 @@ def safe_prompt(
         text = text_of(content)
         if text is not None:
             said.append(f"{one.role}: {text}")
-        messages.append(types.PromptMessage(role=one.role, content=safe_block(content, guard)))
+        messages.append(types.PromptMessage(role=one.role, content=safe_block(content, masking)))
     bare = types.GetPromptResult(messages=[])
-    shown = safe_model(result.model_copy(update={"messages": []}), guard) or bare
+    shown = safe_model(result.model_copy(update={"messages": []}), masking) or bare
     return shown.model_copy(update={"messages": messages}), "\n".join(said)[:_LOGGED]
 
 
-def safe_completion(result: types.CompleteResult, guard: Guard) -> types.CompleteResult:
+def safe_completion(result: types.CompleteResult, masking: Masking) -> types.CompleteResult:
     """What the host gets."""
-    shown = safe_model(result, guard)
+    shown = safe_model(result, masking)
     if shown is not None:
         return shown
-    values = [safe(value, guard) for value in result.completion.values]
+    values = [safe(value, masking) for value in result.completion.values]
     return types.CompleteResult(completion=types.Completion(values=values))
 
 
-def safe_error(error: MCPError, guard: Guard) -> MCPError:
+def safe_error(error: MCPError, masking: Masking) -> MCPError:
     """A server's refusal as the host gets it."""
-    data = None if error.error.data is None else safe_value(error.error.data, guard)
-    return MCPError(error.code, safe(error.message, guard), data)
+    data = None if error.error.data is None else safe_value(error.error.data, masking)
+    return MCPError(error.code, safe(error.message, masking), data)

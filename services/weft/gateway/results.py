@@ -23,7 +23,7 @@ from weft.bodies.masking import clean_text
 from weft.firewall.bounds import Bounds
 from weft.firewall.derive import FIREWALL_VERSION, envelope_for
 from weft.firewall.unwrap import unwrap
-from weft.gateway.masking import Guard, as_json, safe_block, safe_value
+from weft.gateway.masking import Masking, as_json, safe_block, safe_value
 from weft.gateway.result_limit import shortened
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import Origin
@@ -74,7 +74,7 @@ def passed(
     result: CallToolResult,
     item: ContextItem,
     session: str,
-    guard: Guard,
+    masking: Masking,
     *,
     limit: int,
     query: str = "",
@@ -82,45 +82,45 @@ def passed(
 ) -> Passed:
     """The result as the host gets it. `item` is the raw one in the log; `has_schema` says whether
     the host was told of an output schema."""
-    envelope = envelope_of(item, session, guard)
+    envelope = envelope_of(item, session, masking)
     unsafe = any(
         signal.kind in ("secret", "pii", "invisible", "control") for signal in envelope.signals
     )
-    if action_on(guard.rules, envelope.signals) is not SignalAction.FENCE:
+    if action_on(masking.rules, envelope.signals) is not SignalAction.FENCE:
         return Passed(_withheld(result, envelope, has_schema), envelope)
     texts = [text for block in result.content if (text := text_of(block)) is not None]
     told = _is_told(result)
-    size = _size(texts, result.structured_content if not told else None, guard.encoding, limit)
-    most = shown_up_to(guard.rules, item.reserved.tool_name)
+    size = _size(texts, result.structured_content if not told else None, masking.encoding, limit)
+    most = shown_up_to(masking.rules, item.reserved.tool_name)
     fits = size <= limit and (most is None or size <= most)
     if fits:
-        shown = _without_secrets(result, guard, unsafe)
+        shown = _without_secrets(result, masking, unsafe)
         return Passed(_flagged(shown, envelope), envelope)
     handle = envelope.artifacts[0].handle
-    text = _large(item, session, envelope, guard, limit, query, most)
-    note = _missing(handle, envelope, tokens.count(text, guard.encoding))
+    text = _large(item, session, envelope, masking, limit, query, most)
+    note = _missing(handle, envelope, tokens.count(text, masking.encoding))
     structured = {MARK: handle, "note": note} if has_schema else None
     content = _with_text(result.content, f"{text}\n{note}")
     large = result.model_copy(update={"content": content, "structured_content": structured})
-    large = _without_secrets(large, guard, in_texts=False)
+    large = _without_secrets(large, masking, in_texts=False)
     return Passed(_flagged(large, envelope), envelope, handle)
 
 
 def envelope_of(
-    item: ContextItem, session: str, guard: Guard, rules: FirewallRules | None = None
+    item: ContextItem, session: str, masking: Masking, rules: FirewallRules | None = None
 ) -> ResultEnvelope:
     """The same envelope that the log's firewall makes of a raw result, except for facts, which
     hosts do not get, and with an estimate of a long result's tokens."""
-    origin = Origin(0, item.id, "firewall", FIREWALL_VERSION, guard.policy_version)
-    rules = msgspec.structs.replace(guard.rules if rules is None else rules, max_facts=0)
+    origin = Origin(0, item.id, "firewall", FIREWALL_VERSION, masking.policy_version)
+    rules = msgspec.structs.replace(masking.rules if rules is None else rules, max_facts=0)
     return envelope_for(
         item,
         item.text,
         origin=origin,
         rules=rules,
-        fingerprint_key=guard.key,
-        encoding=guard.encoding,
-        tenant=guard.tenant,
+        fingerprint_key=masking.key,
+        encoding=masking.encoding,
+        tenant=masking.tenant,
         session=session,
         limits=_BOUNDS,
     ).envelope
@@ -135,7 +135,7 @@ def _large(
     item: ContextItem,
     session: str,
     envelope: ResultEnvelope,
-    guard: Guard,
+    masking: Masking,
     limit: int,
     query: str,
     most: int | None,
@@ -148,10 +148,10 @@ def _large(
         summary = envelope.summary if not envelope.complete else ""
         per_token = len(item.text) / max(envelope.raw_tokens, 1)
         kind = envelope.content_type
-        return shortened(meant, summary, query, room, guard.encoding, kind, per_token)
-    cap = min(room, guard.rules.summary_tokens) if most == 0 else room
-    rules = msgspec.structs.replace(guard.rules, summary_tokens=cap)
-    return envelope_of(item, session, guard, rules).summary
+        return shortened(meant, summary, query, room, masking.encoding, kind, per_token)
+    cap = min(room, masking.rules.summary_tokens) if most == 0 else room
+    rules = msgspec.structs.replace(masking.rules, summary_tokens=cap)
+    return envelope_of(item, session, masking, rules).summary
 
 
 def clean_whole(text: str, envelope: ResultEnvelope) -> str | None:
@@ -161,18 +161,18 @@ def clean_whole(text: str, envelope: ResultEnvelope) -> str | None:
     return clean_text(text, envelope.clean) if envelope.clean is not None else None
 
 
-def _without_secrets(result: CallToolResult, guard: Guard, in_texts: bool) -> CallToolResult:
+def _without_secrets(result: CallToolResult, masking: Masking, in_texts: bool) -> CallToolResult:
     """Scans the rest of a result; `in_texts` if the envelope reports something in the part that the
     log has."""
     content = [
-        safe_block(block, guard) if in_texts or not _is_plain(block) else block
+        safe_block(block, masking) if in_texts or not _is_plain(block) else block
         for block in result.content
     ]
     structured, meta = result.structured_content, result.meta
     if in_texts and structured is not None:
-        structured = safe_value(structured, guard)
+        structured = safe_value(structured, masking)
     if meta is not None:
-        meta = safe_value(meta, guard)
+        meta = safe_value(meta, masking)
     return CallToolResult(
         content=content, structured_content=structured, is_error=result.is_error, _meta=meta
     )

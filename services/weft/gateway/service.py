@@ -144,10 +144,10 @@ class Service:
     ) -> types.CallToolResult | dict[str, Any]:
         session, meta = call.context.session, dict(params.meta or {})
 
-        guard = await self._gateway.log.guard(call.host)
+        masking = await self._gateway.log.masking(call.host)
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
-            shown = side_messages.progress_message(message, guard)
+            shown = side_messages.progress_message(message, masking)
             await session.report_progress(progress, total, shown)
 
         result = await self._gateway.calls.call(
@@ -212,11 +212,11 @@ class Service:
     ) -> Any:
         upstream, uri = self._of_address(params.uri)
         call = HostCall(self._gateway.hosts.of(context), context)
-        guard = await self._gateway.log.guard(call.host)
+        masking = await self._gateway.log.masking(call.host)
 
         async def work() -> types.ReadResourceResult:
             result = await self._asking(call, upstream, lambda one: one.read_resource(uri))
-            shown, said = relay.safe_resource(result, upstream.name, guard)
+            shown, said = relay.safe_resource(result, upstream.name, masking)
             await self._gateway.log.record(call.host, "resources/read", {"uri": params.uri}, said)
             return shown
 
@@ -236,13 +236,13 @@ class Service:
         await self._gateway.catalogue.known()
         upstream, name = self._of_prompt(params.name)
         call = HostCall(self._gateway.hosts.of(context), context)
-        guard = await self._gateway.log.guard(call.host)
+        masking = await self._gateway.log.masking(call.host)
 
         async def work() -> types.GetPromptResult:
             result = await self._asking(
                 call, upstream, lambda one: one.get_prompt(name, params.arguments)
             )
-            shown, said = relay.safe_prompt(result, upstream.name, guard)
+            shown, said = relay.safe_prompt(result, upstream.name, masking)
             await self._gateway.log.record(call.host, "prompts/get", {"name": params.name}, said)
             return shown
 
@@ -267,7 +267,7 @@ class Service:
         result: types.CompleteResult = await self._asking(
             call, upstream, lambda one: one.complete(ref, argument, given)
         )
-        return relay.safe_completion(result, await self._gateway.log.guard(call.host))
+        return relay.safe_completion(result, await self._gateway.log.masking(call.host))
 
     async def _subscribe(
         self, context: Context, params: types.SubscribeRequestParams
@@ -313,8 +313,8 @@ class Service:
     ) -> tuple[list[Model], str | None]:
         """A page of a list without secrets, and the next page's cursor."""
         page, cursor = paged(entries, params)
-        guard = await self._gateway.log.guard(self._gateway.hosts.of(context))
-        return safe_models(page, guard), cursor
+        masking = await self._gateway.log.masking(self._gateway.hosts.of(context))
+        return safe_models(page, masking), cursor
 
     # Which host and session
 
@@ -359,7 +359,7 @@ class Service:
             code = types.INVALID_PARAMS if isinstance(error, InvalidInput) else types.INTERNAL_ERROR
             raise MCPError(code, str(error)) from None
         except MCPError as error:
-            raise relay.safe_error(error, await self._gateway.log.guard(call.host)) from None
+            raise relay.safe_error(error, await self._gateway.log.masking(call.host)) from None
 
     async def close(self) -> None:
         self._listen.close()

@@ -7,7 +7,15 @@ from typing import Any
 
 import mcp_types as types
 
-from weft.gateway.masking import Guard, as_json, dumped, safe, safe_model, safe_value, without_files
+from weft.gateway.masking import (
+    Masking,
+    as_json,
+    dumped,
+    safe,
+    safe_model,
+    safe_value,
+    without_files,
+)
 
 MOST_LOGGED = 16_000
 """Characters of one log message."""
@@ -23,24 +31,26 @@ been cut there."""
 
 
 def log_message(
-    server: str, params: types.LoggingMessageNotificationParams, guard: Guard
+    server: str, params: types.LoggingMessageNotificationParams, masking: Masking
 ) -> types.LoggingMessageNotificationParams:
     """A log message as a host sees it, under the server's name."""
     logger = f"{server}:{params.logger or ''}".rstrip(":")
     written = as_json(params.data)
     if len(written) <= MOST_LOGGED:
-        data = safe_value(params.data, guard)
+        data = safe_value(params.data, masking)
     else:
-        data = bounded(params.data if isinstance(params.data, str) else written, MOST_LOGGED, guard)
-    update = {"logger": bounded(logger, _MOST_NAME, guard), "data": data, "meta": None}
+        data = bounded(
+            params.data if isinstance(params.data, str) else written, MOST_LOGGED, masking
+        )
+    update = {"logger": bounded(logger, _MOST_NAME, masking), "data": data, "meta": None}
     return params.model_copy(update=update)
 
 
-def progress_message(text: str | None, guard: Guard) -> str | None:
-    return None if text is None else bounded(text, MOST_TOLD, guard)
+def progress_message(text: str | None, masking: Masking) -> str | None:
+    return None if text is None else bounded(text, MOST_TOLD, masking)
 
 
-def question(request: types.InputRequest, guard: Guard) -> types.InputRequest | None:
+def question(request: types.InputRequest, masking: Masking) -> types.InputRequest | None:
     """A server's question to the host; None if it is too long, or has a secret in a part that
     cannot be changed, such as an address or a field's name."""
     params: Any = request.params
@@ -49,16 +59,16 @@ def question(request: types.InputRequest, guard: Guard) -> types.InputRequest | 
     texts, _ = without_files(dumped(params))
     if len(as_json(texts)) > MOST_ASKED:
         return None
-    shown = safe_model(params, guard)
+    shown = safe_model(params, masking)
     if shown is None or getattr(shown, "url", None) != getattr(params, "url", None):
         return None
     return request.model_copy(update={"params": shown})
 
 
-def bounded(text: str, most: int, guard: Guard) -> str:
+def bounded(text: str, most: int, masking: Masking) -> str:
     """The text without secrets, with a count of the characters beyond `most`."""
     looked_at = text[: most + _TORN]
-    shown = safe(looked_at, guard)
+    shown = safe(looked_at, masking)
     if len(looked_at) < len(text):
         shown = shown[:-_TORN]
     if len(text) <= most:

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from weft.gateway import side_messages
 from weft.gateway.host_log import HostLog
 from weft.gateway.hosts import Host, HostCall
-from weft.gateway.masking import Guard, dumped, safe_value
+from weft.gateway.masking import Masking, dumped, safe_value
 from weft.gateway.questions import Questions
 from weft.gateway.recording import call_item, refusal_item, result_item
 from weft.gateway.refused import misfit
@@ -84,17 +84,17 @@ class TaskCalls:
         self, host: Host, logged: ContextItem, tool: GatewayTool, task: TaskState
     ) -> dict[str, Any]:
         """What the host gets in place of a result."""
-        guard = await self._log.guard(host)
+        masking = await self._log.masking(host)
         running = Running(tool.id, task.task_id, logged.id, host.session)
         if len(self._calls) >= _MOST_REMEMBERED:
             del self._calls[next(iter(self._calls))]
         self._calls[logged.id] = logged
         self._upstreams[tool.server].idleness.keep_for(task.task_id, task.ttl_ms)
-        return {"resultType": "task", **_told(task, handle_of(running, guard), guard)}
+        return {"resultType": "task", **_told(task, handle_of(running, masking), masking)}
 
     async def get(self, call: HostCall, handle: str, limit: int | None) -> dict[str, Any]:
         """A task's state, with its result if it has one. Raises `MCPError` and `WeftError`."""
-        running, tool, host, guard = await self._of(call, handle)
+        running, tool, host, masking = await self._of(call, handle)
         upstream = self._upstreams[tool.server]
 
         async def look(client: Client) -> tuple[TaskState, types.CallToolResult | None]:
@@ -109,7 +109,7 @@ class TaskCalls:
 
         with self._questions.working(upstream, call):
             state, result = await upstream.use(look)
-        told = _told(state, handle, guard)
+        told = _told(state, handle, masking)
         if state.status == "input_required":
             told["inputRequests"] = await self._questions_of(call, running, tool, state)
             return told
@@ -126,7 +126,7 @@ class TaskCalls:
             error = failure(state)
             item = result_item(logged, error.message, is_error=True)
             await self._log.publish(host, _with_id(item, _item_id("result", running)))
-            shown_error = safe_error(error, guard).error
+            shown_error = safe_error(error, masking).error
             told["error"] = shown_error.model_dump(by_alias=True, mode="json", exclude_none=True)
         return told
 
@@ -151,9 +151,9 @@ class TaskCalls:
         await self._log.publish(host, _with_id(item, _item_id("cancelled", running)))
         return types.EmptyResult()
 
-    async def _of(self, call: HostCall, handle: str) -> tuple[Running, GatewayTool, Host, Guard]:
+    async def _of(self, call: HostCall, handle: str) -> tuple[Running, GatewayTool, Host, Masking]:
         """The task of a handle, and who made the call. Raises `MCPError`."""
-        running = running_of(handle, await self._log.guard(call.host))
+        running = running_of(handle, await self._log.masking(call.host))
         if running is None:
             raise MCPError(types.INVALID_PARAMS, "there is no such task")
         if not self._catalogue.has(running.tool):
@@ -162,7 +162,7 @@ class TaskCalls:
             raise MCPError(types.INVALID_PARAMS, f"the task's tool {running.tool} is not here now")
         host = Host(self._log.session_after(running.session), call.host.name, True)
         tool = self._catalogue.tool(running.tool)
-        return running, tool, host, await self._log.guard(host)
+        return running, tool, host, await self._log.masking(host)
 
     def _logged(self, running: Running, host: Host) -> ContextItem:
         """The call's item; without its arguments if an earlier gateway made the call."""
@@ -178,11 +178,11 @@ class TaskCalls:
     ) -> dict[str, Any]:
         """The questions that the host may be asked; the others are declined."""
         upstream = self._upstreams[tool.server]
-        guard = await self._log.guard(call.host)
+        masking = await self._log.masking(call.host)
         shown: dict[str, Any] = {}
         for key, request in (state.input_requests or {}).items():
             reason = self._unaskable(call, upstream, request)
-            question = None if reason else side_messages.question(request, guard)
+            question = None if reason else side_messages.question(request, masking)
             if question is not None:
                 shown[key] = dumped(question)
             await self._log_question(
@@ -220,36 +220,36 @@ class TaskCalls:
         return "" if call.can(request) else f"the host does not answer {request.method}"
 
 
-def handle_of(running: Running, guard: Guard) -> str:
+def handle_of(running: Running, masking: Masking) -> str:
     """A task's id for hosts. Nobody without the deployment's secret can make one."""
     written = base64.urlsafe_b64encode(msgspec.json.encode(running)).decode().rstrip("=")
-    return f"{written}.{_signature(written, guard)}"
+    return f"{written}.{_signature(written, masking)}"
 
 
-def running_of(handle: str, guard: Guard) -> Running | None:
+def running_of(handle: str, masking: Masking) -> Running | None:
     """None if no gateway of the tenant made it."""
     written, _, signature = handle.partition(".")
-    if not hmac.compare_digest(signature.encode(), _signature(written, guard).encode()):
+    if not hmac.compare_digest(signature.encode(), _signature(written, masking).encode()):
         return None
     padded = written + "=" * (-len(written) % 4)
     return msgspec.json.decode(base64.urlsafe_b64decode(padded), type=Running)
 
 
-def _signature(written: str, guard: Guard) -> str:
-    key = derived_key(guard.key, "tasks")
-    return hmac.digest(key, f"{guard.tenant}.{written}".encode(), "sha256").hex()[:32]
+def _signature(written: str, masking: Masking) -> str:
+    key = derived_key(masking.key, "tasks")
+    return hmac.digest(key, f"{masking.tenant}.{written}".encode(), "sha256").hex()[:32]
 
 
-def _told(state: TaskState, handle: str, guard: Guard) -> dict[str, Any]:
+def _told(state: TaskState, handle: str, masking: Masking) -> dict[str, Any]:
     """A task as the protocol writes it, without secrets and without its result."""
     told = {
         "status": state.status,
-        "statusMessage": side_messages.progress_message(state.status_message, guard),
+        "statusMessage": side_messages.progress_message(state.status_message, masking),
         "createdAt": state.created_at,
         "lastUpdatedAt": state.last_updated_at,
         "pollIntervalMs": state.poll_interval_ms,
     }
-    shown: dict[str, Any] = safe_value({k: v for k, v in told.items() if v is not None}, guard)
+    shown: dict[str, Any] = safe_value({k: v for k, v in told.items() if v is not None}, masking)
     return {**shown, "taskId": handle, "ttlMs": state.ttl_ms}
 
 

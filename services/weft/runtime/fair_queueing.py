@@ -26,7 +26,7 @@ STARTED_PER_TURN = 8
 Arrived = TypeVar("Arrived")
 
 
-class Shares:
+class ConcurrencyLimits:
     """One service's limits on concurrent requests: in all, of a tenant and of a session."""
 
     def __init__(self, everybody: int, tenant: int, session: int, waiting: int) -> None:

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import ParamSpec, Self, TypeVar
 
-from weft.runtime.fair_queueing import Shares
+from weft.runtime.fair_queueing import ConcurrencyLimits
 from weft.runtime.fork_server import ForkServer
 from weft.runtime.logs import fields
 from weft.runtime.subprocess_worker import SubprocessWorker, TookTooLong, WorkDied, WorkFailed
@@ -49,7 +49,7 @@ class Pool:
         self._idle = [HeavyWorker(self._fork_server.fork, seconds) for _ in range(processes)]
         # If there are two or more, one is always left to other tenants.
         own = max(1, processes - 1)
-        self._shares = Shares(processes, own, own, WAITING)
+        self._limits = ConcurrencyLimits(processes, own, own, WAITING)
         self._isolated: OrderedDict[str, float] = OrderedDict()
         """Tenant → until when."""
 
@@ -79,7 +79,7 @@ class Pool:
         async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(TURN_SECONDS):
-                    await stack.enter_async_context(self._shares.place(tenant, session))
+                    await stack.enter_async_context(self._limits.place(tenant, session))
             except TimeoutError:
                 raise Overloaded(
                     f"heavy requests of tenant {tenant!r} wait for one another, this one for over "

@@ -17,7 +17,7 @@ from faststream.message import StreamMessage
 from faststream.response import Response
 from nats.aio.msg import Msg
 
-from weft.runtime.fair_queueing import Shares
+from weft.runtime.fair_queueing import ConcurrencyLimits
 from weft.runtime.logs import safe_error
 from weft.runtime.process import Process
 from weft.runtime.requests import Around, Next, ReceivedRequest, RequestSubscriber
@@ -95,13 +95,13 @@ class RequestServer:
         return Response(body)
 
     def _in_turn(self, service: str) -> Around:
-        shares = Shares(AT_ONCE, OF_TENANT, OF_SESSION, waiting=OF_TENANT)
+        limits = ConcurrencyLimits(AT_ONCE, OF_TENANT, OF_SESSION, waiting=OF_TENANT)
 
         async def in_turn(call_next: Next, message: StreamMessage[Msg]) -> Any:
             tenant, session, _ = parse_request(message.raw_message.subject)
             async with AsyncExitStack() as stack:
-                with self._waits(service, shares.would_wait(tenant, session), len(message.body)):
-                    await stack.enter_async_context(shares.place(tenant, session))
+                with self._waits(service, limits.would_wait(tenant, session), len(message.body)):
+                    await stack.enter_async_context(limits.place(tenant, session))
                 return await call_next(message)
 
         return in_turn
