@@ -14,7 +14,7 @@ from weft.http.grants import read_grants
 from weft.http.idempotency import KEPT_SECONDS, Answers, checked_key
 from weft.http.limits import Limits
 from weft.http.openapi import FAULTS, document
-from weft.http.problems import Refused, problem_of, status_of
+from weft.http.problems import RequestRefused, problem_of, status_of
 from weft.web_server import listener
 from weft_schemas import errors
 from weft_schemas.errors import ConfigurationError, Unavailable, WeftError
@@ -61,7 +61,7 @@ def test_a_token_is_found_by_itself_alone(tmp_path: Path) -> None:
     grants = read_grants(tokens(tmp_path, GOOD), {})
     assert caller(grants, "Bearer 0123456789abcdef", "any").name == "a"
     for header in ("", "Bearer", "Bearer 0123456789abcde", "Basic 0123456789abcdef"):
-        with pytest.raises(Refused):
+        with pytest.raises(RequestRefused):
             caller(grants, header, "127.0.0.1")
 
 
@@ -78,7 +78,7 @@ def test_without_tokens_only_requests_to_loopback_are_let_in() -> None:
     for host in ("localhost:8080", "127.0.0.1:8080", "[::1]:8080"):
         assert caller(grant, "", host) is grant
     for host in ("", "weft.example.org", "10.0.0.1:8080"):
-        with pytest.raises(Refused):
+        with pytest.raises(RequestRefused):
             caller(grant, "", host)
     with pytest.raises(ConfigurationError):
         check_open("0.0.0.0")
@@ -90,20 +90,20 @@ def test_a_rate_allows_a_burst_and_then_so_many_a_second() -> None:
     limits = Limits(clock)
     for _ in range(20):
         limits.take("a", 10)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestRefused) as refused:
         limits.take("a", 10)
     assert refused.value.headers == {"retry-after": "1"}
     limits.take("b", 10)
     clock.now = 0.1
     limits.take("a", 10)
-    with pytest.raises(Refused):
+    with pytest.raises(RequestRefused):
         limits.take("a", 10)
 
 
 def test_streams_are_counted_until_they_end() -> None:
     limits = Limits(Clock(), streams=1)
     with limits.stream("a"):
-        with pytest.raises(Refused), limits.stream("a"):
+        with pytest.raises(RequestRefused), limits.stream("a"):
             pass
         with limits.stream("b"):
             pass
@@ -122,7 +122,7 @@ async def test_the_first_answer_under_a_key_is_given_again_until_it_is_old() -> 
 
     both = await asyncio.gather(*(answers.once(("a",), b"x", work) for _ in range(2)))
     assert sorted(both) == [(b"1", False), (b"1", True)]
-    with pytest.raises(Refused):
+    with pytest.raises(RequestRefused):
         await answers.once(("a",), b"y", work)
     assert await answers.once(("b",), b"y", work) == (b"2", False)
     clock.now = KEPT_SECONDS + 1
@@ -180,7 +180,7 @@ def test_a_server_listens_on_an_ipv6_address() -> None:
 def test_a_key_is_printable() -> None:
     assert checked_key("k 1") == "k 1"
     for key in ("é", "a\x00", "k" * 257):
-        with pytest.raises(Refused):
+        with pytest.raises(RequestRefused):
             checked_key(key)
 
 

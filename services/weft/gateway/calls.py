@@ -24,13 +24,13 @@ from weft.gateway.hosts import LOG_LEVEL_META, Host, HostCall
 from weft.gateway.masking import safe
 from weft.gateway.questions import Questions
 from weft.gateway.recording import call_item, refusal_item, result_item, slice_item
-from weft.gateway.refused import Refused, misfit
+from weft.gateway.refused import CallRefused, misfit
 from weft.gateway.relay import safe_error
 from weft.gateway.resource_names import with_names
 from weft.gateway.results import LOOK, logged_text, passed, renamed
 from weft.gateway.rules import allowed, rule_of
 from weft.gateway.task_calls import TaskCalls
-from weft.gateway.task_protocol import Deferred, call_tool, cancel, outcome
+from weft.gateway.task_protocol import BecameTask, call_tool, cancel, outcome
 from weft.gateway.tool_catalogue import ToolCatalogue
 from weft.gateway.tool_search import FIND
 from weft.gateway.tools import GatewayTool
@@ -68,7 +68,8 @@ class Calls:
         self.tasks = TaskCalls(upstreams, catalogue, log, questions, self._passed)
 
     async def find(self, call: HostCall, arguments: dict[str, Any]) -> types.CallToolResult:
-        """The tools that fit a query, or the named tools, as text for a model. Raises `Refused`."""
+        """The tools that fit a query, or the named tools, as text for a model. Raises
+        `CallRefused`."""
         logged = call_item(FIND, arguments, call.host.name)
         masking = await self._log.masking(call.host)
         text = safe(await self._catalogue.found(arguments, masking.encoding), masking)
@@ -98,8 +99,8 @@ class Calls:
             sent = await self._filled(call, tool, arguments)
             wrong = faults(sent, tool.tool.input_schema)
             if wrong:
-                raise Refused(refusal(tool.id, wrong, tool.tool.input_schema))
-        except (Refused, WeftError) as error:
+                raise CallRefused(refusal(tool.id, wrong, tool.tool.input_schema))
+        except WeftError as error:
             return await self._refused(call.host, logged, str(error))
         logging = asyncio.ensure_future(self._log.publish(call.host, logged))
         if tool.effect is not Effect.READS:
@@ -111,9 +112,9 @@ class Calls:
             item = refusal_item(logged, "cancelled by the host")
             self._background.spawn(self._record(call.host, logging, logged, item))
             raise
-        except Deferred as deferred:
+        except BecameTask as became:
             await logging
-            return await self.tasks.began(call.host, logged, tool, deferred.task)
+            return await self.tasks.began(call.host, logged, tool, became.task)
         except (WeftError, RuntimeError, ValidationError) as error:
             return await self._refused(call.host, logged, _reason(error, tool), logging)
         except MCPError as error:
@@ -131,7 +132,7 @@ class Calls:
         try:
             request = msgspec.convert(arguments, DrilldownRequest)
         except msgspec.ValidationError as error:
-            raise Refused(f"{LOOK}: {error}") from None
+            raise CallRefused(f"{LOOK}: {error}") from None
         most = min(max(request.max_tokens, 1), MOST_SHOWN)
         handles = await self._log.handles()
         try:
@@ -148,7 +149,7 @@ class Calls:
     ) -> None:
         rule = rule_of(tool.id, tool.effect, self._options.tools, host_sees_it)
         if rule == "deny":
-            raise Refused(f"{tool.id} is denied by this gateway's rules; do without it")
+            raise CallRefused(f"{tool.id} is denied by this gateway's rules; do without it")
         if rule == "allow":
             return
         asked = types.ElicitRequest(
@@ -161,8 +162,8 @@ class Calls:
         if isinstance(answer, types.ElicitResult):
             if answer.action == "accept":
                 return
-            raise Refused(f"the user did not allow {tool.id}; do without it, or ask why")
-        raise Refused(
+            raise CallRefused(f"the user did not allow {tool.id}; do without it, or ask why")
+        raise CallRefused(
             f"{tool.id} needs a person's consent, and this host cannot ask for it. A person can "
             f'allow it in the gateway\'s file: "weft": {{"tools": {{"{tool.id}": "allow"}}}}'
         )
@@ -170,19 +171,21 @@ class Calls:
     async def _filled(
         self, call: HostCall, tool: GatewayTool, arguments: dict[str, Any]
     ) -> dict[str, Any]:
-        """The arguments with handles replaced by their content. Raises `Refused`."""
+        """The arguments with handles replaced by their content. Raises `CallRefused`."""
         wanted = references(arguments)
         if not wanted:
             return arguments
         if not allowed(tool.id, self._options.handles):
-            raise Refused(f"{tool.id} takes no handles by this gateway's rules; give it the text")
+            raise CallRefused(
+                f"{tool.id} takes no handles by this gateway's rules; give it the text"
+            )
         _, policy = (await self._log.deployment()).policy(call.host.session)
         handles = await self._log.handles()
         values = {}
         for one in wanted:
             text, level = await handles.whole(one.handle)
             if level.reaches(policy.sensitivity_floor):
-                raise Refused(
+                raise CallRefused(
                     f"{one.handle} is {level.value}: it may not go to another tool ({tool.id})"
                 )
             values[one] = part_of(text, one)
@@ -206,10 +209,10 @@ class Calls:
         async def work(client: Client) -> types.CallToolResult:
             try:
                 return await call_tool(client, tool.tool, arguments, report, said)
-            except Deferred as deferred:
+            except BecameTask as became:
                 if call.takes_tasks and is_modern(client):
                     raise
-                task = deferred.task
+                task = became.task
             try:
                 return await outcome(client, tool.name, task, asked, report)
             except asyncio.CancelledError:

@@ -1,8 +1,13 @@
 """The error for a call that is not made."""
 
+from weft_schemas.errors import WeftError
 
-class Refused(Exception):
-    """The text is for the model: what was not done, why, and what to do instead."""
+
+class CallRefused(WeftError):
+    """A call that the gateway does not make. The text is for the model: what was not done, why, and
+    what to do instead."""
+
+    code = "refused"
 
 
 def misfit(tool: str, error: Exception) -> str:

@@ -22,7 +22,7 @@ from weft.gateway.hosts import LIMIT_META, Context, Host, HostCall, PendingCalls
 from weft.gateway.masking import Model, safe_models
 from weft.gateway.notices import Notices
 from weft.gateway.paging import paged
-from weft.gateway.refused import Refused
+from weft.gateway.refused import CallRefused
 from weft.gateway.resource_names import split
 from weft.gateway.results import LOOK, MARK
 from weft.gateway.task_protocol import TASKS, TaskParams, UpdateParams
@@ -113,7 +113,7 @@ class Service:
             own = OWN.get(params.name)
             wrong = faults(arguments, own.input_schema) if own is not None else []
             if own is not None and wrong:
-                raise Refused(refusal(own.name, wrong, own.input_schema))
+                raise CallRefused(refusal(own.name, wrong, own.input_schema))
             match params.name:
                 case tool_search.FIND:
                     return await self._gateway.calls.find(call, arguments)
@@ -124,13 +124,13 @@ class Service:
                     try:
                         return await self._upstream(call, tool, inner, False, params)
                     except MCPError as error:
-                        raise Refused(f"{tool}: {error.message}") from None
+                        raise CallRefused(f"{tool}: {error.message}") from None
                 case _:
                     # A tool that the host was not told about is called without its user having seen
                     # it.
                     sees = not self._gateway.catalogue.searches(call.host)
                     return await self._upstream(call, params.name, arguments, sees, params)
-        except (Refused, WeftError) as error:
+        except WeftError as error:
             text = types.TextContent(text=str(error))
             return types.CallToolResult(content=[text], is_error=True)
 

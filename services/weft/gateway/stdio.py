@@ -31,8 +31,8 @@ _TOLD_LINES = 20
 _TOLD_BYTES = 2_000
 
 
-class Broken(Exception):
-    """Why the connection must end."""
+class _InvalidMessage(Exception):
+    """The server sent what is no message: the connection ends, with this reason."""
 
 
 class StdioServer:
@@ -98,7 +98,7 @@ class StdioServer:
                 if isinstance(message, JSONRPCRequest):
                     self._asked(message)
                 await to_client.send(SessionMessage(message))
-        except Broken as error:
+        except _InvalidMessage as error:
             self.fault = str(error)
             self._kill(signal.SIGKILL)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
@@ -169,15 +169,15 @@ class StdioServer:
 
 
 def _message(line: bytes) -> JSONRPCMessage:
-    """Raises `Broken`."""
+    """Raises `_InvalidMessage`."""
     try:
         return jsonrpc_message_adapter.validate_json(without_halves(line), by_name=False)
     except ValueError:
-        raise Broken("it sent what is no JSON-RPC message") from None
+        raise _InvalidMessage("it sent what is no JSON-RPC message") from None
 
 
 async def _lines(stream: asyncio.StreamReader, most: int) -> AsyncIterator[bytes]:
-    """Raises `Broken` for a line that is longer."""
+    """Raises `_InvalidMessage` for a line that is longer."""
     pieces: list[bytes] = []
     size = 0
     while chunk := await stream.read(_READ_BYTES):
@@ -189,7 +189,7 @@ async def _lines(stream: asyncio.StreamReader, most: int) -> AsyncIterator[bytes
             pieces.append(rest)
             size += len(rest)
         if size > most:
-            raise Broken(f"it sent a message of more than {most:,} bytes")
+            raise _InvalidMessage(f"it sent a message of more than {most:,} bytes")
 
 
 def _name_of(number: int) -> str:

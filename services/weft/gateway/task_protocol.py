@@ -77,8 +77,8 @@ class _Cancel(types.Request[TaskParams, Literal["tasks/cancel"]]):
     name_param = "taskId"
 
 
-class Deferred(Exception):
-    """A call became a task."""
+class BecameTask(Exception):
+    """Leaves the SDK's call with the task that a server made of it."""
 
     def __init__(self, task: TaskState) -> None:
         super().__init__(f"the call became the task {task.task_id}")
@@ -86,7 +86,7 @@ class Deferred(Exception):
 
 
 class TaskExtension(ClientExtension):
-    """Lets servers of the current protocol make tasks of calls; `Deferred` is raised for such a
+    """Lets servers of the current protocol make tasks of calls; `BecameTask` is raised for such a
     call."""
 
     identifier = TASKS
@@ -96,7 +96,7 @@ class TaskExtension(ClientExtension):
 
 
 async def _defer(created: Created, context: ClaimContext) -> types.CallToolResult:
-    raise Deferred(TaskState.model_validate(created.model_dump(by_alias=True), by_name=False))
+    raise BecameTask(TaskState.model_validate(created.model_dump(by_alias=True), by_name=False))
 
 
 async def call_tool(
@@ -106,7 +106,7 @@ async def call_tool(
     report: ProgressFnT,
     meta: types.RequestParamsMeta | None,
 ) -> types.CallToolResult:
-    """Raises `Deferred` if it becomes a task."""
+    """Raises `BecameTask` if it becomes a task."""
     support = tool.execution.task_support if tool.execution is not None else None
     if support != "required" or is_modern(client):
         return await client.call_tool(tool.name, arguments, progress_callback=report, meta=meta)
@@ -119,7 +119,7 @@ async def call_tool(
     )
     if made.task is None:
         return types.CallToolResult.model_validate(made.model_dump(by_alias=True), by_name=False)
-    raise Deferred(_of_old(made.task))
+    raise BecameTask(_of_old(made.task))
 
 
 class _Made(types.CallToolResult):

@@ -17,7 +17,7 @@ from weft.gateway.config import Options
 from weft.gateway.host_log import HostLog
 from weft.gateway.hosts import Host
 from weft.gateway.manifest import read
-from weft.gateway.refused import Refused
+from weft.gateway.refused import CallRefused
 from weft.gateway.state import Folder, Pinned
 from weft.gateway.tools import GatewayTool, gateway_tools, passed_names
 from weft.gateway.trust import Pin, Quarantined, judge
@@ -57,14 +57,14 @@ class ToolCatalogue:
                     await upstream.current()
 
     def tool(self, name: str) -> GatewayTool:
-        """A tool by its id, by id and hash, or by the name that hosts see. Raises `Refused`."""
+        """A tool by its id, by id and hash, or by the name that hosts see. Raises `CallRefused`."""
         tool_id, wanted = self._named(name)
         tool = self.tools.get(tool_id)
         if tool is None:
-            raise Refused(self._missing(tool_id))
+            raise CallRefused(self._missing(tool_id))
         if wanted and wanted != tool.hash:
             told = tool_search.found_text([(tool, 1.0)], tokens.DEFAULT_ENCODING, whole=True)
-            raise Refused(
+            raise CallRefused(
                 f"{tool_id} has changed since {wanted} and was not called. It is now:\n{told}"
             )
         return tool
@@ -94,14 +94,15 @@ class ToolCatalogue:
         return sum(map(tokens.count, written)) > options.auto_tokens
 
     async def found(self, arguments: dict[str, Any], encoding: str) -> str:
-        """The tools that fit a query, or the named tools, as text for a model. Raises `Refused`."""
+        """The tools that fit a query, or the named tools, as text for a model. Raises
+        `CallRefused`."""
         await self.known()
         query, named = str(arguments.get("query") or ""), arguments.get("tools") or []
         if named:
             tools = [(self.tool(str(one)), 1.0) for one in named[:MOST_CARDS]]
             return tool_search.found_text(tools, encoding, whole=True)
         if not query:
-            raise Refused(f"{tool_search.FIND}: give a query, or the ids of tools")
+            raise CallRefused(f"{tool_search.FIND}: give a query, or the ids of tools")
         top = min(int(arguments.get("limit") or self._options.find), MOST_CARDS)
         reply = self._router.route(RouteRequest(query, self._options.catalog, top_k=top))
         tools = [(self.tools[card.id], card.score) for card in reply.cards]

@@ -28,7 +28,7 @@ from weft.http.idempotency import Answers, checked_key
 from weft.http.limits import Limits
 from weft.http.operations import Operation, of_session, paths
 from weft.http.page import PAGE, POLICY
-from weft.http.problems import Refused, headers_of, problem_of
+from weft.http.problems import RequestRefused, headers_of, problem_of
 from weft.http.requests import (
     body_of,
     checked_type,
@@ -95,7 +95,6 @@ class Application:
             state=State({"most_bytes": self.most_bytes}),
             exception_handlers={
                 WeftError: _failed,
-                Refused: _failed,
                 HTTPException: _unrouted,
                 Exception: _broken,
             },
@@ -109,7 +108,7 @@ class Application:
             with self.counts.request(operation.name) as told:
                 try:
                     return await self._answer(operation, request)
-                except (WeftError, Refused) as error:
+                except WeftError as error:
                     told.code = error.code
                     raise
 
@@ -143,7 +142,7 @@ class Application:
         return _json(answer, {"idempotency-replayed": "true"} if again else {})
 
     def _admitted(self, request: Request[Any, Any, Any]) -> Grant:
-        """Who sent the request; counts it against the limit. Raises `Refused`."""
+        """Who sent the request; counts it against the limit. Raises `RequestRefused`."""
         headers = request.headers
         grant = caller(self.grants, headers.get("authorization", ""), headers.get("host", ""))
         self.limits.take(grant.name, grant.rate or self.rate)
@@ -170,7 +169,7 @@ class Application:
             try:
                 async for chunk in begun:
                     yield chunk
-            except (WeftError, Refused) as error:
+            except WeftError as error:
                 yield problem_event(error)
 
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
@@ -187,7 +186,7 @@ class Application:
                     content = await self._content(request, tracing.TYPES)
                     kind = checked_type(request.headers.get("content-type", ""), tracing.TYPES)
                     answer = await take(await self.clients.of(grant), content, kind)
-                except (WeftError, Refused) as error:
+                except WeftError as error:
                     told.code = error.code
                     raise
             return Response(answer, media_type=kind)
@@ -239,7 +238,7 @@ def _json(content: bytes, headers: dict[str, str] | None = None) -> Response[byt
     return Response(content, media_type=JSON, headers=headers)
 
 
-def _told(error: WeftError | Refused, headers: dict[str, str] | None = None) -> Response[bytes]:
+def _told(error: WeftError, headers: dict[str, str] | None = None) -> Response[bytes]:
     problem = problem_of(error)
     return Response(
         msgspec.json.encode(problem),
@@ -249,7 +248,7 @@ def _told(error: WeftError | Refused, headers: dict[str, str] | None = None) -> 
     )
 
 
-def _failed(_: Any, error: WeftError | Refused) -> Response[bytes]:
+def _failed(_: Any, error: WeftError) -> Response[bytes]:
     return _told(error)
 
 
@@ -262,7 +261,7 @@ def _unrouted(request: Request[Any, Any, Any], error: HTTPException) -> Response
     allowed = {"allow": headers["allow"]} if "allow" in headers else {}
     code = {404: "path", 405: "method"}.get(error.status_code, "http")
     detail = f"{request.method} {request.url.path:.200}: {error.detail}; see /openapi.json"
-    return _told(Refused(error.status_code, code, detail), allowed)
+    return _told(RequestRefused(error.status_code, code, detail), allowed)
 
 
 def _broken(_: Any, error: Exception) -> Response[bytes]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ipaddress
 
 from weft.http.grants import Grant, Grants
-from weft.http.problems import Refused
+from weft.http.problems import RequestRefused
 from weft_schemas.errors import ConfigurationError
 
 OPEN = "whoever reaches this port"
@@ -19,17 +19,19 @@ def open_grant(tenant: str, principal: str = "") -> Grant:
 
 
 def caller(grants: Grants | Grant, authorization: str, host: str) -> Grant:
-    """The grant of a request. Raises `Refused`. Without tokens, the request must name loopback as
-    its host, so that a web page whose name points to this machine is refused."""
+    """The grant of a request. Raises `RequestRefused`. Without tokens, the request must name
+    loopback as its host, so that a web page whose name points to this machine is refused."""
     if isinstance(grants, Grant):
         if not is_loopback(host_name(host)):
-            raise Refused(403, "host", f"without tokens only localhost is served, not {host!r:.80}")
+            raise RequestRefused(
+                403, "host", f"without tokens only localhost is served, not {host!r:.80}"
+            )
         return grants
     scheme, _, token = authorization.partition(" ")
     found = grants.find(token.strip()) if scheme.lower() == "bearer" else None
     if found is None:
         detail = "send a token of the tokens' file: Authorization: Bearer …"
-        raise Refused(401, "token", detail, www_authenticate='Bearer realm="weft"')
+        raise RequestRefused(401, "token", detail, www_authenticate='Bearer realm="weft"')
     return found
 
 

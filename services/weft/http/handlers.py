@@ -13,7 +13,7 @@ from weft.client import Client
 from weft.client.histories import PublishedMessages
 from weft.client.pack import Pack
 from weft.http import sse
-from weft.http.problems import Refused, problem_of
+from weft.http.problems import problem_of
 from weft.http.shapes import (
     MOST_EVENTS,
     Closed,
@@ -207,13 +207,13 @@ async def compile_stream(call: Call) -> AsyncIterator[bytes]:
             return
         try:
             yield sse.event(msgspec.json.encode(compiling.result()), "compiled")
-        except (WeftError, Refused) as error:
+        except WeftError as error:
             yield problem_event(error)
     finally:
         compiling.cancel()
 
 
-def problem_event(error: WeftError | Refused) -> bytes:
+def problem_event(error: WeftError) -> bytes:
     """A failure in a stream that has begun."""
     return sse.event(msgspec.json.encode(problem_of(error)), "problem")
 

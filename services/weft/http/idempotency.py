@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from weft.http.problems import Refused
+from weft.http.problems import RequestRefused
 from weft_schemas.errors import Unavailable
 
 MOST_ANSWERS = 10_000
@@ -43,13 +43,13 @@ class Answers:
     async def once(self, key: tuple[str, ...], body: bytes, work: Work) -> tuple[bytes, bool]:
         """The result of `work`, or of an earlier request with this key, and whether it is an
         earlier one. Requests that come while the first is running wait for it. A failure is not
-        kept. Raises `Refused` if the key came with another body before."""
+        kept. Raises `RequestRefused` if the key came with another body before."""
         self._forget()
         print_of = hashlib.sha256(body).digest()
         kept = self._kept.get(key)
         if kept is not None:
             if kept.fingerprint != print_of:
-                raise Refused(
+                raise RequestRefused(
                     422,
                     "idempotency_key",
                     "another request came under this Idempotency-Key; make a new key for each",
@@ -83,9 +83,9 @@ class Answers:
 
 
 def checked_key(value: str) -> str:
-    """Check the key's form. Raises `Refused`."""
+    """Check the key's form. Raises `RequestRefused`."""
     if not value.isascii() or not value.isprintable() or len(value) > MOST_CHARACTERS:
-        raise Refused(
+        raise RequestRefused(
             400,
             "idempotency_key",
             f"an Idempotency-Key has at most {MOST_CHARACTERS} printable ASCII characters",

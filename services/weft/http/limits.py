@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from weft.http.problems import Refused
+from weft.http.problems import RequestRefused
 
 BURST_SECONDS = 2.0
 """The unused allowance of so many seconds may be used at once."""
@@ -26,14 +26,15 @@ class Limits:
         self._open: Counter[str] = Counter()
 
     def take(self, name: str, rate: float) -> None:
-        """Count one request of a caller that may make `rate` per second. Raises `Refused`."""
+        """Count one request of a caller that may make `rate` per second. Raises
+        `RequestRefused`."""
         most, now = max(1.0, rate * BURST_SECONDS), self._now()
         left, then = self._level.get(name, (most, now))
         left = min(most, left + (now - then) * rate)
         if left < 1:
             self._level[name] = (left, now)
             wait = max(1, round((1 - left) / rate + 0.5))
-            raise Refused(
+            raise RequestRefused(
                 429,
                 "rate",
                 f"{name} may make {rate:g} requests a second; wait {wait} s, or publish many items "
@@ -44,9 +45,9 @@ class Limits:
 
     @contextmanager
     def stream(self, name: str) -> Iterator[None]:
-        """While a caller holds a stream open. Raises `Refused`."""
+        """While a caller holds a stream open. Raises `RequestRefused`."""
         if self._open[name] >= self._most:
-            raise Refused(
+            raise RequestRefused(
                 429,
                 "streams",
                 f"{name} holds {self._most} streams already; close some",

@@ -52,31 +52,32 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     """Items of a publish that failed underway: some may be stored. Publish all again."""
 
 
-class Refused(Exception):
+class RequestRefused(WeftError):
     """A request that HTTP has a status for: no token, too large a body, too many requests."""
 
     def __init__(self, status: int, code: str, detail: str, **headers: str) -> None:
         super().__init__(detail)
         self.status = status
         self.code = code
+        self.retryable = status == HTTPStatus.TOO_MANY_REQUESTS
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-def problem_of(error: WeftError | Refused) -> Problem:
+def problem_of(error: WeftError) -> Problem:
     """The document for a failure."""
-    if isinstance(error, Refused):
-        return _problem(error.status, error.code, str(error), error.status == 429)
     return _problem(status_of(error), error.code, str(error), error.retryable, error.ids)
 
 
 def status_of(error: WeftError) -> int:
-    """The HTTP status of an error of the tree; 500 for one without its own."""
+    """The HTTP status of an error; 500 for one without its own."""
+    if isinstance(error, RequestRefused):
+        return error.status
     return next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 500)
 
 
-def headers_of(error: WeftError | Refused) -> dict[str, str]:
+def headers_of(error: WeftError) -> dict[str, str]:
     """`Retry-After` for what may be tried again, and a refusal's own headers."""
-    if isinstance(error, Refused):
+    if isinstance(error, RequestRefused):
         return error.headers
     return {"retry-after": str(RETRY_SECONDS)} if error.retryable else {}
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from weft.http.operations import Operation
-from weft.http.problems import Refused
+from weft.http.problems import RequestRefused
 from weft_schemas.errors import InvalidInput, UnknownVersion
 from weft_schemas.events import VERSION
 from weft_schemas.ids import TENANT_SESSION, decode_token, encode_token
@@ -82,10 +82,10 @@ def last_event_of(value: str | None) -> int | None:
 
 
 def checked_type(content_type: str, wanted: tuple[str, ...]) -> str:
-    """The media type of a body. Raises `Refused` if it is none of those wanted."""
+    """The media type of a body. Raises `RequestRefused` if it is none of those wanted."""
     given = content_type.partition(";")[0].strip().lower()
     if given not in wanted:
-        raise Refused(
+        raise RequestRefused(
             415,
             "media_type",
             f"Content-Type {given!r:.60} is not read here; send {' or '.join(wanted)}",
@@ -94,12 +94,15 @@ def checked_type(content_type: str, wanted: tuple[str, ...]) -> str:
 
 
 def inflated(content: bytes, encoding: str, most: int) -> bytes:
-    """The body without its `Content-Encoding`, of at most so many bytes. Raises `Refused`."""
+    """The body without its `Content-Encoding`, of at most so many bytes. Raises
+    `RequestRefused`."""
     name = encoding.strip().lower()
     if name in ("", "identity"):
         return content
     if name != "gzip":
-        raise Refused(415, "encoding", f"Content-Encoding {name!r:.40} is not read; send gzip")
+        raise RequestRefused(
+            415, "encoding", f"Content-Encoding {name!r:.40} is not read; send gzip"
+        )
     unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     try:
         plain = unpacker.decompress(content, most + 1)
@@ -112,7 +115,7 @@ def inflated(content: bytes, encoding: str, most: int) -> bytes:
     return plain
 
 
-def too_large(most: int) -> Refused:
-    return Refused(
+def too_large(most: int) -> RequestRefused:
+    return RequestRefused(
         413, "size", f"the body has more than {most:,} bytes, which this server takes; send less"
     )

@@ -10,12 +10,12 @@ import nats.errors
 from weft_schemas.errors import ConfigurationError, Forbidden, Unavailable, WeftError
 
 
-class RefusedError(Exception):
-    """The server refused the credential."""
+class CredentialRefused(Exception):
+    """The server refused the credential. It leaves nats-py's loop, and becomes `Forbidden`."""
 
 
-class PlainError(nats.errors.Error):
-    """TLS was asked for, and the server speaks none."""
+class WithoutTls(nats.errors.Error):
+    """TLS was asked for, and the server speaks none. It becomes `Unavailable`."""
 
 
 def connect_error(
@@ -25,7 +25,7 @@ def connect_error(
     announced before it."""
     where = _without_password(url)
     text = str(cause) or type(cause).__name__
-    if isinstance(cause, RefusedError):
+    if isinstance(cause, CredentialRefused):
         return Forbidden(f"{where} refused the credential; check user, token or credentials file")
     if wants_certificate and _is_cut_off(cause):
         return Forbidden(
@@ -37,7 +37,7 @@ def connect_error(
         return ConfigurationError(
             f"{where}: a WebSocket needs the package aiohttp; install it: pip install aiohttp"
         )
-    if isinstance(cause, PlainError):
+    if isinstance(cause, WithoutTls):
         return Unavailable(f"TLS with {where} failed: {text}; check the address and the server")
     if isinstance(cause, ssl.SSLError):
         return Unavailable(f"TLS with {where} failed: {text}; check the CA and certificate")

@@ -20,7 +20,7 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from weft.log.connect_errors import RefusedError, connect_error
+from weft.log.connect_errors import CredentialRefused, connect_error
 from weft.log.credentials import credentials_file, tls_context
 from weft.log.timeouts import cancelled, done_within
 from weft.log.wire import Command, block_of, commands_in
@@ -204,7 +204,7 @@ class Connection(Client):
 
     async def _on_error(self, error: Exception) -> None:
         if self.is_connecting and "authorization" in str(error).lower():
-            raise RefusedError  # leaves nats-py's loop, which would retry for ever
+            raise CredentialRefused  # leaves nats-py's loop, which would retry for ever
         match = _VIOLATION.search(str(error))
         if match:
             # nats-py gives the server's text in lower case.
@@ -304,7 +304,7 @@ async def _failed(
 ) -> WeftError:
     """Clean up, and return the error to raise. A refused credential is raised by `connect`; any
     other cause is nats-py's last error."""
-    is_refused = isinstance(error, RefusedError)
+    is_refused = isinstance(error, CredentialRefused)
     cause = error if is_refused else connection.last_error or error
     wants_certificate = connection.wants_certificate
     await connection.abandon()

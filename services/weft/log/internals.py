@@ -21,7 +21,7 @@ from nats.errors import ProtocolError
 from nats.protocol.parser import AWAITING_CONTROL_LINE, AWAITING_MSG_PAYLOAD
 from nats.protocol.parser import Parser as Base
 
-from weft.log.connect_errors import PlainError
+from weft.log.connect_errors import WithoutTls
 from weft.log.connection import (
     CANCEL_SECONDS,
     FLUSH_SECONDS,
@@ -177,7 +177,7 @@ class FastConnection(Connection):
         # could have it sent in the clear.
         is_plain = not self._server_info.get("tls_required")
         if self._only_tls and is_plain:
-            raise PlainError("the server asks for no TLS, and nothing is sent to it in the clear")
+            raise WithoutTls("the server asks for no TLS, and nothing is sent to it in the clear")
         self._tell_of_tls()
         command: bytes = super()._connect_command()
         return command
