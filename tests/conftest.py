@@ -15,14 +15,14 @@ settings.register_profile("weft", deadline=None)  # the first example may load a
 settings.register_profile("ci", settings.get_profile("ci"), max_examples=30)
 settings.load_profile("weft")
 
-TOLD = "told"
+REPORTED = "reported"
 
 
 @pytest.fixture
 def tell(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
     """Has a line printed at the end of the run, from whichever process: a seed, what was counted
     or measured."""
-    return lambda line: record_property(TOLD, line)
+    return lambda line: record_property(REPORTED, line)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -44,8 +44,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for report in reports
         if getattr(report, "when", "") == "call"
     ]
-    lines = [value for call in calls for name, value in call.user_properties if name == TOLD]
+    lines = [value for call in calls for name, value in call.user_properties if name == REPORTED]
     if lines:
-        terminalreporter.section("told")
+        terminalreporter.section("reported")
         for line in lines:
             terminalreporter.write_line(str(line))

@@ -63,7 +63,7 @@ async def erase_in_parts(log: Connection, session: str) -> None:
     """The eraser is ended in the middle, and run again until it has done all."""
     interrupts = 1
 
-    def told(what: str, done: int, total: int) -> None:
+    def on_progress(what: str, done: int, total: int) -> None:
         nonlocal interrupts
         if what == "erasing events" and done and interrupts:
             interrupts -= 1
@@ -71,7 +71,7 @@ async def erase_in_parts(log: Connection, session: str) -> None:
 
     for _ in range(60):
         try:
-            await erase(log, await plan(log, "acme", session), told=told)
+            await erase(log, await plan(log, "acme", session), on_progress=on_progress)
         except (Interrupted, NotFound):
             continue
         except WeftError:

@@ -277,7 +277,7 @@ async def test_an_erasure_that_was_interrupted_is_finished_by_the_next(
 
     found = await plan(log, "t", "s")
     with pytest.raises(Killed):
-        await erase(log, found, told=kill)
+        await erase(log, found, on_progress=kill)
     left = [record async for record in read_matching(log, "w.in.>")]
     assert 0 < len(left) < 160
     for record in left:

@@ -323,12 +323,12 @@ async def _topology(log: Connection, settings: Settings, info: dict[str, Any]) -
     found = f"{messages:,} events, durability `{durability}`"
     if not changes:
         return Check("log", "ok", found)
-    told = "; ".join(map(str, changes))
+    listed = "; ".join(map(str, changes))
     if any(change.action == "refuse" for change in changes):
         do = "`weft provision` refuses this, since it could lose events: set it back by hand"
-        return Check("log", "fault", f"{found}; {told}", do)
+        return Check("log", "fault", f"{found}; {listed}", do)
     found += "; it is not as this release makes it"
-    return Check("log", "note", found, f"`weft provision` does this: {told}")
+    return Check("log", "note", found, f"`weft provision` does this: {listed}")
 
 
 async def _processes(log: Connection, settings: Settings) -> list[Check]:

@@ -102,8 +102,8 @@ async def verify(
                 done.findings += await _judged(connection, found, sources)
                 done.findings += await _doubles(connection, fresh.checkpoint)
                 done.findings += await db.run(lambda read: gaps(read, deleted, trimmed))
-                told = await db.run(lambda read: bodies(read, trimmed))
-                await _bodies(connection, done, told, progress)
+                held = await db.run(lambda read: bodies(read, trimmed))
+                await _bodies(connection, done, held, progress)
         finally:
             await fresh.close()
     return done

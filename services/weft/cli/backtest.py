@@ -87,9 +87,9 @@ async def _backtested(
     policy = read_policy(file)
     key = settings.fingerprint_key.encode()
     async with client(settings) as log:
-        with progress("compiles", quiet) as told:
+        with progress("compiles", quiet) as on_progress:
             return await backtest_policy(
-                log.connection, settings.tenant, policy, key, processes, since, told
+                log.connection, settings.tenant, policy, key, processes, since, on_progress
             )
 
 

@@ -130,12 +130,12 @@ async def sequence_of(log: Client, as_of: str | None) -> int | None:
 
 def _shown(stats: BuildStats) -> str:
     """`6 of 6 items, 3 shortened, 12,400 tokens behind handles`."""
-    told = [f"{stats.included_count} of {stats.session_items} items"]
+    parts = [f"{stats.included_count} of {stats.session_items} items"]
     if stats.shortened_count:
-        told.append(f"{stats.shortened_count} shortened")
+        parts.append(f"{stats.shortened_count} shortened")
     if stats.withheld_tokens:
-        told.append(f"{stats.withheld_tokens:,} tokens behind handles")
-    return ", ".join(told)
+        parts.append(f"{stats.withheld_tokens:,} tokens behind handles")
+    return ", ".join(parts)
 
 
 def _summarise(pack: Pack) -> None:

@@ -92,15 +92,15 @@ async def _erase_scope(
     from weft.replay.erasure import scope as of_scope
 
     async with connection(settings, "erase") as log:
-        with steps(quiet) as told:
-            plan = await of_scope.plan_scope(log, settings.tenant, scope, told)
+        with steps(quiet) as on_progress:
+            plan = await of_scope.plan_scope(log, settings.tenant, scope, on_progress)
         if not yes:
             hint(f"to be erased: scope {scope}, {plan.events:,} events")
             for session in plan.sessions:
                 hint(f"  of session {session}")
             _ask("There is no way back. Erase?")
-        with steps(quiet) as told:
-            return await of_scope.erase_scope(log, plan, reason, told)
+        with steps(quiet) as on_progress:
+            return await of_scope.erase_scope(log, plan, reason, on_progress)
 
 
 async def _erase(
@@ -109,12 +109,12 @@ async def _erase(
     from weft.replay.erasure import session as of_session
 
     async with connection(settings, "erase") as log:
-        with steps(quiet) as told:
-            plan = await of_session.plan(log, settings.tenant, session, told)
+        with steps(quiet) as on_progress:
+            plan = await of_session.plan(log, settings.tenant, session, on_progress)
         if not yes:
             _confirm(plan)
-        with steps(quiet) as told:
-            return await of_session.erase(log, plan, reason, told)
+        with steps(quiet) as on_progress:
+            return await of_session.erase(log, plan, reason, on_progress)
 
 
 def _confirm(plan: Plan) -> None:

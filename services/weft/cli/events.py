@@ -94,7 +94,7 @@ def _gist(event: Event) -> str:
     origin = getattr(event, "origin", None)
     source = f"of {origin.sequence} " if origin is not None else ""
     text = _of_envelope(event) if isinstance(event, EnvelopeEvent) else getattr(event, "text", "")
-    return f"{source}{_flat(text or _told(event))}"[:_SHOWN]
+    return f"{source}{_flat(text or _described(event))}"[:_SHOWN]
 
 
 def _of_envelope(event: EnvelopeEvent) -> str:
@@ -104,7 +104,7 @@ def _of_envelope(event: EnvelopeEvent) -> str:
     return f"{status}{made.content_type}, {made.raw_tokens:,} tokens: {made.summary}"
 
 
-def _told(event: Event) -> str:
+def _described(event: Event) -> str:
     """An event without a text of its own: its facts, otherwise its fields as JSON."""
     import msgspec
 

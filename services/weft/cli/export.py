@@ -90,23 +90,23 @@ async def _export(settings: Settings, session: str | None, file: Path, quiet: bo
     from weft.replay.exporting import export as write
 
     async with connection(settings, "export") as log:
-        with progress("events", quiet) as told:
+        with progress("events", quiet) as on_progress:
             if str(file) == "-":
-                return await write(log, settings.tenant, session, sys.stdout.buffer, told)
+                return await write(log, settings.tenant, session, sys.stdout.buffer, on_progress)
             with _whole(file) as output:
-                return await write(log, settings.tenant, session, output, told)
+                return await write(log, settings.tenant, session, output, on_progress)
 
 
 async def _import(settings: Settings, session: str | None, file: Path, quiet: bool) -> Imported:
     from weft.replay.importing import import_ as read
 
     async with connection(settings, "import") as log:
-        with progress("events", quiet) as told:
+        with progress("events", quiet) as on_progress:
             if str(file) == "-":
                 source = sys.stdin.buffer
-                return await read(log, source, settings.tenant, session, told)
+                return await read(log, source, settings.tenant, session, on_progress)
             with _opened(file, "rb") as content:
-                return await read(log, content, settings.tenant, session, told)
+                return await read(log, content, settings.tenant, session, on_progress)
 
 
 @contextmanager

@@ -192,11 +192,11 @@ def status(data_dir: Path | None, as_json: bool) -> None:
         if one.hosts:
             hint(f"what a host did: weft events --nats {one.log} --session ID, as in brackets")
         for server in one.servers:
-            told = f", {server.last_error}" if server.last_error else ""
+            last_error = f", {server.last_error}" if server.last_error else ""
             click.echo(
                 f"  {server.name:<20} {server.state:<10} {_number(server.tools, 'tool')}, "
                 f"{_number(server.calls, 'call')}, {_number(server.errors, 'error')}, "
-                f"{_number(server.failures, 'failure')}{told}"
+                f"{_number(server.failures, 'failure')}{last_error}"
             )
     if not running:
         hint("no gateway runs on this data folder")

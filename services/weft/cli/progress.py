@@ -59,13 +59,13 @@ def steps(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
     with showing(Progress(*columns, console=console, disable=unseen)) as shown:
         tasks: dict[str, TaskID] = {}
 
-        def told(what: str, done: int, total: int) -> None:
+        def on_progress(what: str, done: int, total: int) -> None:
             if what not in tasks:
                 tasks[what] = shown.add_task(what, total=total)
             text = f"{what}, {done:,} of {total:,}" if total > 1 else what
             shown.update(tasks[what], completed=done, total=total, description=text)
 
-        yield told
+        yield on_progress
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def progress(what: str, quiet: bool = False) -> Iterator[Callable[[int, int], No
         begun = perf_counter()
         first: list[int] = []
 
-        def told(done: int, total: int) -> None:
+        def on_progress(done: int, total: int) -> None:
             # What was done before, such as a snapshot's share, does not count for the speed.
             if not first:
                 first.append(done)
@@ -92,4 +92,4 @@ def progress(what: str, quiet: bool = False) -> Iterator[Callable[[int, int], No
             text = f"{done:,} of {total:,} {what}{rate}"
             shown.update(task, completed=done, total=total, description=text)
 
-        yield told
+        yield on_progress

@@ -128,8 +128,10 @@ def results_without_call(items: Sequence[ContextItem]) -> list[str]:
 
 def _left_out(media: Mapping[str, int]) -> str:
     one = sum(media.values()) == 1
-    told = "is left out; a placeholder names it" if one else "are left out; placeholders name them"
-    return f"{count_in_words(media)} {told}"
+    outcome = (
+        "is left out; a placeholder names it" if one else "are left out; placeholders name them"
+    )
+    return f"{count_in_words(media)} {outcome}"
 
 
 def _content(file: str) -> bytes:

@@ -64,7 +64,7 @@ async def _rebuild(settings: Settings, data_dir: Path, source: str, quiet: bool)
     from weft.indexer.rebuild import rebuild as build
 
     async with connection(settings, "rebuild") as log:
-        with progress("events", quiet) as told:
+        with progress("events", quiet) as on_progress:
             return await build(
-                log, data_dir, settings.encoding, told, snapshot=source == "snapshot"
+                log, data_dir, settings.encoding, on_progress, snapshot=source == "snapshot"
             )

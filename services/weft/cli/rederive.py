@@ -55,8 +55,8 @@ async def _rederived(
 
     known = loaded(worker) if ":" in worker else worker
     async with client(settings) as log:
-        with progress("sessions", quiet) as told:
-            return await work(log.connection, settings, known, session, told)
+        with progress("sessions", quiet) as on_progress:
+            return await work(log.connection, settings, known, session, on_progress)
 
 
 def _tell(done: Rederived) -> None:

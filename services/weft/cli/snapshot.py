@@ -84,5 +84,5 @@ async def _trim(settings: Settings, before: int, quiet: bool) -> Trimmed:
     from weft.replay.trimming import trim as erase_before
 
     async with connection(settings, "trim") as log:
-        with progress("events", quiet) as told:
-            return await erase_before(log, before, settings.encoding, told)
+        with progress("events", quiet) as on_progress:
+            return await erase_before(log, before, settings.encoding, on_progress)

@@ -211,11 +211,11 @@ async def until_told(supervisor: Supervisor) -> None:
         loop.add_signal_handler(number, stop.set)
     telling = asyncio.create_task(_tell(supervisor))
     try:
-        told = await supervisor.run_until(stop)
+        was_stopped = await supervisor.run_until(stop)
     finally:
         telling.cancel()
         await asyncio.gather(telling, return_exceptions=True)
-    if not told:
+    if not was_stopped:
         failed = [state.name for state in supervisor.states() if state.status == "failed"]
         raise ConfigurationError(
             f"{', '.join(failed)} cannot run with these settings; see the logs"

@@ -53,8 +53,8 @@ async def _verified(settings: Settings, data_dir: Path, quiet: bool) -> Verifica
     from weft.cli.progress import steps
 
     async with connection(settings, "verify") as log:
-        with steps(quiet) as told:
-            return await audit(log, data_dir, settings.encoding, told)
+        with steps(quiet) as on_progress:
+            return await audit(log, data_dir, settings.encoding, on_progress)
 
 
 def _tell(done: Verification) -> None:

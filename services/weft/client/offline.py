@@ -216,11 +216,11 @@ class Spooling:
 
     def _report(self, parked: Sequence[Parked]) -> None:
         for one in parked:
-            told = (
+            message = (
                 f"session {self._session!r}: item {one.item.id!r} was published while the server "
                 f"was away, is refused by it, and parked in {self._spool.parking.path}: "
                 f"{one.reason}; see `session.parked`, mend what is wrong and call "
                 "`session.send_parked()`, or delete the file"
             )
-            _log.warning("%s", told)  # some servers, such as LiteLLM's proxy, show no warnings
-            warnings.warn(told, ParkedWarning, stacklevel=2)
+            _log.warning("%s", message)  # some servers, such as LiteLLM's proxy, show no warnings
+            warnings.warn(message, ParkedWarning, stacklevel=2)

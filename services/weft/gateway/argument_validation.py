@@ -14,6 +14,7 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from jsonschema import Draft202012Validator, ValidationError, validators
+from weft.gateway.masking import as_json
 
 MOST_FAULTS = 5
 _MOST_SCHEMA = 1_500
@@ -60,12 +61,12 @@ def faults(arguments: dict[str, Any], schema: dict[str, Any]) -> list[str]:
                 break
     except (SchemaError, Unresolvable, RecursionError, TypeError, ValueError, AttributeError):
         return []
-    return [_told(error) for error in found]
+    return [_fault_text(error) for error in found]
 
 
-def _told(error: ValidationError) -> str:
+def _fault_text(error: ValidationError) -> str:
     place = error.json_path
-    value = msgspec.json.encode(error.instance).decode() if error.validator == "type" else ""
+    value = as_json(error.instance) if error.validator == "type" else ""
     match error.validator:
         case "required":
             return f"{place}: {error.message}"
@@ -86,7 +87,7 @@ def _types(wanted: Any) -> str:
 
 def refusal(tool_id: str, found: list[str], schema: dict[str, Any]) -> str:
     """The error of a call whose arguments do not fit."""
-    written = msgspec.json.encode(schema).decode()
+    written = as_json(schema)
     more = f"\nSchema: {written}" if len(written) <= _MOST_SCHEMA else ""
-    told = "\n".join(f"- {fault}" for fault in found)
-    return f"{tool_id} was not called, its arguments do not fit:\n{told}{more}"
+    listed = "\n".join(f"- {fault}" for fault in found)
+    return f"{tool_id} was not called, its arguments do not fit:\n{listed}{more}"

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from weft.gateway.masking import as_json
 from weft.gateway.results import MARK
 from weft_schemas.errors import InvalidInput
 
@@ -47,7 +48,7 @@ def _reference(value: dict[str, Any]) -> Reference:
     unknown = set(value) - {MARK, "path", "lines"}
     if unknown or not isinstance(handle, str) or not HANDLE.match(handle):
         raise InvalidInput(
-            f"arguments: {msgspec.json.encode(value).decode()[:200]} is no handle; write "
+            f"arguments: {as_json(value)[:200]} is no handle; write "
             f'{{"{MARK}": "art:…"}}, with "path" or "lines" where only a part is meant'
         )
     path, lines = value.get("path", ""), value.get("lines", "")

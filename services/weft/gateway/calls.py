@@ -21,7 +21,7 @@ from weft.gateway.handles import Known
 from weft.gateway.hearing import is_modern
 from weft.gateway.host_log import HostLog
 from weft.gateway.hosts import LOG_LEVEL_META, Host, HostCall
-from weft.gateway.masking import safe
+from weft.gateway.masking import as_json, safe
 from weft.gateway.questions import Questions
 from weft.gateway.recording import call_item, refusal_item, result_item, slice_item
 from weft.gateway.refused import CallRefused, misfit
@@ -139,7 +139,7 @@ class Calls:
             reply = await handles.look(msgspec.structs.replace(request, max_tokens=most))
         except WeftError as error:
             return await self._refused(call.host, logged, str(error))
-        more = f"\n[weft: goes on with {_written(reply.next)}]" if reply.next else ""
+        more = f"\n[weft: goes on with {as_json(reply.next)}]" if reply.next else ""
         item = slice_item(logged, reply.text, reply.handle, reply.seal, reply.sensitivity)
         await self._log.publish(call.host, logged, item)
         return types.CallToolResult(content=[types.TextContent(text=reply.text + more)])
@@ -154,7 +154,7 @@ class Calls:
             return
         asked = types.ElicitRequest(
             params=types.ElicitRequestFormParams(
-                message=f"Allow {tool.id} with {_written(arguments)[:1_000]}?",
+                message=f"Allow {tool.id} with {as_json(arguments)[:1_000]}?",
                 requested_schema={"type": "object", "properties": {}},
             )
         )
@@ -288,8 +288,8 @@ class Calls:
             await self._log.publish(host, logged, item)
         else:
             await self._record(host, logging, logged, item)
-        told = safe(reason, await self._log.masking(host))
-        return types.CallToolResult(content=[types.TextContent(text=told)], is_error=True)
+        text = safe(reason, await self._log.masking(host))
+        return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
 
 
 _NOT_KEPT = (
@@ -321,7 +321,3 @@ def _reason(error: Exception, tool: GatewayTool) -> str:
     if isinstance(error, WeftError):
         return str(error)
     return misfit(tool.id, error)
-
-
-def _written(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

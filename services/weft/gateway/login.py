@@ -40,11 +40,11 @@ async def signed_in(spec: ServerSpec, path: Path, show: Callable[[str], Awaitabl
 def _reason(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    told = str(error) or type(error).__name__
+    reason = str(error) or type(error).__name__
     if isinstance(error, OAuthRegistrationError):
         return (
-            f"{told}. Where its authorization server registers no clients by itself, register one "
-            'there, and give it in the file: "weft": {"sign_in": {"…": {"client_id": "…"}}}'
+            f"{reason}. Where its authorization server registers no clients by itself, register "
+            'one there, and give it in the file: "weft": {"sign_in": {"…": {"client_id": "…"}}}'
         )
     is_known = isinstance(error, MCPError | OAuthFlowError | OAuthTokenError)
-    return told if is_known else f"{type(error).__name__}: {told}"
+    return reason if is_known else f"{type(error).__name__}: {reason}"

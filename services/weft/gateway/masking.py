@@ -66,9 +66,9 @@ def _each(value: Any, masking: Masking, name: str = "") -> Any:
     if not isinstance(value, str):
         return value
     before = f'"{name}": "'
-    told = safe(f'{before}{value}"', masking)
-    if told.startswith(before) and told.endswith('"'):
-        return told[len(before) : -1]
+    shown = safe(f'{before}{value}"', masking)
+    if shown.startswith(before) and shown.endswith('"'):
+        return shown[len(before) : -1]
     return safe(value, masking)
 
 

@@ -44,12 +44,12 @@ class Notices:
         if isinstance(note, types.ResourceUpdatedNotification):
             uri = named(upstream.name, str(note.params.uri))
             await self.bus.publish(ResourceUpdated(uri=uri))
-            told = types.ResourceUpdatedNotification(
+            notification = types.ResourceUpdatedNotification(
                 params=types.ResourceUpdatedNotificationParams(uri=uri)
             )
             for host in self._hosts:
                 if uri in host.subscribed:
-                    await self._tell(host, told)
+                    await self._tell(host, notification)
         elif isinstance(note, types.LoggingMessageNotification):
             await self._log_message(upstream, note)
         elif isinstance(note, types.ElicitCompleteNotification):
@@ -67,10 +67,10 @@ class Notices:
                 await self._tell(host, await self._shown_log(upstream, note, host))
         for call in self._questions.calls_at(upstream):
             if call.host.is_modern and call.hears(level):
-                told = await self._shown_log(upstream, note, call.host)
+                shown = await self._shown_log(upstream, note, call.host)
                 with contextlib.suppress(Exception):
                     await call.context.session.send_notification(
-                        told, related_request_id=call.context.request_id
+                        shown, related_request_id=call.context.request_id
                     )
 
     async def _shown_log(

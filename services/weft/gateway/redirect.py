@@ -48,8 +48,8 @@ class Redirect:
         except TimeoutError:
             raise OAuthFlowError(f"nobody signed in within {SIGN_IN_SECONDS:.0f} s") from None
         if "code" not in back:
-            told = ": ".join(back[key] for key in ("error", "error_description") if key in back)
-            raise OAuthFlowError(f"the authorization server refused ({told})")
+            reason = ": ".join(back[key] for key in ("error", "error_description") if key in back)
+            raise OAuthFlowError(f"the authorization server refused ({reason})")
         return AuthorizationCodeResult(
             code=back["code"], state=back.get("state"), iss=back.get("iss")
         )

@@ -42,19 +42,19 @@ def shortened(
     outline = outline_of(text, content_type) if len(text) <= MOST_OUTLINED else None
     if outline is None:
         return _beginning(summary or text, limit, encoding)
-    told = readable(text, outline)
+    readable_text = readable(text, outline)
     head = f"{OF_WHOLE}\n{summary}\n{OF_PARTS}\n" if summary else ""
     if tokens.count(head, encoding) * _SHARE > limit:
         head = ""
     left = limit - tokens.count(head, encoding)
     allowed = int(left * per_token)
-    units = _units(told, outline, allowed)
+    units = _units(readable_text, outline, allowed)
     order = _by_worth(units, query, allowed)
     for _ in range(_TRIES):
         chosen = _taken(units, order, allowed)
         if not chosen:
             break
-        shown = assembled(told, outline, chosen)
+        shown = assembled(readable_text, outline, chosen)
         count = tokens.count(shown, encoding)
         if count <= left:
             return head + shown
@@ -68,7 +68,7 @@ class _Unit(msgspec.Struct, frozen=True):
     leaves: range
     size: int
     """Characters."""
-    told: str
+    passage: str
     """Its text for the search."""
 
 
@@ -79,8 +79,8 @@ def _units(text: str, outline: Outline, allowed: int) -> list[_Unit]:
     if allowed >= _FEW * len(text) / len(outline.passages):
         found = passage_texts(text, outline)
         return [
-            _Unit(range(first, end), sum(part.size for part in parts[first:end]), told)
-            for first, end, told in zip(starts, starts[1:], found, strict=False)
+            _Unit(range(first, end), sum(part.size for part in parts[first:end]), passage)
+            for first, end, passage in zip(starts, starts[1:], found, strict=False)
         ]
     return [
         _Unit(range(number, number + 1), part.size, text[part.start : part.end])
@@ -101,7 +101,7 @@ def _by_worth(units: list[_Unit], query: str, allowed: int) -> list[int]:
     """Units, most wanted first: the best match, the beginning, the end, the other matches."""
     wanted = dict.fromkeys(analyse(query), 1.0)
     some = SomeTerms(wanted)
-    found = scores([some.counts(unit.told) for unit in units], wanted)
+    found = scores([some.counts(unit.passage) for unit in units], wanted)
     places = range(len(units))
     matching = sorted(places, key=lambda place: (-found[place], place))
     beginning = _leading(units, places, allowed // _END)

@@ -50,7 +50,7 @@ class Passed(msgspec.Struct, frozen=True):
 def logged_text(result: CallToolResult) -> tuple[str, str | None]:
     """A result as an item's text, and its content type if that is known: the tool's text if it is a
     single one, else a container with a placeholder for each image and file."""
-    same = _is_told(result)
+    same = _is_repeated(result)
     if len(result.content) == 1 and isinstance(result.content[0], TextContent) and same:
         return result.content[0].text, None
     if not result.content and result.structured_content is not None:
@@ -89,8 +89,10 @@ def passed(
     if action_on(masking.rules, envelope.signals) is not SignalAction.FENCE:
         return Passed(_withheld(result, envelope, has_schema), envelope)
     texts = [text for block in result.content if (text := text_of(block)) is not None]
-    told = _is_told(result)
-    size = _size(texts, result.structured_content if not told else None, masking.encoding, limit)
+    is_repeated = _is_repeated(result)
+    size = _size(
+        texts, result.structured_content if not is_repeated else None, masking.encoding, limit
+    )
     most = shown_up_to(masking.rules, item.reserved.tool_name)
     fits = size <= limit and (most is None or size <= most)
     if fits:
@@ -218,7 +220,7 @@ _FAR = 16
 """More characters per token than any text of words has."""
 
 
-def _is_told(result: CallToolResult) -> bool:
+def _is_repeated(result: CallToolResult) -> bool:
     """Whether a text repeats the structured content, as the protocol recommends to servers."""
     if result.structured_content is None:
         return True

@@ -172,17 +172,21 @@ class Service:
     async def _task(self, context: Context, params: TaskParams) -> dict[str, Any]:
         call, limit = self._task_call(context), _limit(dict(params.meta or {}))
         tasks = self._gateway.calls.tasks
-        found: dict[str, Any] = await self._told(call, tasks.get(call, params.task_id, limit))
+        found: dict[str, Any] = await self._as_protocol_errors(
+            call, tasks.get(call, params.task_id, limit)
+        )
         return found
 
     async def _update_task(self, context: Context, params: UpdateParams) -> Any:
         call = self._task_call(context)
         done = self._gateway.calls.tasks.update(call, params.task_id, params.input_responses)
-        return await self._told(call, done)
+        return await self._as_protocol_errors(call, done)
 
     async def _cancel_task(self, context: Context, params: TaskParams) -> Any:
         call = self._task_call(context)
-        return await self._told(call, self._gateway.calls.tasks.cancel(call, params.task_id))
+        return await self._as_protocol_errors(
+            call, self._gateway.calls.tasks.cancel(call, params.task_id)
+        )
 
     def _task_call(self, context: Context) -> HostCall:
         call = HostCall(self._gateway.hosts.of(context), context)
@@ -349,9 +353,9 @@ class Service:
     async def _asking(self, call: HostCall, upstream: Upstream, work: Callable[[Any], Any]) -> Any:
         """`work` with the upstream's client."""
         with self._gateway.questions.working(upstream, call):
-            return await self._told(call, upstream.use(work))
+            return await self._as_protocol_errors(call, upstream.use(work))
 
-    async def _told(self, call: HostCall, done: Awaitable[Any]) -> Any:
+    async def _as_protocol_errors(self, call: HostCall, done: Awaitable[Any]) -> Any:
         """Runs the work; errors of the log or the server become the protocol's errors."""
         try:
             return await done

@@ -125,11 +125,11 @@ class SignedIn(httpx2.Auth):
                 f"its authorization server gave no token (HTTP {response.status_code}); call again "
                 f"later, or {login_hint(name)}"
             ) from None
-        told = tokens.model_dump(mode="json", exclude_none=True)
+        received = tokens.model_dump(mode="json", exclude_none=True)
         kept_on = {
             key: stored.tokens[key] for key in ("scope", "refresh_token") if key in stored.tokens
         }
-        return msgspec.structs.replace(stored, tokens=kept_on | told, expires_at=expiry(tokens))
+        return msgspec.structs.replace(stored, tokens=kept_on | received, expires_at=expiry(tokens))
 
     async def _asked(self, stored: StoredSignIn, version: str | None) -> httpx2.Response:
         """RFC 6749, section 6. Raises `httpx2.HTTPError` and `TimeoutError`."""
@@ -164,6 +164,6 @@ def _context(spec: ServerSpec, stored: StoredSignIn) -> OAuthContext:
     )
     context.client_info = OAuthClientInformationFull.model_validate(stored.client)
     if stored.resource is not None:
-        told = ProtectedResourceMetadata.model_validate(stored.resource)
-        context.protected_resource_metadata = told
+        metadata = ProtectedResourceMetadata.model_validate(stored.resource)
+        context.protected_resource_metadata = metadata
     return context

@@ -90,7 +90,7 @@ class TaskCalls:
             del self._calls[next(iter(self._calls))]
         self._calls[logged.id] = logged
         self._upstreams[tool.server].idleness.keep_for(task.task_id, task.ttl_ms)
-        return {"resultType": "task", **_told(task, handle_of(running, masking), masking)}
+        return {"resultType": "task", **_shown_task(task, handle_of(running, masking), masking)}
 
     async def get(self, call: HostCall, handle: str, limit: int | None) -> dict[str, Any]:
         """A task's state, with its result if it has one. Raises `MCPError` and `WeftError`."""
@@ -104,31 +104,33 @@ class TaskCalls:
             try:
                 return state, await finished(client, tool.name, state)
             except (RuntimeError, ValidationError) as error:
-                told = types.TextContent(text=misfit(tool.id, error))
-                return state, types.CallToolResult(content=[told], is_error=True)
+                text = types.TextContent(text=misfit(tool.id, error))
+                return state, types.CallToolResult(content=[text], is_error=True)
 
         with self._questions.working(upstream, call):
             state, result = await upstream.use(look)
-        told = _told(state, handle, masking)
+        shown_task = _shown_task(state, handle, masking)
         if state.status == "input_required":
-            told["inputRequests"] = await self._questions_of(call, running, tool, state)
-            return told
+            shown_task["inputRequests"] = await self._questions_of(call, running, tool, state)
+            return shown_task
         if state.status not in ("completed", "failed", "cancelled"):
-            return told
+            return shown_task
         upstream.idleness.keep_no_more(running.task)
         logged = self._logged(running, host)
         if result is not None:
             named = with_names(result, tool.server)
             item_id = _item_id("result", running)
             shown = await self._passed(host, logged, tool, named, limit, item_id)
-            told["result"] = shown.model_dump(by_alias=True, mode="json", exclude_none=True)
+            shown_task["result"] = shown.model_dump(by_alias=True, mode="json", exclude_none=True)
         elif state.status == "failed":
             error = failure(state)
             item = result_item(logged, error.message, is_error=True)
             await self._log.publish(host, _with_id(item, _item_id("result", running)))
             shown_error = safe_error(error, masking).error
-            told["error"] = shown_error.model_dump(by_alias=True, mode="json", exclude_none=True)
-        return told
+            shown_task["error"] = shown_error.model_dump(
+                by_alias=True, mode="json", exclude_none=True
+            )
+        return shown_task
 
     async def update(
         self, call: HostCall, handle: str, responses: types.InputResponses
@@ -240,16 +242,18 @@ def _signature(written: str, masking: Masking) -> str:
     return hmac.digest(key, f"{masking.tenant}.{written}".encode(), "sha256").hex()[:32]
 
 
-def _told(state: TaskState, handle: str, masking: Masking) -> dict[str, Any]:
+def _shown_task(state: TaskState, handle: str, masking: Masking) -> dict[str, Any]:
     """A task as the protocol writes it, without secrets and without its result."""
-    told = {
+    shown_task = {
         "status": state.status,
         "statusMessage": side_messages.progress_message(state.status_message, masking),
         "createdAt": state.created_at,
         "lastUpdatedAt": state.last_updated_at,
         "pollIntervalMs": state.poll_interval_ms,
     }
-    shown: dict[str, Any] = safe_value({k: v for k, v in told.items() if v is not None}, masking)
+    shown: dict[str, Any] = safe_value(
+        {k: v for k, v in shown_task.items() if v is not None}, masking
+    )
     return {**shown, "taskId": handle, "ttlMs": state.ttl_ms}
 
 

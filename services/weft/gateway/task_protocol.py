@@ -170,14 +170,14 @@ async def outcome(
 ) -> types.CallToolResult:
     """Wait for a task's result. `asked` gets each of its questions and returns the answer, or an
     `ErrorData`. Raises `MCPError` if the task failed or was cancelled."""
-    state, answered, told = task, set[str](), 0
+    state, answered, reports = task, set[str](), 0
     message = task.status_message
     while state.status not in ENDED:
         await asyncio.sleep(_pause(state))
         state = await state_of(client, task.task_id)
         if state.status_message and state.status_message != message:
-            message, told = state.status_message, told + 1
-            await report(told, None, message)
+            message, reports = state.status_message, reports + 1
+            await report(reports, None, message)
         if state.status == "input_required" and not is_modern(client):
             break  # its questions come while the result is waited for
         for key, request in (state.input_requests or {}).items():
@@ -209,9 +209,9 @@ def failure(state: TaskState) -> MCPError:
     """The error of a task that failed or was cancelled."""
     error = state.error or {}
     code, message = error.get("code"), error.get("message")
-    told = message or state.status_message or f"the server's task was {state.status}"
+    reason = message or state.status_message or f"the server's task was {state.status}"
     return MCPError(
-        code if isinstance(code, int) else types.INTERNAL_ERROR, str(told), error.get("data")
+        code if isinstance(code, int) else types.INTERNAL_ERROR, str(reason), error.get("data")
     )
 
 

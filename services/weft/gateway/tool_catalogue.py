@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import mcp_types as types
-import msgspec
 
 from weft import tokens
 from weft.gateway import tool_search
@@ -17,6 +16,7 @@ from weft.gateway.config import Options
 from weft.gateway.host_log import HostLog
 from weft.gateway.hosts import Host
 from weft.gateway.manifest import read
+from weft.gateway.masking import as_json
 from weft.gateway.refused import CallRefused
 from weft.gateway.state import Folder, Pinned
 from weft.gateway.tools import GatewayTool, gateway_tools, passed_names
@@ -63,9 +63,10 @@ class ToolCatalogue:
         if tool is None:
             raise CallRefused(self._missing(tool_id))
         if wanted and wanted != tool.hash:
-            told = tool_search.found_text([(tool, 1.0)], tokens.DEFAULT_ENCODING, whole=True)
+            description = tool_search.found_text([(tool, 1.0)], tokens.DEFAULT_ENCODING, whole=True)
             raise CallRefused(
-                f"{tool_id} has changed since {wanted} and was not called. It is now:\n{told}"
+                f"{tool_id} has changed since {wanted} and was not called. It is now:\n"
+                f"{description}"
             )
         return tool
 
@@ -90,7 +91,7 @@ class ToolCatalogue:
             return False
         if len(self.tools) > options.auto_tools:
             return True
-        written = [msgspec.json.encode(tool.item).decode() for tool in self.tools.values()]
+        written = [as_json(tool.item) for tool in self.tools.values()]
         return sum(map(tokens.count, written)) > options.auto_tokens
 
     async def found(self, arguments: dict[str, Any], encoding: str) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import msgspec
-
 from weft import tokens
+from weft.gateway.masking import as_json
 from weft.gateway.tools import GatewayTool
 from weft.gateway.trust import Quarantined
 from weft.router.cards import card_of, plain
@@ -46,8 +45,8 @@ def _block(tool: GatewayTool, encoding: str, whole: bool) -> str:
 
 def arguments_text(schema: dict[str, Any], encoding: str, whole: bool = False) -> str:
     """The schema as JSON, or a long one's outline and how to get the rest."""
-    told = {key: value for key, value in schema.items() if key not in ("$schema", "title")}
-    written = msgspec.json.encode(told).decode()
+    shown = {key: value for key, value in schema.items() if key not in ("$schema", "title")}
+    written = as_json(shown)
     if whole or tokens.count(written, encoding) <= SCHEMA_TOKENS:
         return written
     return f"{_outline(schema)} — an outline; {FIND}(tools=[id]) gives the whole schema"

@@ -64,8 +64,8 @@ def gateway_tools(server: str, tools: Iterable[Tool]) -> dict[str, GatewayTool]:
 
 def tool_hash(described: dict[str, Any]) -> str:
     """Over name, title, description, schemas and annotations; the order of keys does not matter."""
-    told = {key: described.get(key) for key in _TOLD}
-    text = msgspec.json.encode(told, order="deterministic")
+    compared = {key: described.get(key) for key in _TOLD}
+    text = msgspec.json.encode(compared, order="deterministic")
     return digest("tool", text)[:HASH_DIGITS]
 
 

@@ -76,7 +76,7 @@ def _reason(tool: GatewayTool, pin: Pin | None, holder: str) -> str:
 
 def suspicion(tool: GatewayTool) -> str:
     """Why a tool's description may be meant to steer a model; empty if nothing suggests it."""
-    for text in told(tool):
+    for text in texts_for_models(tool):
         if gives_orders(text) or suspicion_score(text) >= THRESHOLD:
             return "its description gives the model orders"
         if any(signal.kind == "invisible" for signal in clean(text.encode()).signals):
@@ -84,7 +84,7 @@ def suspicion(tool: GatewayTool) -> str:
     return ""
 
 
-def told(tool: GatewayTool) -> list[str]:
+def texts_for_models(tool: GatewayTool) -> list[str]:
     """Every text in a tool's description and schemas that a model reads."""
     texts = [tool.tool.title or "", tool.tool.description or ""]
     waiting: list[object] = [tool.tool.input_schema, tool.tool.output_schema]

@@ -208,7 +208,8 @@ class Upstream:
                         await self._hearing.begin(client)
                 except TimeoutError:
                     raise Unavailable(
-                        f"it did not introduce itself in {limits.start_seconds:g} s{self._told()}"
+                        f"it did not introduce itself in {limits.start_seconds:g} s"
+                        f"{self._last_words()}"
                     ) from None
                 self._client = client
                 await self._learn(manifest)
@@ -300,7 +301,7 @@ class Upstream:
                     return
                 if any(event.is_set() for event in events[2:]):
                     fault = self._stdio.fault if self._stdio else ""
-                    raise Unavailable(fault or f"it ended{self._told()}")
+                    raise Unavailable(fault or f"it ended{self._last_words()}")
                 self._relearn.clear()
                 changes = self._changes
                 with contextlib.suppress(MCPError, Unavailable):
@@ -349,11 +350,11 @@ class Upstream:
         if isinstance(error, FileNotFoundError):
             return f"{self.spec.command!r} is not installed here; mend `command` in the file"
         if isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED:
-            return f"it ended{self._told()}"
+            return f"it ended{self._last_words()}"
         is_refused = isinstance(error, MCPError | httpx2.HTTPStatusError)
         if is_refused and self._wire is not None and self._wire.fault:
             return self._wire.fault
-        return f"{str(error) or type(error).__name__}{self._told()}"
+        return f"{str(error) or type(error).__name__}{self._last_words()}"
 
     def _gone(self) -> str:
         if self._wire is not None and self._stdio is None and self._wire.fault:
@@ -361,10 +362,10 @@ class Upstream:
         fault = self._stdio.fault if self._stdio else ""
         return (
             f"server {self.name!r} ended in the call ({fault or 'it closed the connection'}"
-            f"{self._told()}); whether it did what was asked is unknown"
+            f"{self._last_words()}); whether it did what was asked is unknown"
         )
 
-    def _told(self) -> str:
+    def _last_words(self) -> str:
         said = self._stdio.said().strip() if self._stdio else ""
         if not said:
             return ""

@@ -18,6 +18,7 @@ from weft.gateway.argument_validation import faults, refusal
 from weft.gateway.deployment import GatewayDeployment
 from weft.gateway.handles import WAIT_SECONDS
 from weft.gateway.hosts import Context, Host, Hosts
+from weft.gateway.masking import as_json
 from weft.gateway.recording import call_item, new_id, result_item, slice_item
 from weft.gateway.results import LOOK
 from weft.gateway.serving import on_stdio
@@ -191,9 +192,9 @@ class WeftServer:
 
     async def _remember(self, host: Host, given: dict[str, Any]) -> str:
         key, value = await self._fact(host, given["key"], given["value"])
-        told = f"remembered for {self._scope}: {key}={value}"
+        reply = f"remembered for {self._scope}: {key}={value}"
         is_cut = len(value) < len(" ".join(given["value"].split()))
-        return f"{told}{_CUT}" if is_cut else told
+        return f"{reply}{_CUT}" if is_cut else reply
 
     async def _forget(self, host: Host, given: dict[str, Any]) -> str:
         known = await self._facts(host, given["key"], 0)
@@ -210,14 +211,14 @@ class WeftServer:
                 f"{key!r} is not remembered: memory stands in every later prompt, so passwords, "
                 "keys and card numbers stay out of it, and a key needs a letter or a digit"
             )
-        ((name, told),) = kept
-        metadata = {**self._metadata(host), "key": name, "value": told}
+        ((name, value),) = kept
+        metadata = {**self._metadata(host), "key": name, "value": value}
         item = ContextItem(
-            new_id("fact"), ItemKind.MEMORY_FACT, f"{name}={told}", metadata=metadata
+            new_id("fact"), ItemKind.MEMORY_FACT, f"{name}={value}", metadata=metadata
         )
         await self._stored(host.session, item)
-        self._written[name] = told
-        return name, told
+        self._written[name] = value
+        return name, value
 
     async def _recall(self, host: Host, given: dict[str, Any]) -> str:
         call = call_item("recall", given, host.name)
@@ -251,7 +252,7 @@ class WeftServer:
         call = call_item(LOOK, given, host.name)
         item = slice_item(call, reply.text, reply.handle, reply.seal, reply.sensitivity)
         await self._stored(host.session, call, item)
-        more = f"\n[goes on with {msgspec.json.encode(reply.next).decode()}]" if reply.next else ""
+        more = f"\n[goes on with {as_json(reply.next)}]" if reply.next else ""
         return reply.text + more
 
     def _metadata(self, host: Host) -> dict[str, Any]:

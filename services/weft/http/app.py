@@ -105,11 +105,11 @@ class Application:
 
         async def handle(request: Request[Any, Any, Any]) -> Response[Any]:
             operation = by_method[request.method]
-            with self.counts.request(operation.name) as told:
+            with self.counts.request(operation.name) as outcome:
                 try:
                     return await self._answer(operation, request)
                 except WeftError as error:
-                    told.code = error.code
+                    outcome.code = error.code
                     raise
 
         litestar_path = path.replace("{session}", "{session:str}")
@@ -180,14 +180,14 @@ class Application:
 
         @post(path, status_code=200)
         async def telemetry(request: Request[Any, Any, Any]) -> Response[bytes]:
-            with self.counts.request(name) as told:
+            with self.counts.request(name) as outcome:
                 try:
                     grant = self._admitted(request)
                     content = await self._content(request, tracing.TYPES)
                     kind = checked_type(request.headers.get("content-type", ""), tracing.TYPES)
                     answer = await take(await self.clients.of(grant), content, kind)
                 except WeftError as error:
-                    told.code = error.code
+                    outcome.code = error.code
                     raise
             return Response(answer, media_type=kind)
 
@@ -238,7 +238,7 @@ def _json(content: bytes, headers: dict[str, str] | None = None) -> Response[byt
     return Response(content, media_type=JSON, headers=headers)
 
 
-def _told(error: WeftError, headers: dict[str, str] | None = None) -> Response[bytes]:
+def _problem_response(error: WeftError, headers: dict[str, str] | None = None) -> Response[bytes]:
     problem = problem_of(error)
     return Response(
         msgspec.json.encode(problem),
@@ -249,23 +249,25 @@ def _told(error: WeftError, headers: dict[str, str] | None = None) -> Response[b
 
 
 def _failed(_: Any, error: WeftError) -> Response[bytes]:
-    return _told(error)
+    return _problem_response(error)
 
 
 def _unrouted(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
     """What Litestar itself refuses: an unknown path or method, too large a body."""
     if error.status_code == 413:
         most = request.app.state.most_bytes
-        return _told(too_large(most))
+        return _problem_response(too_large(most))
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
     allowed = {"allow": headers["allow"]} if "allow" in headers else {}
     code = {404: "path", 405: "method"}.get(error.status_code, "http")
     detail = f"{request.method} {request.url.path:.200}: {error.detail}; see /openapi.json"
-    return _told(RequestRefused(error.status_code, code, detail), allowed)
+    return _problem_response(RequestRefused(error.status_code, code, detail), allowed)
 
 
 def _broken(_: Any, error: Exception) -> Response[bytes]:
     """A fault of the server. It is logged; the caller gets no text, since that might quote what it
     may not see."""
     _log.error("a request failed", exc_info=error)
-    return _told(WeftError(f"the server failed on this request ({safe_error(error)}); see its log"))
+    return _problem_response(
+        WeftError(f"the server failed on this request ({safe_error(error)}); see its log")
+    )

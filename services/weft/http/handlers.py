@@ -61,10 +61,10 @@ Stream = Callable[[Call], AsyncIterator[bytes]]
 
 async def publish(call: Call) -> Published:
     ack = await call.client.publish(call.session, call.body)
-    told = msgspec.structs.replace(ack, digests=msgspec.UNSET)
+    acknowledged = msgspec.structs.replace(ack, digests=msgspec.UNSET)
     if not call.query.confirm:
-        return Published(told)
-    return Published(told, await call.client.confirm(call.session, ack))
+        return Published(acknowledged)
+    return Published(acknowledged, await call.client.confirm(call.session, ack))
 
 
 async def messages(call: Call) -> PublishedMessages:
@@ -194,14 +194,14 @@ async def events_stream(call: Call) -> AsyncIterator[bytes]:
 async def compile_stream(call: Call) -> AsyncIterator[bytes]:
     """What the compile waits for, whenever that changes, then the context or the failure."""
     compiling = asyncio.ensure_future(compile(call))
-    told: Progress | None = None
+    latest: Progress | None = None
     try:
         while not (await asyncio.wait([compiling], timeout=LOOK_SECONDS))[0]:
             progress = await _progress(call)
-            if progress is not None and progress != told:
-                told = progress
+            if progress is not None and progress != latest:
+                latest = progress
                 yield sse.event(msgspec.json.encode(progress), "progress")
-        if told is None:
+        if latest is None:
             # Nothing was sent yet, so a failure has a status of its own.
             yield sse.event(msgspec.json.encode(compiling.result()), "compiled")
             return

@@ -62,8 +62,8 @@ class Answers:
             answer = await work()
         except BaseException as error:
             del self._kept[key]
-            told = error if isinstance(error, Exception) else Unavailable(_BROKEN_OFF)
-            kept.answer.set_exception(told)
+            failure = error if isinstance(error, Exception) else Unavailable(_BROKEN_OFF)
+            kept.answer.set_exception(failure)
             raise
         kept.answer.set_result(answer)
         kept.size = len(answer)

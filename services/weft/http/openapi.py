@@ -121,8 +121,8 @@ def _operation(one: Operation, schemas: dict[Any, dict[str, Any]]) -> dict[str, 
     title, _, rest = one.about.partition(". ")
     content: dict[str, Any] = {_JSON: {"schema": schemas[one.reply]}}
     if one.events:
-        told = (f"`{name}`: {shape.__name__}" for name, shape in one.events if name)
-        listed = ", ".join(told) or "each event is a LogEvent"
+        shapes = (f"`{name}`: {shape.__name__}" for name, shape in one.events if name)
+        listed = ", ".join(shapes) or "each event is a LogEvent"
         content[sse.MEDIA_TYPE] = {
             "schema": _TEXT | {"description": f"{listed}. `problem`: Problem."}
         }
@@ -174,15 +174,15 @@ def _telemetry(name: str, message: str) -> dict[str, Any]:
     anything = {"schema": {"type": "object"}}
     either = {"application/x-protobuf": binary, _JSON: anything}
     faults = (400, 401, 403, 413, 415, 429, 500, 503)
-    asked, told = f"Export{message}ServiceRequest", f"Export{message}ServiceResponse"
+    request, reply = f"Export{message}ServiceRequest", f"Export{message}ServiceResponse"
     return {
         "operationId": name,
         "summary": f"Take {name} in",
-        "description": f"An OTLP/HTTP {asked}, gzip or not; see docs/traces.md.",
+        "description": f"An OTLP/HTTP {request}, gzip or not; see docs/traces.md.",
         "parameters": [],
         "requestBody": {"required": True, "content": either},
         "responses": {
-            "200": {"description": f"An {told}.", "content": either},
+            "200": {"description": f"An {reply}.", "content": either},
             **{str(one): {"$ref": f"#/components/responses/{one}"} for one in faults},
         },
     }

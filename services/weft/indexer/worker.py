@@ -147,8 +147,8 @@ class Indexer:
             self._is_published = True
             self._process.health.report("building", None)
         else:
-            told = f"building the read model: {writer.checkpoint} of {self._target} events"
-            self._process.health.report("building", told)
+            progress = f"building the read model: {writer.checkpoint} of {self._target} events"
+            self._process.health.report("building", progress)
 
     async def _follow(self, writer: Writer) -> None:
         """Fold what arrives, until the process stops or there is a successor."""

@@ -93,7 +93,7 @@ class Writer:
         """Open or create the file. If an envelope comes long after its item, the item's body is
         read again over `connection`. Raises `Corrupt` if the file cannot be continued."""
         writer = cls(path, encoding, connection)
-        with writer._told():
+        with writer._damage_as_corrupt():
             await writer._database.__aenter__()  # if it fails, its thread has ended
         return writer
 
@@ -236,7 +236,7 @@ class Writer:
         self.unscrubbed = newest_tombstone(self._db) > self._scrubbed
 
     async def _run(self, work: Callable[[], T]) -> T:
-        with self._told():
+        with self._damage_as_corrupt():
             try:
                 return await self._database.run(lambda _: work())
             except WeftError:
@@ -247,7 +247,7 @@ class Writer:
                 raise
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _damage_as_corrupt(self) -> Iterator[None]:
         """Raise `Corrupt` if SQLite finds the file damaged."""
         try:
             yield

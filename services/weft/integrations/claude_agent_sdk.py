@@ -138,7 +138,7 @@ class WeftClaude:
             await self._publish(
                 name, [ContextItem(f"u-{mark}", ItemKind.USER_TURN, given["prompt"])]
             )
-        return _told("UserPromptSubmit", additionalContext=context) if context else {}
+        return _hook_output("UserPromptSubmit", additionalContext=context) if context else {}
 
     async def used(self, given: Any, _: str | None, __: Any) -> Any:
         """`PostToolUse`: the firewalled result, as `updatedToolOutput`, if it differs from the
@@ -152,7 +152,7 @@ class WeftClaude:
         shown = await self._shown(self._name(given["session_id"]), _result_id(given))
         if shown is None or _is_unchanged(shown, said):
             return {}
-        return _told("PostToolUse", updatedToolOutput=_replaced(output, places, shown.text))
+        return _hook_output("PostToolUse", updatedToolOutput=_replaced(output, places, shown.text))
 
     async def failed(self, given: Any, _: str | None, __: Any) -> Any:
         """`PostToolUseFailure`: a failed result, for the log."""
@@ -369,5 +369,5 @@ def _put(held: Any, place: Place, text: str) -> Any:
     return {key: _put(one, tuple(rest), text) if key == first else one for key, one in held.items()}
 
 
-def _told(event: str, **output: Any) -> dict[str, Any]:
+def _hook_output(event: str, **output: Any) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": event, **output}}

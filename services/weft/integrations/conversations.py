@@ -36,10 +36,10 @@ class OwnHistoryWarning(UserWarning):
     """A model was given the framework's own history, since weft could not compile."""
 
 
-def warn_of_own_history(told: str, stacklevel: int) -> None:
+def warn_of_own_history(message: str, stacklevel: int) -> None:
     """Once as a warning, and every time in the log: LiteLLM's proxy shows no warnings."""
-    LOG.warning("%s", told)
-    warnings.warn(told, OwnHistoryWarning, stacklevel=stacklevel + 1)
+    LOG.warning("%s", message)
+    warnings.warn(message, OwnHistoryWarning, stacklevel=stacklevel + 1)
 
 
 class _Conversation:
@@ -248,8 +248,8 @@ class Conversations:
                 raise
             if step is not None:
                 step.is_away = True
-                told = f"session {name!r}: the model gets the framework's own history: {error}"
-                warn_of_own_history(told, stacklevel=4)
+                message = f"session {name!r}: the model gets the framework's own history: {error}"
+                warn_of_own_history(message, stacklevel=4)
             else:
                 LOG.warning("session %r: published with the next step: %s", name, error)
 

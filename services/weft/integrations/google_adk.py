@@ -80,9 +80,9 @@ class WeftPlugin(BasePlugin):
             llm_request.contents = [
                 types.Content.model_validate(content) for content in request["contents"]
             ]
-            told = request["config"].get("system_instruction")
-            if told:
-                llm_request.append_instructions([told])
+            instruction = request["config"].get("system_instruction")
+            if instruction:
+                llm_request.append_instructions([instruction])
         return None
 
     async def after_model_callback(
@@ -210,8 +210,8 @@ class WeftMemoryService(BaseMemoryService):
         except Unavailable as error:
             if self._raises:
                 raise
-            told = f"memory of {user_id!r}: nothing is found while weft is away: {error}"
-            warn_of_own_history(told, stacklevel=2)
+            message = f"memory of {user_id!r}: nothing is found while weft is away: {error}"
+            warn_of_own_history(message, stacklevel=2)
             return SearchMemoryResponse()
         entries = [one for one in pack.entries if one.section in ("header", "context", "latest")]
         return SearchMemoryResponse(memories=[_memory(one) for one in entries if one.text])

@@ -127,9 +127,9 @@ def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
     messages = [_thinking(message, thoughts) for message in messages]
     kept = [message for message in request.messages if isinstance(message, SystemMessage)]
     if messages and isinstance(messages[0], SystemMessage):
-        told = messages.pop(0).text
+        instructions = messages.pop(0).text
         own = request.system_message
-        system = SystemMessage(f"{own.text}\n\n{told}" if own is not None else told)
+        system = SystemMessage(f"{own.text}\n\n{instructions}" if own is not None else instructions)
         request = request.override(system_message=system)
     return request.override(messages=[*kept, *messages])
 

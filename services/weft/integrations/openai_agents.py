@@ -77,8 +77,8 @@ class WeftSession:
         if pack is None:
             return given
         request = request_of(pack, "openai-responses")
-        told = [given.instructions, request.get("instructions")]
-        return ModelInputData(request["input"], "\n\n".join(filter(None, told)) or None)
+        instructions = [given.instructions, request.get("instructions")]
+        return ModelInputData(request["input"], "\n\n".join(filter(None, instructions)) or None)
 
     def drilldown_tool(self) -> FunctionTool:
         """For the agent's `tools`: lets the model read the result behind a handle."""

@@ -32,14 +32,14 @@ async def erase_all(
     connection: Connection,
     stream: str,
     sequences: Sequence[int],
-    told: Callable[[int], None] = lambda erased: None,
+    on_progress: Callable[[int], None] = lambda erased: None,
 ) -> int:
-    """`erase` many, `AT_ONCE` at a time; `told` is called with the number done. Returns how
+    """`erase` many, `AT_ONCE` at a time; `on_progress` is called with the number done. Returns how
     many existed."""
     there = 0
     for start in range(0, len(sequences), AT_ONCE):
         some = sequences[start : start + AT_ONCE]
         done = await asyncio.gather(*(erase(connection, stream, one) for one in some))
         there += sum(done)
-        told(start + len(some))
+        on_progress(start + len(some))
     return there

@@ -22,7 +22,7 @@ from weft_schemas.errors import NotFound
 from weft_schemas.items import BodyRef
 from weft_schemas.subjects import UNREADABLE, place_of, stored_filter
 
-Told = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """Called with the sequence that was reached, and the last one."""
 
 
@@ -43,7 +43,7 @@ async def export(
     tenant: str,
     session: str | None,
     file: BinaryIO,
-    told: Told = lambda at, last: None,
+    on_progress: OnProgress = lambda at, last: None,
 ) -> Exported:
     """Write a session, or all of a tenant, as it is now. Raises `NotFound` if there is nothing."""
     last = await last_sequence(connection)
@@ -66,11 +66,11 @@ async def export(
                     missing.append(reference.sha256)
             _write(file, line_of(record))
             copy_digest.take(record, Name(tenant, record.address().session))
-            told(record.sequence, last)
+            on_progress(record.sequence, last)
     if not copy_digest.count:
         whose = f"session {session!r} of tenant" if session is not None else "tenant"
         raise NotFound(f"{whose} {tenant!r} has no events; is it spelt right?")
-    told(last, last)
+    on_progress(last, last)
     digest = copy_digest.hexdigest()
     _write(file, End(copy_digest.count, bodies, digest))
     trimmed = await trimmed_items(connection, tenant, session)

@@ -27,7 +27,7 @@ from weft_schemas.errors import Conflict, InvalidInput
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import stored_filter
 
-Told = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """Called with the sequence that was reached, in the exported log, and the last one."""
 
 
@@ -53,7 +53,7 @@ async def import_(
     file: BinaryIO,
     tenant: str,
     session: str | None = None,
-    told: Told = lambda at, last: None,
+    on_progress: OnProgress = lambda at, last: None,
 ) -> Imported:
     """Import an export into a tenant's log; a single session as session `session`, if that is
     given. A second run continues an interrupted one. Raises `InvalidInput` that names the line,
@@ -62,13 +62,13 @@ async def import_(
         with tempfile.TemporaryFile(prefix="weft-import-") as whole:
             await asyncio.to_thread(shutil.copyfileobj, file, whole)
             whole.seek(0)
-            return await import_(connection, cast(BinaryIO, whole), tenant, session, told)
+            return await import_(connection, cast(BinaryIO, whole), tenant, session, on_progress)
     begins = file.tell()
     await asyncio.to_thread(check_export, file)
     file.seek(begins)
     async with Publisher(connection) as publisher:
         with tempfile.TemporaryFile(prefix="weft-import-") as spool:
-            work = _Import(connection, publisher, tenant, session, spool, told)
+            work = _Import(connection, publisher, tenant, session, spool, on_progress)
             for number, text in enumerate(file, 1):
                 await work.take(read_line(text, number), number)
             return await work.end()
@@ -82,14 +82,14 @@ class _Import:
         tenant: str,
         session: str | None,
         spool: IO[bytes],
-        told: Told,
+        on_progress: OnProgress,
     ) -> None:
         self._connection = connection
         self._publisher = publisher
         self._tenant = tenant
         self._session = session
         self._spool = spool
-        self._told = told
+        self._on_progress = on_progress
         self._bodies = Bodies(connection, publisher, tenant)
         self._start: Start | None = None
         self._end: End | None = None
@@ -122,7 +122,7 @@ class _Import:
         if self._start is None or self._end is None:
             raise InvalidInput("the export has no last line: it is not whole; export again")
         last = await self._copier.flush()
-        self._told(self._start.through, self._start.through)
+        self._on_progress(self._start.through, self._start.through)
         digest = await self._read_back()
         return Imported(
             self._tenant, len(self._names), self._copier.count, self._stored, digest,
@@ -150,7 +150,7 @@ class _Import:
         new = self._names.get(old.session) or await self._first(record, old)
         self._ids.add(copy_id(new, record))
         await self._copier.copy(record, old, new)
-        self._told(record.sequence, self._start.through)
+        self._on_progress(record.sequence, self._start.through)
 
     async def _first(self, record: LogRecord, old: Name) -> Name:
         """A free name for a session, if there is one."""

@@ -10,10 +10,10 @@ from weft.replay.survey import Survey
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import stored_filter
 
-Told = Callable[[str, int, int], None]
+OnProgress = Callable[[str, int, int], None]
 
 
-async def extend(connection: Connection, survey: Survey, told: Told) -> None:
+async def extend(connection: Connection, survey: Survey, on_progress: OnProgress) -> None:
     """Continue a survey with what was published since."""
     last = await last_sequence(connection)
     after = survey.through
@@ -22,5 +22,5 @@ async def extend(connection: Connection, survey: Survey, told: Told) -> None:
         async for record in read_matching(connection, subjects, after=after, through=last):
             survey.take(record)
             if record.sequence % 1_000 == 0:
-                told("looking through the log", record.sequence, last)
+                on_progress("looking through the log", record.sequence, last)
     survey.through = last

@@ -35,7 +35,7 @@ _MARK = f"$O.{SNAPSHOTS_BUCKET}.M." + base64.urlsafe_b64encode(b"trimmed").decod
 _PAGE = 10_000
 """Sequences that are collected before they are erased."""
 
-Told = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """Called with the sequence that was reached, and the last one to be trimmed."""
 
 
@@ -77,7 +77,10 @@ async def trimmed_items(connection: Connection, tenant: str, session: str | None
 
 
 async def trim(
-    connection: Connection, before: int, encoding: str, told: Told = lambda at, last: None
+    connection: Connection,
+    before: int,
+    encoding: str,
+    on_progress: OnProgress = lambda at, last: None,
 ) -> Trimmed:
     """Erase every session's events below `before`. Raises `ConfigurationError` if no snapshot holds
     them, and `Conflict` if a worker has not finished them."""
@@ -90,7 +93,7 @@ async def trim(
         )
     await _check_workers(connection, before)
     await _mark(connection, max(before, await trimmed_before(connection)))
-    erased, bodies = await _erase(connection, before, told)
+    erased, bodies = await _erase(connection, before, on_progress)
     return Trimmed(before, erased, await _erase_bodies(connection, bodies), snapshot.name)
 
 
@@ -114,7 +117,9 @@ async def _mark(connection: Connection, before: int) -> None:
         await bucket.publisher.publish(_MARK, payload, headers={"Nats-Rollup": "sub"})
 
 
-async def _erase(connection: Connection, before: int, told: Told) -> tuple[int, set[_Body]]:
+async def _erase(
+    connection: Connection, before: int, on_progress: OnProgress
+) -> tuple[int, set[_Body]]:
     """How many events were trimmed, and which bodies they referred to, as tenant and digest."""
     erased, bodies = 0, set[_Body]()
     page: list[int] = []
@@ -126,10 +131,10 @@ async def _erase(connection: Connection, before: int, told: Told) -> tuple[int, 
             bodies.add((place_of(record.subject)[0], body.sha256))
         if len(page) == _PAGE:
             erased += await erase_all(connection, STREAM, page)
-            told(page[-1], before - 1)
+            on_progress(page[-1], before - 1)
             page = []
     erased += await erase_all(connection, STREAM, page)
-    told(before - 1, before - 1)
+    on_progress(before - 1, before - 1)
     return erased, bodies
 
 

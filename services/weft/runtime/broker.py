@@ -85,14 +85,14 @@ class Broker(NatsBroker):
             _ack_policy=AckPolicy.MANUAL,
         )
         calls: CallsCollection[Any] = CallsCollection()
-        told = NatsSubscriberSpecificationConfig(
+        described = NatsSubscriberSpecificationConfig(
             subject=subject,
             queue=queue or None,
             title_=None,
             description_=None,
             include_in_schema=True,
         )
-        return config, _Specification(kind, self.config, told, calls), calls
+        return config, _Specification(kind, self.config, described, calls), calls
 
     def _registered(self, subscriber: Subscriber) -> Subscriber:
         # `NatsRegistrator.subscriber` makes FastStream's own; its base class takes any.

@@ -64,11 +64,11 @@ def as_told(state: ProcessState) -> ProcessState:
 async def answer_roll_calls(process: Process) -> Listener:
     """Answer for a process until the listener is closed."""
 
-    def told(inbox: str) -> ProcessState:
+    def reply(inbox: str) -> ProcessState:
         state = state_of(process)
         return as_told(state) if is_from_tenant(inbox) else state
 
-    return await answer_each(process.connection, SUBJECT, told)
+    return await answer_each(process.connection, SUBJECT, reply)
 
 
 async def call_roll(connection: Connection, tenant: str) -> tuple[ProcessState, ...]:

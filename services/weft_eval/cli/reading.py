@@ -134,8 +134,8 @@ def make(
     if as_json:
         print_json({"folder": str(folder), "cases": counts})
     else:
-        told = ", ".join(f"{number} of {name} tokens" for name, number in counts.items())
-        click.echo(f"{folder}: {len(made)} cases: {told}")
+        counted = ", ".join(f"{number} of {name} tokens" for name, number in counts.items())
+        click.echo(f"{folder}: {len(made)} cases: {counted}")
         hint(f"now `weft eval reading ask {folder}`, or have {folder}/brief.txt followed")
 
 

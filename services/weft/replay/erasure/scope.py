@@ -19,7 +19,7 @@ from weft.readmodel.tombstone_fold import erase_scope as erase_rows
 from weft.replay.erasure.session import (
     MOST_SWEEPS,
     Counts,
-    Told,
+    OnProgress,
     beyond,
     is_own_record,
     publish_own,
@@ -59,7 +59,7 @@ class ScopePlan(msgspec.Struct, frozen=True):
 
 
 async def plan_scope(
-    connection: Connection, tenant: str, scope: str, told: Told = lambda *_: None
+    connection: Connection, tenant: str, scope: str, on_progress: OnProgress = lambda *_: None
 ) -> ScopePlan:
     """Search the log for what belongs to a scope. If nothing is found, snapshots and replicas may
     still hold something of it, and it is erased there."""
@@ -67,13 +67,18 @@ async def plan_scope(
         raise InvalidInput("a scope has a name; give one, such as user:42")
     if scope.startswith("session:"):
         raise InvalidInput(f"{scope} is erased with its session: weft erase --session ID")
-    survey = await _surveyed(connection, tenant, scope, await last_sequence(connection) + 1, told)
+    survey = await _surveyed(
+        connection, tenant, scope, await last_sequence(connection) + 1, on_progress
+    )
     sessions, unreadable = tuple(survey.sessions), tuple(sorted(survey.unreadable))
     return ScopePlan(tenant, scope, len(survey.events), sessions, unreadable)
 
 
 async def erase_scope(
-    connection: Connection, plan: ScopePlan, reason: str = "", told: Told = lambda *_: None
+    connection: Connection,
+    plan: ScopePlan,
+    reason: str = "",
+    on_progress: OnProgress = lambda *_: None,
 ) -> ErasedScope:
     """Erase what was planned, and what has come since."""
     tenant, scope = plan.tenant, plan.scope
@@ -81,20 +86,20 @@ async def erase_scope(
         event = ScopeErasedEvent(scope, reason, plan.unreadable)
         stone = await publish_own(publisher, tenant, event, fresh=True)
         count, sessions = Counts(), set(plan.sessions)
-        left = await until_settled(connection, told)
-        await _sweep(connection, publisher, plan, stone, count, sessions, told)
+        left = await until_settled(connection, on_progress)
+        await _sweep(connection, publisher, plan, stone, count, sessions, on_progress)
         snapshots, held = await forget_in_snapshots(
             connection, lambda db, at: _forget(db, plan, min(at + 1, stone))
         )
         count.add("snapshots", snapshots)
         left += held
-        told("replicas", 0, 1)
+        on_progress("replicas", 0, 1)
         reached, late = await until_scrubbed(connection, tenant, stone)
         count.add("replicas", len(reached))
         left += late
         for _ in range(MOST_SWEEPS):
-            left += await until_settled(connection, told)
-            if not await _sweep(connection, publisher, plan, stone, count, sessions, told):
+            left += await until_settled(connection, on_progress)
+            if not await _sweep(connection, publisher, plan, stone, count, sessions, on_progress):
                 break
         left.append("what items without this scope say of it")
         unreachable = tuple(dict.fromkeys([*left, *await beyond(connection)]))
@@ -106,7 +111,7 @@ async def erase_scope(
 
 
 async def _surveyed(
-    connection: Connection, tenant: str, scope: str, before: int, told: Told
+    connection: Connection, tenant: str, scope: str, before: int, on_progress: OnProgress
 ) -> ScopeSurvey:
     """Repeated until nothing more is found: slices of slices come to light one after the other, and
     another item may have had an id before."""
@@ -118,7 +123,7 @@ async def _surveyed(
             if not is_own_record(record):
                 more = survey.take(record) or more
             if record.sequence % 1_000 == 0:
-                told("looking through the log", record.sequence, before)
+                on_progress("looking through the log", record.sequence, before)
     return survey
 
 
@@ -129,10 +134,10 @@ async def _sweep(
     stone: int,
     count: Counts,
     sessions: set[str],
-    told: Told,
+    on_progress: OnProgress,
 ) -> int:
     """One pass over bodies, events and audits. Returns how many events it found."""
-    survey = await _surveyed(connection, plan.tenant, plan.scope, stone, told)
+    survey = await _surveyed(connection, plan.tenant, plan.scope, stone, on_progress)
     sessions.update(survey.sessions)
     bodies = Bodies(connection, publisher, plan.tenant)
     for name in survey.bodies:

@@ -53,7 +53,7 @@ LATE_SECONDS = 1.5 * KNOWN_SECONDS
 come."""
 _LOOK_SECONDS = 0.2
 
-Told = Callable[[str, int, int], None]
+OnProgress = Callable[[str, int, int], None]
 """Called with what is being done, how many are done, and of how many."""
 
 
@@ -95,14 +95,17 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 async def plan(
-    connection: Connection, tenant: str, session: str | None, told: Told = lambda *_: None
+    connection: Connection,
+    tenant: str,
+    session: str | None,
+    on_progress: OnProgress = lambda *_: None,
 ) -> Plan:
     """Search the log for what belongs to a session, or to a tenant (None). Raises `NotFound` if
     there is nothing and never was."""
     if session == TENANT_SESSION:
         raise InvalidInput("the tenant's own session is erased with the tenant only")
     survey = Survey()
-    await extend(connection, survey, told)
+    await extend(connection, survey, on_progress)
     stones = await tombstones(connection, tenant)
     forks: list[str] = []
     trimmed = await trimmed_before(connection) > 0
@@ -123,7 +126,7 @@ async def plan(
 
 
 async def erase(
-    connection: Connection, plan: Plan, reason: str = "", told: Told = lambda *_: None
+    connection: Connection, plan: Plan, reason: str = "", on_progress: OnProgress = lambda *_: None
 ) -> Erased:
     """Erase what was planned. A second run finishes an interrupted one, and erases what has come
     since."""
@@ -132,19 +135,19 @@ async def erase(
         count.add("events", await _removed_before(connection, plan))
         stones = await _bury(publisher, plan, reason)
         buried = asyncio.get_running_loop().time()
-        left += await until_settled(connection, told)
-        await _sweep(connection, publisher, plan, count, told)
+        left += await until_settled(connection, on_progress)
+        await _sweep(connection, publisher, plan, count, on_progress)
         snapshots, held = await forget_in_snapshots(connection, forgetting(plan.victims))
         count.add("snapshots", snapshots)
         left += held
-        told("replicas", 0, 1)
+        on_progress("replicas", 0, 1)
         reached, late = await until_scrubbed(connection, plan.tenant, max(stones.values()))
         count.add("replicas", len(reached))
         left += late
         await _until(buried + LATE_SECONDS)
         for _ in range(MOST_SWEEPS):
-            left += await until_settled(connection, told)
-            if not await _sweep(connection, publisher, plan, count, told):
+            left += await until_settled(connection, on_progress)
+            if not await _sweep(connection, publisher, plan, count, on_progress):
                 break
         unreachable = tuple(dict.fromkeys([*left, *await beyond(connection)]))
         removed = {**count.counts, "forks": len(plan.forks)}
@@ -207,11 +210,11 @@ async def _stored(connection: Connection, tenant: str, session: str | None) -> l
     return [one.sequence async for one in stored if not is_own_record(one)]
 
 
-async def until_settled(connection: Connection, told: Told) -> list[str]:
+async def until_settled(connection: Connection, on_progress: OnProgress) -> list[str]:
     """Wait for the events that workers are processing; returns which workers took too long."""
     late = []
     for worker in WORKERS:
-        told(f"work in flight of {worker}", 0, 1)
+        on_progress(f"work in flight of {worker}", 0, 1)
         if not await _settled(connection, worker):
             late.append(
                 f"what {worker} had in work for over {FLIGHT_SECONDS:g} s: erase again later"
@@ -236,10 +239,10 @@ async def _settled(connection: Connection, worker: str) -> bool:
 
 
 async def _sweep(
-    connection: Connection, publisher: Publisher, plan: Plan, count: Counts, told: Told
+    connection: Connection, publisher: Publisher, plan: Plan, count: Counts, on_progress: OnProgress
 ) -> int:
     """One pass over bodies and events. Returns how many events it found."""
-    await extend(connection, plan.survey, told)
+    await extend(connection, plan.survey, on_progress)
     bodies = Bodies(connection, publisher, plan.tenant)
     for name in plan.survey.lone_bodies(plan.victims):
         messages = await bodies.delete(name)
@@ -256,7 +259,7 @@ async def _sweep(
     async for stream, found in _events(connection, plan):
 
         def reached(done: int, total: int = len(found)) -> None:
-            told("erasing events", done, total)
+            on_progress("erasing events", done, total)
 
         erased = await erase_all(connection, stream, found, reached)
         count.add("events" if stream == STREAM else "audit_events", erased)
