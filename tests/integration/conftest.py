@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator
 from itertools import count
 from pathlib import Path
 
+import httpx
 import pytest
 import pytest_asyncio
 from tests.integration.command_line import COMPILES, services
+from tests.integration.serving import everything, serving
 
 from weft.log.api import call
 from weft.log.connection import Connection, connect
@@ -48,6 +50,23 @@ async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     """The address of a server with firewall, indexer and compiler, for all tests of a module."""
     async with services(tmp_path_factory.mktemp("up") / "data", *COMPILES) as address:
         yield address
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def nats_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """The address of a server with every service, for all tests of a module."""
+    async with everything(tmp_path_factory.mktemp("http")) as url:
+        yield url
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def http(nats_url: str) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of `weft serve` on it."""
+    async with (
+        serving(nats_url, "--max-body", "1", "--rate", "100000") as address,
+        httpx.AsyncClient(base_url=address, timeout=60) as client,
+    ):
+        yield client
 
 
 TENANTS = count(1)

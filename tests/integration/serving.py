@@ -10,7 +10,9 @@ from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+import httpx
 from tests.integration.preloaded import program, shared_preloaded
 
 from weft.client import Client
@@ -65,3 +67,20 @@ async def everything(folder: Path) -> AsyncIterator[str]:
                     except Unavailable:
                         await asyncio.sleep(0.1)
             yield up.settings.nats_url
+
+
+def item(
+    name: str, kind: str = "user_turn", text: str = "Which order?", **more: Any
+) -> dict[str, Any]:
+    """An item as JSON."""
+    return {"id": name, "kind": kind, "text": text, **more}
+
+
+async def publish(
+    http: httpx.AsyncClient, session: str, body: Any, query: str = ""
+) -> dict[str, Any]:
+    """The answer to a publish."""
+    reply = await http.post(f"/v1/sessions/{session}/items{query}", json=body)
+    assert reply.status_code == 200, reply.text
+    answer: dict[str, Any] = reply.json()
+    return answer
