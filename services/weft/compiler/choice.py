@@ -8,6 +8,7 @@ from functools import partial
 from weft.compiler.header import entries_above
 from weft.compiler.item_entries import group_of, item_entry
 from weft.compiler.profiles import PROFILES
+from weft.compiler.ranking.focus import in_focus
 from weft.compiler.ranking.loops import Stretch, next_entries
 from weft.compiler.ranking.second_pass import second_pass
 from weft.compiler.ranking.value_weights import asked_fields
@@ -59,6 +60,7 @@ def choice_of(state: State) -> Choice:
             _passages(state, rows),
             frozenset(state.question.terms),
             _ahead(state) if profile.objective.values else {},
+            in_focus(state.groups) if profile.objective.values else {},
         ),
         shapes=shapes,
         repeats=repeats,

@@ -21,6 +21,7 @@ from weft.compiler.profiles import (
     FIRST_PART,
     GROUP,
     IDENTITY,
+    IN_FOCUS,
     MARKS,
     NOTHING_SAID,
     OFFERED,
@@ -108,6 +109,8 @@ class Scores(msgspec.Struct, frozen=True):
     """Of the question."""
     ahead: Mapping[int, Sequence[Stretch]] = {}
     """By sequence, what a loop takes next."""
+    focus: Mapping[int, float] = {}
+    """By sequence, how far a result is in focus."""
 
 
 def required_parts(row: ItemRow) -> frozenset[int]:
@@ -180,7 +183,8 @@ def _offers(
     asked: Collection[str],
     budget: int,
 ) -> list[Offer]:
-    row, score = shape.row, scores.groups[group.key]
+    row = shape.row
+    score = scores.groups[group.key] * (1 + IN_FOCUS * scores.focus.get(row.sequence, 0.0))
     density = density_of(row)
     ahead = scores.ahead.get(row.sequence, ())
     offer = partial(_offer, group, row.sequence, density, objective, asked)

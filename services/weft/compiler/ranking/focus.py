@@ -1,0 +1,49 @@
+"""Which results are in focus: they state what the newest call and the latest messages state, like
+the id of the record that is worked on. What else such a record says is copied next more often."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from math import fsum
+
+from weft.compiler.candidates.closure import Group
+from weft.compiler.profiles import FOCUS_LOOK_BACK, FOCUS_MESSAGES, FOCUS_SHARED, FOCUS_TEXT
+from weft.compiler.ranking.values import values
+from weft.readmodel.rows import ItemRow
+from weft_schemas.items import ItemKind
+
+
+def in_focus(groups: Sequence[Group]) -> Mapping[int, float]:
+    """How far a result is in focus, above 0 to 1, by sequence. A value counts by how few results
+    state it; one that many state tells nothing."""
+    recent = groups[-FOCUS_LOOK_BACK:]
+    stated = {value for row in _latest(recent) for value in values(_beginning(row))}
+    results = [row for group in recent for row in group.rows[1:]]
+    found = {row.sequence: stated.intersection(values(_beginning(row))) for row in results}
+    counts = Counter(value for shared in found.values() for value in shared)
+    focus = {
+        at: fsum(1 / counts[value] for value in shared if counts[value] <= FOCUS_SHARED)
+        for at, shared in found.items()
+    }
+    return {at: min(share, 1.0) for at, share in focus.items() if share}
+
+
+def _latest(groups: Sequence[Group]) -> Iterator[ItemRow]:
+    """The newest call, and the latest messages."""
+    messages = 0
+    is_called = False
+    for group in reversed(groups):
+        first = group.rows[0]
+        if group.is_exchange and not is_called:
+            is_called = True
+            yield first
+        elif first.kind in (ItemKind.USER_TURN, ItemKind.AGENT_MSG) and messages < FOCUS_MESSAGES:
+            messages += 1
+            yield first
+        if is_called and messages == FOCUS_MESSAGES:
+            return
+
+
+def _beginning(row: ItemRow) -> str:
+    return row.whole if row.size_of_whole <= FOCUS_TEXT else row.whole[:FOCUS_TEXT]

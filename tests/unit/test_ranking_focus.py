@@ -1,0 +1,86 @@
+"""What is in focus: the record that the newest call and the latest messages are about."""
+
+import json
+
+import pytest
+from tests.session_view import ListView
+
+from weft.compiler.candidates.closure import close
+from weft.compiler.compile import compile_pack
+from weft.compiler.ledger import Ledger
+from weft.compiler.ranking.focus import in_focus
+from weft_schemas.compile import CompileRequest
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import Phase
+
+
+def said(number: int, text: str, kind: ItemKind = ItemKind.USER_TURN) -> ContextItem:
+    return ContextItem(f"m{number}", kind, text)
+
+
+def booking(number: int) -> dict[str, object]:
+    legs = [{"flight": f"HAT{number}{leg}", "price": 100 * number + leg} for leg in range(3)]
+    return {"booking_id": f"BK{number}X", "user_id": "ada_9", "legs": legs}
+
+
+def looked_up(number: int) -> list[ContextItem]:
+    named = {"tool_name": "get_booking", "arguments": {"booking_id": f"BK{number}X"}}
+    return [
+        ContextItem(f"c{number}", ItemKind.TOOL_CALL, "", metadata=named),
+        ContextItem(f"r{number}", ItemKind.TOOL_RESULT, json.dumps(booking(number)), f"c{number}"),
+    ]
+
+
+def focus(*items: ContextItem) -> dict[str, float]:
+    view = ListView(list(items))
+    groups = close(view, view.recent(len(items)), Ledger())
+    ids = {row.sequence: row.id for group in groups for row in group.rows}
+    return {ids[at]: share for at, share in in_focus(groups).items()}
+
+
+BOOKINGS = [item for number in (1, 2, 3, 4, 5) for item in looked_up(number)]
+
+
+def test_what_the_latest_messages_name_is_in_focus() -> None:
+    found = focus(*BOOKINGS, said(1, "Upgrade BK2X, please."), said(2, "It costs 31.", OTHER))
+    assert found == {"r2": 1.0, "r5": 1.0}  # r5 answers the newest call
+
+
+OTHER = ItemKind.AGENT_MSG
+
+
+def test_what_older_messages_name_is_not() -> None:
+    later = [said(2, "Which seat?", OTHER), said(3, "Any."), said(4, "Fine.", OTHER)]
+    assert "r2" not in focus(*BOOKINGS, said(1, "Upgrade BK2X, please."), *later)
+
+
+def test_what_a_call_computes_with_puts_its_source_in_focus() -> None:
+    named = {"tool_name": "calculate", "arguments": {"expression": "302 - 17"}}
+    call = ContextItem("c9", ItemKind.TOOL_CALL, "", metadata=named)
+    found = focus(*BOOKINGS, call, ContextItem("r9", ItemKind.TOOL_RESULT, "285", "c9"))
+    assert found == {"r3": 1.0}
+
+
+def test_a_value_that_many_results_state_says_nothing() -> None:
+    named = {"tool_name": "get_user", "arguments": {"user_id": "ada_9"}}
+    call = ContextItem("c9", ItemKind.TOOL_CALL, "", metadata=named)
+    assert focus(*BOOKINGS, call, ContextItem("r9", ItemKind.TOOL_RESULT, "ok", "c9")) == {}
+
+
+def test_without_anything_nothing_is_in_focus() -> None:
+    assert focus() == {}
+    assert focus(said(1, "Hello BK1X.")) == {}
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_the_record_in_focus_is_shown_before_details_of_the_others(number: int) -> None:
+    asked = [
+        said(1, f"Upgrade booking BK{number}X, please."),
+        said(2, "That makes 400 more. Shall I?", OTHER),
+        said(3, "Yes."),
+    ]
+    view = ListView([*BOOKINGS, *asked])
+    pack = compile_pack(view, CompileRequest(Phase.CALL, budget=430)).pack
+    shown = {other for other in range(1, 6) if f"HAT{other}2" in pack.prompt}
+    assert number in shown
+    assert len(shown) < 5
