@@ -77,7 +77,7 @@ def apply_actions(
     for group in groups:
         dropped = [row for row in group.rows if actions.get(row.sequence) is SignalAction.DROP]
         for row in dropped:
-            ledger.drop([row], "flagged", told(flags[row.sequence]))
+            ledger.drop([row], "flagged", reasons_of(flags[row.sequence]))
         if dropped:
             ledger.drop(group.rows, "orphan", "its call or result is dropped for what it says")
         else:
@@ -88,7 +88,7 @@ def apply_actions(
     )
 
 
-def told(signals: Iterable[Signal]) -> str:
+def reasons_of(signals: Iterable[Signal]) -> str:
     """The reasons in words, each once; for signals that are not about addressing a model, their
     names."""
     reasons = []

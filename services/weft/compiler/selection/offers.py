@@ -122,8 +122,8 @@ def required_parts(row: ItemRow) -> frozenset[int]:
 
 
 def _failed(row: ItemRow) -> bool:
-    told = row.envelope is not None and row.envelope.status.value == "error"
-    return told or row.metadata.get("is_error") is True
+    is_error = row.envelope is not None and row.envelope.status.value == "error"
+    return is_error or row.metadata.get("is_error") is True
 
 
 def _arguments(root: Part) -> list[int]:
