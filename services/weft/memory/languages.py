@@ -178,8 +178,8 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
             found = phrase.fullmatch(clause)
             if found is None:
                 continue
-            told = found[1] if is_denied else self._replaced.split(found[1])[-1]
-            if value := _value(key, told):
+            text = found[1] if is_denied else self._replaced.split(found[1])[-1]
+            if value := _value(key, text):
                 return Said(key, "", (value,)) if is_denied else Said(key, value)
         return None
 

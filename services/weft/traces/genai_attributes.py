@@ -95,7 +95,7 @@ def _tool(span: Span) -> Exchange:
     if "gen_ai.tool.call.result" not in held:
         return Exchange(called)
     is_error = span.is_error or "error.type" in held
-    result = Result(_told(held["gen_ai.tool.call.result"]), call_id, name, is_error)
+    result = Result(_text_of(held["gen_ai.tool.call.result"]), call_id, name, is_error)
     return Exchange(called, (Message("tool", results=(result,)),))
 
 
@@ -191,7 +191,7 @@ def _messages(given: Any) -> tuple[Message, ...]:
 def _message(given: Any) -> Message:
     """A message of parts (the current convention) or of content and tool calls (OpenAI's)."""
     if not isinstance(given, dict):
-        return Message("user", _told(given))
+        return Message("user", _text_of(given))
     role = str(given.get("role", "user"))
     parts = given.get("parts", given.get("contents", given.get("content")))
     texts: list[str] = []
@@ -204,17 +204,17 @@ def _message(given: Any) -> Message:
             case {"type": "tool_call"}:
                 calls.append(_call(part))
             case {"type": "tool_call_response"}:
-                told = part.get("response", part.get("result", part.get("content")))
+                response = part.get("response", part.get("result", part.get("content")))
                 name = str(part.get("name") or "")
-                results.append(Result(_told(told), str(part.get("id") or ""), name))
+                results.append(Result(_text_of(response), str(part.get("id") or ""), name))
             case {"type": "reasoning" | "thinking"}:
                 continue
             case {"type": "text", "content": str(text)} | {"type": "text", "text": str(text)}:
                 texts.append(text)
             case dict():
-                texts.append(block_text(part, Counter()) or _told(part))
+                texts.append(block_text(part, Counter()) or _text_of(part))
             case _:
-                texts.append(_told(part))
+                texts.append(_text_of(part))
     text = "\n".join(texts)
     if role in ("tool", "function"):
         call_id = given.get("tool_call_id", given.get("id"))
@@ -261,5 +261,5 @@ def _parsed(value: Any) -> Any:
         return value
 
 
-def _told(value: Any) -> str:
+def _text_of(value: Any) -> str:
     return "" if value is None else value if isinstance(value, str) else compact(value)
