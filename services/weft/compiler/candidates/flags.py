@@ -52,15 +52,15 @@ def _repeated(
     row: ItemRow, read: Iterable[tuple[frozenset[str], tuple[Signal, ...]]]
 ) -> Iterable[Signal]:
     """The signals of the flagged items that share a run of words with it, each once."""
-    said = shingles(row.whole)
+    words = shingles(row.whole)
     found: dict[str, Signal] = {}
     for of_flagged, signals in read:
-        if not said.isdisjoint(of_flagged):
+        if not words.isdisjoint(of_flagged):
             for signal in signals:
                 if signal.kind == INJECTION:
                     detail = f"repeats another item, which {signal.detail}"
-                    again = msgspec.structs.replace(signal, detail=detail)
-                    found.setdefault(signal.name, again)
+                    repeated = msgspec.structs.replace(signal, detail=detail)
+                    found.setdefault(signal.name, repeated)
     return found.values()
 
 

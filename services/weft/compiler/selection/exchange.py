@@ -51,8 +51,8 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
             shown = _joined(shown, [forms.compact(group)])
         elif not is_cut:
             share = 1 - CUT_SHARE if rest else 0
-            kept = int((limit - cost.exact(shown)) * share)
-            shown, is_cut = fill(choice, shown, [group], limit - kept), True
+            reserved = int((limit - cost.exact(shown)) * share)
+            shown, is_cut = fill(choice, shown, [group], limit - reserved), True
         elif run == 0:  # nothing was added since it was found to be small enough
             tried += 1
             continue
