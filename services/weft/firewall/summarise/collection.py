@@ -67,7 +67,7 @@ class Collection(msgspec.Struct):
     """Indices of records that differ from the others; these are shown with all their fields."""
     differ_in: frozenset[str]
     """Keys in which they differ."""
-    kept: str | None
+    exact_field: str | None
     """A field that a rule keeps exact."""
 
     @property
@@ -120,9 +120,9 @@ def _collection(
     record_columns = columns(records) if records is not None else []
     is_flat = records is values or records is None
     outliers = differing(record_columns, _OUTLIERS) if is_flat else []
-    fields, kept = _fields(path, records or [], record_columns, keep)
+    fields, exact_field = _fields(path, records or [], record_columns, keep)
     differ_in = frozenset(re.split(r"[.\[]", x.name)[0] for x in record_columns if x.rare)
-    return Collection(path, steps, values, record_columns, fields, outliers, differ_in, kept)
+    return Collection(path, steps, values, record_columns, fields, outliers, differ_in, exact_field)
 
 
 def _records(values: list[object]) -> list[object] | None:
@@ -149,10 +149,12 @@ def _fields(
         if column.name in worth:
             worth[column.name] += 1.0 if column.identifying > 0 else 0.0
             worth[column.name] -= 3.0 if column.constant else 0.0
-    kept = [key for key in worth if any(_reaches((*path, 0, key), pattern) for pattern in keep)]
-    for key in kept:
+    exact_fields = [
+        key for key in worth if any(_reaches((*path, 0, key), pattern) for pattern in keep)
+    ]
+    for key in exact_fields:
         worth[key] += 100.0
-    return sorted(worth, key=lambda key: -worth[key]), kept[0] if kept else None
+    return sorted(worth, key=lambda key: -worth[key]), exact_fields[0] if exact_fields else None
 
 
 def _reaches(path: Path, pattern: Path) -> bool:
@@ -282,8 +284,8 @@ def naming(collection: Collection) -> str | None:
     """The field that distinguishes the elements; None if there is none."""
     if isinstance(collection.steps[0], str):
         return "such as"
-    if collection.kept is not None:
-        return collection.kept
+    if collection.exact_field is not None:
+        return collection.exact_field
     best = max(collection.columns, key=lambda column: column.identifying, default=None)
     if best is None or best.identifying < _NAMING or "[]" in best.name:
         return None

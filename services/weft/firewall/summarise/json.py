@@ -161,7 +161,7 @@ def _frame(
 
 def _needed_of(place: Collection) -> int:
     wanted = _ENOUGH + min(len(place.outliers), _OUTLIERS)
-    return min(len(place.values), wanted if place.kept is None else max(_KEPT, wanted))
+    return min(len(place.values), wanted if place.exact_field is None else max(_KEPT, wanted))
 
 
 def _enough_fits(plan: _Plan, cut: Cut, budget: Budget) -> bool:
