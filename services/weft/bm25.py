@@ -12,9 +12,9 @@ B = 0.75
 counts."""
 
 
-def inverse_document_frequency(documents: int, holding: int) -> float:
-    """The weight of a term that `holding` of this many documents contain."""
-    return log(1 + (documents - holding + 0.5) / (holding + 0.5))
+def inverse_document_frequency(documents: int, matching: int) -> float:
+    """The weight of a term that `matching` of this many documents contain."""
+    return log(1 + (documents - matching + 0.5) / (matching + 0.5))
 
 
 def saturation(
@@ -62,9 +62,9 @@ def scores(
     average = sum(lengths) / max(len(lengths), 1) or 1.0
     found = [0.0] * len(documents)
     for term, weight in query.items():
-        holding = [place for place, document in enumerate(documents) if term in document]
-        worth = weight * inverse_document_frequency(len(documents), len(holding))
-        for place in holding:
+        matching = [place for place, document in enumerate(documents) if term in document]
+        worth = weight * inverse_document_frequency(len(documents), len(matching))
+        for place in matching:
             share = saturation(documents[place][term], lengths[place], average, k1, b)
             found[place] += worth * share
     return found

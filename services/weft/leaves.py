@@ -11,13 +11,13 @@ Path = tuple[str | int, ...]
 
 def leaves(value: object) -> Iterator[tuple[Path, Scalar]]:
     """Strings and numbers in order of appearance; booleans and nulls carry no value."""
-    waiting: list[tuple[Path, object]] = [((), value)]
-    while waiting:
-        path, held = waiting.pop()
+    stack: list[tuple[Path, object]] = [((), value)]
+    while stack:
+        path, held = stack.pop()
         if isinstance(held, dict):
-            waiting += [((*path, key), inner) for key, inner in reversed(held.items())]
+            stack += [((*path, key), inner) for key, inner in reversed(held.items())]
         elif isinstance(held, list | tuple):
-            waiting += [((*path, at), inner) for at, inner in reversed(list(enumerate(held)))]
+            stack += [((*path, at), inner) for at, inner in reversed(list(enumerate(held)))]
         elif isinstance(held, str | int | float) and not isinstance(held, bool):
             yield path, held
 

@@ -138,7 +138,7 @@ async def test_what_is_left_out_is_told(client: weft.Client) -> None:
         ],
     )
     assert published.left_out == {"image": 1, "reasoning": 1}
-    assert weft.messages.told(published.left_out) == "1 image and 1 part of reasoning"
+    assert weft.messages.left_out_in_words(published.left_out) == "1 image and 1 part of reasoning"
 
 
 async def test_a_session_reads_what_it_wrote(client: weft.Client) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from weft.memory.derive import facts_said
 from weft.memory.languages import PLACE, Languages, languages_with, own_languages
-from weft.memory.statements import facts_said
 from weft_schemas.errors import ConfigurationError
 
 

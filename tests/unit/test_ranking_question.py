@@ -15,7 +15,7 @@ def test_capitalised_words_are_names() -> None:
 def test_each_further_use_of_a_term_is_kept() -> None:
     question = understand("The boat, my boats: a blue boat on the lake, and the lake is blue.")
     assert question.terms == ("boat", "blue", "lake")
-    assert sorted(question.again) == ["blue", "boat", "boat", "lake"]
+    assert sorted(question.repeated) == ["blue", "boat", "boat", "lake"]
 
 
 def test_a_query_of_common_words_alone_keeps_them() -> None:

@@ -10,7 +10,7 @@ import msgspec
 from weft.adapters.content import Content, result_text, text_of
 from weft.adapters.conversation import Conversation, conversation, steps_between_users
 from weft.adapters.drafting import Draft, Reading
-from weft.adapters.reasoning import before_calls, kept
+from weft.adapters.reasoning import before_calls, reasoning_metadata
 from weft.adapters.records import Record, Source
 from weft.adapters.steps import Answered, Step
 from weft_schemas.compile import PackEntry
@@ -70,7 +70,7 @@ def _read(draft: Draft, record: Record, message: _Message) -> None:
         match block.get("type"):
             case "tool_use":
                 use = record.to(_ToolUse, block, path)
-                reasoning = kept("anthropic", thoughts)
+                reasoning = reasoning_metadata("anthropic", thoughts)
                 thoughts = [] if reasoning else thoughts
                 draft.call(
                     record,

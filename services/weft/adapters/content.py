@@ -68,8 +68,8 @@ def _without_media(text: str, left_out: LeftOut) -> str:
 
 def _block(block: Any, left_out: LeftOut) -> Any:
     before = left_out.total()
-    told = block_text(block, left_out) if isinstance(block, dict) else None
-    return block if left_out.total() == before else {"type": "text", "text": told}
+    text = block_text(block, left_out) if isinstance(block, dict) else None
+    return block if left_out.total() == before else {"type": "text", "text": text}
 
 
 def is_thought(part: dict[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from weft.adapters.conversation import Conversation, conversation
 from weft.adapters.conversation import steps_between_users as steps_of
 from weft.adapters.drafting import Draft, Reading, compact
 from weft.adapters.media import block_text, unknown_block
-from weft.adapters.reasoning import kept, of_call
+from weft.adapters.reasoning import of_call, reasoning_metadata
 from weft.adapters.records import Record, Source
 from weft.adapters.steps import Answered, Step
 from weft_schemas.compile import PackEntry
@@ -81,7 +81,9 @@ def _read(draft: Draft, record: Record, kind: ItemKind) -> None:
         if called:
             say()
             signature = _key(part, "thought_signature") if draft.keeps_reasoning else None
-            reasoning = kept("gemini", (), {"thought_signature": signature} if signature else {})
+            reasoning = reasoning_metadata(
+                "gemini", (), {"thought_signature": signature} if signature else {}
+            )
             path = f"$.parts[{at}].functionCall"
             _call(draft, record, called, path, said, turn_id, reasoning)
         elif answered:

@@ -223,14 +223,14 @@ def _placeholder(media: Media, content: bytes | None, media_type: str) -> str:
     """`[image left out: image/png, 640x480, 12345 bytes, cat.png, media:1a2b3c4d5e]`."""
     size = len(content) if content is not None else media.size
     wide = dimensions(content) if content is not None and media.kind == "image" else None
-    told = [
+    details = [
         media_type,
         f"{wide[0]}x{wide[1]}" if wide else "",
         f"{size} bytes" if size is not None else "",
         _name(media),
         _handle(media, content),
     ]
-    return f"[{media.kind} left out: {', '.join(filter(None, told))}]"
+    return f"[{media.kind} left out: {', '.join(filter(None, details))}]"
 
 
 def _handle(media: Media, content: bytes | None) -> str:

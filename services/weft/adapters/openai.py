@@ -11,7 +11,7 @@ from weft.adapters.content import Content, result_text, text_of
 from weft.adapters.conversation import Conversation, conversation, steps_with_memory
 from weft.adapters.drafting import Draft, Reading, compact
 from weft.adapters.media import block_text
-from weft.adapters.reasoning import before_calls, kept, of_call
+from weft.adapters.reasoning import before_calls, of_call, reasoning_metadata
 from weft.adapters.records import Record, Source
 from weft.adapters.steps import Step
 from weft_schemas.compile import PackEntry
@@ -98,7 +98,8 @@ def _assistant(draft: Draft, record: Record, message: _Message) -> None:
     thoughts = {key: getattr(message, key) for key in THOUGHTS if getattr(message, key)}
     before = [thoughts] if thoughts and draft.keeps_reasoning else []
     reasonings = [
-        kept("openai", () if at else before, _signed(draft, call)) for at, call in enumerate(calls)
+        reasoning_metadata("openai", () if at else before, _signed(draft, call))
+        for at, call in enumerate(calls)
     ]
     if thoughts and not (before and reasonings and reasonings[0]):
         draft.left_out["reasoning"] += 1

@@ -129,8 +129,10 @@ def _observation(draft: Draft, record: Record, event: _Event, caused: dict[int, 
 def _pictured(draft: Draft, text: str, urls: Any) -> str:
     """A text, and a placeholder for each picture in it."""
     found = [url for url in urls if url] if isinstance(urls, list) else []
-    told = (block_text({"type": "image_url", "image_url": url}, draft.left_out) for url in found)
-    return "\n".join(filter(None, [text, *told]))
+    placeholders = (
+        block_text({"type": "image_url", "image_url": url}, draft.left_out) for url in found
+    )
+    return "\n".join(filter(None, [text, *placeholders]))
 
 
 def _add(

@@ -14,7 +14,7 @@ LARGEST = 64 * 1024
 """Largest reasoning of one call, in bytes; a larger one is left out and counted."""
 
 
-def kept(
+def reasoning_metadata(
     format: str, before: Sequence[Mapping[str, Any]], call: Mapping[str, Any] = {}
 ) -> dict[str, Any] | None:
     """Metadata of a call; None if there is nothing to keep, or too much."""

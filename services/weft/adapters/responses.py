@@ -13,7 +13,7 @@ from weft.adapters.conversation import Conversation, conversation, steps_with_me
 from weft.adapters.drafting import Draft, Reading, compact
 from weft.adapters.media import block_text
 from weft.adapters.openai import FAILED
-from weft.adapters.reasoning import before_calls, kept, of_call
+from weft.adapters.reasoning import before_calls, of_call, reasoning_metadata
 from weft.adapters.records import Record, Source
 from weft.adapters.steps import Step
 from weft_schemas.compile import PackEntry
@@ -165,7 +165,7 @@ def _call(draft: Draft, record: Record, item: dict[str, Any], kind: str, turn: _
     call_id = _word(item, "call_id") or _word(item, "id")
     turn.is_reasoned = turn.is_reasoned or bool(turn.thoughts)
     named_by = {"id": _word(item, "id")} if turn.is_reasoned else {}
-    reasoning = kept("openai-responses", turn.thoughts, named_by)
+    reasoning = reasoning_metadata("openai-responses", turn.thoughts, named_by)
     if reasoning:
         turn.thoughts = []
     draft.call(

@@ -135,8 +135,8 @@ def _rank(state: State) -> None:
     rule, profile = phase_rule(state.policy, phase), PROFILES[phase]
     emphasis = profile.emphasis if state.request.query else profile.unasked or profile.emphasis
     # The latest turn is shown anyway. That it matches itself says nothing about its neighbours.
-    asking = set() if state.request.query else {found.latest_user}
-    matches = {at: score for at, score in found.scores.items() if at not in asking}
+    excluded = set() if state.request.query else {found.latest_user}
+    matches = {at: score for at, score in found.scores.items() if at not in excluded}
     state.scores = score_groups(
         state.groups, matches, state.question, rule, emphasis, found.latest_user
     )

@@ -22,15 +22,22 @@ def entries_above(state: State, rows: Sequence[ItemRow], count: Count) -> tuple[
     if header is not None and not is_current(header, state.view, state.statements):
         header = None
     if header is None or sum(count(one.text + "\n") for one in header) > room:
-        told = frozenset[str]() if PROFILES[state.request.phase].repeats else _told(state, rows)
+        repeats = PROFILES[state.request.phase].repeats
+        shown_ids = frozenset[str]() if repeats else _shown_ids(state, rows)
         header = memory_header(
-            state.view, state.question, state.policy, state.budget, count, told, state.statements
+            state.view,
+            state.question,
+            state.policy,
+            state.budget,
+            count,
+            shown_ids,
+            state.statements,
         )
     tools = tools_entry(state.view, state.request, state.budget, count)
     return (*header, *([tools] if tools else []))
 
 
-def _told(state: State, rows: Sequence[ItemRow]) -> frozenset[str]:
+def _shown_ids(state: State, rows: Sequence[ItemRow]) -> frozenset[str]:
     """Ids of the items that may replace facts of the header; none if the budget holds both."""
     tokens = sum(max(row.whole_tokens, 0) + LABEL for row in rows)
     has_room = tokens <= state.budget * (1 - state.policy.memory.header_share)

@@ -152,7 +152,7 @@ EXCHANGE_TRIES = 8
 not tried: of 3,264 prompts of recorded sessions none shows less than with all of them tried."""
 SAID_SHARE = 0.06
 """Most of a budget for what the agent said last."""
-TOLD_SHARE = 0.15
+OTHER_CALLS_SHARE = 0.15
 """Most of a budget that is spent on listing the other calls."""
 PINS_SHARE, PINS_ALONE = 0.5, 0.7
 """Most of a budget for whole pinned items and policies (promise 7): with results since the latest

@@ -61,8 +61,8 @@ def _tools_size(view: SessionView, request: CompileRequest) -> int:
     """Bytes of tools that are read."""
     if not reads_tools(request):
         return 0
-    given = (request.tools, request.cards, request.hydration)
+    tools = (request.tools, request.cards, request.hydration)
     size = sum(
-        len(msgspec.json.encode(one)) for one in given if not isinstance(one, msgspec.UnsetType)
+        len(msgspec.json.encode(one)) for one in tools if not isinstance(one, msgspec.UnsetType)
     )
     return size + (view.catalog_size(request.catalog or "") if reads_catalog(request) else 0)

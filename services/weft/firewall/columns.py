@@ -56,11 +56,11 @@ class Column(msgspec.Struct, frozen=True):
         return self.counts is not None and len(self.counts) == 1 and self.filled == self.total
 
 
-def differing(told: Sequence[Column], most: int) -> list[int]:
+def differing(columns: Sequence[Column], most: int) -> list[int]:
     """The indices of at most so many records that differ from the others: one for each rare value
     comes first."""
-    first = (index for column in told for index in column.rare)
-    more = (index for column in told for index in column.also_rare)
+    first = (index for column in columns for index in column.rare)
+    more = (index for column in columns for index in column.also_rare)
     return list(islice(dict.fromkeys(chain(first, more)), most))
 
 
@@ -144,8 +144,8 @@ def _counts(
         return None
     if len(counted) > _NUMBERS and kinds <= {int, float}:
         return None
-    told = {written(value): count for value, count in counted.items()}
-    return told if all(len(value) <= _LONGEST for value in told) else None
+    counts = {written(value): count for value, count in counted.items()}
+    return counts if all(len(value) <= _LONGEST for value in counts) else None
 
 
 def _rare(

@@ -262,10 +262,10 @@ def _masked(task: _Task, text: str) -> str:
 
 
 def _status(task: _Task, read: _Read) -> ResultStatus:
-    told = task.item.reserved.is_error
-    if told is None and read.inside is not None:
-        told = read.inside.is_error
-    status = status_of(read.text, read.detected.value, told)
+    is_error = task.item.reserved.is_error
+    if is_error is None and read.inside is not None:
+        is_error = read.inside.is_error
+    status = status_of(read.text, read.detected.value, is_error)
     if status is ResultStatus.SUCCESS and not (read.taken.whole and read.detected.complete):
         return ResultStatus.PARTIAL
     return status

@@ -386,7 +386,7 @@ def _are_lines_of_words(lines: list[str], delimiter: str) -> bool:
         and not line.startswith((delimiter, f'"{delimiter}'), found.end())
         for line in lines
     ]
-    return any(told[0] and sum(told) >= _MOSTLY * len(lines) for told in (spoken, timed))
+    return any(flags[0] and sum(flags) >= _MOSTLY * len(lines) for flags in (spoken, timed))
 
 
 _MOSTLY = 0.6

@@ -120,11 +120,11 @@ def _decoded(raw: bytes) -> str:
 def facts_of_code(text: str, source: str, limit: int) -> list[ExtractedFact]:
     """Definitions, then the longest passages of long ones, with their line numbers."""
     _, numbered, found = outlined(text)
-    told = [(x.name, f"{x.first}-{x.last}") for x in found]
-    told += [
+    definitions = [(x.name, f"{x.first}-{x.last}") for x in found]
+    definitions += [
         (x.name[:_PASSAGE], f"{x.first}-{x.last}") for x in passages(numbered, found)[:_PASSAGES]
     ]
-    return _distinct(told, source, limit)
+    return _distinct(definitions, source, limit)
 
 
 def _unquoted(value: str) -> str:

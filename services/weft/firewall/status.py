@@ -77,9 +77,9 @@ def status_of(text: str, value: object, is_error: bool | None) -> ResultStatus:
         return ResultStatus.ERROR
     inner = _payload(value)
     if isinstance(inner, dict):
-        told = _of_object(inner)
-        if told is not None:
-            return told
+        status = _of_object(inner)
+        if status is not None:
+            return status
     if _all_failed(inner):
         return ResultStatus.ERROR
     if value is None and is_error is None and _reads_as_error(text):

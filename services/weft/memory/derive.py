@@ -6,11 +6,12 @@ is in force. That is decided where the log is folded.
 
 from __future__ import annotations
 
-from weft.facts.keys import key_from
+from weft.facts.keys import is_among, is_secret, key_from
 from weft.facts.memory_fact import facts_given
-from weft.memory.languages import Languages, Said
+from weft.memory.denials import denials_of
+from weft.memory.languages import Languages, Said, own_languages, said_in, spoken_in, words_of
 from weft.memory.profile import facts_of_profile
-from weft.memory.statements import facts_said
+from weft.memory.statements import facts_of, own_sentences, typed_text
 from weft_schemas.events import (
     EnvelopeEvent,
     EpisodeEvent,
@@ -27,6 +28,7 @@ VERSION = "7"
 
 _ANYONE = ("", "user", "human", "customer")
 """Authors that stand for the one user of the session."""
+_MOST_FACTS = 20
 
 
 def facts_of_item(
@@ -45,6 +47,42 @@ def facts_of_item(
     else:
         return None
     return _facts(session, item, said, item.sensitivity, origin)
+
+
+def facts_said(text: str, who: str = "user", languages: Languages | None = None) -> list[Said]:
+    """What a user turn states, in order; of one key, only the last.
+
+    Keys begin with `who`, the speaker. `languages` are those besides English; by default the ones
+    that come with weft.
+    """
+    known = own_languages() if languages is None else languages
+    typed = typed_text(text)
+    found: dict[str, Said] = {}
+    words = words_of(typed)
+    spoken = spoken_in(typed, words, known)
+    for sentence, quoted in own_sentences(typed, words):
+        for key, value in facts_of(sentence, quoted, who):
+            _add(found, Said(key, value))
+        for one in denials_of(sentence, quoted, who):
+            _add(found, one)
+        for one in said_in(sentence, spoken) if spoken else ():
+            _add(found, one._replace(key=f"{who}_{one.key}"))
+    return list(found.values())[:_MOST_FACTS]
+
+
+def _add(found: dict[str, Said], said: Said) -> None:
+    """Add what was said last. A negation of something else leaves what the turn stated before."""
+    key, value = said.key, " ".join(said.value.split())
+    negated = tuple(" ".join(one.split()) for one in said.negated)
+    if not key or not (value or any(negated)) or is_secret(key):
+        return
+    before = found.get(key)
+    if negated and before is not None:
+        if before.value and not is_among(before.value, negated):
+            return
+        negated = (*before.negated, *negated)
+    found.pop(key, None)
+    found[key] = Said(key, value, negated)
 
 
 def facts_of_envelope(

@@ -148,7 +148,7 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
         denied = None
         for text, is_correction in self._clauses(sentence):
             clause = self._without_opening(text)
-            found = self._stated(clause)
+            found = self._statement(clause)
             if found is None and is_correction and denied is not None:
                 found = self._instead(denied.key, clause)
             if found is not None:
@@ -173,13 +173,13 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
             clause = clause[found.end() :].strip()
         return clause
 
-    def _stated(self, clause: str) -> Said | None:
+    def _statement(self, clause: str) -> Said | None:
         for key, is_denied, phrase in self._phrases:
             found = phrase.fullmatch(clause)
             if found is None:
                 continue
-            told = found[1] if is_denied else self._replaced.split(found[1])[-1]
-            if value := _value(key, told):
+            text = found[1] if is_denied else self._replaced.split(found[1])[-1]
+            if value := _value(key, text):
                 return Said(key, "", (value,)) if is_denied else Said(key, value)
         return None
 

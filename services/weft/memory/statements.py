@@ -4,10 +4,6 @@ Only plain statements about oneself count. Words that may be somebody else's tea
 quotations in the marks of any script, reports, whatever follows a colon, and text of several
 lines, which was probably pasted. Questions, suppositions and orders teach nothing either. To have
 something remembered all the same, publish it as a `memory_fact`.
-
-A negated statement withdraws what its affirmative states: `I no longer live in Rome` is read as
-`I live in Rome`, and withdraws this place alone. What it says is so instead, as in `not in Rome but
-in Milan`, is read as the same statement with that value.
 """
 
 from __future__ import annotations
@@ -15,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from weft.facts.keys import MAX_VALUE, is_among, is_secret, key_from, note_key
-from weft.memory.languages import Languages, Said, own_languages, said_in, spoken_in, words_of
+from weft.facts.keys import MAX_VALUE, is_secret, key_from, note_key
+from weft.memory.languages import words_of
 
 
 class Worded:
@@ -34,7 +30,6 @@ class Worded:
 
 _MOST_TEXT = 1_000
 """Longest turn, in characters. People state facts briefly; a longer text was pasted."""
-_MOST_FACTS = 20
 _MOST_WORDS = 8
 """Longest value, in words: anything longer is a sentence."""
 
@@ -140,10 +135,10 @@ _MINE = re.compile(
 _NAMED = r"(?P<value>[A-Z][\w'-]+(?:\s[A-Z][\w'-]+){0,2})"
 _ZONE = r"(?P<value>(?:UTC|GMT)(?:\s?[+-]\s?\d{1,2}(?::\d\d)?)?|[A-Z]{2,4}T|[A-Z]\w+/[A-Z]\w+)\b"
 _EMAIL = r"(?P<value>[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4})"
-_REST = r"(?P<value>\S.*)"
-_PROPER = r"(?P<value>(?:the )?[A-Z\d].*)"
+REST = r"(?P<value>\S.*)"
+PROPER = r"(?P<value>(?:the )?[A-Z\d].*)"
 """A place or a company; `fear of deadlines` and `night` are neither."""
-_PATTERNS = [
+PATTERNS = [
     (key, needle, re.compile(pattern))
     for key, needle, pattern in (
         (
@@ -162,23 +157,23 @@ _PATTERNS = [
         (
             "location",
             " in ",
-            rf"\bI(?:'m| am)? (?:live|based|located|reside|residing|living) in {_PROPER}",
+            rf"\bI(?:'m| am)? (?:live|based|located|reside|residing|living) in {PROPER}",
         ),
-        ("location", "moved to ", rf"\bI (?:have |just )?moved to {_PROPER}"),
-        ("employer", "I work ", rf"\bI work (?:at|for) {_PROPER}"),
-        ("job", "I work as ", rf"\bI work as (?:an? )?{_REST}"),
-        ("allergy", "allergic to ", rf"\bI(?:'m| am) allergic to {_REST}"),
+        ("location", "moved to ", rf"\bI (?:have |just )?moved to {PROPER}"),
+        ("employer", "I work ", rf"\bI work (?:at|for) {PROPER}"),
+        ("job", "I work as ", rf"\bI work as (?:an? )?{REST}"),
+        ("allergy", "allergic to ", rf"\bI(?:'m| am) allergic to {REST}"),
         ("diet", "an", r"\bI(?:'m| am) (?:an? )?(?P<value>vegan|vegetarian|pescatarian)\b"),
-        ("birth_date", "I was born ", rf"\bI was born (?:on|in) {_REST}"),
+        ("birth_date", "I was born ", rf"\bI was born (?:on|in) {REST}"),
         (
             "preference",
             "prefer ",
-            rf"\bI(?:'d| would)?(?: really| strongly| always| usually)? prefer {_REST}",
+            rf"\bI(?:'d| would)?(?: really| strongly| always| usually)? prefer {REST}",
         ),
     )
 ]
 """Key, text that every matching sentence contains, and the pattern."""
-_REMEMBER = re.compile(
+REMEMBER = re.compile(
     r"^(?:\w+,\s|please\s|and\s|also\s)*(?:remember|note|keep in mind|don't forget)(?:\s+that)?\s+"
     r"(?P<value>(?:my|I|I'm|I'd)\s\S.*)",
     re.I,
@@ -186,62 +181,24 @@ _REMEMBER = re.compile(
 """Only statements about oneself: an order to remember anything else may come from anybody."""
 
 _MY = re.compile(r"my\s(?P<key>[\w' -]{2,50}?)\s*(?:\bis\b|\bare\b|=|:)\s+(?P<value>\S.*)", re.I)
-_DENIED = re.compile(
+DENIED = re.compile(
     r"\bI(?P<am>'m| am) (?:not|no longer) "
     r"|\bI (?:no longer|do not|don't) (?P<be>am )?"
     r"|\bI(?:'ve| have)? (?:just )?(?:stopped|quit) (?P<stopped>work|liv|resid|be|preferr)ing "
     r"|\b(?:[Pp]lease )?(?:[Dd]on't|[Dd]o not|[Ss]top) (?P<call>call)(?:ing)? (?=me )"
 )
-"""How a negated statement of `_PATTERNS` begins."""
-_STOPPED = {
-    "work": "I work", "liv": "I live", "resid": "I reside", "be": "I'm", "preferr": "I prefer",
-}  # fmt: skip
-"""A participle without its ending → how the affirmative statement begins."""
-_NOT_MINE = re.compile(
-    r"\bmy\s+(?P<attribute>(?:[\w'-]+\s+){0,3}[\w-]+)\s+"
-    r"(?:is|are)(?:n't|\s+not|\s+no\s+longer)\s+(?=\S)",
-    re.I,
-)
-_NOT_SO = re.compile(r"\b(?P<opening>I(?: am|'m)? (?!am\b|do\b)\w+|[Cc]all me) not (?=\S)")
-"""A negation before the value alone, `I live not in …`: only what is so instead tells it apart from
-`I prefer not to say`."""
-_INSTEAD = re.compile(
-    r"(?:\s*[,;]|\s[-—–](?=\s))?\s*\b(?P<but>but\s+(?:rather\s+)?)?(?P<said>\S.*)",  # noqa: RUF001
-    re.I,
-)
-"""What follows a denied value, and whether `but` says that it is so instead."""
-_IT_IS = re.compile(r"it(?:['’]s|\s+is)\s+(?:now\s+)?", re.I)  # noqa: RUF001
-_REPEATED = 3
-"""Most words of a statement that are repeated with its other value: `but as a nurse`."""
-_NO_MORE = re.compile(r"\s\(?(?:any\s?more|any longer|either|at all)\b\)?", re.I)
+"""How a negated statement of `PATTERNS` begins."""
 _ANOTHERS = re.compile(r"\w['’]s\b", re.I)  # noqa: RUF001
 """What is remembered of oneself is not `my bank's new account`."""
 
 
-def facts_said(text: str, who: str = "user", languages: Languages | None = None) -> list[Said]:
-    """What a user turn states, in order; of one key, only the last.
-
-    Keys begin with `who`, the speaker. `languages` are those besides English; by default the ones
-    that come with weft.
-    """
-    known = own_languages() if languages is None else languages
+def typed_text(text: str) -> str:
+    """The text of a turn without line breaks around it; empty if it was probably pasted."""
     typed = text.strip("\r\n") if len(text) < 2 * _MOST_TEXT else ""
-    if len(typed) > _MOST_TEXT or _NOT_TYPED.search(typed):
-        return []
-    found: dict[str, Said] = {}
-    words = words_of(typed)
-    spoken = spoken_in(typed, words, known)
-    for sentence, quoted in _own_sentences(typed, words):
-        for key, value in _facts_of(sentence, quoted, who):
-            _add(found, Said(key, value))
-        for one in _denials_of(sentence, quoted, who):
-            _add(found, one)
-        for one in said_in(sentence, spoken) if spoken else ():
-            _add(found, one._replace(key=f"{who}_{one.key}"))
-    return list(found.values())[:_MOST_FACTS]
+    return "" if len(typed) > _MOST_TEXT or _NOT_TYPED.search(typed) else typed
 
 
-def _own_sentences(typed: str, words: frozenset[str]) -> Iterator[tuple[str, Spans]]:
+def own_sentences(typed: str, words: frozenset[str]) -> Iterator[tuple[str, Spans]]:
     """The sentences that are the speaker's own and indicative, each with its quotations."""
     spans, start = list(_quoted(typed)), 0
     is_imagined = is_anothers = False
@@ -256,21 +213,6 @@ def _own_sentences(typed: str, words: frozenset[str]) -> Iterator[tuple[str, Spa
             continue
         if not _SAID_AFTER.search(sentence, words):
             yield sentence, [(first - at, last - at) for first, last in spans]
-
-
-def _add(found: dict[str, Said], said: Said) -> None:
-    """Add what was said last. A negation of something else leaves what the turn stated before."""
-    key, value = said.key, " ".join(said.value.split())
-    negated = tuple(" ".join(one.split()) for one in said.negated)
-    if not key or not (value or any(negated)) or is_secret(key):
-        return
-    before = found.get(key)
-    if negated and before is not None:
-        if before.value and not is_among(before.value, negated):
-            return
-        negated = (*before.negated, *negated)
-    found.pop(key, None)
-    found[key] = Said(key, value, negated)
 
 
 def _hands_over(sentence: str, words: frozenset[str]) -> bool:
@@ -293,164 +235,61 @@ def _quoted(text: str) -> Iterator[tuple[int, int]]:
 Spans = list[tuple[int, int]]
 
 
-def _facts_of(sentence: str, quoted: Spans, who: str) -> Iterator[tuple[str, str]]:
-    remark = _REMEMBER.match(sentence)
+def facts_of(sentence: str, quoted: Spans, who: str) -> Iterator[tuple[str, str]]:
+    """Key and value of each affirmative statement about the speaker."""
+    remark = REMEMBER.match(sentence)
     if remark:
-        if not sentence.endswith(_ASKS) and not _is_within(remark.start("value"), quoted):
+        if not sentence.endswith(QUESTION_MARKS) and not is_within(remark.start("value"), quoted):
             yield _remembered(remark["value"], who)
         return
-    for key, needle, pattern in _PATTERNS:
+    for key, needle, pattern in PATTERNS:
         for match in pattern.finditer(sentence) if needle in sentence else ():
-            if _is_said(sentence, match, quoted) and not _is_asked(sentence, match.start("value")):
-                yield _stated(key, _value(match["value"]), who)
+            if is_plain(sentence, match, quoted, match.start("value")):
+                yield key_and_value(key, value_at_start(match["value"]), who)
     for match in _MINE.finditer(sentence):
-        value = _value(sentence[match.end() :])
-        if value and _is_said(sentence, match, quoted) and not _is_asked(sentence, match.end()):
-            yield _attributed(match["attribute"], value, who)
+        value = value_at_start(sentence[match.end() :])
+        if value and is_plain(sentence, match, quoted, match.end()):
+            yield attribute_fact(match["attribute"], value, who)
 
 
-def _denials_of(sentence: str, quoted: Spans, who: str) -> Iterator[Said]:
-    """What negated statements about the speaker withdraw."""
-    if sentence.endswith(_ASKS):
-        return
-    remark = _REMEMBER.match(sentence)
-    for match in _DENIED.finditer(sentence):
-        if _is_denied(sentence, match, quoted, remark) and not _is_hedged(sentence, match):
-            yield from _denied(_affirmative(match) + _rest(sentence, match), who)
-    for match in _NOT_SO.finditer(sentence):
-        if _is_denied(sentence, match, quoted, remark) and not _is_hedged(sentence, match):
-            found = list(_denied(f"{match['opening']} {_rest(sentence, match)}", who))
-            yield from found if any(one.value for one in found) else ()
-    for match in _NOT_MINE.finditer(sentence):
-        rest = _rest(sentence, match)
-        value = _value(rest)
-        is_denied = _is_denied(sentence, match, quoted, remark)
-        if value and is_denied and not _is_hedged(sentence, match):
-            key, named = _attributed(match["attribute"], value, who)
-            yield Said(key or _plain_key(match["attribute"], who), "", (named or value,))
-            other = _other_value(rest) if _is_named(value) else ""
-            if key and other:
-                yield Said(*_attributed(match["attribute"], other, who))
-
-
-def _is_denied(
-    sentence: str, match: re.Match[str], quoted: Spans, remark: re.Match[str] | None
-) -> bool:
-    if remark is not None and remark.start("value") == match.start():
-        return not _is_within(match.start(), quoted)
-    return _is_said(sentence, match, quoted) and not _is_asked(sentence, match.end())
-
-
-def _is_hedged(sentence: str, match: re.Match[str]) -> bool:
-    """Whether it denies only that the statement says all: `isn't just`, `not only`."""
-    following = sentence[match.end() : match.end() + 2 * MAX_VALUE]
-    return bool(_NOT_ALL.search(match[0]) or _NOT_ALL.match(following.lstrip()))
-
-
-_NOT_ALL = re.compile(r"\b(?:just|only|always|merely|simply|necessarily|exactly)\b", re.IGNORECASE)
-
-
-def _rest(sentence: str, match: re.Match[str]) -> str:
-    """What follows, as far as a value can reach, without `any more` and its like."""
-    return _NO_MORE.sub("", sentence[match.end() : match.end() + 2 * MAX_VALUE])
-
-
-def _affirmative(match: re.Match[str]) -> str:
-    """The beginning of the statement without its negation."""
-    if match["call"]:
-        return "Call "
-    if match["stopped"]:
-        return f"{_STOPPED[match['stopped']]} "
-    return f"I{match['am']} " if match["am"] else f"I {match['be'] or ''}"
-
-
-def _denied(statement: str, who: str) -> Iterator[Said]:
-    """What a statement withdraws of which this text begins with the affirmative, and what it says
-    is so instead."""
-    for key, _, pattern in _PATTERNS:
-        match = pattern.match(statement)
-        if match is None or not (value := _value(match["value"])):
-            continue
-        key_denied, value = _stated(key, value, who)
-        yield Said(key_denied, "", (value,))
-        for said in _said_instead(pattern, statement, match.start("value")):
-            yield Said(*_stated(key, said, who))
-            break
-
-
-def _said_instead(pattern: re.Pattern[str], statement: str, start: int) -> Iterator[str]:
-    """The values of the same statement that may follow the denied one, which starts at `start`.
-
-    It is stated anew (`I'm Eva`), or follows a `but` from a word on that the statement has (`in
-    Milan`). Without any, it must have the form of the statement's values: `but love it` has not.
-    """
-    following = _INSTEAD.match(_after_value(statement[start:]))
-    if following is None:
-        return
-    said, opening = following["said"], statement[:start].split()
-    readings = [said]
-    if following["but"]:
-        first = said.split()[0].casefold()
-        for count in range(1, min(_REPEATED, len(opening) - 1) + 1):
-            if opening[-count].casefold() == first:
-                readings.append(" ".join([*opening[:-count], said]))
-        if not pattern.pattern.endswith(_REST):
-            readings.append(" ".join([*opening, said]))
-    for reading in readings:
-        match = pattern.match(reading)
-        value = "" if match is None else _value(reading[match.start("value") :])
-        if match is None or not value or value != _value(match["value"]):
-            continue
-        if not pattern.pattern.endswith(_PROPER) or _is_named(value):
-            yield value
-
-
-def _other_value(rest: str) -> str:
-    """What an attribute is instead of the value that `rest` begins with: `Ada, it's Eva`. Only a
-    name or a number counts, since `it` may be anything."""
-    following = _INSTEAD.match(_after_value(rest))
-    if following is None:
-        return ""
-    said = following["said"]
-    it_is = _IT_IS.match(said)
-    if it_is is None and not following["but"]:
-        return ""
-    value = _value(said[it_is.end() :] if it_is else said)
-    return value if _is_named(value) else ""
-
-
-def _after_value(rest: str) -> str:
+def after_value(rest: str) -> str:
+    """What follows the value at the start of `rest`, with the sign or word that ends it."""
     end = _VALUE_END.search(rest)
     return "" if end is None else rest[end.start() :]
 
 
-def _is_named(value: str) -> bool:
+def is_named(value: str) -> bool:
     """Whether each of its words may be part of a name or of a number."""
     words = value.removeprefix("the ").split()
     return bool(words) and all(_SPECIFIC.search(word) for word in words)
 
 
-def _is_said(sentence: str, match: re.Match[str], quoted: Spans) -> bool:
+def is_plain(sentence: str, match: re.Match[str], quoted: Spans, value: int) -> bool:
+    """Whether it is the speaker's own statement, and no question. Its value starts at `value`."""
+    return _is_own(sentence, match, quoted) and not _is_asked(sentence, value)
+
+
+def _is_own(sentence: str, match: re.Match[str], quoted: Spans) -> bool:
     """Whether it is the speaker's own statement: it begins its clause, and no clause before it
     could be reporting it."""
     before = sentence[: match.start()]
-    if _INTRODUCES.search(before) or _is_within(match.start(), quoted):
+    if _INTRODUCES.search(before) or is_within(match.start(), quoted):
         return False
     start = 0
     for cut in _CLAUSE.finditer(before):
         clause = before[start : cut.start()]
-        is_own = _OWN.match(clause) or _DENIED.match(clause.lstrip())
+        is_own = _OWN.match(clause) or DENIED.match(clause.lstrip())
         if not is_own and (cut["joined"] or len(clause.split()) > _ASIDE):
             return False
         start = cut.end()
     return _BEFORE.fullmatch(before, start) is not None
 
 
-def _is_within(place: int, spans: Spans) -> bool:
+def is_within(place: int, spans: Spans) -> bool:
     return any(first <= place < last for first, last in spans)
 
 
-def _stated(key: str, value: str, who: str) -> tuple[str, str]:
+def key_and_value(key: str, value: str, who: str) -> tuple[str, str]:
     """The key of a preference names its topic, so that window seats replace aisle seats; that of an
     allergy what it is to, since people may have several."""
     if key == "preference" and value:
@@ -461,7 +300,7 @@ def _stated(key: str, value: str, who: str) -> tuple[str, str]:
     return f"{who}_{key}", value
 
 
-def _attributed(attribute: str, value: str, who: str) -> tuple[str, str]:
+def attribute_fact(attribute: str, value: str, who: str) -> tuple[str, str]:
     """`my home time zone` → `user_home_timezone`; an empty key if the attribute is unknown."""
     words = key_from(attribute.replace("'s", "")).replace("time_zone", "timezone")
     words = words.replace("e_mail", "email").removesuffix("_address" if "mail" in words else "")
@@ -494,15 +333,15 @@ def _remembered(remark: str, who: str) -> tuple[str, str]:
     value = remark.strip(" .!\"'`*")[:MAX_VALUE]
     if clause is None or _NO_VALUE.match(clause["value"]):
         return ("", "") if is_secret(key_from(remark)) else (note_key(remark), value)
-    return _plain_key(clause["key"], who), clause["value"].strip(" .!\"'`*")[:MAX_VALUE]
+    return attribute_key(clause["key"], who), clause["value"].strip(" .!\"'`*")[:MAX_VALUE]
 
 
-def _plain_key(attribute: str, who: str) -> str:
+def attribute_key(attribute: str, who: str) -> str:
     """Also for attributes that only an order to remember them makes facts."""
     return f"{who}_{key_from(attribute).replace('time_zone', 'timezone')}"
 
 
-def _value(rest: str) -> str:
+def value_at_start(rest: str) -> str:
     """The value at the start of `rest`, empty if there is none."""
     rest = _HEDGE.sub("", rest.strip())
     end = _VALUE_END.search(rest)
@@ -512,10 +351,10 @@ def _value(rest: str) -> str:
     return value[:MAX_VALUE]
 
 
-_ASKS = ("?", "？", "؟")  # noqa: RUF001
+QUESTION_MARKS = ("?", "？", "؟")  # noqa: RUF001
 
 
 def _is_asked(sentence: str, start: int) -> bool:
     """Whether the value runs up to a question mark: `so my timezone is UTC?`"""
     end = _VALUE_END.search(sentence, start)
-    return end is not None and end.group() in _ASKS
+    return end is not None and end.group() in QUESTION_MARKS

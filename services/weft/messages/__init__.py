@@ -21,8 +21,8 @@ from weft.messages.reading import Format as Format
 from weft.messages.reading import Messages as Messages
 from weft.messages.reading import ReadMessages as ReadMessages
 from weft.messages.reading import ToolCall as ToolCall
+from weft.messages.reading import left_out_in_words as left_out_in_words
 from weft.messages.reading import read as read
-from weft.messages.reading import told as told
 from weft.messages.reading import tool_call as tool_call
 from weft.messages.reading import tool_calls as tool_calls
 from weft.messages.writing import PROVIDERS as PROVIDERS

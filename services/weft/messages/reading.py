@@ -63,7 +63,7 @@ def read(messages: Messages, format: Format = "auto") -> ReadMessages:
     return msgspec.structs.replace(drafted, items=renamed(drafted.items, ids))
 
 
-def told(left_out: Mapping[str, int]) -> str:
+def left_out_in_words(left_out: Mapping[str, int]) -> str:
     """What was left out, in words: `3 images and 1 part of reasoning`; empty if nothing was."""
     return count_in_words(left_out)
 

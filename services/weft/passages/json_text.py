@@ -76,17 +76,17 @@ Split = Callable[[Decoded], tuple[Part, ...]]
 """Returns the parts of a string's content."""
 
 
-def split_json(told: Decoded, split: Split) -> Part | None:
+def split_json(decoded: Decoded, split: Split) -> Part | None:
     """The parts of a JSON text, None if it is too short to split."""
-    root = _read(told)
-    return None if root.members is None else _Splitting(told, split).container(root, "element")
+    root = _read(decoded)
+    return None if root.members is None else _Splitting(decoded, split).container(root, "element")
 
 
-def split_call(told: Decoded, split: Split) -> Part | None:
+def split_call(decoded: Decoded, split: Split) -> Part | None:
     """The arguments of a call written as `name({…})`, as parts."""
-    text = told.text
+    text = decoded.text
     start = text.find("({") + 1
-    held = tuple(Literal(one.start - start, one.end - start, one.held) for one in told.literals)
+    held = tuple(Literal(one.start - start, one.end - start, one.held) for one in decoded.literals)
     inner = split_json(Decoded(text[start:-1], "json", held), split)
     if inner is None:
         return None
@@ -94,13 +94,13 @@ def split_call(told: Decoded, split: Split) -> Part | None:
     return Part(0, len(text), "call", 1, start + inner.opening, inner.closing + 1, False, children)
 
 
-def _read(told: Decoded) -> _Value:
+def _read(decoded: Decoded) -> _Value:
     """Read the values of a JSON text in one pass. A small container is skipped as a whole."""
-    text = told.text
-    starts = [literal.start for literal in told.literals]
+    text = decoded.text
+    starts = [literal.start for literal in decoded.literals]
     root = _Value(0, 0)
     open_values = [root]
-    for at, following in _signs(told, open_values):
+    for at, following in _signs(decoded, open_values):
         sign = text[at]
         holder = open_values[-1]
         if sign in "{[":
@@ -134,13 +134,13 @@ def _limit(open_values: list[_Value]) -> int:
     return RECORD if len(open_values) > 1 else LEAF
 
 
-def _signs(told: Decoded, open_values: list[_Value]) -> Iterator[tuple[int, int]]:
+def _signs(decoded: Decoded, open_values: list[_Value]) -> Iterator[tuple[int, int]]:
     """Each delimiter outside of decoded strings and small containers, and where the value after it
     starts."""
-    text = told.text
+    text = decoded.text
     find, small, next_small = _SIGN.match, _SMALL.match, _SMALL_BEFORE_COMMA.match
-    begins = (0, *(literal.end + 1 for literal in told.literals))
-    ends = (*(literal.start - 1 for literal in told.literals), len(text))
+    begins = (0, *(literal.end + 1 for literal in decoded.literals))
+    ends = (*(literal.start - 1 for literal in decoded.literals), len(text))
     for at, end in zip(begins, ends, strict=True):
         while True:
             limit = min(end, at + _limit(open_values))
@@ -163,11 +163,11 @@ def _signs(told: Decoded, open_values: list[_Value]) -> Iterator[tuple[int, int]
 
 
 class _Splitting:
-    def __init__(self, told: Decoded, split: Split) -> None:
-        self._text = told.text
-        self._is_cut = told.is_cut
-        self._literals = told.literals
-        self._starts = [literal.start for literal in told.literals]
+    def __init__(self, decoded: Decoded, split: Split) -> None:
+        self._text = decoded.text
+        self._is_cut = decoded.is_cut
+        self._literals = decoded.literals
+        self._starts = [literal.start for literal in decoded.literals]
         self._split = split
 
     def container(self, value: _Value, unit: str) -> Part:

@@ -95,28 +95,28 @@ def _read(text: str, start: int, end: int) -> _Element:
     begun = Counter(tag.name for tag in tags if tag.opens)
     root = _Element("", start, start, end, end)
     opened = [root]
-    waiting: Counter[str] = Counter()
+    open_counts: Counter[str] = Counter()
     for tag in tags:
         if tag.closes:
-            if waiting[tag.name]:
-                _close(opened, waiting, tag)
+            if open_counts[tag.name]:
+                _close(opened, open_counts, tag)
             continue
         one = _Element(tag.name, tag.start, tag.end, tag.end, tag.end)
         opened[-1].children.append(one)
         # Names that are seldom closed are those whose end HTML leaves out.
         if tag.opens and 2 * closed[tag.name] >= begun[tag.name]:
             opened.append(one)
-            waiting[tag.name] += 1
+            open_counts[tag.name] += 1
     for one in opened[1:]:
         one.close = one.end = end
     return root
 
 
-def _close(opened: list[_Element], waiting: Counter[str], tag: _Tag) -> None:
+def _close(opened: list[_Element], open_counts: Counter[str], tag: _Tag) -> None:
     """End the innermost open element of a name, and those in it that lack their end."""
     while True:
         one = opened.pop()
-        waiting[one.name] -= 1
+        open_counts[one.name] -= 1
         one.close = tag.start
         one.end = tag.end if one.name == tag.name else tag.start
         if one.name == tag.name:

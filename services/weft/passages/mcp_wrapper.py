@@ -38,8 +38,8 @@ class Unwrapped(msgspec.Struct, frozen=True):
     @property
     def mark(self) -> str:
         """Stands behind the text in place of its wrappers."""
-        told = ["MCP wrapper"] * self.is_result + ["in a list of one text"] * self.is_list
-        return f"\u2026 {', '.join(told)}{', isError: true' * self.is_error} \u2026"
+        notes = ["MCP wrapper"] * self.is_result + ["in a list of one text"] * self.is_list
+        return f"\u2026 {', '.join(notes)}{', isError: true' * self.is_error} \u2026"
 
     def around(self, inner: Unwrapped) -> Unwrapped:
         """What this wrapper and the one in it hold."""

@@ -163,13 +163,13 @@ def _add_families(part: Part, first: int, found: dict[int, Family]) -> int:
 
 def leaves(part: Part) -> Iterator[Part]:
     """The parts without children, in order."""
-    waiting = [part]
-    while waiting:
-        one = waiting.pop()
-        if one.children:
-            waiting += one.children[::-1]
+    stack = [part]
+    while stack:
+        part = stack.pop()
+        if part.children:
+            stack += part.children[::-1]
         else:
-            yield one
+            yield part
 
 
 def moved(part: Part, by: int) -> Part:

@@ -26,19 +26,21 @@ def outline_of(text: str, content_type: str = "") -> Outline | None:
     """
     if len(text) <= SHORT:
         return None
-    told = decoded(text)
-    if told.wrapper and len(told.text) <= SHORT:
+    decoded_text = decoded(text)
+    if decoded_text.wrapper and len(decoded_text.text) <= SHORT:
         return None
     root = (
-        _structured(told)
-        or split_table(told.text, content_type)
-        or split_test_run(told.text, content_type)
-        or _prose(told)
+        _structured(decoded_text)
+        or split_table(decoded_text.text, content_type)
+        or split_test_run(decoded_text.text, content_type)
+        or _prose(decoded_text)
     )
     if leaf_count(root) == 1:
         return None
-    is_decoded = bool(told.wrapper) or not all(one.is_exact for one in told.literals)
-    return outlined(root, told.form != "text" or _holds_json(told), is_decoded, told.wrapper)
+    wrapper = decoded_text.wrapper
+    is_json = decoded_text.form != "text" or _holds_json(decoded_text)
+    is_decoded = bool(wrapper) or any(not one.is_exact for one in decoded_text.literals)
+    return outlined(root, is_json, is_decoded, wrapper)
 
 
 def readable(text: str, outline: Outline | None) -> str:
@@ -50,46 +52,46 @@ def passages_of(text: str, content_type: str = "") -> tuple[Outline | None, list
     """The outline of a text, and the text that is indexed for each of its passages."""
     outline = outline_of(text, content_type)
     if outline is None:
-        told = decoded(text)
-        return None, [told.text if told.wrapper else text]
+        decoded_text = decoded(text)
+        return None, [decoded_text.text if decoded_text.wrapper else text]
     return outline, passage_texts(readable(text, outline), outline)
 
 
-def _structured(told: Decoded) -> Part | None:
-    match told.form:
+def _structured(decoded_text: Decoded) -> Part | None:
+    match decoded_text.form:
         case "json":
-            return split_json(told, _held)
+            return split_json(decoded_text, _held)
         case "call":
-            return split_call(told, _held)
+            return split_call(decoded_text, _held)
     return None
 
 
-def _held(told: Decoded) -> tuple[Part, ...]:
+def _held(decoded_text: Decoded) -> tuple[Part, ...]:
     """The parts of a string's content."""
-    structured = _structured(told)
-    return (structured,) if structured is not None else _prose(told).children
+    structured = _structured(decoded_text)
+    return (structured,) if structured is not None else _prose(decoded_text).children
 
 
-def _prose(told: Decoded) -> Part:
+def _prose(decoded_text: Decoded) -> Part:
     """Split a text into lines, and its decoded strings by their content."""
-    if not told.literals:
-        return split_prose(told.text)
+    text = decoded_text.text
+    if not decoded_text.literals:
+        return split_prose(text)
     parts: list[Part] = []
     at = 0
-    for literal in told.literals:
+    for literal in decoded_text.literals:
         begin = literal.start - literal.quotes
-        if told.text[at:begin].strip():
-            parts += _around(told.text, at, begin)
+        if text[at:begin].strip():
+            parts += _around(text, at, begin)
             at = begin
         children = tuple(moved(part, literal.start) for part in _held(literal.held))
-        end = min(
-            literal.end + literal.quotes, len(told.text)
-        )  # a text that was cut off ends in its string
+        # A text that was cut off ends in its string.
+        end = min(literal.end + literal.quotes, len(text))
         opening, closing = literal.start - at, end - literal.end
         parts.append(Part(at, end, "text", 1, opening, closing, False, children))
         at = end
-    parts += _around(told.text, at, len(told.text))
-    return Part(0, len(told.text), "text", 1, 0, 0, False, tuple(parts))
+    parts += _around(text, at, len(text))
+    return Part(0, len(text), "text", 1, 0, 0, False, tuple(parts))
 
 
 def _around(text: str, start: int, end: int) -> list[Part]:
@@ -100,6 +102,6 @@ def _around(text: str, start: int, end: int) -> list[Part]:
     return parts
 
 
-def _holds_json(told: Decoded) -> bool:
-    found = (one.held for one in told.literals if not one.is_exact)
+def _holds_json(decoded_text: Decoded) -> bool:
+    found = (one.held for one in decoded_text.literals if not one.is_exact)
     return any(held.form != "text" or _holds_json(held) for held in found)

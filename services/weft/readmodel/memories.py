@@ -61,4 +61,4 @@ def forget_rows(db: sqlite3.Connection, rows: list[tuple[Any, ...]], at: int) ->
 def _elect(db: sqlite3.Connection, key: list[str], at: int) -> None:
     best = db.execute(_sql.best_left, key).fetchone()
     if best is not None:
-        db.execute(_sql.again, (at, OPEN, best[0]))
+        db.execute(_sql.in_force_again, (at, OPEN, best[0]))

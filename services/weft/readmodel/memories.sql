@@ -22,7 +22,7 @@ SELECT number FROM memories
 WHERE tenant = ? AND type = ? AND scope = ? AND name = ? AND withdrawn IS NULL
 ORDER BY source DESC, version DESC, number DESC LIMIT 1
 
--- name: again
+-- name: in_force_again
 INSERT INTO memories
     (type, tenant, scope, name, source, version, since, until, session, tokens, body)
 SELECT type, tenant, scope, name, source, version, ?, ?, session, tokens, body

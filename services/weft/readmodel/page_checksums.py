@@ -85,7 +85,7 @@ class PageChecksums:
         """Store the checksums of pages that were being written back when the writer died. Raises
         `Corrupt` if one has neither its old nor its new content and will not be written again."""
         if (stored := self._read()).expected:
-            self._update(stored, again=self._in_wal())
+            self._update(stored, rewritten=self._in_wal())
 
     def write_back(self, db: sqlite3.Connection, wait_ms: int) -> bool:
         """Write the write-ahead log back into the file and empty it. Returns False if a reader,
@@ -211,10 +211,10 @@ class PageChecksums:
                 pending.clear()
         return expected
 
-    def _update(self, stored: _Stored, again: Collection[int] = ()) -> None:
+    def _update(self, stored: _Stored, rewritten: Collection[int] = ()) -> None:
         """Store the checksums after a write-back, and the file's length. Raises `Corrupt` if a page
         has neither its old nor its expected content; the expected checksum is stored. Pages that
-        will be written `again` may have any content."""
+        will be `rewritten` may have any content."""
         found, size, expected = self._found(), stored.page_bytes, stored.expected
         sums, length = stored.sums, found[1] // stored.page_bytes
         known, damaged = len(sums), []
@@ -224,7 +224,7 @@ class PageChecksums:
         pages = {*range(known + 1, length + 1), *(page for page in expected if page <= length)}
         for number, one in self._each(pages, size):
             allowed = expected.get(number, [0])
-            if one in allowed or one == sums[number - 1] or number in again:
+            if one in allowed or one == sums[number - 1] or number in rewritten:
                 sums[number - 1] = one
             else:
                 sums[number - 1] = allowed[0]

@@ -214,11 +214,11 @@ def artifact(db: sqlite3.Connection, tenant: str, handle: str, key: bytes = b"")
 
 
 def _place_of(db: sqlite3.Connection, tenant: str, handle: str, key: bytes) -> int | None:
-    told = db.execute(_sql.of_handle, (tenant, handle)).fetchone()
-    if told is not None:
-        return int(told[0])
-    untold = db.execute(_sql.untold, {"tenant": tenant, "most": _MOST_TRIED})
-    for session, item_id, sequence in untold:
+    found = db.execute(_sql.of_handle, (tenant, handle)).fetchone()
+    if found is not None:
+        return int(found[0])
+    candidates = db.execute(_sql.items_without_handle, {"tenant": tenant, "most": _MOST_TRIED})
+    for session, item_id, sequence in candidates:
         if artifact_handle(tenant, session, item_id, key) == handle:
             return int(sequence)
     return None

@@ -66,7 +66,7 @@ ORDER BY last_sequence LIMIT :limit
 SELECT item FROM artifacts WHERE tenant = ? AND handle = ? ORDER BY item LIMIT 1
 
 -- Items whose handle no envelope tells: what waits for its own, and large bodies that are trusted.
--- name: untold
+-- name: items_without_handle
 SELECT * FROM (
     SELECT s.session, i.id, i.sequence
     FROM waits w CROSS JOIN sessions s ON s.number = w.session

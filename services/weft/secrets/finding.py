@@ -90,8 +90,8 @@ def _mark(data: bytes, found: Finding, key: bytes) -> bytes:
     replaces a bare number of JSON."""
     value = found.value or data[found.start : found.end]
     quote = _quote_of_bare(data, found)
-    told = f"{found.name}:{fingerprint(key, value)}" if key else found.name
-    return quote + f"[{found.kind}:{told}]".encode() + quote
+    name = f"{found.name}:{fingerprint(key, value)}" if key else found.name
+    return quote + f"[{found.kind}:{name}]".encode() + quote
 
 
 _AFTER_KEY = re.compile(rb"(\\*[\"'])\s*:\s*\Z")

@@ -12,12 +12,12 @@ import re2
 from weft.secrets.assigned import is_secret_value, label
 from weft.secrets.finding import Finding
 
-_TOLD = """
+_NAMES = """
 passw pwd passphrase secret credential _token -token authtoken accesstoken api_key api-key apikey
 access_key private_key _pass
 """
-NAMES = frozenset(_TOLD.encode().split())
-"""A text without any of these names no such member."""
+NAMES = frozenset(_NAMES.encode().split())
+"""A text that has none of these has no such member."""
 _OPTIONS = re2.Options()
 _OPTIONS.encoding = re2.Options.Encoding.LATIN1
 _MEMBER = re2.compile(

@@ -223,11 +223,11 @@ def _is_phone(raw: bytes, groups: list[int], digits: str, data: bytes, start: in
     main = groups[:-1] if extension else groups
     if main in ([3, 3, 4], [1, 3, 3, 4], [3, 3, 3, 4]) and digits.lstrip("0")[:1] not in ("", "0"):
         return main[0] != 1 or digits[0] == "1"
-    told = _PHONE_WORD.search(_said_before(data, start)) is not None
+    has_word = _PHONE_WORD.search(_said_before(data, start)) is not None
     if raw[:1] == b"(" and len(main) >= 2:
         return True
     if b"." in raw and len(main) <= 2 and b"-" not in raw:
         return False
     if len(main) >= 3 and max(main) <= 5 and length >= 8:
-        return told or raw[:1] == b"0"
-    return told and (len(main) > 1 or length >= 9)
+        return has_word or raw[:1] == b"0"
+    return has_word and (len(main) > 1 or length >= 9)

@@ -84,17 +84,17 @@ def stretch_of(
         and not item.sensitivity.reaches(floor)
         and not is_tainted(item)
     ]
-    told = _told(tellable, summaries)
+    transcribed = _transcribed(tellable, summaries)
     missing = [item for sequence, item in results if sequence not in envelopes]
     missing += [one for at, one in tellable if at not in summaries and is_long(one)]
     sensitivity = Sensitivity.PUBLIC
-    for item, _ in told:
+    for item, _ in transcribed:
         sensitivity = sensitivity.raised_to(item.sensitivity)
-    lines = [line for _, line in told]
+    lines = [line for _, line in transcribed]
     tools = _tools(results, envelopes, floor)
     return Stretch(
         transcript="\n".join([*lines, tools] if tools else lines),
-        sources=tuple(item.id for item, _ in told),
+        sources=tuple(item.id for item, _ in transcribed),
         sensitivity=sensitivity,
         scope=_scope(session, [item for _, item in items]),
         first_sequence=items[0][0],
@@ -116,7 +116,7 @@ def _counting(ordered: list[tuple[int, Event]], kind: type[_Derived]) -> dict[in
     return found
 
 
-def _told(
+def _transcribed(
     items: list[tuple[int, ContextItem]],
     summaries: dict[int, SummaryEvent],
 ) -> list[tuple[ContextItem, str]]:

@@ -69,9 +69,9 @@ def _attributes(span: Span) -> Exchange | None:
     """The current convention, also if an event contains it."""
     details = [e.attributes for e in span.events if e.name == DETAILS]
     for held in (span.attributes, *details):
-        given = [_json(span, held, f"gen_ai.{name}") for name in NAMES]
-        if any(given):
-            system, inputs, outputs = given
+        contents = [_json(span, held, f"gen_ai.{name}") for name in NAMES]
+        if any(contents):
+            system, inputs, outputs = contents
             instructions = _message({"role": "system", "parts": system}) if system else None
             return Exchange(
                 (*([instructions] if instructions else []), *_messages(inputs)), _messages(outputs)
@@ -95,7 +95,7 @@ def _tool(span: Span) -> Exchange:
     if "gen_ai.tool.call.result" not in held:
         return Exchange(called)
     is_error = span.is_error or "error.type" in held
-    result = Result(_told(held["gen_ai.tool.call.result"]), call_id, name, is_error)
+    result = Result(_text_of(held["gen_ai.tool.call.result"]), call_id, name, is_error)
     return Exchange(called, (Message("tool", results=(result,)),))
 
 
@@ -182,20 +182,20 @@ def _listed(value: Any) -> Any:
     return inner
 
 
-def _messages(given: Any) -> tuple[Message, ...]:
+def _messages(value: Any) -> tuple[Message, ...]:
     """Messages from a list, from a single one, or from a text, which the user said."""
-    listed = given if isinstance(given, list) else [given] if given else []
-    return tuple(_message(one) for one in listed)
+    listed = value if isinstance(value, list) else [value] if value else []
+    return tuple(_message(message) for message in listed)
 
 
-def _message(given: Any) -> Message:
+def _message(message: Any) -> Message:
     """A message of parts (the current convention) or of content and tool calls (OpenAI's)."""
-    if not isinstance(given, dict):
-        return Message("user", _told(given))
-    role = str(given.get("role", "user"))
-    parts = given.get("parts", given.get("contents", given.get("content")))
+    if not isinstance(message, dict):
+        return Message("user", _text_of(message))
+    role = str(message.get("role", "user"))
+    parts = message.get("parts", message.get("contents", message.get("content")))
     texts: list[str] = []
-    calls = [_call(one) for one in _objects(_parsed(given.get("tool_calls")))]
+    calls = [_call(one) for one in _objects(_parsed(message.get("tool_calls")))]
     results: list[Result] = []
     for part in parts if isinstance(parts, list) else [parts]:
         match part:
@@ -204,36 +204,37 @@ def _message(given: Any) -> Message:
             case {"type": "tool_call"}:
                 calls.append(_call(part))
             case {"type": "tool_call_response"}:
-                told = part.get("response", part.get("result", part.get("content")))
+                response = part.get("response", part.get("result", part.get("content")))
                 name = str(part.get("name") or "")
-                results.append(Result(_told(told), str(part.get("id") or ""), name))
+                results.append(Result(_text_of(response), str(part.get("id") or ""), name))
             case {"type": "reasoning" | "thinking"}:
                 continue
             case {"type": "text", "content": str(text)} | {"type": "text", "text": str(text)}:
                 texts.append(text)
             case dict():
-                texts.append(block_text(part, Counter()) or _told(part))
+                texts.append(block_text(part, Counter()) or _text_of(part))
             case _:
-                texts.append(_told(part))
+                texts.append(_text_of(part))
     text = "\n".join(texts)
     if role in ("tool", "function"):
-        call_id = given.get("tool_call_id", given.get("id"))
+        call_id = message.get("tool_call_id", message.get("id"))
         if not results:
-            results = [Result(text, str(call_id or ""), str(given.get("name") or ""))]
+            results = [Result(text, str(call_id or ""), str(message.get("name") or ""))]
         text = ""
     return Message(role, text, tuple(calls), tuple(results))
 
 
-def _call(given: dict[str, Any]) -> Call:
-    inner = given.get("function")
-    held = inner if isinstance(inner, dict) else given
-    name = held.get("name", given.get("function.name", ""))
-    arguments = held.get("arguments", given.get("function.arguments", {}))
-    return Call(str(name), _parsed(arguments), str(given.get("id") or ""))
+def _call(call: dict[str, Any]) -> Call:
+    inner = call.get("function")
+    held = inner if isinstance(inner, dict) else call
+    name = held.get("name", call.get("function.name", ""))
+    arguments = held.get("arguments", call.get("function.arguments", {}))
+    return Call(str(name), _parsed(arguments), str(call.get("id") or ""))
 
 
-def _objects(given: Any) -> Iterable[dict[str, Any]]:
-    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+def _objects(values: Any) -> Iterable[dict[str, Any]]:
+    listed = values if isinstance(values, list) else []
+    return [value for value in listed if isinstance(value, dict)]
 
 
 def _json(span: Span, held: dict[str, Any], name: str) -> Any:
@@ -261,5 +262,5 @@ def _parsed(value: Any) -> Any:
         return value
 
 
-def _told(value: Any) -> str:
+def _text_of(value: Any) -> str:
     return "" if value is None else value if isinstance(value, str) else compact(value)

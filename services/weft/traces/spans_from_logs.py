@@ -60,8 +60,8 @@ class Joining:
             elif record.name in MESSAGES or record.name in CHOICES:
                 key = (tenant, record.trace_id, record.span_id)
                 several.setdefault(key, []).append(record)
-        for key, told in several.items():
-            for call in _calls(self._with_earlier(key, told)):
+        for key, group in several.items():
+            for call in _calls(self._with_earlier(key, group)):
                 found.append(_span(call))
         return found
 

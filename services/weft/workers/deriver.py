@@ -94,7 +94,7 @@ class Deriver:
         shown, with credentials masked; of a body in the object store the first megabyte of text.
         With `whole` it is given unmasked, and such a body as a file.
         """
-        types, kinds = _told_apart(taken)
+        types, kinds = _types_and_kinds(taken)
 
         def added(function: Function) -> Function:
             is_async = inspect.iscoroutinefunction(function)
@@ -135,7 +135,7 @@ def derives(
     whole: bool = False,
 ) -> Callable[[Function], Deriver]:
     """A worker of one function, by its name unless another is given. See `Deriver.of`."""
-    _told_apart(taken)  # reports a wrong name at the decorator
+    _types_and_kinds(taken)  # reports a wrong name at the decorator
 
     def made(function: Function) -> Deriver:
         deriver = Deriver(name or function.__name__.replace("_", "-"), version)
@@ -266,7 +266,7 @@ def _size(event: Event) -> int:
     return event.body.size if event.body is not None else len(event.text)
 
 
-def _told_apart(
+def _types_and_kinds(
     taken: tuple[Takes, ...],
 ) -> tuple[tuple[type[msgspec.Struct], ...], frozenset[ItemKind]]:
     """Event types and kinds of items. Raises `ConfigurationError` for a name that is neither."""

@@ -87,11 +87,11 @@ async def _together(
 ) -> None:
     """Run all three until the work is done, or the watchdog or the policies fail."""
 
-    async def stop_when_told() -> None:
+    async def pause_when_stopping() -> None:
         await process.stopping.wait()
         subscriber.pause()
 
-    beside = [asyncio.create_task(watchdog.watch()), asyncio.create_task(stop_when_told())]
+    beside = [asyncio.create_task(watchdog.watch()), asyncio.create_task(pause_when_stopping())]
     work = asyncio.create_task(loop.run(subscriber))
     try:
         await asyncio.wait([work, beside[0], following], return_when=asyncio.FIRST_COMPLETED)

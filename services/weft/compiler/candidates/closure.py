@@ -49,9 +49,9 @@ GIVEN_UP = "its result could not be worked on"
 def close(view: SessionView, rows: Iterable[ItemRow], ledger: Ledger) -> tuple[Group, ...]:
     """Groups in order of their first items: calls with their results, and results with their calls.
     Drops results whose call is not in the log, and items that wait for their envelope."""
-    given = {row.sequence: row for row in rows}
-    complete = _completed(view, given)
-    ledger.total, ledger.closures = len(complete), len(complete) - len(given)
+    by_sequence = {row.sequence: row for row in rows}
+    complete = _completed(view, by_sequence)
+    ledger.total, ledger.closures = len(complete), len(complete) - len(by_sequence)
     groups: list[Group] = []
     answers = _answers(complete.values())
     for row in complete.values():
@@ -81,16 +81,16 @@ def _exchange(call: ItemRow, results: Sequence[ItemRow], ledger: Ledger) -> Grou
     return group_of([call, *ready], waits)
 
 
-def _completed(view: SessionView, given: dict[int, ItemRow]) -> dict[int, ItemRow]:
+def _completed(view: SessionView, rows: dict[int, ItemRow]) -> dict[int, ItemRow]:
     """The rows, with the calls of their results and the results of their calls."""
-    complete = dict(given)
-    held = {row.id for row in given.values()}
-    wanted = {
+    complete = dict(rows)
+    ids = {row.id for row in rows.values()}
+    call_ids = {
         row.parent_id
-        for row in given.values()
-        if row.kind is ItemKind.TOOL_RESULT and row.parent_id and row.parent_id not in held
+        for row in rows.values()
+        if row.kind is ItemKind.TOOL_RESULT and row.parent_id and row.parent_id not in ids
     }
-    found = view.by_ids(sorted(wanted)) if wanted else ()
+    found = view.by_ids(sorted(call_ids)) if call_ids else ()
     complete.update((row.sequence, row) for row in found if row.kind is ItemKind.TOOL_CALL)
     calls = sorted(row.id for row in complete.values() if row.kind is ItemKind.TOOL_CALL)
     if calls:

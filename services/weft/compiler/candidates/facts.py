@@ -93,21 +93,21 @@ def _remembered(view: SessionView) -> Statements:
 
 
 def _outdated(view: SessionView, row: ItemRow, newest: Statements) -> Outdated | None:
-    given, scope = facts_named(row.metadata, row.whole) or [remark(row.whole)], _scope(view, row)
+    facts, scope = facts_named(row.metadata, row.whole) or [remark(row.whole)], _scope(view, row)
     numbers, newer = [], []
-    for number, one in enumerate(given):
-        known = newest.get((scope, one.key))
-        if known and known.sequence >= row.sequence and not _is_same(known.value, one.value):
+    for number, fact in enumerate(facts):
+        known = newest.get((scope, fact.key))
+        if known and known.sequence >= row.sequence and not _is_same(known.value, fact.value):
             numbers.append(number)
             newer.append(known.source)
     if not numbers:
         return None
-    return Outdated(tuple(numbers), len(numbers) == len(given), newer[0])
+    return Outdated(tuple(numbers), len(numbers) == len(facts), newer[0])
 
 
-def _is_same(known: str, given: str) -> bool:
+def _is_same(derived: str, value: str) -> bool:
     """Whether both are the same value: derived values are cut."""
-    return known == given or (len(known) == MAX_VALUE and given.startswith(known))
+    return derived == value or (len(derived) == MAX_VALUE and value.startswith(derived))
 
 
 def outdated(fact: FactRow, known: Statements) -> bool:

@@ -170,9 +170,9 @@ def _matches(
     terms = [term for term in question.terms if term not in named]
     postings = max(MAX_POSTINGS, retrieval.per_term * len(terms), budget // 4)
     is_long = len(terms) > LONG_QUERY
-    uses = question.again if is_long and retrieval.per_term else ()
-    again = [term for term in uses if term not in named]
-    asked_for = [*terms, *again]
+    uses = question.repeated if is_long and retrieval.per_term else ()
+    repeated = [term for term in uses if term not in named]
+    asked_for = [*terms, *repeated]
     most = limit if own == 1.0 else limit * MATCHES_WEIGHED
     found = view.search(asked_for, most, min(postings, POSTINGS_MOST)) if terms else []
     matches = _best(found, limit, own)

@@ -52,15 +52,15 @@ def _repeated(
     row: ItemRow, read: Iterable[tuple[frozenset[str], tuple[Signal, ...]]]
 ) -> Iterable[Signal]:
     """The signals of the flagged items that share a run of words with it, each once."""
-    said = shingles(row.whole)
+    words = shingles(row.whole)
     found: dict[str, Signal] = {}
     for of_flagged, signals in read:
-        if not said.isdisjoint(of_flagged):
+        if not words.isdisjoint(of_flagged):
             for signal in signals:
                 if signal.kind == INJECTION:
                     detail = f"repeats another item, which {signal.detail}"
-                    again = msgspec.structs.replace(signal, detail=detail)
-                    found.setdefault(signal.name, again)
+                    repeated = msgspec.structs.replace(signal, detail=detail)
+                    found.setdefault(signal.name, repeated)
     return found.values()
 
 
@@ -77,7 +77,7 @@ def apply_actions(
     for group in groups:
         dropped = [row for row in group.rows if actions.get(row.sequence) is SignalAction.DROP]
         for row in dropped:
-            ledger.drop([row], "flagged", told(flags[row.sequence]))
+            ledger.drop([row], "flagged", reasons_of(flags[row.sequence]))
         if dropped:
             ledger.drop(group.rows, "orphan", "its call or result is dropped for what it says")
         else:
@@ -88,7 +88,7 @@ def apply_actions(
     )
 
 
-def told(signals: Iterable[Signal]) -> str:
+def reasons_of(signals: Iterable[Signal]) -> str:
     """The reasons in words, each once; for signals that are not about addressing a model, their
     names."""
     reasons = []

@@ -36,7 +36,7 @@ class Question(msgspec.Struct, frozen=True):
     """As `weft.terms` makes them, without stop words, in order of first use."""
     names: frozenset[str]
     """Capitalised words, case-folded: possible names of authors and tools."""
-    again: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
     """Terms again for each repetition: a long query repeats what it is about."""
 
 
@@ -45,9 +45,9 @@ def understand(text: str) -> Question:
     """The terms and names of a query."""
     asked = analyse(text)
     terms = tuple(term for term in asked if term not in STOP_WORDS)
-    again = tuple(term for term in terms for _ in range(1, asked[term]))
+    repeated = tuple(term for term in terms for _ in range(1, asked[term]))
     names = frozenset(word.casefold().removesuffix("'s") for word in _NAME.findall(text))
-    return Question(text, terms or tuple(analyse(text)), names, again)
+    return Question(text, terms or tuple(analyse(text)), names, repeated)
 
 
 def expansion(

@@ -98,9 +98,9 @@ def value_weights(text: str, asked: frozenset[str]) -> Mapping[str, float]:
         found = dict(found)
         asked_for: Counter[str] = Counter()
         for name, value in fields:
-            stated = value.strip("\"' ")
-            found[stated] = max(found.get(stated, 0.0), FIELD_VALUE)
-            asked_for[stated] += name in asked
+            bare_value = value.strip("\"' ")
+            found[bare_value] = max(found.get(bare_value, 0.0), FIELD_VALUE)
+            asked_for[bare_value] += name in asked
             if name in found and (name in asked or "_" not in name):
                 del found[name]
         for value, count in asked_for.items():
@@ -121,9 +121,9 @@ class Coverage(dict[str, float]):
     """Value → the divisor of its weight, which rises with every statement of the value: 1 for
     values that are not here."""
 
-    def __init__(self, stated: Mapping[str, int]) -> None:
-        """`stated` counts the statements so far."""
-        super().__init__((value, 1 + REPEATED * count) for value, count in stated.items())
+    def __init__(self, statement_counts: Mapping[str, int]) -> None:
+        """Of each value, the number of statements so far."""
+        super().__init__((value, 1 + REPEATED * count) for value, count in statement_counts.items())
 
     def gain(self, weights: Mapping[str, float]) -> float:
         """The weight that a part with these values would add."""

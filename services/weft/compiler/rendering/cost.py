@@ -102,8 +102,8 @@ class PromptCost:
                 one = msgspec.structs.replace(one, omitted_before=missing[sequence])
             made.append(one)
         omitted = any(one.omitted_before for one in made)
-        told = legend(made, omitted)
-        return [*([told] if told else []), *self.above, *undated(made)]
+        notation = legend(made, omitted)
+        return [*([notation] if notation else []), *self.above, *undated(made)]
 
     def _missing(self, shown: Mapping[int, Rendition]) -> dict[int, int]:
         """The number of items left out before each of these; only numbers above 0."""
@@ -154,18 +154,18 @@ class PromptCost:
             before, last = cost.item_id, cost.speaker
             gaps, fences = gaps or cost.has_gaps, fences or cost.has_fence
             messages, handles = messages or cost.has_message, handles or cost.has_handle
-        told = [
+        sentences = [
             sentence
-            for is_told, sentence in (
+            for is_used, sentence in (
                 (gaps, OMISSIONS),
                 (fences, FENCES),
                 (messages, MESSAGES),
                 (handles, HANDLES),
             )
-            if is_told
+            if is_used
         ]
-        if told:
-            prompt += self._count(OPENING + " ".join(told) + "\n")
+        if sentences:
+            prompt += self._count(OPENING + " ".join(sentences) + "\n")
         return prompt + max(extra + FILLERS, 0)
 
     def block_tokens(self, shown: Mapping[int, Rendition]) -> int:

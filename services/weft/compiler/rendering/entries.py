@@ -45,15 +45,15 @@ def entry(
     """
     handle = _handle(row, shown)
     text = f"{shown.text} [{handle}]" if handle and _much_is_missing(row, shown) else shown.text
-    told = text
+    entry_text = text
     if shown.view not in OWN_WORDS:
         reasons = _reasons(signals) if shown.view != REDACTED else ""
-        told = f"{reasons}{_safe(text, row, key, untrusted or bool(reasons))}"
+        entry_text = f"{reasons}{_safe(text, row, key, untrusted or bool(reasons))}"
     named = row.metadata.get
     return PackEntry(
         item_id=row.id,
         kind=row.kind,
-        text=told,
+        text=entry_text,
         section=section,
         sequence=row.sequence,
         parent_id=row.parent_id if answered is None else answered.id,

@@ -19,25 +19,25 @@ LEGEND = "legend"
 
 def legend(entries: Sequence[PackEntry], omitted: bool) -> PackEntry | None:
     """The block, or None if there is nothing to explain. `omitted`: items are left out."""
-    told = []
+    sentences = []
     if omitted or any(one.view in (PARTS, STUB, CURRENT) for one in entries):
-        told.append(OMISSIONS)
+        sentences.append(OMISSIONS)
     if any(has_data(one.text) for one in entries if one.item_id):
-        told.append(FENCES)
+        sentences.append(FENCES)
     if any(is_message(one.text) for one in entries if one.item_id):
-        told.append(MESSAGES)
+        sentences.append(MESSAGES)
     if any("[art:" in one.text for one in entries if one.item_id):
-        told.append(HANDLES)
-    if not told:
+        sentences.append(HANDLES)
+    if not sentences:
         return None
-    return _entry(told)
+    return _entry(sentences)
 
 
-def _entry(told: Sequence[str]) -> PackEntry:
+def _entry(sentences: Sequence[str]) -> PackEntry:
     return PackEntry(
         item_id="",
         kind=ItemKind.POLICY,
-        text=OPENING + " ".join(told),
+        text=OPENING + " ".join(sentences),
         section=LEGEND,
         view=LEGEND,
     )

@@ -35,22 +35,22 @@ def memory_header(
     policy: ContextPolicy,
     budget: int,
     count: Count,
-    told: Collection[str] = (),
+    shown_ids: Collection[str] = (),
     statements: Statements = NO_STATEMENTS,
 ) -> list[PackEntry]:
     """At most two entries: `remembered …: key=value (from …); …` and `earlier sessions …`. Both
     caps and `header_share` of the budget hold, labels included.
 
     Left out are facts at or above the sensitivity floor, facts that were withdrawn or are older
-    than an item's value, and facts of this session from the items with ids in `told`, which can be
-    shown; also the session's own episodes, since its items are there.
+    than an item's value, facts of this session from items that can be shown, whose ids are in
+    `shown_ids`, and the session's own episodes, since its items are there.
     """
     rules = policy.memory
     room = int(budget * rules.header_share)
     facts = [
         fact
         for fact in _facts(view, policy)
-        if fact.value and not _is_told(fact, view, told) and not outdated(fact, statements)
+        if fact.value and not _is_shown(fact, view, shown_ids) and not outdated(fact, statements)
     ]
     episodes = [one for one in _episodes(view, policy) if one.session != view.session]
     entries = []
@@ -108,8 +108,8 @@ def _facts(view: SessionView, policy: ContextPolicy) -> list[FactRow]:
     return [fact for fact in view.facts(view.scopes()) if not fact.sensitivity.reaches(floor)]
 
 
-def _is_told(fact: FactRow, view: SessionView, told: Collection[str]) -> bool:
-    return fact.session == view.session and any(item in told for item in fact.sources)
+def _is_shown(fact: FactRow, view: SessionView, shown_ids: Collection[str]) -> bool:
+    return fact.session == view.session and any(item in shown_ids for item in fact.sources)
 
 
 def _episodes(view: SessionView, policy: ContextPolicy) -> list[EpisodeRow]:

@@ -63,8 +63,8 @@ def label(entry: PackEntry, previous: PackEntry | None) -> str:
     if entry.kind is ItemKind.TOOL_RESULT:
         answered = previous is not None and previous.item_id == entry.parent_id
         of_call = f"result of {safe(entry.tool_name or '')}{entry.call}"
-        told = plain if answered or not entry.tool_name else of_call
-        return f"{told} (error)" if entry.is_error else told
+        speaker = plain if answered or not entry.tool_name else of_call
+        return f"{speaker} (error)" if entry.is_error else speaker
     if entry.author and entry.kind in (ItemKind.USER_TURN, ItemKind.AGENT_MSG):
         name = safe(entry.author)
         return f"{plain} {name}".rstrip() if not name or is_reserved(name) else name

@@ -83,8 +83,8 @@ def _of_item(item: SelectableItem) -> dict[str, Any]:
 def _of_card(card: ChoiceCard) -> dict[str, Any]:
     """A card's line; warnings come before the description, which may be cut."""
     name = card.id if card.name in ("", card.id) else f"{card.id} ({card.name})"
-    told = (card.side_effects, card.note, card.description)
-    return {"name": name, "description": "; ".join(part for part in told if part), "parameters": {}}
+    description = "; ".join(filter(None, (card.side_effects, card.note, card.description)))
+    return {"name": name, "description": description, "parameters": {}}
 
 
 def parameter_names(view: SessionView, request: CompileRequest) -> frozenset[str]:

@@ -34,19 +34,19 @@ def _with_wrapper(text: str, mark: str) -> str:
     return f"{text.rstrip()} {mark}" if mark else text
 
 
-def plain(told: Decoded) -> str:
+def plain(decoded: Decoded) -> str:
     """The whole text of an item without an outline, without its wrapper, with its strings decoded
     and without unneeded quotes in JSON."""
-    write = str if told.form == "text" else unquoted
+    write = str if decoded.form == "text" else unquoted
     pieces: list[str] = []
     at = 0
-    for literal in told.literals:
+    for literal in decoded.literals:
         start, end = literal.start - literal.quotes, literal.end + literal.quotes
-        quote, closing = told.text[start : literal.start], told.text[literal.end : end]
+        quote, closing = decoded.text[start : literal.start], decoded.text[literal.end : end]
         held = literal.held.text if literal.is_exact else plain(literal.held)
-        pieces += (write(told.text[at:start]), quote, held, closing)
+        pieces += (write(decoded.text[at:start]), quote, held, closing)
         at = end
-    return _with_wrapper("".join((*pieces, write(told.text[at:]))), told.wrapper)
+    return _with_wrapper("".join((*pieces, write(decoded.text[at:]))), decoded.wrapper)
 
 
 class _Assembling:
@@ -178,8 +178,8 @@ def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
         numbers = _numbers(text, gap)
         if numbers is not None:
             return f"… lines {numbers[0]}-{numbers[1]} …"
-    told = ", ".join(f"{count} {_named(unit, count)}" for unit, count in counts.items())
-    return f"… {told} …"
+    listed = ", ".join(f"{count} {_named(unit, count)}" for unit, count in counts.items())
+    return f"… {listed} …"
 
 
 def _units(part: Part) -> Iterator[Part]:

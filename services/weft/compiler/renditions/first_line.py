@@ -36,16 +36,16 @@ def _largest(part: Part) -> Part:
     return largest if 2 * largest.size > part.size else Part(part.start, part.start)
 
 
-def first_line(told: Decoded) -> str:
+def first_line(decoded: Decoded) -> str:
     """The beginning of what a text says: of the string that makes most of it, or of the longest
     sentence in JSON, with its key. Empty for JSON without a sentence."""
-    while told.literals:
-        largest = max(told.literals, key=lambda literal: literal.end - literal.start)
-        if 2 * (largest.end - largest.start) < len(told.text):
+    while decoded.literals:
+        largest = max(decoded.literals, key=lambda literal: literal.end - literal.start)
+        if 2 * (largest.end - largest.start) < len(decoded.text):
             break
-        told = largest.held
-    text = told.text[:READ].lstrip()
-    if told.form == "text":
+        decoded = largest.held
+    text = decoded.text[:READ].lstrip()
+    if decoded.form == "text":
         return _cut(text)
     said = [found for found in _STRING.finditer(text) if found[2].count(" ") >= BLANKS]
     if not said:

@@ -26,11 +26,11 @@ def in_force(row: ItemRow, outdated: Sequence[int], tokens: int = -1) -> ItemRow
 
 def text_in_force(row: ItemRow, outdated: Sequence[int]) -> str:
     """The row's text, with a mark for each run of outdated facts."""
-    given, pieces, at = facts_named(row.metadata, row.whole), list[str](), 0
+    facts, pieces, at = facts_named(row.metadata, row.whole), list[str](), 0
     for _, run in groupby(enumerate(sorted(outdated)), lambda pair: pair[1] - pair[0]):
-        facts = [given[number] for _, number in run]
-        pieces += [row.whole[at : facts[0].start], _mark(facts)]
-        at = facts[-1].end
+        outdated_facts = [facts[number] for _, number in run]
+        pieces += [row.whole[at : outdated_facts[0].start], _mark(outdated_facts)]
+        at = outdated_facts[-1].end
     return "".join([*pieces, row.whole[at:]])
 
 

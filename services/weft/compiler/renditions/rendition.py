@@ -57,8 +57,9 @@ def compact(row: ItemRow) -> Rendition:
         return made
     outline = row.parts
     if outline is None:
-        told = decoded(row.whole)
-        return Rendition(COMPACT, plain(told)) if told.literals or told.wrapper else made
+        decoded_text = decoded(row.whole)
+        is_decoded = decoded_text.literals or decoded_text.wrapper
+        return Rendition(COMPACT, plain(decoded_text)) if is_decoded else made
     if outline.has_literals:
         return Rendition(COMPACT, assembled(row.readable, outline, range(row.part_count)))
     return Rendition(COMPACT, unquoted(row.whole)) if outline.is_json else made
@@ -135,8 +136,8 @@ def stub(row: ItemRow) -> Rendition:
         return compact(row)  # it says all that there is
     records = record_count(outline) if outline is not None else 0
     lines = text.count("\n") + 1
-    told = f"{records} records, " if records else f"{lines} lines, " if lines > 1 else ""
-    mark = f"… {told}{len(text):,} characters …"
+    count = f"{records} records, " if records else f"{lines} lines, " if lines > 1 else ""
+    mark = f"… {count}{len(text):,} characters …"
     first = "" if records else first_line(_beginning_of(row))
     return Rendition(PARTS, f"{first} {mark}") if first else Rendition(STUB, mark)
 

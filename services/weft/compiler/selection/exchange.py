@@ -17,8 +17,8 @@ from weft.compiler.profiles import (
     CUT_SHARE,
     EXCHANGE_SHARE,
     EXCHANGE_TRIES,
+    OTHER_CALLS_SHARE,
     SAID_SHARE,
-    TOLD_SHARE,
 )
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import Rendition
@@ -35,7 +35,7 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
     """The pinned items and the open exchange. Of the results since the latest user turn, newest
     first, half of the budget is filled with whole ones, and with the best parts of the first that
     does not fit. The other calls are listed with their outcome, so that they are not made again."""
-    shown, cost = _told(choice, pinned, choice.budget, is_answered=False), choice.cost
+    shown, cost = _with_stubs(choice, pinned, choice.budget, is_answered=False), choice.cost
     shown = _with_said(choice, shown)
     limit = min(choice.budget, cost.exact(shown) + int(choice.budget * EXCHANGE_SHARE))
     forms = _Forms(choice, limit)
@@ -51,15 +51,17 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
             shown = _joined(shown, [forms.compact(group)])
         elif not is_cut:
             share = 1 - CUT_SHARE if rest else 0
-            kept = int((limit - cost.exact(shown)) * share)
-            shown, is_cut = fill(choice, shown, [group], limit - kept), True
+            reserved = int((limit - cost.exact(shown)) * share)
+            shown, is_cut = fill(choice, shown, [group], limit - reserved), True
         elif run == 0:  # nothing was added since it was found to be small enough
             tried += 1
             continue
         if is_cut:
             room = limit - cost.exact(shown) + SAVED
             rest = [one for one in rest if forms.least_tokens(one) <= room]
-    return _told(choice, shown, min(choice.budget, limit + int(choice.budget * TOLD_SHARE)))
+    return _with_stubs(
+        choice, shown, min(choice.budget, limit + int(choice.budget * OTHER_CALLS_SHARE))
+    )
 
 
 def _with_said(choice: Choice, shown: Shown) -> Shown:
@@ -154,7 +156,7 @@ def _joined(shown: Shown, more: Sequence[Shown]) -> Shown:
     return joined
 
 
-def _told(choice: Choice, shown: Shown, limit: int, is_answered: bool = True) -> Shown:
+def _with_stubs(choice: Choice, shown: Shown, limit: int, is_answered: bool = True) -> Shown:
     """What is shown and, newest first, the calls of the open exchange with a line about their
     results; or those that have none."""
     stubs = [

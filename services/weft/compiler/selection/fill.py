@@ -18,7 +18,7 @@ from weft.compiler.selection.offers import Shape, order_parts
 
 def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> Shown:
     """`base` and the most valuable parts of `groups`, within `budget`."""
-    stated = Counter(value for shown in base.values() for value in values(shown.text))
+    statement_counts = Counter(value for shown in base.values() for value in values(shown.text))
     rest = [group for group in groups if _can_grow(group, choice, base)]
     shapes = _grown_from(base, choice, rest)
     additions = order_parts(
@@ -27,7 +27,7 @@ def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> S
         shapes,
         choice.objective,
         choice.asked,
-        stated,
+        statement_counts,
         budget - choice.cost.size(base),
         frozenset(base),
     )

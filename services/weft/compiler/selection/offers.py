@@ -125,8 +125,8 @@ def required_parts(row: ItemRow) -> frozenset[int]:
 
 
 def _failed(row: ItemRow) -> bool:
-    told = row.envelope is not None and row.envelope.status.value == "error"
-    return told or row.metadata.get("is_error") is True
+    is_error = row.envelope is not None and row.envelope.status.value == "error"
+    return is_error or row.metadata.get("is_error") is True
 
 
 def _arguments(root: Part) -> list[int]:
@@ -158,12 +158,15 @@ def order_parts(
     shapes: Mapping[int, Shape],
     objective: Objective,
     asked: Collection[str],
-    stated: Mapping[str, int],
+    statement_counts: Mapping[str, int],
     budget: int,
     opened: Collection[int] = (),
 ) -> list[Addition]:
-    """The additions, best first, until they fill the budget several times. `stated` counts the
-    values that the prompt has already; `opened` are the keys of groups that it shows in part."""
+    """The additions, best first, until they fill the budget several times.
+
+    `statement_counts` are those of the values that the prompt has already; `opened` are the keys of
+    groups that it shows in part.
+    """
     offers: list[Offer] = []
     for group in groups:
         for row in group.rows:
@@ -172,7 +175,7 @@ def order_parts(
                 required = shapes[row.sequence].required
                 found = [offer for offer in found if offer.part not in required]
             offers += found
-    return _greedy(offers, shapes, objective, stated, budget * OVERSHOOT, set(opened))
+    return _greedy(offers, shapes, objective, statement_counts, budget * OVERSHOOT, set(opened))
 
 
 def _offers(
@@ -304,12 +307,12 @@ def _greedy(
     offers: Sequence[Offer],
     shapes: Mapping[int, Shape],
     objective: Objective,
-    stated: Mapping[str, int],
+    statement_counts: Mapping[str, int],
     limit: float,
     opened: set[int],
 ) -> list[Addition]:
     """By score and new values per token. Changes `opened`."""
-    coverage = Coverage(stated)
+    coverage = Coverage(statement_counts)
 
     def rate(offer: Offer) -> float:
         cost = offer.cost + (0.0 if offer.group.key in opened else OPENING)

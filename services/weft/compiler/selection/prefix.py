@@ -79,14 +79,14 @@ def keep(
         if not one.item_id:
             continue
         row = rows.get(one.sequence)
-        again = None if row is None else _again(one, row, redacted)
-        if again is None:
+        rendition = None if row is None else _rendition_of(one, row, redacted)
+        if rendition is None:
             break
-        shown[one.sequence] = again
+        shown[one.sequence] = rendition
     return Prefix(_unbroken(shown, groups))
 
 
-def _again(one: ManifestEntry, row: ItemRow, redacted: frozenset[int]) -> Rendition | None:
+def _rendition_of(one: ManifestEntry, row: ItemRow, redacted: frozenset[int]) -> Rendition | None:
     """The rendition that the manifest names, or None if the item has changed."""
     name, _, recipe = one.view.partition(" ")
     of_summary = name == SUMMARY and row.envelope is None
@@ -200,10 +200,11 @@ class _Wanted:
     def __init__(self, choice: Choice, pinned: Shown, fresh: Shown) -> None:
         self._choice = choice
         self._said: dict[int, Mapping[str, float]] = {}
-        self._wanted = dict(self._stated(fresh))
+        self._wanted = dict(self._weights_of(fresh))
         half = choice.budget // 2
         if choice.cost.exact(pinned) <= half:
-            for value, weight in self._stated(fill(choice, pinned, choice.groups, half)).items():
+            with_half = fill(choice, pinned, choice.groups, half)
+            for value, weight in self._weights_of(with_half).items():
                 self._wanted[value] = self._wanted.get(value, 0.0) + OF_HALF * weight
         for value in self._used():
             if value in self._wanted:
@@ -217,15 +218,15 @@ class _Wanted:
         """The share of the wanted values in these renditions; 1.0 if none is wanted."""
         if not self._wanted:
             return 1.0
-        return sum(self._wanted.get(value, 0.0) for value in self._stated(shown)) / self._total
+        return sum(self._wanted.get(value, 0.0) for value in self._weights_of(shown)) / self._total
 
-    def _stated(self, shown: Shown) -> dict[str, float]:
-        stated: dict[str, float] = {}
+    def _weights_of(self, shown: Shown) -> dict[str, float]:
+        weights: dict[str, float] = {}
         for sequence, one in shown.items():
-            stated[f"item {sequence}"] = PRESENCE
+            weights[f"item {sequence}"] = PRESENCE
             for value, weight in self._says(one).items():
-                stated[value] = max(stated.get(value, 0.0), weight)
-        return stated
+                weights[value] = max(weights.get(value, 0.0), weight)
+        return weights
 
     def _says(self, one: Rendition) -> Mapping[str, float]:
         if id(one) not in self._said:

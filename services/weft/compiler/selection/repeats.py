@@ -29,11 +29,11 @@ def repeated(groups: Sequence[Group], redacted: Collection[int]) -> dict[int, in
             if row.size_of_whole < LEAST:
                 continue
             alike = newest.setdefault((asked, row.size_of_whole), [])
-            again = next((later for later in alike if later.whole == row.whole), None)
-            if again is None:
+            repetition = next((later for later in alike if later.whole == row.whole), None)
+            if repetition is None:
                 alike.append(row)
             else:
-                found[row.sequence] = again.sequence
+                found[row.sequence] = repetition.sequence
     return found
 
 

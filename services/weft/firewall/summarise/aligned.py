@@ -21,23 +21,23 @@ def summarise_aligned(text: str, budget: Budget) -> str:
     """Number of rows, a line for each column with few different values, the header, then rows."""
     header, *rows = [line for line in text.splitlines() if line.strip()]
     spans = columns_of([header, *rows]) or []
-    told = [_column(header[one].strip(), [row[one].strip() for row in rows]) for one in spans]
+    columns = [_column(header[one].strip(), [row[one].strip() for row in rows]) for one in spans]
     # `Up 3 days` and `Up 90 days` are alike, `Exited (137)` is not.
     shapes = [
         _column("", [_DIGITS.sub("0", row[one].strip()) for row in rows])
-        for one, known in zip(spans, told, strict=True)
+        for one, known in zip(spans, columns, strict=True)
         if known.counts is None
     ]
     start = [f"table: {len(rows)} rows" + (f" x {len(spans)} columns" if spans else "")]
     room = int(budget.limit * _STATEMENTS) - budget.count(start[0])
-    for line in map(_described, sorted(told, key=lambda one: not one.rare)):
+    for line in map(_described, sorted(columns, key=lambda one: not one.rare)):
         room -= budget.count(line) + 1 if line else 0
         if line and room >= 0:
             start.append(line)
     cap = line_cap(len(rows), budget, 160)
     head = "\n".join([*start, cut_line(header, cap)])
     rest = Budget(max(0, budget.limit - budget.count(head) - 1), budget.encoding)
-    chosen = samples(len(rows), differing([*told, *shapes], _OUTLIERS)).items()
+    chosen = samples(len(rows), differing([*columns, *shapes], _OUTLIERS)).items()
     pieces = [Piece(index, worth, cut_line(rows[index], cap)) for index, worth in chosen]
     shown = compose(pieces, rest, "rows", len(rows))
     return budget.cut(f"{head}\n{shown}" if shown else head)
@@ -54,5 +54,5 @@ def _described(one: Column) -> str:
     if one.constant:
         return f"{one.name}: {next(iter(one.counts))} in all"
     none = one.total - one.filled
-    told = ", ".join(f"{value} ({count})" for value, count in one.counts.items())
-    return f"{one.name}: {told}{f', none ({none})' if none else ''}"
+    counts = ", ".join(f"{value} ({count})" for value, count in one.counts.items())
+    return f"{one.name}: {counts}{f', none ({none})' if none else ''}"

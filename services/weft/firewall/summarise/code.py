@@ -76,8 +76,10 @@ def summarise_code(text: str, budget: Budget) -> str:
     number."""
     lines, numbered, found = outlined(text)
     span = f"{numbered[0][0]}..{numbered[-1][0]}" if numbered else "none"
-    told = f"outline of lines {span}: {len(found)} definitions; what it does not list is left out"
-    pieces = [Piece(-2, 100, told)]
+    heading = (
+        f"outline of lines {span}: {len(found)} definitions; what it does not list is left out"
+    )
+    pieces = [Piece(-2, 100, heading)]
     pieces += _own_words(lines, numbered)
     for order, item in enumerate(found):
         shown = f"{item.first}-{item.last}: {cut_line(item.line, _LINE)}{_body(item)}"
@@ -207,12 +209,12 @@ def passages(numbered: list[tuple[int, str]], found: list[Definition]) -> list[D
     """The passages between blank lines in the bodies of long definitions, or in a text without
     definitions. Long ones, and those that begin with a comment, which says what follows, come
     first. A passage is named by its first line."""
-    told = {item.at for item in found}
+    defined = {item.at for item in found}
     bodies = [(item.at + 1, item.end) for item in found if item.end - item.at > _LONG]
     if not found:
         bodies = [(0, len(numbered))]
     parts = [part for start, end in bodies for part in _passages(numbered, start, end)]
-    apart = {part.at: part for part in parts if part.at not in told and part.end > part.at + 1}
+    apart = {part.at: part for part in parts if part.at not in defined and part.end > part.at + 1}
     return sorted(apart.values(), key=lambda part: (-_weight(part), part.at))
 
 

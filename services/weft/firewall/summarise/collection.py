@@ -67,7 +67,7 @@ class Collection(msgspec.Struct):
     """Indices of records that differ from the others; these are shown with all their fields."""
     differ_in: frozenset[str]
     """Keys in which they differ."""
-    kept: str | None
+    exact_field: str | None
     """A field that a rule keeps exact."""
 
     @property
@@ -117,12 +117,12 @@ def _collection(
     path: Path, steps: list[Step], values: list[object], keep: Sequence[Path]
 ) -> Collection:
     records = _records(values)
-    told = columns(records) if records is not None else []
+    record_columns = columns(records) if records is not None else []
     is_flat = records is values or records is None
-    outliers = differing(told, _OUTLIERS) if is_flat else []
-    fields, kept = _fields(path, records or [], told, keep)
-    differ_in = frozenset(re.split(r"[.\[]", x.name)[0] for x in told if x.rare)
-    return Collection(path, steps, values, told, fields, outliers, differ_in, kept)
+    outliers = differing(record_columns, _OUTLIERS) if is_flat else []
+    fields, exact_field = _fields(path, records or [], record_columns, keep)
+    differ_in = frozenset(re.split(r"[.\[]", x.name)[0] for x in record_columns if x.rare)
+    return Collection(path, steps, values, record_columns, fields, outliers, differ_in, exact_field)
 
 
 def _records(values: list[object]) -> list[object] | None:
@@ -135,7 +135,7 @@ def _records(values: list[object]) -> list[object] | None:
 
 
 def _fields(
-    path: Path, records: list[object], told: list[Column], keep: Sequence[Path]
+    path: Path, records: list[object], columns: list[Column], keep: Sequence[Path]
 ) -> tuple[list[str], str | None]:
     """Keys of records, the most valuable first; before them those that a rule keeps."""
     worth: dict[str, float] = {}
@@ -145,14 +145,16 @@ def _fields(
             worth[key] = max(worth.get(key, value), value)
     for key in worth:
         worth[key] += key_worth((key,))
-    for column in told:
+    for column in columns:
         if column.name in worth:
             worth[column.name] += 1.0 if column.identifying > 0 else 0.0
             worth[column.name] -= 3.0 if column.constant else 0.0
-    kept = [key for key in worth if any(_reaches((*path, 0, key), pattern) for pattern in keep)]
-    for key in kept:
+    exact_fields = [
+        key for key in worth if any(_reaches((*path, 0, key), pattern) for pattern in keep)
+    ]
+    for key in exact_fields:
         worth[key] += 100.0
-    return sorted(worth, key=lambda key: -worth[key]), kept[0] if kept else None
+    return sorted(worth, key=lambda key: -worth[key]), exact_fields[0] if exact_fields else None
 
 
 def _reaches(path: Path, pattern: Path) -> bool:
@@ -172,8 +174,8 @@ def head(collection: Collection, cut: Cut, fits: Callable[[str], bool]) -> str:
         but = ", those that differ with more" if collection.outliers else ""
         start += f"; shown with {cut.fields} of {len(collection.fields)} fields{but}"
     misses = 0
-    for part in _told(collection.columns):
-        longer = f"{start}; {part}"
+    for statement in _statements(collection.columns):
+        longer = f"{start}; {statement}"
         if fits(longer):
             start = longer
         else:
@@ -189,13 +191,13 @@ def _names(collection: Collection) -> list[str]:
     return [key for key in keys if key]
 
 
-def _told(told: list[Column]) -> list[str]:
+def _statements(columns: list[Column]) -> list[str]:
     """Statements about fields, the most informative first."""
     parts: list[tuple[int, str]] = []
-    shared = [f"{x.name}={next(iter(x.counts))}" for x in told if x.constant and x.counts]
+    shared = [f"{x.name}={next(iter(x.counts))}" for x in columns if x.constant and x.counts]
     if shared:
         parts.append((1, f"in all: {', '.join(shared)}"))
-    for column in told:
+    for column in columns:
         name = column.name or "values"
         none = column.total - column.filled
         missing = f", none ({none})" if none else ""
@@ -282,8 +284,8 @@ def naming(collection: Collection) -> str | None:
     """The field that distinguishes the elements; None if there is none."""
     if isinstance(collection.steps[0], str):
         return "such as"
-    if collection.kept is not None:
-        return collection.kept
+    if collection.exact_field is not None:
+        return collection.exact_field
     best = max(collection.columns, key=lambda column: column.identifying, default=None)
     if best is None or best.identifying < _NAMING or "[]" in best.name:
         return None
@@ -323,5 +325,5 @@ def listed(names: list[str]) -> str:
             break
         shown.append(name)
     rest = len(names) - len(shown)
-    told = ",".join(shown)
-    return f"{told} +{rest}" if rest > 0 else told
+    names_shown = ",".join(shown)
+    return f"{names_shown} +{rest}" if rest > 0 else names_shown

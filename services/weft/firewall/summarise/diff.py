@@ -127,8 +127,10 @@ def summarise_diff(text: str, budget: Budget) -> str:
             _add(pieces, number, line, diff.hunk)
     files = diff.files
     added, removed = sum(f.added for f in files), sum(f.removed for f in files)
-    told = Piece(-1, 100, f"diff: {len(files)} files, +{added} -{removed}", 0)
-    return compose([told, *map(_told, files[: budget.most]), *pieces], budget, "lines", len(lines))
+    heading = Piece(-1, 100, f"diff: {len(files)} files, +{added} -{removed}", 0)
+    return compose(
+        [heading, *map(_file_line, files[: budget.most]), *pieces], budget, "lines", len(lines)
+    )
 
 
 def _add(pieces: list[Piece], number: int, line: str, hunk: int) -> None:
@@ -145,7 +147,7 @@ def _add(pieces: list[Piece], number: int, line: str, hunk: int) -> None:
         pieces.append(Piece(number, (50 if hunk >= 0 else 40) - number * 0.001, shown))
 
 
-def _told(file: _File) -> Piece:
+def _file_line(file: _File) -> Piece:
     note = f" ({file.note})" if file.note else ""
     shown = f"{file.name}{note}: {file.hunks} hunks, +{file.added} -{file.removed}"
     return Piece(-1 + 0.001 * file.rank, 90, shown, 0)

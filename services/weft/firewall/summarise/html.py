@@ -61,15 +61,17 @@ _NO_WORDS = "#- |"
 """What a line is made of that says nothing."""
 _NOWHERE = ("#", "javascript:")
 _MAX_PARTS = 30_000
-_TOLD = "# page without scripts, styles and navigation:"
+_HEADING = "# page without scripts, styles and navigation:"
 
 
 def summarise_html(text: str, budget: Budget) -> str:
     seen = readable(text)
     # A page that consists of scripts says nothing to a reader; its source is all there is.
     if len(seen) * 50 < len(text) and len(seen) < 2 * budget.limit:
-        return summarise_markdown(f"{_TOLD} almost nothing; its source\n\n{seen}\n{text}", budget)
-    return summarise_markdown(f"{_TOLD} its text\n\n{seen}", budget)
+        return summarise_markdown(
+            f"{_HEADING} almost nothing; its source\n\n{seen}\n{text}", budget
+        )
+    return summarise_markdown(f"{_HEADING} its text\n\n{seen}", budget)
 
 
 def readable(text: str) -> str:

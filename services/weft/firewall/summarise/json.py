@@ -123,9 +123,9 @@ def _plan(root: object, budget: Budget, keep: Sequence[Path], unread: str) -> _P
 
     def worth(leaf: tuple[Path, object]) -> float:
         path, value = leaf
-        told = 3.0 if _ENVELOPE_KEY.search(str(path[-1])) else 0.0
-        kept = 100.0 if is_kept(path) else 0.0
-        return -(key_worth(path) + value_worth(value) + told + kept)
+        envelope_worth = 3.0 if _ENVELOPE_KEY.search(str(path[-1])) else 0.0
+        rule_worth = 100.0 if is_kept(path) else 0.0
+        return -(key_worth(path) + value_worth(value) + envelope_worth + rule_worth)
 
     leaves = sorted(islice(_frame(root, (), places), MAX_LEAVES), key=worth)
     frame = [path for path, _ in leaves]
@@ -161,7 +161,7 @@ def _frame(
 
 def _needed_of(place: Collection) -> int:
     wanted = _ENOUGH + min(len(place.outliers), _OUTLIERS)
-    return min(len(place.values), wanted if place.kept is None else max(_KEPT, wanted))
+    return min(len(place.values), wanted if place.exact_field is None else max(_KEPT, wanted))
 
 
 def _enough_fits(plan: _Plan, cut: Cut, budget: Budget) -> bool:
@@ -295,11 +295,11 @@ class _Build:
     def _collection(self, place: Collection, node: _Node | None) -> object:
         chosen = sorted(node.records) if node is not None else []
         whole = len(chosen) == len(place.values) and not self._drops_fields(place)
-        told = "" if whole else self._head(place)
+        heading = "" if whole else self._head(place)
         shown = [record(place, index, self._cut, self._plan.is_kept) for index in chosen]
         gaps = dict(self._gaps(place, chosen))
         if isinstance(place.steps[0], str):
-            built: dict[str, object] = {MORE: told} if told else {}
+            built: dict[str, object] = {MORE: heading} if heading else {}
             for at, index in enumerate(chosen):
                 built[plain_key(str(place.steps[index]))] = shown[at]
             if gaps:
@@ -310,7 +310,7 @@ class _Build:
                 named = [name_of(place, i) for i in few]
                 built[f"{MORE} more"] = f"{left} of {len(place.steps)} keys: {listed(named)}"
             return built
-        found: list[object] = [told] if told else []
+        found: list[object] = [heading] if heading else []
         for at in range(len(chosen) + 1):
             if at in gaps:
                 found.append(gaps[at])

@@ -18,8 +18,8 @@ def summarise_listing(text: str, budget: Budget) -> str:
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     endings = Counter(m.group(1).lower() for line in lines if (m := _ENDING.search(line[-200:])))
     kinds = ", ".join(f".{ending} {n}" for ending, n in endings.most_common(8))
-    told = f"listing: {len(lines)} lines" + (f"; {kinds}" if kinds else "")
-    pieces = [Piece(-1, 100, told, 0)]
+    heading = f"listing: {len(lines)} lines" + (f"; {kinds}" if kinds else "")
+    pieces = [Piece(-1, 100, heading, 0)]
     for number, line in enumerate(lines[:_MAX_LINES]):
         pieces.append(Piece(number, 50 - number * 0.01, cut_line(line, _LINE)))
     if len(lines) > 1:

@@ -85,12 +85,12 @@ def _parts(text: str) -> list[_Part]:
         if len(parts) == _MAX_SENTENCES:
             return parts
         end = match.start() + (text[match.start()] != "\n")
-        told = text[start:end].strip()
+        sentence = text[start:end].strip()
         gap = text[end : match.end()]
-        if _ITEM.fullmatch(told) and "\n" not in gap:
+        if _ITEM.fullmatch(sentence) and "\n" not in gap:
             continue  # The number of a list item belongs to the text after it.
-        if told:
-            parts.append(_Part(start, end, opens or _ITEM.match(told) is not None))
+        if sentence:
+            parts.append(_Part(start, end, opens or _ITEM.match(sentence) is not None))
             opens = False
         opens = opens or gap.count("\n") > 1
         start = match.end()

@@ -109,11 +109,13 @@ def summarise_stanzas(found: Stanzas, budget: Budget) -> str:
     """Number of records, their keys with few values, then records in their order."""
     lines, starts = found.lines, found.starts
     spans = list(pairwise(starts))
-    told = columns([_fields(lines[start : min(end, start + _LOOK)]) for start, end in spans])
-    outliers = {index: rank for rank, index in enumerate(differing(told, _OUTLIERS))}
+    record_columns = columns(
+        [_fields(lines[start : min(end, start + _LOOK)]) for start, end in spans]
+    )
+    outliers = {index: rank for rank, index in enumerate(differing(record_columns, _OUTLIERS))}
     head = [f"{len(spans)} records in {len(lines)} lines"]
     room = int(budget.limit * _STATEMENTS) - budget.count(head[0])
-    for line in map(_described, sorted(told, key=lambda one: not one.rare)):
+    for line in map(_described, sorted(record_columns, key=lambda one: not one.rare)):
         room -= budget.count(line) + 1 if line else 0
         if line and room >= 0:
             head.append(line)
@@ -138,11 +140,11 @@ def _around(found: Stanzas, cap: int) -> list[Piece]:
     """What stands before and after the records: titles, and totals, which begin a group."""
     lines, first, last = found.lines, found.starts[0], found.starts[-1]
     begin = [at for at in found.groups if at >= last][:_AFTER]
-    told = [(at, 85 - at * 0.1) for at in range(min(first, _LOOK))]
-    told += [(at, 96 - rank * 0.1) for rank, at in enumerate(begin)]
+    chosen = [(at, 85 - at * 0.1) for at in range(min(first, _LOOK))]
+    chosen += [(at, 96 - rank * 0.1) for rank, at in enumerate(begin)]
     rest = range(last, min(len(lines), last + 4 * _LOOK))
-    told += [(at, 60 - (at - last) * 0.1) for at in rest if at not in begin]
-    return [Piece(at, worth, cut_line(lines[at], cap)) for at, worth in told]
+    chosen += [(at, 60 - (at - last) * 0.1) for at in rest if at not in begin]
+    return [Piece(at, worth, cut_line(lines[at], cap)) for at, worth in chosen]
 
 
 def _fields(lines: Sequence[str]) -> dict[str, str]:

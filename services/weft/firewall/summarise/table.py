@@ -21,18 +21,19 @@ def summarise_table(table: Table, budget: Budget) -> str:
     """Number of rows, one line per column, then rows as CSV in their order."""
     columns = list(zip_longest(*table.rows, fillvalue=""))[: len(table.header)]
     columns += [()] * (len(table.header) - len(columns))
-    told = [
+    described = [
         _column(name, list(map(str.strip, cells)))
         for name, cells in zip(table.header, columns, strict=True)
     ]
     start = [f"table: {table.total} rows x {len(table.header)} columns"]
     if table.before:
         start.insert(0, shorten(table.before, 300))
-    outliers = differing([known for known, _ in told], _OUTLIERS)
+    outliers = differing([known for known, _ in described], _OUTLIERS)
     # Statements about columns may take half; rows need the rest.
-    lines = [line for _, line in sorted(told, key=lambda entry: not entry[0].rare)]
-    kept = _fitting(lines, [*start, _row(table.header)], budget)
-    head = "\n".join([*start, *(line for _, line in told if line in kept), _row(table.header)])
+    lines = [line for _, line in sorted(described, key=lambda entry: not entry[0].rare)]
+    fitting = _fitting(lines, [*start, _row(table.header)], budget)
+    shown = [line for _, line in described if line in fitting]
+    head = "\n".join([*start, *shown, _row(table.header)])
     room = Budget(max(0, budget.limit - budget.count(head) - 1), budget.encoding)
     after = [Piece(len(table.rows), 60, shorten(table.after, 300), 0)] if table.after else []
     chosen = samples(len(table.rows), outliers).items()
@@ -44,13 +45,13 @@ def summarise_table(table: Table, budget: Budget) -> str:
 def _fitting(lines: list[str], start: list[str], budget: Budget) -> set[str]:
     """As many of the lines, in order, as fit in half of the budget."""
     room = budget.limit // 2 - sum(budget.count(line) + 1 for line in start)
-    kept: set[str] = set()
+    fitting: set[str] = set()
     for line in lines:
         cost = budget.count(line) + 1
         if cost <= room:
             room -= cost
-            kept.add(line)
-    return kept
+            fitting.add(line)
+    return fitting
 
 
 def samples(count: int, outliers: list[int]) -> dict[int, float]:

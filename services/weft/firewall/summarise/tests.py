@@ -53,12 +53,12 @@ def summarise_tests(text: str, budget: Budget) -> str:
         else:
             worth -= failures * 0.01
         pieces.append(Piece(number, worth, cut_line(line, _LINE)))
-    told = (
+    heading = (
         f"test run: {len(lines)} lines, {failures} failure lines, "
         f"{kinds.count(passed)} passing lines left out"
     )
     failed = _named(list(dict.fromkeys(names)), budget)
-    about = [Piece(-1, 100, told, 0), *([Piece(-0.5, 99, failed, 0)] if failed else [])]
+    about = [Piece(-1, 100, heading, 0), *([Piece(-0.5, 99, failed, 0)] if failed else [])]
     return compose([*about, *pieces], budget, "lines", len(lines))
 
 
@@ -66,13 +66,13 @@ def _named(names: list[str], budget: Budget) -> str:
     """All failures in one line, or as many as their share allows and how many more there are."""
     if len(names) < _MANY:
         return ""
-    told, count, file = "", 0, ""
+    named, count, file = "", 0, ""
     for name in names:
         before, sign, test = name.partition("::")
         shown = f"::{test}" if sign and before == file else name
         file = before
-        longer = f"{told}, {shown}" if told else f"failed: {shown}"
+        longer = f"{named}, {shown}" if named else f"failed: {shown}"
         if budget.count(longer) > budget.limit * _NAMES:
             break
-        told, count = longer, count + 1
-    return told if count == len(names) or not told else f"{told} +{len(names) - count}"
+        named, count = longer, count + 1
+    return named if count == len(names) or not named else f"{named} +{len(names) - count}"

@@ -1,0 +1,137 @@
+"""A negated statement withdraws a fact; what is so instead becomes one."""
+
+import pytest
+
+from weft.memory.derive import facts_said
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("I'm no longer allergic to nuts", "allergy_nuts", "nuts"),
+        ("By the way, I'm not allergic to nuts any more.", "allergy_nuts", "nuts"),
+        ("my name isn't Ada (any more)", "name", "Ada"),
+        ("My name is not Ada, you know.", "name", "Ada"),
+        ("Hi, I'm not Ada.", "name", "Ada"),
+        ("Don't call me Ada", "name", "Ada"),
+        ("I don't live in Berlin anymore", "location", "Berlin"),
+        ("I do not live in Berlin any longer", "location", "Berlin"),
+        ("I'm no longer based in Berlin", "location", "Berlin"),
+        ("I stopped working at ACME", "employer", "ACME"),
+        ("I've stopped working as a nurse", "job", "nurse"),
+        ("I stopped being vegan", "diet", "vegan"),
+        ("I no longer prefer window seats", "preference_seats", "window seats"),
+        ("my timezone is not UTC", "timezone", "UTC"),
+        ("my zip code isn't 12345", "zip_code", "12345"),
+        ("my locker is no longer B12", "locker", "B12"),
+    ],
+)
+def test_a_negated_statement_withdraws_its_value(text: str, key: str, value: str) -> None:
+    assert facts_said(text) == [(f"user_{key}", "", (value,))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't live in Berlin anymore?",
+        "Do you know that I don't live in Berlin anymore?",
+        "If I no longer live in Berlin, tell me",
+        "He says I don't live in Berlin anymore",
+        "The mail reads “I don't live in Berlin anymore”",
+        "I don't live in fear anymore",
+        "I don't work here",
+        "I'm not sure",
+        "My timezone isn't just UTC",
+        "I do not always prefer tea",
+        "I don't only live in Berlin",
+        "my password isn't hunter2",
+        "I don't know.",
+    ],
+)
+def test_no_negation_of_a_fact(text: str) -> None:
+    assert facts_said(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("Don't call me Bob, call me Rob", "name", "Rob"),
+        ("Please don't call me Bob, but Rob.", "name", "Rob"),
+        ("Stop calling me Bob, call me Rob Roy!", "name", "Rob Roy"),
+        ("I'm not Ada, I'm Eva.", "name", "Eva"),
+        ("My name isn't Ada, it's Eva.", "name", "Eva"),
+        ("My name is not Ada but Eva", "name", "Eva"),
+        ("my name is not Ada — it is Eva", "name", "Eva"),
+        ("I live not in Berlin but in Hamburg", "location", "Hamburg"),
+        ("I don't live in Berlin but in Hamburg.", "location", "Hamburg"),
+        ("I don't live in Berlin any more, but in New York", "location", "New York"),
+        ("I do not live in Berlin but Hamburg, you know", "location", "Hamburg"),
+        ("I don't work at Acme but at Initech", "employer", "Initech"),
+        ("I don't work as a nurse but as an engineer", "job", "engineer"),
+        ("I'm not vegan but vegetarian", "diet", "vegetarian"),
+        ("my timezone isn't UTC, it's Europe/Berlin", "timezone", "Europe/Berlin"),
+        ("my zip code is no longer 12345, it's 54321", "zip_code", "54321"),
+        ("I don't prefer window seats but prefer aisle seats", "preference_seats", "aisle seats"),
+    ],
+)
+def test_what_is_said_instead_is_learned(text: str, key: str, value: str) -> None:
+    assert facts_said(text) == [(f"user_{key}", value, ())]
+
+
+def test_an_allergy_to_something_else_is_another_fact() -> None:
+    assert facts_said("I'm not allergic to nuts but to milk") == [
+        ("user_allergy_nuts", "", ("nuts",)),
+        ("user_allergy_milk", "milk", ()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("I don't live in Berlin but Anna does", "location", "Berlin"),
+        ("I don't live in Berlin but in fear", "location", "Berlin"),
+        ("I don't live in Berlin but in Hamburg they know me", "location", "Berlin"),
+        ("I don't live in Berlin but commute", "location", "Berlin"),
+        ("I don't work as a nurse but love it", "job", "nurse"),
+        ("Don't call me Bob, it's Sunday", "name", "Bob"),
+        ("Don't call me Bob but Anna may", "name", "Bob"),
+        ("My name isn't Ada, it's a long story", "name", "Ada"),
+        ("my timezone isn't UTC, it's complicated", "timezone", "UTC"),
+        ("my timezone isn't UTC, it's the one that Bob has", "timezone", "UTC"),
+        ("my zip code isn't 12345, it's wrong", "zip_code", "12345"),
+        ("My name isn't Ada, it's Eva or Eve", "name", "Ada"),
+    ],
+)
+def test_nothing_is_guessed_where_it_may_be_something_else(text: str, key: str, value: str) -> None:
+    assert facts_said(text) == [(f"user_{key}", "", (value,))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It's not Ada, it's Eva",
+        "My name isn't Ada, it's Eva?",
+        "He says I live not in Berlin but in Hamburg",
+        "I'm not only Ada but Eva",
+        "I go not to Berlin but to Hamburg",
+        "Ada said don't call me Bob, call me Rob",
+    ],
+)
+def test_no_correction_of_a_fact(text: str) -> None:
+    assert facts_said(text) == []
+
+
+def test_what_a_turn_states_besides_a_negation_stays() -> None:
+    for text in (
+        "I don't live in Berlin anymore, I live in Paris.",
+        "I live in Paris. I don't live in Berlin anymore.",
+    ):
+        assert facts_said(text) == [("user_location", "Paris", ())]
+    assert facts_said("I don't live in Berlin. I don't live in Bonn either.") == [
+        ("user_location", "", ("Berlin", "Bonn"))
+    ]
+
+
+def test_an_order_to_remember_a_negation_withdraws_too() -> None:
+    said = facts_said("please remember that I no longer live in Berlin")
+    assert said[1:] == [("user_location", "", ("Berlin",))]
