@@ -6,7 +6,7 @@ from tests.gateway_server import KEY
 
 from weft.gateway.masking import Masking
 from weft.gateway.relay import safe_completion
-from weft.gateway.side_messages import MOST_TOLD, bounded, log_message, question
+from weft.gateway.side_messages import MOST_PROGRESS, bounded, log_message, question
 from weft_schemas.policy import FirewallRules
 
 GUARD = Masking(FirewallRules(), b"k" * 16, "t", "o200k_base")
@@ -25,7 +25,7 @@ def test_no_piece_of_a_secret_is_left_wherever_a_text_is_cut(place: int) -> None
 
 
 def test_a_long_text_of_secrets_alone_is_cut_too() -> None:
-    shown = bounded(f"{KEY} " * 10_000, MOST_TOLD, GUARD)
+    shown = bounded(f"{KEY} " * 10_000, MOST_PROGRESS, GUARD)
     assert "AKIA" not in shown
     assert shown.endswith("more characters …")
 
