@@ -115,13 +115,13 @@ def called(name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[s
                 return said(f"refused: {answer['error']['message']}", isError=True)
             return said(f"the model said {answer['result']['content']['text']}")
         case "elicits":
-            told = str(arguments.get("told", f"Is aws_access_key_id = {KEY} right?"))
+            message = str(arguments.get("message", f"Is aws_access_key_id = {KEY} right?"))
             field = {"type": "string", "title": "Key", "description": f"Not {KEY}."}
             properties = {str(arguments.get("field", "key")): field}
             schema = {"type": "object", "properties": properties}
-            asked = {"message": told, "requestedSchema": schema}
+            asked = {"message": message, "requestedSchema": schema}
             if "url" in arguments:
-                asked = {"mode": "url", "message": told, "url": arguments["url"]}
+                asked = {"mode": "url", "message": message, "url": arguments["url"]}
                 asked["elicitationId"] = "e1"
             send({"id": "q2", "method": "elicitation/create", "params": asked})
             answer = read()
@@ -131,13 +131,13 @@ def called(name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[s
         case "tells":
             long = "line of a log\n" * int(arguments.get("lines", 0))
             data = {"debug": KEY, "info": {"key": KEY}, "error": f"{long}aws_key = {KEY}"}
-            for level, told in data.items():
-                note = {"level": level, "logger": f"at {KEY}", "data": told}
+            for level, logged in data.items():
+                note = {"level": level, "logger": f"at {KEY}", "data": logged}
                 send({"method": "notifications/message", "params": note})
             if "progressToken" in meta:
                 note = {"progressToken": meta["progressToken"], "progress": 1}
-                told = f"{long}with aws_access_key_id = {KEY}"
-                send({"method": "notifications/progress", "params": {**note, "message": told}})
+                message = f"{long}with aws_access_key_id = {KEY}"
+                send({"method": "notifications/progress", "params": {**note, "message": message}})
             return said(f"at level {LEVELS[-1]}")
         case "marks":
             return marked(int(arguments.get("words", 1)))
@@ -178,10 +178,10 @@ def called(name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[s
 def marked(words: int) -> dict[str, Any]:
     """A result with a key wherever one can stand but in its text."""
     meta: dict[str, Any] = {"_meta": {"key": KEY, "deep": [{"told": f"at {KEY}"}]}}
-    told: dict[str, Any] = {"title": KEY, "description": f"not {KEY}", **meta}
+    fields: dict[str, Any] = {"title": KEY, "description": f"not {KEY}", **meta}
     content = [
         {"type": "text", "text": "plain " * words, **meta},
-        {"type": "resource_link", "uri": f"odd://{KEY}", "name": KEY, **told},
+        {"type": "resource_link", "uri": f"odd://{KEY}", "name": KEY, **fields},
         {"type": "resource", "resource": {"uri": "odd://a", "text": "plain", **meta}, **meta},
         {"type": "resource", "resource": {"uri": f"odd://{KEY}", "blob": BYTES}, **meta},
         {"type": "image", "data": BYTES, "mimeType": "image/png", **meta},

@@ -55,13 +55,13 @@ class Tasks(Extension):
 
     async def intercept_tool_call(self, params: Any, ctx: Any, call_next: Any) -> Any:
         able = ctx.session.client_capabilities
-        if params.name == "told" or TASKS not in ((able and able.extensions) or {}):
+        if params.name == "states" or TASKS not in ((able and able.extensions) or {}):
             return await call_next(ctx)
         task = secrets.token_hex(8)
         self.works[task] = Work(params.name, params.arguments or {})
-        return {**self.told(task), "resultType": "task"}
+        return {**self.shown(task), "resultType": "task"}
 
-    def told(self, task: str) -> dict[str, Any]:
+    def shown(self, task: str) -> dict[str, Any]:
         work = self.works[task]
         return {
             "taskId": task, "status": work.status, "statusMessage": f"{work.status}, not {KEY}",
@@ -88,7 +88,7 @@ class Tasks(Extension):
                 case _:
                     rows = [f"row {n} of many" for n in range(work.arguments.get("rows", 1))]
                     more = {"result": said("\n".join([*rows, f"aws_access_key_id = {KEY}"]))}
-        return {**self.told(params.task_id), **more}
+        return {**self.shown(params.task_id), **more}
 
     async def update(self, ctx: Any, params: UpdateParams) -> types.EmptyResult:
         answers = params.input_responses.items()
@@ -117,7 +117,7 @@ served: MCPServer[Any] = MCPServer("long", extensions=[TASKS_HERE])
 
 
 @served.tool()
-def told() -> list[str]:
+def states() -> list[str]:
     """Tell how each task is."""
     return [f"{work.tool} {work.status}" for work in TASKS_HERE.works.values()]
 

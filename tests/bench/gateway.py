@@ -241,8 +241,8 @@ async def in_turn(straight: Client, through: Client, pid: int, paths: list[str])
     worked = (worked_of(pid) - worked) / CALLS
     plain, ours = plain[WARMING:], ours[WARMING:]
     more = [a - b for a, b in zip(ours, plain, strict=True)]
-    told = (median(plain), median(ours), median(more), quantile(ours, 0.95), worked)
-    return [seconds * 1e3 for seconds in told]
+    measured = (median(plain), median(ours), median(more), quantile(ours, 0.95), worked)
+    return [seconds * 1e3 for seconds in measured]
 
 
 async def calling(url: str, servers: dict[str, list[dict[str, Any]]]) -> None:

@@ -53,11 +53,11 @@ async def address(up: Running) -> str:
     """Where its server listens, when everything runs."""
     async with asyncio.timeout(START_SECONDS):
         while True:
-            told = " ".join(line["message"] for line in up.log)
-            found = re.search(r"nats://127\.0\.0\.1:\d+", told)
-            if found and "ready" in told:
+            messages = " ".join(line["message"] for line in up.log)
+            found = re.search(r"nats://127\.0\.0\.1:\d+", messages)
+            if found and "ready" in messages:
                 return found[0]
-            assert up.process.returncode is None, told
+            assert up.process.returncode is None, messages
             await asyncio.sleep(0.1)
 
 

@@ -54,8 +54,8 @@ async def test_one_command_starts_a_cluster_and_ends_with_all_of_it(tmp_path: Pa
             while not any("ready" in line["message"] for line in up.log):
                 assert up.process.returncode is None, up.log
                 await asyncio.sleep(0.1)
-        told = " ".join(line["message"] for line in up.log)
-        addresses = sorted(set(re.findall(r"nats://127\.0\.0\.1:\d+", told)))
+        messages = " ".join(line["message"] for line in up.log)
+        addresses = sorted(set(re.findall(r"nats://127\.0\.0\.1:\d+", messages)))
         assert len(addresses) == 3
         async with Client(Settings(nats_url=",".join(addresses), tenant="acme")) as client:
             await first_compile(client)
@@ -96,13 +96,13 @@ async def test_the_doctor_names_a_node_that_is_away(tmp_path: Path):
         lost = next(name for name in names if name != leader)
         settings = Settings(data_dir=tmp_path, nats_url=cluster.url)
 
-        async def told() -> Check:
+        async def cluster_check() -> Check:
             return next(one for one in await examine(settings, True) if one.name == "cluster")
 
-        assert (await told()).state == "ok"
+        assert (await cluster_check()).state == "ok"
         await cluster.nodes[names.index(lost)].kill()
         async with asyncio.timeout(GAP_SECONDS):
-            while (found := await told()).state == "ok":
+            while (found := await cluster_check()).state == "ok":
                 await asyncio.sleep(0.5)
         assert found.state == "note"
         assert found.found == f"2 of 3 nodes that hold the log answer, not {lost}"

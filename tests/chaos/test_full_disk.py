@@ -76,8 +76,8 @@ async def test_a_full_disk_refuses_and_keeps_and_passes(tmp_path: Path, small_di
             with Reader(tmp_path) as reader:
                 await settled(c.connection, reader)
                 found = faults(attempts, held_in(reader.model().db))
-    told = [attempt.outcome for attempt in attempts]
-    tell(f"{told.count('acknowledged')} acknowledged, then refused:")
+    outcomes = [attempt.outcome for attempt in attempts]
+    tell(f"{outcomes.count('acknowledged')} acknowledged, then refused:")
     for error, seconds in zip(refusals, waited, strict=True):
         tell(f"after {seconds:.1f} s: {error}")
     assert folded

@@ -44,12 +44,12 @@ class Report:
 
     def __str__(self) -> str:
         outcomes = [attempt.outcome for attempt in self.attempts]
-        told = ", ".join(f"{outcomes.count(one)} {one}" for one in sorted(set(outcomes)))
-        told += f" {dict(self.refusals)}" if self.refusals else ""
+        counted = ", ".join(f"{outcomes.count(one)} {one}" for one in sorted(set(outcomes)))
+        counted += f" {dict(self.refusals)}" if self.refusals else ""
         killed = ", ".join(f"{name} {count}x" for name, count in sorted(self.kills.items()))
         verdict = f"{len(self.faults)} faults" if self.faults else "no fault"
         waited = f"an item waited {self.longest_wait:.1f} s at most"
-        return f"seed {self.seed}: {told}; killed {killed}; {waited}: {verdict}"
+        return f"seed {self.seed}: {counted}; killed {killed}; {waited}: {verdict}"
 
 
 async def kill_under_load(

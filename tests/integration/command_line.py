@@ -88,19 +88,19 @@ async def services(
         stderr=asyncio.subprocess.PIPE,
     )
     assert process.stderr is not None
-    told: list[str] = []
+    lines: list[str] = []
     try:
         async with asyncio.timeout(READY_SECONDS):
             async for line in process.stderr:
-                told.append(line.decode())
-                if told[-1].startswith("ready"):
+                lines.append(line.decode())
+                if lines[-1].startswith("ready"):
                     break
-        url = told[0].split()[2].rstrip(",")
-        assert url.startswith("nats://"), told
+        url = lines[0].split()[2].rstrip(",")
+        assert url.startswith("nats://"), lines
         drained = asyncio.create_task(process.stderr.read())
         yield url
     except TimeoutError:
-        raise AssertionError(f"weft up is not ready: {told}") from None
+        raise AssertionError(f"weft up is not ready: {lines}") from None
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGINT)

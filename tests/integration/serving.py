@@ -35,21 +35,21 @@ async def serving(nats_url: str, *options: str, **environ: str) -> AsyncIterator
         stderr=PIPE,
     )
     assert process.stderr is not None
-    told: list[str] = []
+    lines: list[str] = []
     try:
         async with asyncio.timeout(PATIENCE):
             async for line in process.stderr:
-                told.append(line.decode())
-                if found := re.search(r"weft at (http://\S+),", told[-1]):
+                lines.append(line.decode())
+                if found := re.search(r"weft at (http://\S+),", lines[-1]):
                     break
             else:
-                raise AssertionError(f"weft serve ended: {told}")
+                raise AssertionError(f"weft serve ended: {lines}")
         drained = asyncio.create_task(process.stderr.read())
         yield found[1]
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(process.wait(), PATIENCE) == 0, told
+        assert await asyncio.wait_for(process.wait(), PATIENCE) == 0, lines
     assert b"Traceback" not in await drained
 
 

@@ -51,7 +51,7 @@ async def test_what_cannot_be_compared_is_said(server, log: Connection):
 
     assert (await refused())[0] == 2
     assert (await refused("--session", "s1", "--as-of", "1"))[0] == 2
-    code, told = await refused("--session", "s9", "--phase", "call", "--as-of", "1")
+    code, error = await refused("--session", "s9", "--phase", "call", "--as-of", "1")
     assert code == 4
-    assert "'s9'" in told
+    assert "'s9'" in error
     assert (await refused("nothing", "nobody"))[0] == 4

@@ -141,9 +141,9 @@ async def test_what_is_derived_of_an_item_that_was_published_twice_is_no_fault(
     await derived(sound, FactsEvent(Origin(other.sequence + 1, "r1", "memory"), "session:s1", ()))
     done = await verify(sound, tmp_path, "o200k_base")
     assert kinds(done) == [], done.faults
-    told = [one.what for one in done.findings if one.kind == "uncounted_source"]
-    assert len(told) == 3
-    assert f"event {again.sequence}," in told[0]
+    uncounted = [one.what for one in done.findings if one.kind == "uncounted_source"]
+    assert len(uncounted) == 3
+    assert f"event {again.sequence}," in uncounted[0]
 
 
 async def test_an_erasure_that_was_interrupted_counts_all_that_it_removed(
@@ -153,8 +153,8 @@ async def test_an_erasure_that_was_interrupted_counts_all_that_it_removed(
     await publish(sound, "another", [turn(f"u{n}", "one") for n in range(90)])
     await erase_planned(sound, await plan(sound, "acme", "another"))
 
-    async def interrupted(connection, stream, sequences, told):
-        await secure_delete.erase_all(connection, stream, sequences[:25], told)
+    async def interrupted(connection, stream, sequences, on_progress):
+        await secure_delete.erase_all(connection, stream, sequences[:25], on_progress)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as dying:

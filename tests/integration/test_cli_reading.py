@@ -82,8 +82,8 @@ async def test_a_file_is_made_into_cases_asked_and_scored(
     }  # fmt: skip
     assert rows["tail"]["unknown"] == 3
     assert rows["weft"]["tool"] == 1.0
-    told = await weft("eval", "reading", "score", out)
-    assert "unanswered" in told.out
+    scored = await weft("eval", "reading", "score", out)
+    assert "unanswered" in scored.out
 
 
 async def test_a_session_in_the_log_is_read_as_it_stood_before_the_step(

@@ -18,10 +18,10 @@ from weft_schemas.subjects import item_subject
 
 async def test_without_a_firewall_it_says_so_and_fails(tmp_path: Path) -> None:
     async with services(tmp_path / "up", "--firewall", "0") as url:
-        told = await weft("status", url=url)
-        assert told.code == 1
-        assert "no firewall answers: results of tools stay pending" in told.err
-        assert "`weft work firewall`" in told.err
+        ran = await weft("status", url=url)
+        assert ran.code == 1
+        assert "no firewall answers: results of tools stay pending" in ran.err
+        assert "`weft work firewall`" in ran.err
         found = (await weft("status", "--json", url=url)).json
         assert not found["healthy"]
         assert sorted(one["service"] for one in found["processes"] if one["ready"]) == [
@@ -47,8 +47,8 @@ async def test_a_process_that_is_held_up_is_missing_and_an_error_is_told(
         assert missing == ["no summarizer", "no memory"]
         os.kill(firewall.process.pid, signal.SIGSTOP)
         try:
-            told = await weft("status", url=server.url)
+            ran = await weft("status", url=server.url)
         finally:
             os.kill(firewall.process.pid, signal.SIGCONT)
-        assert told.code == 1
-        assert "no firewall answers" in told.err
+        assert ran.code == 1
+        assert "no firewall answers" in ran.err

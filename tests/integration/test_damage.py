@@ -124,7 +124,9 @@ async def until_as_before(client: library.Client, before: list[str]) -> None:
     async with asyncio.timeout(PATIENCE):
         while True:
             now = await prompts(client)
-            assert all(told in (was, "unavailable") for told, was in zip(now, before, strict=True))
+            assert all(
+                is_now in (was, "unavailable") for is_now, was in zip(now, before, strict=True)
+            )
             if now == before:
                 return
             await asyncio.sleep(0.1)
@@ -139,9 +141,9 @@ async def test_damage_while_it_runs_is_answered_with_nothing_wrong_and_mended(
         damage(damaged)
         await until_as_before(client, filled.before)
         assert current(filled.folder) != damaged
-        told = await weft("status", "--tenant", "acme", url=url)
-    assert "built anew: generation-" in told.err
-    assert "is damaged" in told.err
+        ran = await weft("status", "--tenant", "acme", url=url)
+    assert "built anew: generation-" in ran.err
+    assert "is damaged" in ran.err
 
 
 async def test_words_that_changed_in_the_file_are_never_answered(filled: Filled) -> None:

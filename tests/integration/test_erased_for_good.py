@@ -59,11 +59,11 @@ async def test_no_value_of_a_malformed_event_outlives_it(tmp_path: Path) -> None
                 while len(await dead_letters(connection, "default", "secret")) < len(BROKEN):
                     await asyncio.sleep(0.1)
             parked = read_matching(connection, "w.out.*.default.secret.parked")
-            told = b"".join([record.payload async for record in parked])
+            payloads = b"".join([record.payload async for record in parked])
         for column in ("code", "error"):
             # An error says which item it is about; nothing else of the event.
-            told_of = b"".join(_column(told, column)).replace(b"item '%b'" % SECRET, b"")
-            assert SECRET not in told_of
+            texts = b"".join(_column(payloads, column)).replace(b"item '%b'" % SECRET, b"")
+            assert SECRET not in texts
         logs = [name for name in files_with(folder, CANARY) if name.endswith(".log")]
         assert logs == []
         done = await weft("erase", "--session", "secret", "--yes", "--json", url=url)

@@ -105,21 +105,21 @@ async def test_one_behind_an_authorization_server_gets_a_token_and_another_when_
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"client_secret": "another-secret-of-the-tests"}, "401"),
         ({"issuer": "http://127.0.0.1:1"}, "issuer"),
     ],
 )
 async def test_credentials_that_are_not_taken_are_told_without_the_secret(
-    log: Connection, server: EmbeddedServer, tmp_path: Path, wrong: dict[str, str], told: str
+    log: Connection, server: EmbeddedServer, tmp_path: Path, wrong: dict[str, str], message: str
 ) -> None:
     port = Port().number
     async with (
         at_port(port, "oauth"),
         gateway(server.url, tmp_path, protected(port, **wrong)) as running,
     ):
-        with pytest.raises(Unavailable, match=told) as caught:
+        with pytest.raises(Unavailable, match=message) as caught:
             await running.upstreams["small"].client()
         assert "secret-of-the-tests" not in str(caught.value)
 

@@ -140,10 +140,10 @@ async def test_a_tool_is_called_whatever_signs_its_name_has(
         listed = next(name for name, one in running.catalogue.names.items() if one == rare)
         for name in (rare, f"{rare}#{digits}", listed, f"{listed}#{digits}"):
             if mode == "search":
-                told = await called(client, name)
+                result = await called(client, name)
             else:
-                told = await client.call_tool(name, {})
-            assert text_of(told) == "called"
+                result = await client.call_tool(name, {})
+            assert text_of(result) == "called"
 
 
 async def test_a_tool_that_takes_no_handles_is_given_none(

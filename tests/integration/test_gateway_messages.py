@@ -56,7 +56,7 @@ def listening(running: Gateway, protocol: str, heard: Heard) -> Any:
     )
 
 
-async def told(client: Client, heard: Heard, **arguments: Any) -> str:
+async def call_tells(client: Client, heard: Heard, **arguments: Any) -> str:
     result = await client.call_tool(
         "call_tool",
         {"tool": "odd:tells", "arguments": arguments},
@@ -85,7 +85,7 @@ async def test_secrets_in_log_messages_and_progress_are_masked(
         gateway(server.url, tmp_path, odd_server()) as running,
         listening(running, protocol, heard) as client,
     ):
-        await told(client, heard)
+        await call_tells(client, heard)
         await until(lambda: len(heard.logs) >= 3 and heard.progress)
     assert [one.level for one in heard.logs] == ["debug", "info", "error"]
     assert heard.logs[0].logger.startswith("odd:at [secret:")
@@ -103,7 +103,7 @@ async def test_long_log_messages_and_progress_are_cut_and_say_so(
         gateway(server.url, tmp_path, odd_server()) as running,
         listening(running, protocol, heard) as client,
     ):
-        await told(client, heard, lines=100_000)
+        await call_tells(client, heard, lines=100_000)
         await until(lambda: len(heard.logs) >= 3 and heard.progress)
     for text in (heard.logs[2].data, heard.progress[0]):
         assert text.startswith("line of a log\n")
@@ -167,16 +167,16 @@ async def test_each_host_hears_what_it_wants_and_the_server_logs_no_more_than_th
             Client(address, mode="legacy", logging_callback=loud.log) as second,
         ):
             await level(first, "error")
-            assert await told(first, quiet) == "at level error"
+            assert await call_tells(first, quiet) == "at level error"
             await until(lambda: len(quiet.logs) == 1)
             await level(second, "info")
-            assert await told(second, loud) == "at level info"
+            assert await call_tells(second, loud) == "at level info"
             await until(lambda: len(quiet.logs) == 2)
             assert [one.level for one in quiet.logs] == ["error", "error"]
             await until(lambda: len(loud.logs) == 2)
             assert [one.level for one in loud.logs] == ["info", "error"]
             await called(second, "odd:dies")
-            assert await told(second, loud) == "at level info"  # one that was started since
+            assert await call_tells(second, loud) == "at level info"  # one that was started since
 
 
 async def test_what_a_host_has_subscribed_to_is_subscribed_to_again_at_a_restart(

@@ -57,9 +57,9 @@ async def test_a_server_gets_the_environment_of_the_file_alone(
     monkeypatch.setenv("OTHER_SECRET", "the user's")
     odd = odd_server(env={"GIVEN": "the file's"})
     async with gateway(server.url, tmp_path, odd) as running, host(running) as client:
-        told = json_of(await called(client, "odd:environ"))
-    assert told["GIVEN"] == "the file's"
-    assert not told.keys() & {"WEFT_TOKEN", "OTHER_SECRET", "WEFT_FINGERPRINT_KEY"}
+        environ = json_of(await called(client, "odd:environ"))
+    assert environ["GIVEN"] == "the file's"
+    assert not environ.keys() & {"WEFT_TOKEN", "OTHER_SECRET", "WEFT_FINGERPRINT_KEY"}
 
 
 async def test_hundreds_of_servers_are_offered_and_one_is_started(
@@ -118,7 +118,7 @@ async def test_a_process_has_the_limits_of_the_file(
 
 
 @pytest.mark.parametrize(
-    ("tool", "wanted", "told"),
+    ("tool", "wanted", "message"),
     [
         ("spins", {"cpu_seconds": 1}, "it was ended by SIG"),
         ("hoards", {"memory_bytes": 300 << 20}, "it last said: MemoryError"),
@@ -130,13 +130,13 @@ async def test_one_that_takes_too_much_costs_its_own_call(
     tmp_path: Path,
     tool: str,
     wanted: dict[str, int],
-    told: str,
+    message: str,
 ) -> None:
     odd = odd_server(limits=limits(**wanted))
     async with gateway(server.url, tmp_path, odd) as running, host(running) as client:
         failed = await called(client, f"odd:{tool}")
         assert failed.is_error
-        assert told in text_of(failed)
+        assert message in text_of(failed)
         assert text_of(await called(client, "odd:counts")) == "1"
 
 

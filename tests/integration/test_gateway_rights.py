@@ -108,9 +108,9 @@ async def test_a_secret_in_what_a_server_refuses_is_masked(
     log: Connection, server: EmbeddedServer, tmp_path: Path
 ) -> None:
     async with gateway(server.url, tmp_path, odd_server()) as running, host(running) as client:
-        told = text_of(await called(client, "odd:fails"))
-        assert told.startswith("odd:fails: no: ")
-        assert KEY not in told
+        text = text_of(await called(client, "odd:fails"))
+        assert text.startswith("odd:fails: no: ")
+        assert KEY not in text
         with pytest.raises(MCPError) as caught:
             await client.call_tool("odd__fails", {})
     assert KEY not in repr(caught.value.error)

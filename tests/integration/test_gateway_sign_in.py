@@ -80,8 +80,8 @@ async def test_who_signed_in_stays_signed_in(
             assert text_of(await called(elsewhere, "small:revoke")) == "revoked"
             assert text_of(await called(client, "small:renewed")) == "1"
             assert text_of(await called(elsewhere, "small:renewed")) == "1"
-        told = msgspec.json.decode(kept.read_bytes())
-        kept.write_bytes(msgspec.json.encode({**told, "expires_at": 1.0}))
+        stored = msgspec.json.decode(kept.read_bytes())
+        kept.write_bytes(msgspec.json.encode({**stored, "expires_at": 1.0}))
         async with gateway(server.url, tmp_path, small(port)) as later, host(later) as client:
             assert text_of(await called(client, "small:renewed")) == "2"
 
@@ -110,8 +110,8 @@ async def test_processes_that_renew_at_once_renew_it_once(
             hosts = (first, second) * 4
             for number in range(3):
                 assert text_of(await called(first, "small:revoke")) == "revoked"
-                told = await asyncio.gather(*(called(one, "small:renewed") for one in hosts))
-                assert [text_of(one) for one in told] == [str(number + 1)] * len(hosts)
+                results = await asyncio.gather(*(called(one, "small:renewed") for one in hosts))
+                assert [text_of(one) for one in results] == [str(number + 1)] * len(hosts)
 
 
 async def test_what_a_cancelled_call_renewed_is_kept(tmp_path: Path) -> None:
@@ -162,9 +162,9 @@ async def test_an_authorization_server_that_is_down_for_a_while_ends_no_sign_in(
             assert down.is_error
             assert "gave no token (HTTP 503); call again later" in text_of(down)
             async with asyncio.timeout(30):
-                while (told := await called(client, "small:renewed")).is_error:
+                while (result := await called(client, "small:renewed")).is_error:
                     pass
-            assert text_of(told) == "1"
+            assert text_of(result) == "1"
 
 
 async def test_who_signed_out_is_not_signed_in_by_a_gateway_that_runs(
@@ -252,7 +252,7 @@ def test_tokens_belong_to_one_address_of_a_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "options", "told"),
+    ("entry", "options", "message"),
     [
         ({"command": "x"}, {"sign_in": {"s": {"client_id": "c"}}}, "takes no `oauth` or `sign_in`"),
         ({"url": "https://a/mcp"}, {"sign_in": {"other": {"client_id": "c"}}}, "no server 'other'"),
@@ -267,8 +267,8 @@ def test_tokens_belong_to_one_address_of_a_server(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_meant_is_an_error(
-    entry: dict[str, str], options: dict[str, object], told: str
+    entry: dict[str, str], options: dict[str, object], message: str
 ) -> None:
     text = json.dumps({"mcpServers": {"s": entry}, "weft": options})
-    with pytest.raises(ConfigurationError, match=told):
+    with pytest.raises(ConfigurationError, match=message):
         config_from(text, "mcp.json")

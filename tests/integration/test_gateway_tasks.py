@@ -63,10 +63,10 @@ async def ended(client: Client, task: str) -> Any:
 async def test_a_host_that_takes_no_tasks_gets_the_result(
     log: Connection, server: EmbeddedServer, tmp_path: Path, port: int, protocol: str
 ) -> None:
-    told: list[str] = []
+    messages: list[str] = []
 
     async def report(done: float, total: float | None, message: str | None) -> None:
-        told.append(message or "")
+        messages.append(message or "")
 
     able = {"elicitation_callback": elicit}
     async with (
@@ -78,7 +78,7 @@ async def test_a_host_that_takes_no_tasks_gets_the_result(
         )
         assert "aws_access_key_id" in text_of(result)
         assert KEY not in text_of(result)
-        assert KEY not in str(told)
+        assert KEY not in str(messages)
         assert "Ada" in text_of(await called(client, "long:asks"))
         failed = await called(client, "long:fails")
         assert failed.is_error
@@ -186,11 +186,11 @@ async def test_a_cancelled_task_is_cancelled_at_its_server(
         async with host(running) as plain:
             call = asyncio.create_task(called(plain, "long:endless"))
             async with asyncio.timeout(20):
-                while "endless working" not in text_of(await called(plain, "long:told")):
+                while "endless working" not in text_of(await called(plain, "long:states")):
                     await asyncio.sleep(0.02)
                 call.cancel()
                 await asyncio.gather(call, return_exceptions=True)
-                while "endless working" in text_of(await called(plain, "long:told")):
+                while "endless working" in text_of(await called(plain, "long:states")):
                     await asyncio.sleep(0.02)
     assert "cancelled by the host" in [item.text for item in await logged(log)]
 
@@ -224,10 +224,10 @@ async def test_a_task_of_2025_is_waited_for(
     command = str(await asyncio.to_thread(installed) / "mcp-server-everything")
     spec = ServerSpec(name="everything", transport="stdio", command=command, limits=QUICK)
     given = {"topic": "python", "ambiguous": is_ambiguous}
-    told: list[str] = []
+    messages: list[str] = []
 
     async def report(done: float, total: float | None, message: str | None) -> None:
-        told.append(message or "")
+        messages.append(message or "")
 
     async def choose(context: Any, params: Any) -> types.ElicitResult:
         return types.ElicitResult(action="accept", content={"interpretation": "snake"})
@@ -240,4 +240,4 @@ async def test_a_task_of_2025_is_waited_for(
         result = await client.call_tool("call_tool", arguments, progress_callback=report)
     assert "# Research Report: python" in text_of(result)
     assert ("(snake)" in text_of(result)) is is_ambiguous
-    assert told
+    assert messages

@@ -53,9 +53,9 @@ async def test_a_slice_is_the_same(pool: Pool, tmp_path: Path) -> None:
 
 
 async def test_a_hydration_is_the_same(pool: Pool, tmp_path: Path) -> None:
-    told = ContextItem("u", ItemKind.USER_TURN, "Cancel order ORD_4711 of user mia_li_3668.")
+    turn = ContextItem("u", ItemKind.USER_TURN, "Cancel order ORD_4711 of user mia_li_3668.")
     called = {"tool_name": "orders", "call_id": "c", "arguments": {"order_id": "ORD_4712"}}
-    items = [told, ContextItem("c", ItemKind.TOOL_CALL, "orders()", metadata=called)]
+    items = [turn, ContextItem("c", ItemKind.TOOL_CALL, "orders()", metadata=called)]
     path = Generations(tmp_path).new()
     db = open_writer(path)
     Fold(db).apply(records_of(items, "acme", "s"))

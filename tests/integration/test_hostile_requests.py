@@ -127,8 +127,8 @@ async def test_three_thousand_hostile_requests_get_one_clear_error_each(tmp_path
             assert (await c.route("logs", "c")).cards[0].name == "logs"
             restarts = {state.name: state.restarts for state in up.supervisor.states()}
     codes = Counter(code or "answered" for _, code, _ in answers)
-    told = ", ".join(f"{count} {code}" for code, count in codes.most_common())
-    tell(f"seed {SEED}: {len(answers)} hostile requests: {told}")
+    counted = ", ".join(f"{count} {code}" for code, count in codes.most_common())
+    tell(f"seed {SEED}: {len(answers)} hostile requests: {counted}")
     unclear = [answer for answer in answers if answer[1] and answer[1] not in CODES]
     assert unclear == []
     assert all(text for _, code, text in answers if code)

@@ -124,10 +124,10 @@ async def test_a_compile_as_a_stream_tells_what_it_waits_for_and_then_the_contex
     headers = {"Accept": "text/event-stream"}
     reply = await http.post("/v1/sessions/waits/compile", json=asked, headers=headers)
     assert reply.headers["content-type"].startswith("text/event-stream")
-    told = events_of(reply.text)
-    assert [one["event"] for one in told] == [*["progress"] * (len(told) - 1), "compiled"]
-    assert json.loads(told[0]["data"])["after"] == asked["after"]
-    assert "Which order?" in json.loads(told[-1]["data"])["pack"]["prompt"]
+    events = events_of(reply.text)
+    assert [one["event"] for one in events] == [*["progress"] * (len(events) - 1), "compiled"]
+    assert json.loads(events[0]["data"])["after"] == asked["after"]
+    assert "Which order?" in json.loads(events[-1]["data"])["pack"]["prompt"]
     nobody = await http.post(
         "/v1/sessions/nobody/compile", json={"phase": "answer"}, headers=headers
     )
@@ -245,15 +245,15 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("method", "path", "sent", "status", "code", "told"), REFUSED)
-async def test_a_refusal_says_what_is_wrong(http, method, path, sent, status, code, told):
+@pytest.mark.parametrize(("method", "path", "sent", "status", "code", "detail"), REFUSED)
+async def test_a_refusal_says_what_is_wrong(http, method, path, sent, status, code, detail):
     if "content" in sent:
         sent = sent | {"headers": {"Content-Type": "application/json"}}
     reply = await http.request(method, f"/v1/sessions/{path}", **sent)
     problem = reply.json()
     assert reply.headers["content-type"] == "application/problem+json"
     assert (reply.status_code, problem["status"], problem["code"]) == (status, status, code)
-    assert told in problem["detail"], problem
+    assert detail in problem["detail"], problem
 
 
 async def test_a_body_is_json_plain_or_gzipped_within_the_limit(http):

@@ -162,9 +162,9 @@ async def test_limits_hold_from_the_start(folder: Path) -> None:
 
 async def test_a_callback_that_fails_stops_nothing_and_is_told(log: Connection) -> None:
     """Of a message that is answered, and of one whose time is up."""
-    told: list[object] = []
+    errors: list[object] = []
     loop = asyncio.get_running_loop()
-    loop.set_exception_handler(lambda _, context: told.append(type(context["exception"])))
+    loop.set_exception_handler(lambda _, context: errors.append(type(context["exception"])))
 
     def fail(_: object) -> None:
         raise RuntimeError
@@ -176,4 +176,4 @@ async def test_a_callback_that_fails_stops_nothing_and_is_told(log: Connection) 
         publisher.send([Message("nobody.listens", b"{}")], fail)
         with pytest.raises(Unavailable):
             await publisher.publish("nobody.listens", b"{}")
-    assert told == [RuntimeError, RuntimeError]
+    assert errors == [RuntimeError, RuntimeError]

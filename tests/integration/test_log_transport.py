@@ -93,12 +93,12 @@ async def test_a_request_has_its_reply_or_is_told_that_nobody_answers(log: Conne
 async def test_a_reconnect_is_told_and_publishing_goes_on(
     log: Connection, server: EmbeddedServer
 ) -> None:
-    told = asyncio.Event()
-    log.on_reconnect(told.set)
+    reconnected = asyncio.Event()
+    log.on_reconnect(reconnected.set)
     async with Publisher(log) as publisher:
         await publisher.publish("weft.acme.s1.in.user_turn", b"{}", "one")
         await server.restart()
-        await asyncio.wait_for(told.wait(), PATIENCE)
+        await asyncio.wait_for(reconnected.wait(), PATIENCE)
         ack = await publisher.publish("weft.acme.s1.in.user_turn", b"{}", "two")
     assert ack.sequence == 2
 

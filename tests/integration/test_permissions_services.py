@@ -75,11 +75,11 @@ async def test_a_tenant_learns_nothing_of_the_machine_from_the_processes(serving
                 by_compiler = await connection.request(
                     "weft-rpc.acme.@tenant.status", asked, timeout=30
                 )
-                told = msgspec.json.decode(by_compiler.data, type=StatusReply)
-                names = {one.host for one in told.processes}
+                reply = msgspec.json.decode(by_compiler.data, type=StatusReply)
+                names = {one.host for one in reply.processes}
     assert len(names) == len(SERVICES)
     assert direct
-    for one in (*direct, *told.processes):
+    for one in (*direct, *reply.processes):
         assert socket.gethostname() not in msgspec.json.encode(one).decode()
         assert (one.pid, one.port, one.last_error) == (0, 0, "")
     async with agent(serving, "acme-operator") as client:
@@ -256,18 +256,18 @@ async def test_nobody_reads_or_writes_the_memory_of_a_scope_that_is_not_granted(
         last = (
             await service.publish("ada-too", said("b", "hello again", "session:closed"))
         ).sequence
-        told = await remembered(service, "ada-too", last)
-        assert "user_timezone=CET" in told
-        assert "UTC" not in told
-        assert "Rex" not in told
+        memory = await remembered(service, "ada-too", last)
+        assert "user_timezone=CET" in memory
+        assert "UTC" not in memory
+        assert "Rex" not in memory
 
         grants = (Grant("", ("user:*",)), Grant("assistant", ("user:mine",)))
         await operator.publish_grants(ScopeGrants(grants))
         await tries("granted")
         last = (await assistant.publish("again", said("m", "hi", "user:mine"))).sequence
-        told = await remembered(assistant, "again", last)
-        assert "user_airline=KLM" in told
-        assert "timezone" not in told
+        memory = await remembered(assistant, "again", last)
+        assert "user_airline=KLM" in memory
+        assert "timezone" not in memory
         last = (await service.publish("ada-now", said("a", "hi", "user:ada"))).sequence
         assert "user_timezone=CET" in await remembered(service, "ada-now", last)
         with pytest.raises(Forbidden):

@@ -80,9 +80,9 @@ async def test_a_signal_right_after_the_start_is_not_lost():
 
 async def test_an_exit_code_and_what_was_printed_are_those_of_the_command():
     assert (await weft("--version")).code == 0
-    told = await weft("work", "nothing")
-    assert told.code == 2
-    assert "is none of firewall" in told.err
+    ran = await weft("work", "nothing")
+    assert ran.code == 2
+    assert "is none of firewall" in ran.err
 
 
 async def test_a_program_whose_preloaded_process_is_killed_ends_with_it():
@@ -119,9 +119,9 @@ async def test_weft_up_forks_its_services_and_ends_them_in_order(tmp_path: Path)
         assert {service_of(pid) for pid in services} == {f"weft-{name}" for name in SERVICES}
         for pid in (parent, *services, process.pid):
             os.kill(pid, signal.SIGTERM)
-        told = (await process.stderr.read()).decode()
+        stderr = (await process.stderr.read()).decode()
         assert await process.wait() == 0
-    assert "stopping: the services finish what they began\nstopped" in told
+    assert "stopping: the services finish what they began\nstopped" in stderr
     log = [json.loads(line) for line in (tmp_path / "weft.log").read_text().splitlines()]
     assert not [line for line in log if line["level"] == "error"]
     assert not any(alive(pid) for pid in (parent, *services))

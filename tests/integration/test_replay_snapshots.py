@@ -85,13 +85,13 @@ async def test_a_rebuild_from_a_snapshot_has_the_digest_of_the_live_one(
     await publish(log, "s", turns(300))
     await snapshot_of(log, folder)
     await publish(log, "s", turns(20, first=300))
-    told: list[int] = []
+    reported: list[int] = []
     done = await rebuild(
-        log, folder, ENCODING, lambda folded, last: told.append(folded), snapshot=True
+        log, folder, ENCODING, lambda folded, last: reported.append(folded), snapshot=True
     )
     assert done.equal
     assert done.replaced
-    assert min(told) > 300
+    assert min(reported) > 300
 
 
 async def test_without_a_snapshot_that_fits_it_says_so(log: Connection, folder: Path) -> None:

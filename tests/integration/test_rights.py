@@ -65,6 +65,6 @@ async def test_only_an_operator_loosens_the_policy_in_force(server, log, client:
         msgspec.json.decode(record.payload, type=CompileAudit)
         async for record in read_matching(log, "weft-audit.acme.s.>", stream=AUDIT_STREAM)
     ]
-    told = [(one.principal, one.loosened) for one in audits if one.loosened]
-    assert told == 2 * [(OPERATOR, ("sensitivity_floor: restricted is above confidential",))]
+    loosened = [(one.principal, one.loosened) for one in audits if one.loosened]
+    assert loosened == 2 * [(OPERATOR, ("sensitivity_floor: restricted is above confidential",))]
     assert {one.principal for one in audits if not one.loosened} == {msgspec.UNSET}

@@ -109,7 +109,7 @@ async def digest_and_faults(
         return content_digest(db), faults(attempts, held_in(db))
 
 
-async def told_otherwise(client: Client, packs: list[Pack]) -> list[str]:
+async def compiled_otherwise(client: Client, packs: list[Pack]) -> list[str]:
     """Which of these packs whoever answers now makes otherwise at the same sequence."""
     found = []
     for pack in packs:
@@ -143,13 +143,13 @@ async def test_replicas_and_firewalls_are_added_and_removed_under_load(
         async with Client(Settings(nats_url=server.url, tenant="acme")) as client:
             await fleet.add("replica-d", REPLICA)
             ends.append(await digest_and_faults(fleet, log, "replica-d", load.attempts))
-            otherwise = await told_otherwise(client, packs)
+            otherwise = await compiled_otherwise(client, packs)
             await fleet.remove("replica-a", signal.SIGTERM)
             await fleet.remove("replica-c", signal.SIGTERM)
-            otherwise += await told_otherwise(client, packs)
-    told = Counter(attempt.outcome for attempt in load.attempts)
+            otherwise += await compiled_otherwise(client, packs)
+    outcomes = Counter(attempt.outcome for attempt in load.attempts)
     refused = Counter(str(error) for error in load.refusals)
-    tell(f"seed {chosen}: {dict(told)}, {len(load.packs)} packs, {'; '.join(fleet.done)}")
+    tell(f"seed {chosen}: {dict(outcomes)}, {len(load.packs)} packs, {'; '.join(fleet.done)}")
     tell(f"refused and tried again: {dict(refused)}; MiB at most: {fleet.peaks}")
     assert [found for _, found in ends] == [[], [], []]
     assert len({digest for digest, _ in ends}) == 1

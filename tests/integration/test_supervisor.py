@@ -76,8 +76,8 @@ async def test_a_child_that_always_dies_is_restarted_ever_more_slowly(tmp_path: 
 async def test_a_configuration_fault_ends_it_all_and_is_named(tmp_path: Path):
     children = [sleeper(tmp_path, "a"), child("broken", "raise SystemExit(2)")]
     async with Supervisor(children) as supervisor:
-        told = await asyncio.wait_for(supervisor.run_until(asyncio.Event()), PATIENCE)
-        assert told is False
+        was_stopped = await asyncio.wait_for(supervisor.run_until(asyncio.Event()), PATIENCE)
+        assert was_stopped is False
         failed = [state.name for state in supervisor.states() if state.status == "failed"]
     assert failed == ["broken"]
 

@@ -150,5 +150,5 @@ async def test_what_was_only_counted_is_in_the_log_when_it_ends(tmp_path: Path):
 
 def firewalls(up: Running) -> list[int]:
     """The pid of every life of the firewall that `weft up` has told of."""
-    told = (re.match(r"  firewall +running \(process (\d+)", line["message"]) for line in up.log)
-    return [int(line[1]) for line in told if line]
+    matches = (re.match(r"  firewall +running \(process (\d+)", line["message"]) for line in up.log)
+    return [int(line[1]) for line in matches if line]

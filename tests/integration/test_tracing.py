@@ -56,7 +56,10 @@ async def test_a_trace_goes_through_every_process(tmp_path: Path) -> None:
     assert asked["parent_id"] == parent
     retrieval = one(spans, "compiler", "retrieval weft")
     assert retrieval["parent_id"] == asked["context"]["span_id"]
-    told = retrieval["attributes"]
-    assert (told["gen_ai.operation.name"], told["gen_ai.conversation.id"]) == ("retrieval", "s1")
-    assert told["gen_ai.usage.input_tokens"] == pack.stats.prompt_tokens
+    attributes = retrieval["attributes"]
+    assert (attributes["gen_ai.operation.name"], attributes["gen_ai.conversation.id"]) == (
+        "retrieval",
+        "s1",
+    )
+    assert attributes["gen_ai.usage.input_tokens"] == pack.stats.prompt_tokens
     assert "order" not in json.dumps(spans)

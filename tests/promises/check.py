@@ -102,9 +102,9 @@ def _marked(pack: ContextPack, texts: Mapping[str, str]) -> Iterator[str]:
     ordinals = {item_id: at for at, item_id in enumerate(texts)}
     places = sorted(ordinals[e.item_id] for e in pack.entries if e.item_id in ordinals)
     missing = sum(b - a - 1 for a, b in zip([-1, *places], places, strict=False))
-    told = sum(entry.omitted_before for entry in pack.entries)
-    if missing != told:
-        yield f"2: items: {missing} are left out, {told} are told"
+    omitted = sum(entry.omitted_before for entry in pack.entries)
+    if missing != omitted:
+        yield f"2: items: {missing} are left out, {omitted} are told"
 
 
 def _outcomes(pack: ContextPack, texts: Mapping[str, str]) -> Iterator[str]:

@@ -4,10 +4,10 @@ items leave it as a fresh build would."""
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.choice_graphs import checked_depth
 
 from weft import tokens
 from weft.router.cards import CARD_TOKENS, card_of, line_of
-from weft.router.graph import check_graph
 from weft.router.router import Router
 from weft.router.tree_builder import TreeBuilder
 from weft_schemas.routing import RouteRequest, SelectableItem
@@ -50,7 +50,7 @@ def test_an_updated_router_answers_as_a_new_one(
         router.remove(item.id)
     for item in newer:
         router.add(item)
-    check_graph(router.graph())
+    checked_depth(router.graph())
     fresh = Router(newer, max_children=children)
     request = RouteRequest(query, "c")
     assert router.route(request).cards == fresh.route(request).cards
@@ -60,7 +60,8 @@ def test_an_updated_router_answers_as_a_new_one(
 @settings(max_examples=60)
 @given(CATALOGUES, st.integers(2, 16))
 def test_every_graph_is_bounded_and_whole(items: list[SelectableItem], children: int) -> None:
-    graph = check_graph(TreeBuilder(children).build(items))
+    graph = TreeBuilder(children).build(items)
+    checked_depth(graph)
     assert {node.item for node in graph.nodes if node.item} == {item.id for item in items}
 
 

@@ -142,8 +142,8 @@ async def soak(folder: Path, minutes: float, seed: int) -> list[str]:
             await run.run()
             with Reader(folder) as reader:
                 await settled(c.connection, reader)
-                told = Counter(attempt.outcome for attempt in run.attempts)
-                print(f"publishes {dict(told)}; compiles {dict(run.compiles)}")
+                outcomes = Counter(attempt.outcome for attempt in run.attempts)
+                print(f"publishes {dict(outcomes)}; compiles {dict(run.compiles)}")
                 print(f"killed {dict(run.kills)}; over the second half:")
                 print("\n".join(map(str, levels(run.samples))))
                 return faults(run.attempts, held_in(reader.model().db))

@@ -24,7 +24,7 @@ def compared(records, before: tuple[int, dict], after: tuple[int, dict]) -> Diff
     return found
 
 
-def told(found: Difference) -> dict[str, tuple[str, str]]:
+def changes(found: Difference) -> dict[str, tuple[str, str]]:
     return {one.item_id: (one.change, one.why) for one in found.changes}
 
 
@@ -36,25 +36,25 @@ def test_a_compile_and_itself_do_not_differ():
 
 def test_a_later_sequence_tells_what_was_published_and_what_was_settled():
     found = compared(log_of(), (3, {}), (5, {}))
-    assert told(found)["r1"] == ("came", "its envelope had not come yet, event 4")
-    assert told(found)["u2"] == ("came", "published later, event 5")
+    assert changes(found)["r1"] == ("came", "its envelope had not come yet, event 4")
+    assert changes(found)["u2"] == ("came", "published later, event 5")
 
 
 def test_back_in_time_the_same_goes():
     found = compared(log_of(), (5, {}), (3, {}))
-    assert told(found)["r1"] == ("went", "its envelope has not come yet")
-    assert told(found)["u2"] == ("went", "not in the log at that sequence")
+    assert changes(found)["r1"] == ("went", "its envelope has not come yet")
+    assert changes(found)["u2"] == ("went", "not in the log at that sequence")
 
 
 def test_another_policy_tells_which_rule_dropped_it():
     rule = PhaseRule(kinds=(ItemKind.USER_TURN,))
     policy = ContextPolicy(phases={**ContextPolicy().phases, Phase.ANSWER: rule})
     found = compared(log_of(), (5, {}), (5, {"policy": policy}))
-    change, why = told(found)["r1"]
+    change, why = changes(found)["r1"]
     assert change == "went"
     assert why.startswith(("kind_limit", "no candidate"))
     back = compared(log_of(), (5, {"policy": policy}), (5, {}))
-    assert told(back)["r1"][0] == "came"
+    assert changes(back)["r1"][0] == "came"
 
 
 def test_a_lower_floor_names_sensitivity():
@@ -65,20 +65,20 @@ def test_a_lower_floor_names_sensitivity():
     )
     policy = ContextPolicy(sensitivity_floor=Sensitivity.INTERNAL)
     found = compared(records, (7, {}), (7, {"policy": policy}))
-    assert told(found)["u3"][1].startswith("sensitivity")
+    assert changes(found)["u3"][1].startswith("sensitivity")
 
 
 def test_a_result_that_was_derived_again_is_changed():
     records = log_of(envelope(3, "r1", "two open invoices: INV-4711, INV-9", "firewall/2/0"))
     found = compared(records, (5, {}), (6, {}))
-    assert told(found) == {"r1": ("changed", "derived again: its text is that of event 6")}
+    assert changes(found) == {"r1": ("changed", "derived again: its text is that of event 6")}
 
 
 def test_a_smaller_budget_names_the_budget():
     long = "word " * 400
     records = log_of(call("c2", "u2", n=1), answer("r2", "c2", "RAW"), envelope(7, "r2", long))
     found = compared(records, (8, {"budget": 4_000}), (8, {"budget": 90}))
-    whys = {why for _, why in told(found).values()}
+    whys = {why for _, why in changes(found).values()}
     assert whys & {"budget", "shown as shortened instead of whole"}
     assert found.after.prompt_tokens <= 90 < found.before.prompt_tokens
 
@@ -91,18 +91,18 @@ def learned(sequence: int, value: str) -> FactsEvent:
 
 def test_the_header_goes_where_there_is_no_room_for_it():
     found = compared(log_of(learned(1, "Oslo")), (6, {}), (6, {"budget": 20}))
-    assert told(found)["facts"] == ("went", "no room for it within the budget and the policy")
+    assert changes(found)["facts"] == ("went", "no room for it within the budget and the policy")
     back = compared(log_of(learned(1, "Oslo")), (6, {"budget": 20}), (6, {}))
-    assert told(back)["facts"] == ("came", "the first had no room for it")
+    assert changes(back)["facts"] == ("came", "the first had no room for it")
 
 
 def test_the_header_comes_when_something_is_remembered():
     records = log_of(learned(1, "Oslo"))
-    assert told(compared(records, (5, {}), (6, {})))["facts"] == ("came", "remembered since")
-    back = told(compared(records, (6, {}), (5, {})))
+    assert changes(compared(records, (5, {}), (6, {})))["facts"] == ("came", "remembered since")
+    back = changes(compared(records, (6, {}), (5, {})))
     assert back["facts"] == ("went", "nothing was remembered at that sequence")
 
 
 def test_a_new_value_changes_the_header():
     found = compared(log_of(learned(1, "Oslo"), learned(5, "Rome")), (6, {}), (7, {}))
-    assert told(found)["facts"] == ("changed", "other facts are shown, or other values")
+    assert changes(found)["facts"] == ("changed", "other facts are shown, or other values")

@@ -11,7 +11,7 @@ from weft_schemas.errors import InvalidInput
 SHIPPED = ROOT / "deploy" / "nats" / "tenants" / "acme.conf"
 
 
-def told(path: Path, text: str) -> list[tuple[str, bool, str]]:
+def findings(path: Path, text: str) -> list[tuple[str, bool, str]]:
     path.write_text(text)
     return [(one.user, one.is_too_much, one.what.split(" (")[0]) for one in findings_in(path)]
 
@@ -51,24 +51,24 @@ def test_what_an_old_file_lacks_is_told(
 ) -> None:
     text = SHIPPED.read_text()
     assert text.count(old) == 1
-    found = told(tmp_path / "acme.conf", text.replace(old, new))
+    found = findings(tmp_path / "acme.conf", text.replace(old, new))
     assert [one for one in wrong if one not in found] == []
     assert {user for user, _, _ in found} == {user for user, _, _ in wrong}
 
 
 def test_another_tenants_name_is_understood(tmp_path: Path) -> None:
     text = SHIPPED.read_text().replace("acme", "rival").replace("ACME", "RIVAL")
-    assert told(tmp_path / "rival.conf", text) == []
+    assert findings(tmp_path / "rival.conf", text) == []
 
 
 def test_what_is_commented_out_does_not_count(tmp_path: Path) -> None:
     deny = 'deny: ["weft.acme.@tenant.>", "weft.acme.*.in.revived"]'
-    found = told(tmp_path / "acme.conf", SHIPPED.read_text().replace(deny, f"# {deny}"))
+    found = findings(tmp_path / "acme.conf", SHIPPED.read_text().replace(deny, f"# {deny}"))
     assert ("acme-agent", True, "may publish items as the tenant") in found
 
 
 def test_a_file_without_a_tenant_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="has no user with rights"):
-        told(tmp_path / "other.conf", "accounts { SYS { users: [{ user: sys }] } }")
+        findings(tmp_path / "other.conf", "accounts { SYS { users: [{ user: sys }] } }")
     with pytest.raises(InvalidInput, match="cannot be read"):
         findings_in(tmp_path / "missing.conf")

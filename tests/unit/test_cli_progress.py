@@ -23,8 +23,8 @@ print("done")
 """
 PLAIN = "await asyncio.sleep(2)"
 WITH_BAR = """
-    with progress("events") as told:
-        told(1, 9)
+    with progress("events") as on_progress:
+        on_progress(1, 9)
         await asyncio.sleep(2)
 """
 

@@ -20,37 +20,37 @@ def collided(item_id: str, sequence: int, conflict: bool) -> Collision:
 
 
 def test_what_stands_at_or_after_the_first_is_new() -> None:
-    told = confirmation(ack("a", "b"), [reply({"a": 10, "b": 11})])
-    assert (told.stored, told.duplicates, told.conflicts) == (2, (), ())
+    confirmed = confirmation(ack("a", "b"), [reply({"a": 10, "b": 11})])
+    assert (confirmed.stored, confirmed.duplicates, confirmed.conflicts) == (2, (), ())
 
 
 def test_what_stood_before_is_a_duplicate_even_where_the_server_told_nothing() -> None:
-    told = confirmation(ack("a", "b"), [reply({"a": 3, "b": 10})])
-    assert (told.stored, told.duplicates) == (1, ("a",))
+    confirmed = confirmation(ack("a", "b"), [reply({"a": 3, "b": 10})])
+    assert (confirmed.stored, confirmed.duplicates) == (1, ("a",))
 
 
 def test_other_content_is_a_conflict_and_no_duplicate() -> None:
     conflict = collided("a", 12, conflict=True)
-    told = confirmation(ack("a"), [reply({"a": 3}, conflict)])
-    assert told == type(told)(0, (), (conflict,))
+    confirmed = confirmation(ack("a"), [reply({"a": 3}, conflict)])
+    assert confirmed == type(confirmed)(0, (), (conflict,))
 
 
 def test_the_same_content_after_the_servers_window_is_a_duplicate() -> None:
-    told = confirmation(ack("a"), [reply({"a": 3}, collided("a", 12, conflict=False))])
-    assert (told.stored, told.duplicates, told.conflicts) == (0, ("a",), ())
+    confirmed = confirmation(ack("a"), [reply({"a": 3}, collided("a", 12, conflict=False))])
+    assert (confirmed.stored, confirmed.duplicates, confirmed.conflicts) == (0, ("a",), ())
 
 
 def test_others_collisions_are_not_ours() -> None:
-    told = confirmation(ack("a"), [reply({"a": 10}, collided("z", 12, conflict=True))])
-    assert told.conflicts == ()
+    confirmed = confirmation(ack("a"), [reply({"a": 10}, collided("z", 12, conflict=True))])
+    assert confirmed.conflicts == ()
 
 
 def test_content_that_lost_before_is_a_conflict_again_although_the_server_recognises_it() -> None:
     conflict = collided("a", 12, conflict=True)
     again = PublishAck("s", 12, 13, 2, 2, ("a", "b"), ("digest a", "digest b"))
     answer = msgspec.structs.replace(reply({"a": 3, "b": 4}), others=(conflict,))
-    told = confirmation(again, [answer])
-    assert (told.stored, told.duplicates, told.conflicts) == (0, ("b",), (conflict,))
+    confirmed = confirmation(again, [answer])
+    assert (confirmed.stored, confirmed.duplicates, confirmed.conflicts) == (0, ("b",), (conflict,))
 
 
 def test_each_content_of_an_id_is_asked_about_once_a_thousand_to_a_request() -> None:
@@ -64,12 +64,14 @@ def test_each_content_of_an_id_is_asked_about_once_a_thousand_to_a_request() -> 
 
 def test_pages_of_replies_are_one_answer() -> None:
     conflict = collided("b", 12, conflict=True)
-    told = confirmation(ack("a", "b", "a"), [reply({"a": 10}, conflict), reply({"b": 3}, conflict)])
-    assert (told.stored, told.duplicates, told.conflicts) == (1, (), (conflict,))
+    confirmed = confirmation(
+        ack("a", "b", "a"), [reply({"a": 10}, conflict), reply({"b": 3}, conflict)]
+    )
+    assert (confirmed.stored, confirmed.duplicates, confirmed.conflicts) == (1, (), (conflict,))
 
 
 def test_without_an_acknowledgement_what_the_log_does_not_hold_is_missing() -> None:
     conflict = collided("b", 12, conflict=True)
     pages = [reply({"a": 10}, conflict), reply({"b": 3}, conflict)]
-    told = settlement(["a", "b", "c", "a"], pages)
-    assert (told.stored, told.conflicts, told.missing) == (2, (conflict,), ("c",))
+    confirmed = settlement(["a", "b", "c", "a"], pages)
+    assert (confirmed.stored, confirmed.conflicts, confirmed.missing) == (2, (conflict,), ("c",))

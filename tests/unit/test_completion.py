@@ -132,6 +132,6 @@ def test_only_so_many_are_asked_at_once() -> None:
 
 
 def test_an_address_with_a_password_is_refused_without_being_told() -> None:
-    with pytest.raises(ConfigurationError) as told:
+    with pytest.raises(ConfigurationError) as caught:
         ChatEndpoint("http://ada:S3cret9x@model.test/v1", "small")
-    assert "S3cret9x" not in str(told.value)
+    assert "S3cret9x" not in str(caught.value)

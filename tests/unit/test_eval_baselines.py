@@ -69,8 +69,8 @@ def test_passages_hold_the_whole_text_and_keep_to_their_size() -> None:
 
 def test_a_users_passages_may_count_more() -> None:
     said = ContextItem("u", ItemKind.USER_TURN, "My sprint ends on Friday, as planned before.")
-    told = ContextItem("a", ItemKind.AGENT_MSG, "A sprint ends; the sprint review follows it.")
-    session = Transcript("s", (said, told))
+    answer = ContextItem("a", ItemKind.AGENT_MSG, "A sprint ends; the sprint review follows it.")
+    session = Transcript("s", (said, answer))
     asked = request(18, "sprint ends")
     assert [e.item_id for e in baselines.bm25_passages(session, 2, asked).entries] == ["a"]
     assert [e.item_id for e in baselines.bm25_passages_of_users(session, 2, asked).entries] == ["u"]

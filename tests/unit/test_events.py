@@ -15,7 +15,7 @@ def test_the_same_event_has_the_same_bytes_whatever_the_order_of_its_keys() -> N
 
 
 @pytest.mark.parametrize(
-    ("payload", "told"),
+    ("payload", "message"),
     [
         (b"", "not an event in JSON"),
         (b"[]", "not an event in JSON"),
@@ -39,10 +39,10 @@ def test_the_same_event_has_the_same_bytes_whatever_the_order_of_its_keys() -> N
         ),
     ],
 )
-def test_a_malformed_event_is_refused_with_its_path(payload: bytes, told: str) -> None:
+def test_a_malformed_event_is_refused_with_its_path(payload: bytes, message: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
         decode_event(payload)
-    assert told in str(refusal.value)
+    assert message in str(refusal.value)
 
 
 def test_a_future_version_is_unknown_and_not_guessed() -> None:

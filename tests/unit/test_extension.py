@@ -22,8 +22,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The example as a package whose entry points are those that its text tells to write."""
-    told = (EXAMPLES / "extension.py").read_text().split('"""')[1]
-    points = re.sub(r'"', "", re.sub(r"project\.entry-points\.", "", told))
+    text = (EXAMPLES / "extension.py").read_text().split('"""')[1]
+    points = re.sub(r'"', "", re.sub(r"project\.entry-points\.", "", text))
     lines = [line.strip() for line in points.splitlines() if re.match(r"\s{4}\S", line)]
     described = tmp_path / "extension-1.dist-info"
     described.mkdir()

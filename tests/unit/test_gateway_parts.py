@@ -31,7 +31,7 @@ from weft_schemas.events import ErasedEvent, encode_event
 from weft_schemas.policy import FirewallRules, SignalAction, SignalRule
 from weft_schemas.routing import Effect
 
-GUARD = Masking(FirewallRules(), b"k" * 16, "t", "cl100k_base")
+MASKING = Masking(FirewallRules(), b"k" * 16, "t", "cl100k_base")
 
 
 def made(server: str = "s", name: str = "read", description: str = "Reads.", **more):
@@ -62,7 +62,7 @@ def test_the_files_of_several_hosts_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         ("{", "is no JSON"),
         ('{"a": 1}', "names no servers"),
@@ -72,8 +72,8 @@ def test_the_files_of_several_hosts_are_read() -> None:
         ('{"mcpServers": {}, "weft": {"mod": 1}}', "weft: Object contains unknown field `mod`"),
     ],
 )
-def test_a_fault_of_a_file_names_its_place(content: str, told: str) -> None:
-    with pytest.raises(ConfigurationError, match=told):
+def test_a_fault_of_a_file_names_its_place(content: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
         config_from(content, "mcp.json", {})
 
 
@@ -123,7 +123,7 @@ def test_what_is_approved_is_what_the_pattern_says(pattern: str, let: list[str])
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "decoded"),
     [
         (r'"a\ud83d"', "a\ufffd"),
         (r'"\uDE00a"', "\ufffda"),
@@ -134,8 +134,10 @@ def test_what_is_approved_is_what_the_pattern_says(pattern: str, let: list[str])
         (r'"\u00e9"', "é"),
     ],
 )
-def test_half_a_character_is_told_as_lost_and_nothing_else_changes(written: str, told: str) -> None:
-    assert msgspec.json.decode(without_halves(written.encode())) == told
+def test_half_a_character_is_told_as_lost_and_nothing_else_changes(
+    written: str, decoded: str
+) -> None:
+    assert msgspec.json.decode(without_halves(written.encode())) == decoded
 
 
 def test_a_hash_changes_with_all_that_a_model_is_told() -> None:
@@ -230,7 +232,7 @@ def test_images_and_links_pass_beside_a_long_text() -> None:
     text, _ = logged_text(result)
     item = result_item(call_item("s:t", {}, "h"), text, is_error=True)
     assert "aGk=" not in text
-    done = passed(result, item, "s1", GUARD, limit=500)
+    done = passed(result, item, "s1", MASKING, limit=500)
     kinds = [block.type for block in done.result.content]
     assert kinds == ["image", "text", "resource_link"]
     assert done.result.content[2].uri == "weft://s/demo://r"
@@ -250,12 +252,12 @@ def test_what_the_policy_drops_for_its_flags_reaches_no_host(
     item = result_item(call_item("s:t", {}, "h"), text, is_error=False)
     for least, is_shown in ((2.0, False), (4.5, True)):
         rules = FirewallRules(actions=(SignalRule("injection:*", action, least),))
-        masking = msgspec.structs.replace(GUARD, rules=rules)
+        masking = msgspec.structs.replace(MASKING, rules=rules)
         done = passed(result, item, "s1", masking, limit=500, has_schema=has_schema)
-        told = done.result.model_dump_json(by_alias=True)
-        assert ("grant access" in told) is is_shown
+        shown = done.result.model_dump_json(by_alias=True)
+        assert ("grant access" in shown) is is_shown
         assert (
-            "the policy in force withholds what this tool returned: inj" in told
+            "the policy in force withholds what this tool returned: inj" in shown
         ) is not is_shown
 
 
@@ -266,10 +268,10 @@ def test_addresses_stand_under_their_server() -> None:
 
 
 def test_secrets_in_structured_content_are_masked_in_their_place() -> None:
-    kept = safe_value({"a": {"key": KEY}, "b": [1, "x"]}, GUARD)
+    kept = safe_value({"a": {"key": KEY}, "b": [1, "x"]}, MASKING)
     assert KEY not in json.dumps(kept)
     assert kept["b"] == [1, "x"]
-    assert safe_value({"b": 1}, GUARD) == {"b": 1}
+    assert safe_value({"b": 1}, MASKING) == {"b": 1}
 
 
 def test_an_opened_schema_keeps_its_definitions_where_references_look() -> None:
@@ -307,7 +309,7 @@ def test_limits_of_one_server_are_the_files_but_for_what_it_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("weft", "told"),
+    ("weft", "message"),
     [
         ({"servers": {"b": {}}}, "there is no server 'b' in the file; its servers are 'a'"),
         ({"sampling": ["b"]}, "there is no server 'b'"),
@@ -315,9 +317,9 @@ def test_limits_of_one_server_are_the_files_but_for_what_it_says() -> None:
         ({"servers": {"a": {"colour": 1}}}, "colour"),
     ],
 )
-def test_limits_that_cannot_be_meant_are_refused(weft: dict, told: str) -> None:
+def test_limits_that_cannot_be_meant_are_refused(weft: dict, message: str) -> None:
     written = {"mcpServers": {"a": {"command": "a"}}, "weft": weft}
-    with pytest.raises(ConfigurationError, match=told):
+    with pytest.raises(ConfigurationError, match=message):
         config_from(json.dumps(written), "f", {})
 
 

@@ -36,7 +36,7 @@ def tokens(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("[[token", "see docs/http.md"),
         ("", "holds no"),
@@ -52,8 +52,8 @@ def tokens(folder: Path, text: str) -> Path:
         (GOOD + GOOD.replace("0123", "9999"), "one name"),
     ],
 )
-def test_a_fault_of_the_tokens_file_is_named(tmp_path: Path, text: str, told: str) -> None:
-    with pytest.raises(ConfigurationError, match=told.replace("$", r"\$").replace("[", r"\[")):
+def test_a_fault_of_the_tokens_file_is_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message.replace("$", r"\$").replace("[", r"\[")):
         read_grants(tokens(tmp_path, text), {})
 
 

@@ -27,7 +27,7 @@ def test_reserved_metadata_is_typed_and_other_keys_are_free() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"id": ""}, "$.id is 0 bytes"),
         ({"id": "ä" * 129}, "$.id is 258 bytes"),
@@ -39,11 +39,11 @@ def test_reserved_metadata_is_typed_and_other_keys_are_free() -> None:
     ],
 )
 def test_an_item_that_breaks_a_rule_is_refused_by_field(
-    changes: dict[str, object], told: str
+    changes: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InvalidInput) as refusal:
         check_item(item(**changes))
-    assert told in str(refusal.value)
+    assert message in str(refusal.value)
 
 
 def test_an_id_may_be_any_unicode_up_to_256_bytes() -> None:

@@ -65,7 +65,7 @@ def test_a_change_in_any_line_is_noticed(line: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "message"),
     [
         (lambda lines: [lines[0], *lines[2:]], "3 events"),
         (lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], "line 3 .* out of order"),
@@ -75,8 +75,8 @@ def test_a_change_in_any_line_is_noticed(line: int) -> None:
         (lambda lines: [*lines[:2], b"\x00\xff\n", *lines[3:]], "line 3 is none of an export"),
     ],
 )
-def test_what_is_wrong_is_told(damage, told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
+def test_what_is_wrong_is_told(damage, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         check(damage(export()))
 
 

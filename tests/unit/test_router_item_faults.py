@@ -34,16 +34,16 @@ def test_a_sound_catalogue_has_none() -> None:
     ],
 )
 def test_a_fault_names_tool_and_field(bad: SelectableItem, fault: str) -> None:
-    (told,) = faults_of([bad])
-    assert told.startswith(f"tool {bad.id[:80]!r}: ")
-    assert fault in told
+    (found,) = faults_of([bad])
+    assert found.startswith(f"tool {bad.id[:80]!r}: ")
+    assert fault in found
 
 
 def test_a_schema_that_holds_itself_is_refused() -> None:
     schema: dict[str, Any] = {}
     schema["properties"] = {"again": schema}
-    (told,) = faults_of([item(args_schema=schema)])
-    assert "$.args_schema cannot be written as JSON" in told
+    (fault,) = faults_of([item(args_schema=schema)])
+    assert "$.args_schema cannot be written as JSON" in fault
 
 
 def test_a_schema_that_refers_to_itself_is_sound() -> None:
@@ -57,12 +57,12 @@ def test_a_repeated_id_is_told_once() -> None:
 
 def test_a_circle_is_shown() -> None:
     ring = [item(f"t{n}", requires=(f"t{(n + 1) % 3}",)) for n in range(3)]
-    (told,) = faults_of([*ring, item("x", requires=("t0",))])
-    assert "circular: t0 → t1 → t2 → t0" in told
+    (fault,) = faults_of([*ring, item("x", requires=("t0",))])
+    assert "circular: t0 → t1 → t2 → t0" in fault
 
 
 def test_a_long_chain_and_a_long_circle_end() -> None:
     chain = [item(f"t{n}", requires=(f"t{n + 1}",)) for n in range(20_000)]
     assert faults_of([*chain, item("t20000")]) == []
-    (told,) = faults_of([*chain, item("t20000", requires=("t0",))])
-    assert len(told) < 200
+    (fault,) = faults_of([*chain, item("t20000", requires=("t0",))])
+    assert len(fault) < 200

@@ -4,8 +4,8 @@ import math
 import random
 
 import pytest
+from tests.choice_graphs import checked_depth
 
-from weft.router.graph import check_graph, depth_of
 from weft.router.tree_builder import TreeBuilder
 from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import SelectableItem
@@ -50,10 +50,10 @@ def test_it_chooses_and_says_why(items: list[SelectableItem], strategy: str, rea
 @pytest.mark.parametrize(("count", "children"), [(0, 16), (1, 16), (17, 16), (500, 4), (2_000, 8)])
 def test_every_graph_is_bounded_whole_and_balanced(make: type, count: int, children: int) -> None:
     items = make(count)
-    graph = check_graph(TreeBuilder(children).build(items))
+    graph = TreeBuilder(children).build(items)
     assert sorted(node.item for node in graph.nodes if node.item) == sorted(i.id for i in items)
     # A cluster has at most 1.5 times its share; namespaces add a level per segment.
-    assert depth_of(graph) <= 3 + math.log(max(count, 2)) / math.log(children / 1.5)
+    assert checked_depth(graph) <= 3 + math.log(max(count, 2)) / math.log(children / 1.5)
 
 
 def test_one_huge_namespace_among_many_small_ones_stays_balanced() -> None:
@@ -62,8 +62,7 @@ def test_one_huge_namespace_among_many_small_ones_stays_balanced() -> None:
         SelectableItem(f"b{n}", f"do thing {n}", f"word{n % 50}", namespace="zz")
         for n in range(2_000)
     ]
-    graph = check_graph(TreeBuilder().build(items))
-    assert depth_of(graph) <= 6
+    assert checked_depth(TreeBuilder().build(items)) <= 6
 
 
 def test_the_order_of_items_does_not_matter() -> None:

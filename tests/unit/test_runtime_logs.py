@@ -64,8 +64,8 @@ def test_a_cause_is_written_once_then_counted_and_quiet_when_it_is_over():
         [sys.executable, "-c", REPEATING], capture_output=True, text=True, check=True
     )
     lines = [json.loads(line) for line in done.stderr.splitlines()]
-    told = [(one["message"], one.get("sequence"), one.get("count")) for one in lines]
-    assert told == [
+    logged = [(one["message"], one.get("sequence"), one.get("count")) for one in lines]
+    assert logged == [
         ("an event failed", 0, None),
         ("a child ended", None, None),
         ("a child ended", None, None),

@@ -145,7 +145,7 @@ async def _serve(
                 )
             await until_closed(serve_stdio(running))
         else:
-            stop = _told_to_stop()
+            stop = _stop_signal()
             async with serving_http(running, host, port, token) as taken:
                 running.address = f"http://{host}:{taken}/mcp"
                 hint(f"serving http://{host}:{taken}/mcp, data in {settings.data_dir}")
@@ -154,7 +154,7 @@ async def _serve(
 
 async def until_closed(serving: Coroutine[Any, Any, None]) -> None:
     """Serve until the host closes stdin, or until SIGINT or SIGTERM."""
-    stop = _told_to_stop()
+    stop = _stop_signal()
     tasks = [asyncio.create_task(serving), asyncio.create_task(stop.wait())]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in tasks:
@@ -162,7 +162,7 @@ async def until_closed(serving: Coroutine[Any, Any, None]) -> None:
     await asyncio.wait(tasks, timeout=_END_SECONDS)
 
 
-def _told_to_stop() -> asyncio.Event:
+def _stop_signal() -> asyncio.Event:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

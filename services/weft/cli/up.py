@@ -160,7 +160,7 @@ async def _up(
             hint(f"log at {where}, data in {settings.data_dir}, logs in {log_file}")
             greeting = asyncio.create_task(_greet(started.settings, counts))
             try:
-                await until_told(started.supervisor)
+                await until_signal(started.supervisor)
             finally:
                 greeting.cancel()
                 await asyncio.gather(greeting, return_exceptions=True)
@@ -200,7 +200,7 @@ def export(settings: Settings) -> None:
             os.environ[f"WEFT_{'NATS_URL' if name == 'url' else name.upper()}"] = str(value)
 
 
-async def until_told(supervisor: Supervisor) -> None:
+async def until_signal(supervisor: Supervisor) -> None:
     """Wait for SIGINT or SIGTERM, reporting what starts, dies and comes back.
 
     Raises `ConfigurationError` if restarting cannot repair a service.

@@ -81,7 +81,7 @@ def _loaded(path: str, settings: Settings) -> Any:
 async def _replica(settings: Settings, compilers: int, forked: PreloadedProcess | None) -> None:
     import msgspec
 
-    from weft.cli.up import export, until_told
+    from weft.cli.up import export, until_signal
     from weft.supervision.supervisor import Supervisor, work_children
 
     export(settings)
@@ -94,4 +94,4 @@ async def _replica(settings: Settings, compilers: int, forked: PreloadedProcess 
         environ = {**child.environ, "WEFT_HTTP_PORT": str(port)}
         children.append(msgspec.structs.replace(child, environ=environ))
     async with Supervisor(children, preloaded=forked) as supervisor:
-        await until_told(supervisor)
+        await until_signal(supervisor)

@@ -37,7 +37,7 @@ from weft.runtime.replica import Replica, pool_work
 from weft.runtime.request_client import ask
 from weft.runtime.request_server import RequestServer
 from weft.runtime.requests import ReceivedRequest
-from weft.runtime.roll_call import as_told, call_roll
+from weft.runtime.roll_call import call_roll, for_tenants
 from weft_schemas.compile import CompileRequest, ExplainRequest
 from weft_schemas.errors import Unavailable
 from weft_schemas.ids import OPERATOR, TENANT_SESSION
@@ -123,7 +123,7 @@ class Compiler:
         if request.processes:
             processes = await call_roll(self._connection, asked.tenant)
             if asked.is_tenants and asked.principal != OPERATOR:
-                processes = tuple(map(as_told, processes))
+                processes = tuple(map(for_tenants, processes))
             found = msgspec.structs.replace(found, processes=processes)
         if asked.is_tenants and asked.principal != OPERATOR:
             return found

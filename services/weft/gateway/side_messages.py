@@ -19,7 +19,7 @@ from weft.gateway.masking import (
 
 MOST_LOGGED = 16_000
 """Characters of one log message."""
-MOST_TOLD = 2_000
+MOST_PROGRESS = 2_000
 """Characters of a progress message."""
 MOST_ASKED = 200_000
 """Characters of a question, without its images. A longer one is not asked, since a form cannot be
@@ -47,7 +47,7 @@ def log_message(
 
 
 def progress_message(text: str | None, masking: Masking) -> str | None:
-    return None if text is None else bounded(text, MOST_TOLD, masking)
+    return None if text is None else bounded(text, MOST_PROGRESS, masking)
 
 
 def question(request: types.InputRequest, masking: Masking) -> types.InputRequest | None:

@@ -27,8 +27,9 @@ STOP_SECONDS = 2.0
 _READ_BYTES = 1 << 20
 _END_SECONDS = 0.5
 """For its process to end once its stdout is closed."""
-_TOLD_LINES = 20
-_TOLD_BYTES = 2_000
+_STDERR_LINES = 20
+_STDERR_BYTES = 2_000
+"""Of what it wrote last, for the text of an error."""
 
 
 class _InvalidMessage(Exception):
@@ -44,7 +45,7 @@ class StdioServer:
         self._asked = asked
         self._process: asyncio.subprocess.Process | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._said: deque[str] = deque(maxlen=_TOLD_LINES)
+        self._said: deque[str] = deque(maxlen=_STDERR_LINES)
         self._stopping = False
         self.fault = ""
         """The connection's error, if there was one."""
@@ -57,7 +58,7 @@ class StdioServer:
 
     def said(self) -> str:
         """The end of what it wrote on stderr."""
-        return "\n".join(self._said)[-_TOLD_BYTES:]
+        return "\n".join(self._said)[-_STDERR_BYTES:]
 
     async def __aenter__(self) -> TransportStreams:
         spec = self._spec
@@ -92,7 +93,7 @@ class StdioServer:
             async for line in _lines(self._process.stdout, self._spec.limits.message_bytes):
                 if not line.lstrip().startswith(b"{"):
                     if line.strip():  # a stray print
-                        self._said.append(line.decode("utf-8", "replace")[:_TOLD_BYTES])
+                        self._said.append(line.decode("utf-8", "replace")[:_STDERR_BYTES])
                     continue
                 message = _message(line)
                 if isinstance(message, JSONRPCRequest):
@@ -133,7 +134,7 @@ class StdioServer:
         assert self._process.stderr is not None
         with contextlib.suppress(OSError):
             while chunk := await self._process.stderr.read(_READ_BYTES):
-                for line in chunk[-_TOLD_BYTES:].decode("utf-8", "replace").splitlines():
+                for line in chunk[-_STDERR_BYTES:].decode("utf-8", "replace").splitlines():
                     self._said.append(line)
 
     async def _stop(self) -> None:

@@ -64,12 +64,12 @@ def gateway_tools(server: str, tools: Iterable[Tool]) -> dict[str, GatewayTool]:
 
 def tool_hash(described: dict[str, Any]) -> str:
     """Over name, title, description, schemas and annotations; the order of keys does not matter."""
-    compared = {key: described.get(key) for key in _TOLD}
+    compared = {key: described.get(key) for key in _HASHED_FIELDS}
     text = msgspec.json.encode(compared, order="deterministic")
     return digest("tool", text)[:HASH_DIGITS]
 
 
-_TOLD = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+_HASHED_FIELDS = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
 
 
 def passed_names(ids: Iterable[str]) -> dict[str, str]:

@@ -47,7 +47,7 @@ def state_of(process: Process) -> ProcessState:
     )
 
 
-def as_told(state: ProcessState) -> ProcessState:
+def for_tenants(state: ProcessState) -> ProcessState:
     """The state that a tenant may see: nothing about the machine and no text that may quote other
     tenants. `host` is a pseudonym of the process."""
     name = hashlib.sha256(f"{_NAMES}{state.host}/{state.pid}".encode()).hexdigest()[:8]
@@ -66,7 +66,7 @@ async def answer_roll_calls(process: Process) -> Listener:
 
     def reply(inbox: str) -> ProcessState:
         state = state_of(process)
-        return as_told(state) if is_from_tenant(inbox) else state
+        return for_tenants(state) if is_from_tenant(inbox) else state
 
     return await answer_each(process.connection, SUBJECT, reply)
 

@@ -104,8 +104,8 @@ async def erase_scope(
         left.append("what items without this scope say of it")
         unreachable = tuple(dict.fromkeys([*left, *await beyond(connection)]))
         removed = {**count.counts, "sessions": len(sessions)}
-        told_of = ErasureReceiptEvent(None, stone, removed, unreachable, scope=scope)
-        receipt = await publish_own(publisher, tenant, told_of)
+        receipt_event = ErasureReceiptEvent(None, stone, removed, unreachable, scope=scope)
+        receipt = await publish_own(publisher, tenant, receipt_event)
     names = tuple(sorted(sessions))
     return ErasedScope(tenant, scope, names, stone, removed, unreachable, receipt)
 
