@@ -29,8 +29,8 @@ def test_how_many_tokens_of_a_result_may_show(rules: FirewallRules, most: int | 
 
 @pytest.mark.parametrize("show", ["", "all", "up_to", "up_to:", "up_to:0", "up_to:x", "Fit"])
 def test_another_word_is_refused_with_what_to_write(show: str) -> None:
-    told = r"show of the rule for 'db\.\*' is .*'fit', 'up_to:N' .*'always_summary'"
-    with pytest.raises(InvalidInput, match=told):
+    message = r"show of the rule for 'db\.\*' is .*'fit', 'up_to:N' .*'always_summary'"
+    with pytest.raises(InvalidInput, match=message):
         ToolRule("db.*", show=show)
     with pytest.raises(InvalidInput, match="show of the firewall is"):
         FirewallRules(show=show)
