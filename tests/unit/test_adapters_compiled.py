@@ -102,10 +102,12 @@ FAILED = 'Traceback (most recent call last):\n  File "a.py", line 3\nValueError:
 
 
 @pytest.mark.parametrize(
-    ("text", "metadata", "told"),
+    ("text", "metadata", "is_error"),
     [(FAILED, {}, True), ("3 orders", {"is_error": True}, True), ("3 orders", {}, None)],
 )
-def test_a_failed_result_is_told_to_anthropic(text: str, metadata: dict, told: bool | None) -> None:
+def test_a_failed_result_is_told_to_anthropic(
+    text: str, metadata: dict, is_error: bool | None
+) -> None:
     items = [
         ContextItem("u", ItemKind.USER_TURN, "Which orders are there?"),
         ContextItem("c", ItemKind.TOOL_CALL, "", metadata={"tool_name": "orders", "arguments": {}}),
@@ -115,9 +117,9 @@ def test_a_failed_result_is_told_to_anthropic(text: str, metadata: dict, told: b
     made = anthropic.messages(pack.entries)
     check_anthropic(made)
     [block] = [one for one in made["messages"][-1]["content"] if one["type"] == "tool_result"]
-    assert block.get("is_error") is told
+    assert block.get("is_error") is is_error
     shown = openai.messages(pack.entries)["messages"][-1]["content"]
-    assert shown.startswith(openai.FAILED) is bool(told)
+    assert shown.startswith(openai.FAILED) is bool(is_error)
 
 
 def test_a_redacted_result_keeps_its_own_metadata_alone() -> None:

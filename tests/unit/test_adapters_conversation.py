@@ -195,8 +195,8 @@ def test_why_a_call_has_no_result_is_told_where_the_entry_says_it() -> None:
     why = "its result is not worked on yet"
     for made in both([user("go"), call("a", answer=why)]):
         assert results_of(made) == {"id_a": f"[{why}]"}
-    told = openai.messages([call("a", answer=why, view="redacted")])["messages"][0]["content"]
-    assert told.endswith(f"called: get(a)\n[{why}]")
+    content = openai.messages([call("a", answer=why, view="redacted")])["messages"][0]["content"]
+    assert content.endswith(f"called: get(a)\n[{why}]")
 
 
 def test_what_is_left_out_is_marked_where_it_was() -> None:
@@ -250,8 +250,8 @@ def test_of_parallel_calls_only_the_one_that_is_not_whole_is_told() -> None:
     assert shape(entries) == ["user", "assistant a c", "tool", "tool", "assistant"]
     messages = openai.messages(entries)["messages"]
     assert messages[1]["content"] == "I look."
-    told = f"{RECORD}\ncalled: get(b)\nreturned: <result rb>"
-    assert messages[-1]["content"] == f"{told}\nDone."
+    record = f"{RECORD}\ncalled: get(b)\nreturned: <result rb>"
+    assert messages[-1]["content"] == f"{record}\nDone."
 
 
 def test_a_call_without_a_result_is_answered_by_a_sentence_that_says_so() -> None:
@@ -280,8 +280,8 @@ def test_two_equal_calls_stay_two() -> None:
 def test_a_result_whose_call_is_not_there_is_told_in_the_assistants_turn() -> None:
     left = PackEntry("r", ItemKind.TOOL_RESULT, "<3 °C>", "context", tool_name="weather")
     for made in both([user("go"), left, user("thanks")]):
-        told = f"{RECORD}\nweather returned: <3 °C>"
-        assert made["messages"][1] == {"role": "assistant", "content": told}
+        record = f"{RECORD}\nweather returned: <3 °C>"
+        assert made["messages"][1] == {"role": "assistant", "content": record}
 
 
 def test_a_result_that_was_logged_before_its_call_joins_it() -> None:

@@ -22,7 +22,7 @@ def base64_of(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-def told(block: dict[str, Any]) -> str:
+def placeholder(block: dict[str, Any]) -> str:
     """A block's text, without the handle."""
     text = block_text(block, Counter())
     assert text is not None
@@ -106,7 +106,7 @@ def anthropic_image(**source: Any) -> dict[str, Any]:
 def test_what_is_left_out_is_named_by_type_size_and_handle(
     block: dict[str, Any], text: str
 ) -> None:
-    assert told(block) == text
+    assert placeholder(block) == text
 
 
 @pytest.mark.parametrize(

@@ -109,9 +109,9 @@ def test_content_blocks_of_a_result_are_text_and_richer_ones_stay_json() -> None
     )
     assert plain.text == "ok"
     assert mixed.text == "ok\n[file: f:1, text/csv]\na,b"
-    kept, told = json.loads(rich.text)
+    kept, placeholder = json.loads(rich.text)
     assert kept == rows
-    assert told["text"].startswith("[image left out: image/png, 3 bytes, ")
+    assert placeholder["text"].startswith("[image left out: image/png, 3 bytes, ")
     assert [one.reserved.content_type for one in (plain, mixed, rich)] == [
         None,
         None,

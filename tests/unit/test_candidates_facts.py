@@ -159,10 +159,9 @@ def test_long_values_that_differ_at_their_ends_are_other_values() -> None:
     same = "x" * 300
     items = [remembered("some", f"a={same}1; b=2"), remembered("new", f"a={same}2"), ASKED]
     assert texts(compiled(items))["some"][0] == "… 1 outdated: a …; b=2"
-    told = known("a", same[:200], 9, "new")
-    assert (
-        texts(compiled([remembered("some", f"a={same}; b=2"), ASKED], told))["some"][1] == "whole"
-    )
+    statements = known("a", same[:200], 9, "new")
+    pack = compiled([remembered("some", f"a={same}; b=2"), ASKED], statements)
+    assert texts(pack)["some"][1] == "whole"
 
 
 def test_an_item_that_is_cut_states_only_what_is_in_force() -> None:

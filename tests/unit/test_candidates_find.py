@@ -92,9 +92,9 @@ def test_what_a_short_query_finds_is_searched_for_more_and_what_a_long_one_finds
         at_50=ContextItem("hit", ItemKind.AGENT_MSG, "The zeppelin left the gondola."),
         at_90=ContextItem("like", ItemKind.AGENT_MSG, "A gondola is slow."),
     )
-    told = " ".join(f"word{n}" for n in range(LONG_QUERY))
+    filler = " ".join(f"word{n}" for n in range(LONG_QUERY))
     assert set(found(items, "zeppelin").scores) == {101, 181}
-    assert set(found(items, f"zeppelin {told}").scores) == {101}
+    assert set(found(items, f"zeppelin {filler}").scores) == {101}
 
 
 def test_what_a_long_query_repeats_counts_more_where_a_question_is_answered() -> None:

@@ -42,9 +42,9 @@ def test_a_call_whose_result_is_withheld_is_still_told() -> None:
 
 def test_the_results_of_a_call_at_the_floor_are_dropped_with_it() -> None:
     items = session(Sensitivity.PUBLIC)
-    told = {"tool_name": "f", "arguments": {}}
+    metadata = {"tool_name": "f", "arguments": {}}
     items[1] = ContextItem(
-        "c", ItemKind.TOOL_CALL, "", metadata=told, sensitivity=Sensitivity.RESTRICTED
+        "c", ItemKind.TOOL_CALL, "", metadata=metadata, sensitivity=Sensitivity.RESTRICTED
     )
     assert reasons(items, ContextPolicy()) == {"c": "sensitivity", "r": "orphan"}
 

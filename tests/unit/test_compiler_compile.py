@@ -211,6 +211,6 @@ def test_a_result_joins_its_call_in_both_providers_messages(order: str, tied_by:
         (anthropic.messages(pack.entries), check_anthropic),
     ):
         check(messages)
-        told = str(messages)
-        assert "no result is in the log" not in told
-        assert 0 <= told.find("get_order") < told.find("shipped today")
+        sent = str(messages)
+        assert "no result is in the log" not in sent
+        assert 0 <= sent.find("get_order") < sent.find("shipped today")

@@ -308,8 +308,8 @@ CURSORS = (
 def test_what_the_next_call_is_made_with_stays(text: str) -> None:
     rng = random.Random(text)
     for _ in range(20):
-        told = text.format(**made(rng))
-        assert seen(told) == told
+        sentence = text.format(**made(rng))
+        assert seen(sentence) == sentence
 
 
 ALONE = (

@@ -95,7 +95,7 @@ PLAIN = """\
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "heads"),
     [
         (
             GIT,
@@ -118,10 +118,10 @@ PLAIN = """\
         ),
     ],
 )
-def test_a_diff_counts_its_files_and_their_lines(text: str, told: list[str]) -> None:
+def test_a_diff_counts_its_files_and_their_lines(text: str, heads: list[str]) -> None:
     shown = summarise_diff(text, Budget(2_000, DEFAULT_ENCODING)).splitlines()
-    assert shown[: len(told)] == told
-    assert shown[len(told) :] == text.splitlines()
+    assert shown[: len(heads)] == heads
+    assert shown[len(heads) :] == text.splitlines()
 
 
 def test_a_diff_is_recognised() -> None:
@@ -138,8 +138,8 @@ def test_a_diff_is_recognised() -> None:
 )
 def test_a_name_with_a_space_is_whole(head: str, name: str) -> None:
     text = f"{head}\nindex 1..2\n@@ -1,1 +1,1 @@\n-a\n+b\n"
-    told = summarise_diff(text, BUDGET)
-    assert f"{name}:" in told or f" {name} " in told or f"{name}\n" in told
+    summary = summarise_diff(text, BUDGET)
+    assert f"{name}:" in summary or f" {name} " in summary or f"{name}\n" in summary
 
 
 def test_a_hunk_of_more_digits_than_python_reads_is_text() -> None:

@@ -44,9 +44,9 @@ def test_no_part_of_an_envelope_holds_a_secret(kind: str) -> None:
         text, hidden = secret_case(rng, kind)
         for body in (text, json.dumps({"log": text}), text + "\nanother line of the log" * 900):
             found = envelope(body)
-            told = [found.summary, *(s.detail for s in found.signals)]
-            told += [fact.value for fact in found.facts]
-            assert all(hidden not in part for part in told)
+            texts = [found.summary, *(s.detail for s in found.signals)]
+            texts += [fact.value for fact in found.facts]
+            assert all(hidden not in part for part in texts)
             assert signals(found, "secret")
 
 

@@ -53,7 +53,7 @@ def test_a_field_of_many_values_has_no_outliers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "level"),
     [
         ("2024-05-01 10:00:00 loaded src/error.py timeout=30 max_failed: 3", ""),
         ("2024-05-01 10:00:00 INFO read errors.log for ERROR lines", "INFO 60"),
@@ -66,9 +66,9 @@ def test_a_field_of_many_values_has_no_outliers() -> None:
         ("May  6 10:00:00 host app[12]: ERROR: no disk", "ERROR 60"),
     ],
 )
-def test_levels_are_counted_where_a_level_stands(line: str, told: str) -> None:
+def test_levels_are_counted_where_a_level_stands(line: str, level: str) -> None:
     first = summary("".join(f"{line} number {n}\n" for n in range(60))).splitlines()[0]
-    assert first == f"log: 60 lines{'; ' * bool(told)}{told}"
+    assert first == f"log: 60 lines{'; ' * bool(level)}{level}"
 
 
 def test_an_error_without_a_level_comes_before_other_lines() -> None:

@@ -46,7 +46,7 @@ DOCUMENTS = "".join(
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "parts"),
     [
         (MBOX, ["40 records in 320 lines", "Subject: Invoice number 0\n", "Invoice number 3\n"]),
         (NMAP, ["20 records in 280 lines", "host-0.example.net", "host-7.example.net"]),
@@ -65,9 +65,9 @@ DOCUMENTS = "".join(
     ],
     ids=["mbox", "nmap", "ini", "git", "audit", "plan", "yaml"],
 )
-def test_a_record_of_lines_is_told_by_its_first_ones(text: str, told: list[str]) -> None:
+def test_a_record_of_lines_is_told_by_its_first_ones(text: str, parts: list[str]) -> None:
     summary = envelope(text, RULES).summary
-    for part in told:
+    for part in parts:
         assert part in summary
 
 

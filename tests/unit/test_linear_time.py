@@ -44,7 +44,7 @@ BEFORE = {"weft.facts.memory_fact._PAIR": "a = b"}
 LIMIT = 10_000
 
 
-def told(kind: ItemKind) -> Search:
+def facts_in(kind: ItemKind) -> Search:
     return lambda text: facts_of_item("s", ContextItem("u", kind), text, Origin(1))
 
 
@@ -53,8 +53,8 @@ WHOLE: dict[str, Search] = {
     "clean": lambda text: clean(text.encode()),
     "scan": lambda text: scan(text, FirewallRules(), KEY, LIMIT),
     "hidden": lambda text: secrets_behind_hidden(text.encode(), LIMIT),
-    "facts of a turn": told(ItemKind.USER_TURN),
-    "facts given": told(ItemKind.MEMORY_FACT),
+    "facts of a turn": facts_in(ItemKind.USER_TURN),
+    "facts given": facts_in(ItemKind.MEMORY_FACT),
     "summary": lambda text: sentences_within(text, 120, DEFAULT_ENCODING),
     "terms": analyse,
     "words": words_of,

@@ -206,7 +206,7 @@ def test_objects_of_libraries_are_read_as_what_they_say() -> None:
     assert [item.text for item in found.items] == ["x", "hi\nthere"]
     itself: list[Any] = []
     itself.append({"role": "user", "content": itself})
-    for wrong, told in (
+    for wrong, message in (
         ([object()], "holds a object, which is no JSON"),
         (itself, "nested deeper than"),
         ("hi", "a text is no list of messages"),
@@ -215,7 +215,7 @@ def test_objects_of_libraries_are_read_as_what_they_say() -> None:
         ([{"role": "user", "content": "a"}, {"role": "robot"}], r"messages\[1\]: \$\.role"),
         ([{"action": "x"}], "this is openhands; hand over one of openai"),
     ):
-        with pytest.raises(InvalidInput, match=told):
+        with pytest.raises(InvalidInput, match=message):
             messages.read(wrong)
     assert messages.read([]).items == ()
 

@@ -17,8 +17,8 @@ RECORDS = json.dumps(ROWS)
 
 
 def texts(part: Part, whole: str) -> list[str]:
-    told = decoded(whole).text
-    return [told[leaf.start : leaf.end] for leaf in leaves(part)]
+    decoded_text = decoded(whole).text
+    return [decoded_text[leaf.start : leaf.end] for leaf in leaves(part)]
 
 
 def lines(held: Decoded) -> tuple[Part, ...]:
@@ -139,8 +139,8 @@ values = st.recursive(
 @given(values, st.booleans())
 def test_leaves_stand_in_order_and_no_value_is_lost(value: object, indented: bool) -> None:
     text = json.dumps(value, indent=1 if indented else None, ensure_ascii=False)
-    told = decoded(text)
-    made = split_json(told, lines) if told.form == "json" else None
+    decoded_text = decoded(text)
+    made = split_json(decoded_text, lines) if decoded_text.form == "json" else None
     if made is None:
         return
     place = 0

@@ -48,10 +48,10 @@ def test_an_element_stands_in_those_around_it_with_what_says_which_it_is() -> No
 
 def test_small_elements_share_a_part_and_are_counted() -> None:
     text = f'<data page="1">{ROWS}</data>'
-    told = shown(text, 0)
-    rows = told.count("<row ")
-    assert told.startswith('<data page="1"><row id="0" v="0"/><row id="1" v="7"/>')
-    assert told.endswith(f"/> … {200 - rows} of 200 elements … </data>")
+    assembled = shown(text, 0)
+    rows = assembled.count("<row ")
+    assert assembled.startswith('<data page="1"><row id="0" v="0"/><row id="1" v="7"/>')
+    assert assembled.endswith(f"/> … {200 - rows} of 200 elements … </data>")
     assert sum(leaf.count for leaf in leaves(split_markup(text, 0, len(text))[0])) == 200
 
 
@@ -95,9 +95,9 @@ def test_markup_in_a_string_of_json_is_split_by_its_elements() -> None:
 
 def test_a_start_tag_that_is_too_long_is_shown_in_part() -> None:
     text = f'<svg viewBox="0 0 9 9" d="{"M 1 2 " * 400}">{ROWS}</svg>'
-    told = shown(text, -1)
-    assert told.startswith('<svg viewBox="0 0 9 9" d="M 1 2 ')
-    assert len(told) < 1_000
+    assembled = shown(text, -1)
+    assert assembled.startswith('<svg viewBox="0 0 9 9" d="M 1 2 ')
+    assert len(assembled) < 1_000
 
 
 def test_elements_that_are_nested_too_deeply_are_text() -> None:
@@ -118,12 +118,12 @@ trees = st.recursive(
 @given(st.lists(trees, min_size=1, max_size=4).map("".join), st.integers(0, 99))
 def test_any_markup_is_shown_in_order_and_in_whole_elements(inner: str, chosen: int) -> None:
     text = f"<root>{inner}</root>" + "<z/>" * 9 + "<z>" + "word " * 200 + "</z>"
-    told = shown(text, chosen)
+    assembled = shown(text, chosen)
     at = 0
-    for piece in re.split(r" ?… [^…]* … ?", told):
+    for piece in re.split(r" ?… [^…]* … ?", assembled):
         at = text.index(piece.strip(), at) + len(piece.strip())
     opened: list[str] = []
-    for tag in TAG.finditer(told):
+    for tag in TAG.finditer(assembled):
         if tag[0].startswith("</"):
             assert opened.pop() == tag[1]
         elif not tag[0].endswith("/>"):

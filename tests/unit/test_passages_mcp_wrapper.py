@@ -61,11 +61,11 @@ def test_a_list_of_one_text_is_not_said_to_be_of_the_protocol(wrapped: str) -> N
 
 def test_a_list_in_a_wrapper_and_a_wrapper_in_a_list_are_both_told() -> None:
     listed = json.dumps([{"type": "text", "text": SAID}])
-    told = f"{SAID} \u2026 MCP wrapper, in a list of one text \u2026"
-    assert plain(decoded(in_json(listed))) == told
+    text = f"{SAID} \u2026 MCP wrapper, in a list of one text \u2026"
+    assert plain(decoded(in_json(listed))) == text
     within = json.dumps([{"type": "text", "text": in_json(SAID, isError=True)}])
-    told = f"{SAID} \u2026 MCP wrapper, in a list of one text, isError: true \u2026"
-    assert plain(decoded(within)) == told
+    text = f"{SAID} \u2026 MCP wrapper, in a list of one text, isError: true \u2026"
+    assert plain(decoded(within)) == text
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_wrapper_that_tells_an_error_still_does(wrapped: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "text",
     [
         in_json(SAID, structuredContent={"pid": 123565}),
         in_json("1", structuredContent={"result": True}),
@@ -94,8 +94,8 @@ def test_a_wrapper_that_tells_an_error_still_does(wrapped: str) -> None:
         "{",
     ],
 )
-def test_a_wrapper_that_says_more_stays(told: str) -> None:
-    assert decoded(told).wrapper == ""
+def test_a_wrapper_that_says_more_stays(text: str) -> None:
+    assert decoded(text).wrapper == ""
 
 
 @pytest.mark.parametrize("wrap", [in_json, printed])

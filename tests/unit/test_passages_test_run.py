@@ -65,7 +65,7 @@ GO = (
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "lines"),
     [
         (
             PYTEST,
@@ -83,11 +83,11 @@ GO = (
         (GO, ["cart_test.go:12: got 4, want 3", "--- FAIL: TestTotal", "FAIL\texample.com/cart"]),
     ],
 )
-def test_what_failed_is_shown_with_any_part(text: str, told: list[str]) -> None:
+def test_what_failed_is_shown_with_any_part(text: str, lines: list[str]) -> None:
     outline = outline_of(text, envelope(text, FirewallRules(threshold=200)).content_type)
     assert outline is not None
     always = [text[one.start : one.end] for one in outline.root.children if one.identifies]
-    assert all(any(line in shown for shown in always) for line in told)
+    assert all(any(line in shown for shown in always) for line in lines)
     assert sum(map(len, always)) <= 700
 
 

@@ -25,9 +25,9 @@ def test_items_stand_in_log_order_with_ordinals_from_zero() -> None:
 def test_the_first_item_with_an_id_wins_and_another_content_is_a_conflict() -> None:
     read = model(turn("a", "first"), turn("a", "second"))
     assert [row.text for row in read.view("t", "s").recent(9)] == ["first"]
-    told = of_tenant(read)
-    assert (told.conflicts, told.duplicates) == (1, 0)
-    assert [(c.item_id, c.sequence, c.first_sequence) for c in told.collisions] == [("a", 2, 1)]
+    status = of_tenant(read)
+    assert (status.conflicts, status.duplicates) == (1, 0)
+    assert [(c.item_id, c.sequence, c.first_sequence) for c in status.collisions] == [("a", 2, 1)]
 
 
 def test_the_same_item_again_is_a_duplicate_and_changes_nothing() -> None:
@@ -96,10 +96,10 @@ def test_a_handle_leads_to_the_body() -> None:
 
 def test_a_handle_is_the_envelopes_or_one_made_with_the_key() -> None:
     key = b"of this deployment"
-    told = ArtifactRef(artifact_handle("t", "s", "old"), "text/plain", 3)
-    envelope = EnvelopeEvent(Origin(1, "old"), ResultEnvelope("short", artifacts=(told,)))
+    reference = ArtifactRef(artifact_handle("t", "s", "old"), "text/plain", 3)
+    envelope = EnvelopeEvent(Origin(1, "old"), ResultEnvelope("short", artifacts=(reference,)))
     read = model(result("old"), envelope, result("waits"))
-    assert artifact(read.db, "t", told.handle, key).item_id == "old"
+    assert artifact(read.db, "t", reference.handle, key).item_id == "old"
     assert artifact(read.db, "t", artifact_handle("t", "s", "waits", key), key).item_id == "waits"
     for unknown in (
         artifact_handle("t", "s", "waits"),

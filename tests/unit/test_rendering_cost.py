@@ -64,17 +64,17 @@ def test_renditions_that_lose_an_item_cost_less_and_say_so() -> None:
     assert not any(one.omitted_before for one in cost.entries(shown))
     less = {at: one for at, one in shown.items() if at != min(shown)}
     assert cost.exact(less) < heavy + 40
-    told = cost.entries(less)
-    assert next(one.omitted_before for one in told if one.item_id) == 1
-    assert told[0].section == "legend"
+    entries = cost.entries(less)
+    assert next(one.omitted_before for one in entries if one.item_id) == 1
+    assert entries[0].section == "legend"
 
 
 def test_a_result_that_came_before_its_call_stands_behind_it() -> None:
     made = items()
     made[3], made[4] = made[4], made[3]
     cost, shown = cost_of(ListView(made))
-    told = [one.item_id for one in cost.entries(shown) if one.item_id]
-    assert told == ["u0", "u1", "u2", "c", "r"]
+    ids = [one.item_id for one in cost.entries(shown) if one.item_id]
+    assert ids == ["u0", "u1", "u2", "c", "r"]
 
 
 def test_a_legend_stands_only_where_there_is_a_mark_to_explain() -> None:

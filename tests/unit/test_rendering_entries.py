@@ -50,8 +50,8 @@ def test_untrusted_text_stands_in_a_fence_and_our_own_words_do_not() -> None:
     shown = whole(held)
     assert entry(held, shown, b"", "context", untrusted=True).text.startswith("<data:")
     assert entry(held, shown, b"", "context", untrusted=False).text == shown.text
-    told = entry(held, Rendition(STUB, "… 12 characters …"), b"", "context", untrusted=True)
-    assert (told.view, told.text) == (STUB, "… 12 characters …")
+    made = entry(held, Rendition(STUB, "… 12 characters …"), b"", "context", untrusted=True)
+    assert (made.view, made.text) == (STUB, "… 12 characters …")
 
 
 @pytest.mark.parametrize(

@@ -52,12 +52,12 @@ def test_results_of_parallel_calls_say_which_call_they_answer() -> None:
     items = [ContextItem("u", ItemKind.USER_TURN, "How warm is it there?")]
     cities = ("Paris", "London", "Rome")
     for city in cities:
-        told = {"tool_name": "weather", "call_id": city, "arguments": {"city": city}}
-        items.append(ContextItem(city, ItemKind.TOOL_CALL, "", metadata=told))
+        metadata = {"tool_name": "weather", "call_id": city, "arguments": {"city": city}}
+        items.append(ContextItem(city, ItemKind.TOOL_CALL, "", metadata=metadata))
     for at, city in enumerate(reversed(cities)):
-        told = {"tool_name": "weather", "call_id": city}
+        metadata = {"tool_name": "weather", "call_id": city}
         items.append(
-            ContextItem(f"r{at}", ItemKind.TOOL_RESULT, f"{at}0 degrees", city, metadata=told)
+            ContextItem(f"r{at}", ItemKind.TOOL_RESULT, f"{at}0 degrees", city, metadata=metadata)
         )
     prompt = compile_pack(ListView(items), CompileRequest(Phase.ANSWER)).pack.prompt
     for city, degrees in (("Paris", "20 degrees"), ("London", "10 degrees")):

@@ -27,7 +27,7 @@ def of(pack: ContextPack, item: str) -> PackEntry:
 def messages(pack: ContextPack) -> list[str]:
     """What either provider is sent, message by message."""
     both = [openai.messages(pack.entries), anthropic.messages(pack.entries)]
-    return [json.dumps(one, ensure_ascii=False) for told in both for one in told["messages"]]
+    return [json.dumps(one, ensure_ascii=False) for request in both for one in request["messages"]]
 
 
 def test_a_document_stands_in_a_fence_in_the_prompt_and_in_both_providers_messages() -> None:
@@ -36,9 +36,9 @@ def test_a_document_stands_in_a_fence_in_the_prompt_and_in_both_providers_messag
     shown = of(pack, "d").text
     assert shown.partition("\n")[2].startswith("<data:")  # below the line that flags it
     assert "<|im_start|>" not in shown
-    told = [one for one in messages(pack) if "Refunds take a week" in one]
-    assert len(told) == 2
-    for one in told:
+    found = [one for one in messages(pack) if "Refunds take a week" in one]
+    assert len(found) == 2
+    for one in found:
         assert json.dumps(f"[document] {shown}", ensure_ascii=False)[1:-1] in one
         assert "user: and now?" in one
 
@@ -62,8 +62,8 @@ def test_a_task_with_a_line_like_a_label_is_one_message_and_no_data() -> None:
     pack = compiled(turn("u", task))
     assert of(pack, "u").text.startswith("<message:")
     assert task in of(pack, "u").text
-    for told in (pack.prompt, *(str(one) for one in messages(pack))):
-        assert "holds data" not in told
+    for text in (pack.prompt, *(str(one) for one in messages(pack))):
+        assert "holds data" not in text
     assert "is one message." in pack.prompt.partition("\n")[0]
 
 

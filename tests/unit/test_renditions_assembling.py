@@ -57,9 +57,9 @@ def test_a_field_stands_where_its_mark_would_be_as_long() -> None:
         {"meta": None, "id": "p1", "city": "Oslo " * 60, "note": None, "more": "x" * 90}
     )
     assert shown(text, [leaf_with(text, '"id"')]) == "{meta: null, id: p1, … 3 fields …}"
-    told = shown(text, [leaf_with(text, "Oslo"), leaf_with(text, '"more"')])
-    assert told.startswith("{meta: null, id: p1, city: ")
-    assert told.endswith(f", note: null, more: {'x' * 90}}}")
+    assembled = shown(text, [leaf_with(text, "Oslo"), leaf_with(text, '"more"')])
+    assert assembled.startswith("{meta: null, id: p1, city: ")
+    assert assembled.endswith(f", note: null, more: {'x' * 90}}}")
 
 
 def test_left_out_fields_are_named_where_they_are_few_and_plain_words() -> None:

@@ -110,7 +110,7 @@ JSON_IN_TEXT = f"meta=None content=[TextContent(text={json.dumps(WROTE, indent=2
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "stub_text"),
     [
         ("Tool call timed out.", "Tool call timed out."),
         (
@@ -132,10 +132,10 @@ JSON_IN_TEXT = f"meta=None content=[TextContent(text={json.dumps(WROTE, indent=2
         ("{\n  a: this is no JSON at all,\n", "… 3 lines, 31 characters …"),
     ],
 )
-def test_a_stub_tells_how_a_call_went_or_how_much_it_found(text: str, told: str) -> None:
+def test_a_stub_tells_how_a_call_went_or_how_much_it_found(text: str, stub_text: str) -> None:
     """A reader cannot tell a failure from a success by its size."""
     row = row_of(ItemKind.TOOL_RESULT, text)
-    assert stub(row).text == told
+    assert stub(row).text == stub_text
     again = reread(row, stub(row).view, stub(row).recipe)
     assert again == stub(row)
 
@@ -182,7 +182,7 @@ PATH = f"/srv/{'data/' * 30}report.pdf"
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "stub_text"),
     [
         (f"Contents of {URL}:", "Contents of https://docs.example.org/ … {} characters … {}"),
         (PATH, "/srv/ … {} characters … {}"),
@@ -190,13 +190,13 @@ PATH = f"/srv/{'data/' * 30}report.pdf"
         ("x" * 80 + "y" * 80, "{} … {} characters … {}"),
     ],
 )
-def test_a_stub_that_is_cut_at_a_long_word_shows_both_ends_of_it(line: str, told: str) -> None:
+def test_a_stub_that_is_cut_at_a_long_word_shows_both_ends_of_it(line: str, stub_text: str) -> None:
     word = max(line.split(), key=len)
     text = line + "\n" + "words of a page. " * 150
     shown = stub(row_of(ItemKind.TOOL_RESULT, text)).text.rpartition(" … 2 lines, ")[0]
     begins, _, rest = shown.partition(" … ")
     count, _, ends = rest.partition(" characters … ")
-    assert begins.startswith(told.partition("{")[0].partition(" … ")[0])
+    assert begins.startswith(stub_text.partition("{")[0].partition(" … ")[0])
     assert line.startswith(begins)
     assert word.endswith(ends)
     assert len(begins.split()[-1]) + int(count) + len(ends) == len(word)

@@ -28,8 +28,8 @@ TRUSTED = [kind for kind in ItemKind if kind is not ItemKind.TOOL_RESULT]
 def everything(events: list[Event], **asked: object) -> str:
     """All that a compile gives away, as one text."""
     pack = compile_context(events, CompileRequest(Phase.ANSWER, budget=4_000, **asked))  # type: ignore[arg-type]
-    told = [openai.messages(pack.entries), anthropic.messages(pack.entries)]
-    return pack.prompt + json.dumps(told) + repr(pack.entries)
+    requests = [openai.messages(pack.entries), anthropic.messages(pack.entries)]
+    return pack.prompt + json.dumps(requests) + repr(pack.entries)
 
 
 @pytest.mark.parametrize("kind", TRUSTED)

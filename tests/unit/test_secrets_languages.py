@@ -5,7 +5,7 @@ import pytest
 
 from weft.secrets.scanning import as_shown
 
-TOLD = [
+SENTENCES = [
     ("Das WLAN-Passwort lautet Sonnenblume-88-Kreis, bitte nicht weitergeben.", "Sonnenblume-88"),
     ("Mein neues Kennwort: Kastanie-4711-Baum", "Kastanie-4711"),
     ("Hier der Zugang: Benutzer admin, Passwort Eichel_993", "Eichel_993"),
@@ -85,7 +85,7 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "value"), TOLD + MANIFESTS)
+@pytest.mark.parametrize(("text", "value"), SENTENCES + MANIFESTS)
 def test_what_is_told_is_masked_and_stays_so(text: str, value: str) -> None:
     shown = as_shown(text)
     assert value not in shown

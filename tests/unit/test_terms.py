@@ -57,8 +57,8 @@ def test_terms_are_counted() -> None:
 @given(st.text(), st.lists(st.sampled_from(["die", "go", "citi", "run", "x", "weft", "é"])))
 def test_counts_of_some_terms_are_those_of_all(text: str, terms: list[str]) -> None:
     forms = "dying went cities Running X wefts é going lying die "
-    told = f"{text} {forms}"
-    whole, some = analyse(told), SomeTerms(terms).counts(told)
+    whole_text = f"{text} {forms}"
+    whole, some = analyse(whole_text), SomeTerms(terms).counts(whole_text)
     assert {term: some[term] for term in terms} == {term: whole[term] for term in terms}
     assert some.total() == whole.total()
 

@@ -35,11 +35,11 @@ KINDS = [
 ]
 
 
-def span(end: int, given: list[Any], told: list[Any], name: str = "", **more: Any) -> Span:
+def span(end: int, inputs: list[Any], outputs: list[Any], name: str = "", **more: Any) -> Span:
     attributes = {
         "gen_ai.conversation.id": "s1",
-        "gen_ai.input.messages": json.dumps(given),
-        "gen_ai.output.messages": json.dumps(told),
+        "gen_ai.input.messages": json.dumps(inputs),
+        "gen_ai.output.messages": json.dumps(outputs),
     }
     return Span("0af7", name or f"{end:016x}", "chat", end, attributes | more)
 
@@ -173,7 +173,7 @@ SESSION = {"gen_ai.conversation.id": "s1"}
 
 
 @pytest.mark.parametrize(
-    "told",
+    "span",
     [
         Span("t", "1", "chat", 1, STRUCTURED | SESSION),
         Span("t", "1", "chat", 1, SESSION, {}, EVENTS),
@@ -186,8 +186,8 @@ SESSION = {"gen_ai.conversation.id": "s1"}
     ],
     ids=["structured", "events", "content events", "OpenLLMetry", "OpenInference", "details"],
 )  # fmt: skip
-def test_every_convention_gives_the_same_items(told: Span) -> None:
-    assert items(told) == items(SECOND)
+def test_every_convention_gives_the_same_items(span: Span) -> None:
+    assert items(span) == items(SECOND)
 
 
 def test_without_a_conversation_a_trace_is_a_session() -> None:
@@ -235,8 +235,8 @@ def test_json_and_protobuf_are_the_same_spans() -> None:
 
 def test_the_answer_names_what_was_rejected() -> None:
     assert otlp.answer(PROTOBUF, 0, "") == b""
-    told = ExportTraceServiceResponse.FromString(otlp.answer(PROTOBUF, 2, "why"))
-    assert told.partial_success.rejected_spans == 2
+    answer = ExportTraceServiceResponse.FromString(otlp.answer(PROTOBUF, 2, "why"))
+    assert answer.partial_success.rejected_spans == 2
     assert json.loads(otlp.answer(JSON, 2, "why")) == {
         "partialSuccess": {"rejectedSpans": "2", "errorMessage": "why"}
     }
@@ -272,6 +272,6 @@ NAMES = st.sampled_from(
 @given(st.dictionaries(NAMES, VALUES | VALUES.map(json.dumps), max_size=6))
 def test_any_span_is_read_or_refused(attributes: dict[str, Any]) -> None:
     events = tuple(SpanEvent(event.name, attributes) for event in EVENTS)
-    for told in (Span("t", "1", "x", 1, attributes), Span("t", "1", "x", 1, {}, {}, events)):
-        found = converted([told])
+    for span in (Span("t", "1", "x", 1, attributes), Span("t", "1", "x", 1, {}, {}, events)):
+        found = converted([span])
         assert found.rejected + len(found.sessions) <= 1

@@ -73,12 +73,12 @@ def taken(*exports: Sequence[LogRecord], joining: Joining | None = None) -> list
 
 def test_an_agents_step_is_told_once() -> None:
     step = taken(STEP)
-    system, asked, called, answered, told = step
+    system, asked, called, answered, reply = step
     assert [item.kind for item in step] == [
         ItemKind.POLICY, ItemKind.USER_TURN, ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT,
         ItemKind.AGENT_MSG,
     ]  # fmt: skip
-    assert (system.text, asked.text, told.text) == ("Be brief.", "Which order?", "It was O-1.")
+    assert (system.text, asked.text, reply.text) == ("Be brief.", "Which order?", "It was O-1.")
     assert (called.parent_id, answered.parent_id) == (asked.id, called.id)
     assert called.reserved.arguments == {"n": 1}
     assert (answered.text, answered.reserved.tool_name) == ("O-1", "orders")
@@ -108,13 +108,13 @@ def test_however_an_exporter_cuts_and_repeats_its_exports_the_items_are_the_same
 
 def test_the_present_convention_is_one_record_for_each_call() -> None:
     parts = [{"type": "text", "content": "Which order?"}]
-    told = {
+    attributes = {
         "gen_ai.input.messages": [{"role": "user", "parts": parts}],
         "gen_ai.output.messages": json.dumps([{"role": "assistant", "content": "O-1"}]),
     }
     name = "client.inference.operation.details"
-    assert [one.text for one in taken([record(name, **told)])] == ["Which order?", "O-1"]
-    assert taken([record(name, body=told)]) == taken([record(name, **told)])
+    assert [one.text for one in taken([record(name, **attributes)])] == ["Which order?", "O-1"]
+    assert taken([record(name, body=attributes)]) == taken([record(name, **attributes)])
 
 
 def test_calls_outside_of_spans_end_with_their_answers() -> None:
@@ -187,8 +187,8 @@ def test_json_and_protobuf_are_the_same_records() -> None:
 
 def test_the_answer_names_what_was_rejected() -> None:
     assert otlp.logs_answer(PROTOBUF, 0, "") == b""
-    told = ExportLogsServiceResponse.FromString(otlp.logs_answer(PROTOBUF, 2, "why"))
-    assert told.partial_success.rejected_log_records == 2
+    answer = ExportLogsServiceResponse.FromString(otlp.logs_answer(PROTOBUF, 2, "why"))
+    assert answer.partial_success.rejected_log_records == 2
     assert json.loads(otlp.logs_answer(JSON, 2, "why")) == {
         "partialSuccess": {"rejectedLogRecords": "2", "errorMessage": "why"}
     }

@@ -228,8 +228,8 @@ class Audits:
             self._newest.popitem(last=False)
 
     async def find(self, tenant: str, session: str, pack_id: str | None) -> bytes:
-        """The audit of a pack of this session; empty if none of its `LOOKED_BACK` latest has this
-        id, nor one of those that this process remembers."""
+        """The audit of a pack of this session; empty if no pack with this id is among the session's
+        `LOOKED_BACK` latest, or among those that this process remembers."""
         if not pack_id:
             return b""
         known = self._newest.get((tenant, session, pack_id))

@@ -21,8 +21,8 @@ _FULL_ROWS, _FULL = 0.8, 0.6
 
 
 def columns_of(lines: Sequence[str]) -> list[slice] | None:
-    """Where the columns of these lines are, of which the first is the header; None if they are no
-    such table. Between two columns all lines have a blank."""
+    """Where the columns of these lines are; None if they are no such table. The first line is the
+    header. Between two columns all lines have a blank."""
     if len(lines) <= LEAST_ROWS or not _names_columns(lines[0][:_WIDEST]):
         return None
     header, *rows = (line[:_WIDEST] for line in lines[:_LOOK])

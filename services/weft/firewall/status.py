@@ -144,8 +144,8 @@ def _of_object(value: dict[str, object]) -> ResultStatus | None:
 
 
 def _all_failed(value: object) -> bool:
-    """Whether a call did several things and each of them failed: a list, or an object with one,
-    whose records all say that they had no success, and why."""
+    """Whether a call did several things and each of them failed: all records of a list, or of a
+    list in an object, say that they had no success, and why."""
     lists = [value] if not isinstance(value, dict) else [*value.values()]
     records = [held for held in lists if isinstance(held, list) and held]
     return len(records) == 1 and all(

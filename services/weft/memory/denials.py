@@ -110,8 +110,8 @@ def _affirmative(match: re.Match[str]) -> str:
 
 
 def _denied(statement: str, who: str) -> Iterator[Said]:
-    """What a statement withdraws of which this text begins with the affirmative, and what it says
-    is so instead."""
+    """What a negated statement withdraws, and what it says is so instead. `statement` begins with
+    its affirmative."""
     for key, _, pattern in PATTERNS:
         match = pattern.match(statement)
         if match is None or not (value := value_at_start(match["value"])):

@@ -99,8 +99,8 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
     @cached_property
     def _ends(self) -> list[tuple[str, re.Pattern[str]]]:
         """Key and pattern of what remains of an affirmative phrase in a clause that corrects one,
-        the longest first: `in …` of `ich wohne in …`. Nothing need remain of one whose value can be
-        told by its form."""
+        the longest first: `in …` of `ich wohne in …`. Nothing need remain of a phrase whose value
+        is recognised by its form."""
         ends = {(key, end) for key, phrases in self.says.items() for end in self._ends_of(phrases)}
         ends |= {(key, PLACE) for key in _PROPER}
         ordered = sorted(ends, key=lambda one: (-len(one[1]), one))
@@ -121,8 +121,8 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
 
     @cached_property
     def _known(self) -> frozenset[str]:
-        """Folded words, of which every text with a phrase contains at least one: the longest of
-        each phrase."""
+        """The longest word of each phrase, folded: a text with a phrase contains at least one of
+        them."""
         phrases = self.phrases()
         known = (max(phrase.replace(PLACE, " ").split(), key=len) for phrase in phrases)
         if not self.is_spaced:
@@ -204,7 +204,7 @@ def words_of(text: str) -> frozenset[str]:
 
 
 def spoken_in(text: str, words: frozenset[str], languages: Languages) -> list[Language]:
-    """The languages of which a text with these words may contain a phrase."""
+    """The languages that may have a phrase in a text with these words."""
     folded = _folded(text)
     return [one for one in languages.values() if one.may_be_in(folded, words)]
 

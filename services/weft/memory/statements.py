@@ -16,7 +16,7 @@ from weft.memory.languages import words_of
 
 
 class Worded:
-    """A pattern that ignores case, and words of which each match contains at least one."""
+    """A pattern that ignores case, and words: each match contains at least one of them."""
 
     def __init__(self, pattern: str, words: str) -> None:
         self.pattern = re.compile(pattern, re.I)
@@ -74,8 +74,8 @@ _HANDED_OVER = Worded(
     f"{_HANDED_WORDS} dear concern sehr liebe lieber liebes estimado estimada estimados estimadas"
     " cher chère gentile egregio prezado prezada geachte beste kär kära kjære",
 )
-"""Sentences that hand over a text, or begin one: what follows one in the turn, and what it says
-itself, may be somebody else's, as in `Summarise this mail. Hi, I'm Eve …`."""
+"""Sentences that hand over a text, or begin one. What they say, and what follows them in the turn,
+may be somebody else's, as in `Summarise this mail. Hi, I'm Eve …`."""
 _SAYS = (
     "said says wrote writes replied answered claimed claims told adds added dijo dice escribió"
     " sagte sagt schrieb dit écrit disse diz scrisse scrive escreveu zei zegt schreef sa sade säger"
@@ -290,8 +290,8 @@ def is_within(place: int, spans: Spans) -> bool:
 
 
 def key_and_value(key: str, value: str, who: str) -> tuple[str, str]:
-    """The key of a preference names its topic, so that window seats replace aisle seats; that of an
-    allergy what it is to, since people may have several."""
+    """The key of a preference names its topic, so that window seats replace aisle seats. The key of
+    an allergy names what it is to, since people may have several."""
     if key == "preference" and value:
         topic = re.split(r"\s(?:over|to|rather|than|instead)\s", value)[0]
         return f"{who}_{key}_{key_from(topic).split('_')[-1]}", value

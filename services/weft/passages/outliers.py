@@ -20,7 +20,7 @@ _FEW = 16
 _LOOK = 400
 """A field that has shown too many values by this many lines is not counted further."""
 _MOMENT = re.compile(r"\d{1,4}[-/:][\dA-Z]")
-"""The beginning of a time or date, of which each value is rare at some time."""
+"""The beginning of a time or date: any of its values is rare at some time."""
 
 
 def at_most(count: int) -> int:

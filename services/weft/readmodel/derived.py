@@ -289,5 +289,5 @@ def _folded(raw: str, clean: CleanBody) -> str | None:
 
 
 def envelope_text(envelope: ResultEnvelope) -> str:
-    """Summary and facts, by which a result is found whose clean text is not stored."""
+    """Summary and facts: a search finds a result by these if its clean text is not stored."""
     return "\n".join([envelope.summary, *(f"{fact.name} {fact.value}" for fact in envelope.facts)])

@@ -1,4 +1,4 @@
-"""Credentials in a text: the published formats, and what is told by the words around it.
+"""Credentials in a text, found by their published formats and by the words around them.
 
 A secret that is found leaves this worker only as its keyed fingerprint.
 """
@@ -84,7 +84,7 @@ def _of_rule(rule: SecretRule, data: bytes, limit: int) -> Iterator[Finding]:
 
 
 def _passes(rule: SecretRule, value: bytes) -> bool:
-    """Whether a value is what its rule is about, and not an example from a manual, such as
+    """Whether a value is what its rule looks for, and not an example from a manual, such as
     `<password>` or `****`, or what a sentence says about a password."""
     if not rule.check:
         return True

@@ -76,7 +76,7 @@ _IBAN_LENGTHS = {
 }
 """Length of an IBAN by country, in characters: the SWIFT IBAN registry."""
 _NEAR = 32
-"""How many bytes before a number, in the same sentence, a word may say what the number is."""
+"""How many bytes before a number the word that says what it is may stand, in the same sentence."""
 _CARD_LENGTHS = {"3": (14, 15, 16), "4": (13, 16, 19), "5": (16,), "6": (16, 19), "2": (16,)}
 """Digits of a card by its first digit: Diners, Amex and JCB; Visa; Mastercard; Discover and
 UnionPay; Mastercard's second range."""

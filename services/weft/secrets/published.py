@@ -22,8 +22,8 @@ supabase tavily telegram tmdb together travis trello twilio twitch twitter typef
 virustotal vonage vultr weatherapi webhook yelp youtube zapier zendesk zoom
 """
 SERVICES = f"(?:{'|'.join(_SERVICES.split())})"
-"""Services whose keys are credentials; the key of another one is as often what identifies a row or
-an object."""
+"""Services whose keys are credentials. The key of any other one may as well identify a row or an
+object."""
 _B64 = "[A-Za-z0-9+/]"
 _WORD = "[A-Za-z0-9_-]"
 

@@ -77,8 +77,8 @@ def _personal_in(data: bytes, limit: int) -> list[Finding]:
 
 
 def behind_escapes(data: bytes, limit: int, own: Own = NONE) -> list[Finding]:
-    """Credentials that only show once the escapes of `data` are resolved; those that show without
-    it may be among them."""
+    """Credentials that only show once the escapes of `data` are resolved; those that show in `data`
+    as it is may be among them."""
     plain = unescaped(data)
     if plain is None:
         return []

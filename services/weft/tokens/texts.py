@@ -9,9 +9,9 @@ from weft.tokens.encodings import encoding
 from weft.tokens.words import LONGEST, MOST, Known
 
 _PIECE = 100_000
-"""Characters per piece of a long text, at most: bounds what one pathological run can cost. Cut at a
-blank, it counts as it does whole; without any, a cut can add a token or so, the same on every
-machine."""
+"""Characters per piece of a long text, at most: bounds what one pathological run can cost. A text
+that is cut at a blank has the same count as the whole; without any blank, a cut can add a token or
+so, the same on every machine."""
 _LABEL = 16
 """Characters up to which a text is remembered as it is: labels and ids."""
 _SHORT, _LONG, _REMEMBERED = 100, 2_000, 4_096

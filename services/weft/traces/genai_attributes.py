@@ -170,7 +170,8 @@ def _unfolded(attributes: dict[str, Any], prefix: str) -> list[Any]:
 
 
 def _listed(value: Any) -> Any:
-    """Objects whose keys are all numbers as lists; the wrapper that OpenInference has taken off."""
+    """The value with objects whose keys are all numbers as lists, and without OpenInference's
+    wrapper."""
     if not isinstance(value, dict):
         return value
     inner = {key: _listed(one) for key, one in value.items()}

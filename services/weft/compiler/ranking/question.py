@@ -22,7 +22,7 @@ STOP_WORDS = frozenset(
 """Words too common in English to tell one item from another."""
 
 EXPANSION = 32
-"""Terms of the best matches, of which the search uses the most selective ones. With only the 20 of
+"""Terms of the best matches; the search uses the most selective ones of them. With only the 20 of
 the greatest weight, recall on LoCoMo at 2,000 tokens is .01 lower."""
 
 _NAME = re.compile(r"\b[A-Z][\w'-]*[^\W\d_]")
@@ -37,7 +37,7 @@ class Question(msgspec.Struct, frozen=True):
     names: frozenset[str]
     """Capitalised words, case-folded: possible names of authors and tools."""
     repeated: tuple[str, ...] = ()
-    """Terms again for each repetition: a long query repeats what it is about."""
+    """Each term as often as the query repeats it: a long query repeats what it is about."""
 
 
 @lru_cache(maxsize=256)

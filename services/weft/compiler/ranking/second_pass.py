@@ -78,8 +78,8 @@ def _names_in_order(text: str, own: Sequence[frozenset[str]]) -> bool:
 
 
 def _reached(own: Sequence[frozenset[str]], later: Sequence[frozenset[str]]) -> int:
-    """The place in the run of what the newest call about any of it was about; -1 if there is
-    none."""
+    """The place in the run of the thing that the newest call about one of them was about; -1 if
+    there is no such call."""
     for arguments in later:
         places = [place for place, values in enumerate(own) if values & arguments]
         if places:

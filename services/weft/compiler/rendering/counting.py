@@ -28,10 +28,10 @@ Count = Callable[[str], int]
 
 
 _APART = frozenset(f"{ascii_letters}{digits}[\u2026")
-"""With what a line begins that can be counted by itself: a letter, a digit, a label, a mark."""
+"""The beginning of a line that can be counted by itself: a letter, a digit, a label or a mark."""
 _LONGEST_LABEL = 64
-"""Characters. No token goes over from a label to the blank behind it, so that what is said there is
-counted by itself: it comes again without, or with another."""
+"""Characters. No token spans a label and the blank after it. So the text after it is counted by
+itself: it comes again without the label, or after another one."""
 _LONG_LINES = 100
 """Characters per line from which that pays: lines that come again in other messages."""
 

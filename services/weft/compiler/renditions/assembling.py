@@ -60,7 +60,7 @@ class _Assembling:
         self._missing: list[Part] = []
         """Lines and paragraphs left out since the last piece; they share one mark."""
         self._total = 0
-        """How many elements the list has of which all of these are; 0 if it is no one list."""
+        """How many elements the list has that contains all of these; 0 if no single list does."""
 
     def text(self) -> str:
         """The assembled text."""

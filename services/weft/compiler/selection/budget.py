@@ -23,8 +23,8 @@ def fit_budget(
     base: Mapping[int, Rendition],
     budget: int,
 ) -> Shown:
-    """The longest run of additions that fits beside `base`, then later ones that still fit; by what
-    is really sent never more than `budget`, if `base` is not."""
+    """The longest run of additions that fits beside `base`, then later ones that still fit; what is
+    really sent never exceeds `budget`, unless `base` alone does."""
     order = _Prefixes(additions, shapes)
     target, best, most = budget, None, -1
     for _ in range(CORRECTIONS):

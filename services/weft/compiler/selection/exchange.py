@@ -157,8 +157,8 @@ def _joined(shown: Shown, more: Sequence[Shown]) -> Shown:
 
 
 def _with_stubs(choice: Choice, shown: Shown, limit: int, is_answered: bool = True) -> Shown:
-    """What is shown and, newest first, the calls of the open exchange with a line about their
-    results; or those that have none."""
+    """What is shown and, newest first, the other calls of the open exchange: those with results,
+    each with a line about them, or those that have none."""
     stubs = [
         {row.sequence: choice.shapes[row.sequence].choose(()) for row in group.rows}
         for group in choice.exchange

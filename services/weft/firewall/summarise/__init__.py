@@ -39,7 +39,7 @@ _BY_FORM: dict[Form, Callable[[str, Budget], str]] = {
 }
 
 _OF_LINES = (Form.LOG, Form.LISTING, Form.MARKDOWN, Form.PROSE)
-"""Forms of which a text may consist of records between blank lines."""
+"""Forms whose texts may be records between blank lines."""
 
 
 def summarise(

@@ -1,5 +1,5 @@
 """A table of aligned columns: what each column holds over all rows, the header, and rows as they
-stand, of which those that differ from the others come first."""
+stand, those that differ from the others first."""
 
 from __future__ import annotations
 

@@ -59,8 +59,8 @@ def summarise_json(
     root: object, budget: Budget, keep: Sequence[Path] = (), unread: str = ""
 ) -> str:
     """Valid JSON of at most `budget.limit` tokens; empty if not even `{}` fits. Values under `keep`
-    come before all others and stay exact. `unread` is told first: what a text that was not read
-    to its end lacks."""
+    come before all others and stay exact. `unread` comes first: it says what is missing of a text
+    that was not read to its end."""
     if not isinstance(root, dict | list):
         return ""
     plan = _plan(root, budget, keep, unread)
@@ -111,7 +111,7 @@ class _Plan(msgspec.Struct):
     has_names: bool
     """Whether records that are not shown can be named."""
     unread: str
-    """What is told of a text that was not read to its end."""
+    """What the summary says of a text that was not read to its end; empty for any other."""
     heads: dict[tuple[Path, int | None], str] = {}
 
 
