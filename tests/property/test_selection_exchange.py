@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from tests.choosing import choice_of
 
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import COUNTED_TO, CUT_SHARE, EXCHANGE_SHARE, EXCHANGE_TRIES, TOLD_SHARE
+from weft.compiler.profiles import (
+    COUNTED_TO,
+    CUT_SHARE,
+    EXCHANGE_SHARE,
+    EXCHANGE_TRIES,
+    OTHER_CALLS_SHARE,
+)
 from weft.compiler.rendering import cost
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.selection.choice import Choice
@@ -76,7 +82,7 @@ def test_what_is_sent_is_counted_a_few_times_however_many_calls_there_were() -> 
 
 def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
     """The definition, in as many steps as there are results."""
-    shown, is_cut = told(choice, pinned, choice.budget, is_answered=False), False
+    shown, is_cut = with_stubs(choice, pinned, choice.budget, is_answered=False), False
     used = choice.cost.exact(shown)
     limit = min(choice.budget, used + int(choice.budget * EXCHANGE_SHARE))
     tries, waiting = 0, [group for group in choice.exchange if group.key not in shown]
@@ -100,10 +106,12 @@ def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
             share = 1 - CUT_SHARE if group is not waiting[-1] else 0  # kept for older ones
             shown = fill(choice, shown, [group], limit - int(room * share))
             is_cut = True
-    return told(choice, shown, min(choice.budget, limit + int(choice.budget * TOLD_SHARE)))
+    return with_stubs(
+        choice, shown, min(choice.budget, limit + int(choice.budget * OTHER_CALLS_SHARE))
+    )
 
 
-def told(choice: Choice, shown: Shown, limit: int, is_answered: bool = True) -> Shown:
+def with_stubs(choice: Choice, shown: Shown, limit: int, is_answered: bool = True) -> Shown:
     shown, added = dict(shown), []
     for group in choice.exchange:
         if group.key in shown or (len(group.rows) > 1) != is_answered:
