@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from tests.choosing import choice_of
 
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import COUNTED_TO, CUT_SHARE, EXCHANGE_SHARE, EXCHANGE_TRIES, TOLD_SHARE
+from weft.compiler.profiles import (
+    COUNTED_TO,
+    CUT_SHARE,
+    EXCHANGE_SHARE,
+    EXCHANGE_TRIES,
+    OTHER_CALLS_SHARE,
+)
 from weft.compiler.rendering import cost
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.selection.choice import Choice
@@ -76,7 +82,7 @@ def test_what_is_sent_is_counted_a_few_times_however_many_calls_there_were() -> 
 
 def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
     """The definition, in as many steps as there are results."""
-    shown, is_cut = told(choice, pinned, choice.budget, is_answered=False), False
+    shown, is_cut = with_stubs(choice, pinned, choice.budget, is_answered=False), False
     used = choice.cost.exact(shown)
     limit = min(choice.budget, used + int(choice.budget * EXCHANGE_SHARE))
     tries, waiting = 0, [group for group in choice.exchange if group.key not in shown]
@@ -100,10 +106,12 @@ def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
             share = 1 - CUT_SHARE if group is not waiting[-1] else 0  # kept for older ones
             shown = fill(choice, shown, [group], limit - int(room * share))
             is_cut = True
-    return told(choice, shown, min(choice.budget, limit + int(choice.budget * TOLD_SHARE)))
+    return with_stubs(
+        choice, shown, min(choice.budget, limit + int(choice.budget * OTHER_CALLS_SHARE))
+    )
 
 
-def told(choice: Choice, shown: Shown, limit: int, is_answered: bool = True) -> Shown:
+def with_stubs(choice: Choice, shown: Shown, limit: int, is_answered: bool = True) -> Shown:
     shown, added = dict(shown), []
     for group in choice.exchange:
         if group.key in shown or (len(group.rows) > 1) != is_answered:
@@ -123,11 +131,11 @@ def test_a_single_result_that_does_not_fit_gets_all_of_its_half() -> None:
     """Or a search would be shown without anything that it found, beside older results."""
     legs = [f"leg {leg} at {leg}0:15, gate {leg * 3}, on time" for leg in range(6)]
     found = [{"id": f"F{at}", "legs": legs} for at in range(20)]
-    told = {"tool_name": "search", "call_id": "c"}
+    named = {"tool_name": "search", "call_id": "c"}
     items = [
         ContextItem("u", ItemKind.USER_TURN, "Which of them is the best?"),
-        ContextItem("c", ItemKind.TOOL_CALL, "", "u", metadata={**told, "arguments": {}}),
-        ContextItem("r", ItemKind.TOOL_RESULT, json.dumps(found), "c", metadata=told),
+        ContextItem("c", ItemKind.TOOL_CALL, "", "u", metadata={**named, "arguments": {}}),
+        ContextItem("r", ItemKind.TOOL_RESULT, json.dumps(found), "c", metadata=named),
     ]
     choice = choice_of(items, 420)
     shown = with_exchange(choice, pins_of(choice, Ledger()))
