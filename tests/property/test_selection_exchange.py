@@ -131,11 +131,11 @@ def test_a_single_result_that_does_not_fit_gets_all_of_its_half() -> None:
     """Or a search would be shown without anything that it found, beside older results."""
     legs = [f"leg {leg} at {leg}0:15, gate {leg * 3}, on time" for leg in range(6)]
     found = [{"id": f"F{at}", "legs": legs} for at in range(20)]
-    told = {"tool_name": "search", "call_id": "c"}
+    named = {"tool_name": "search", "call_id": "c"}
     items = [
         ContextItem("u", ItemKind.USER_TURN, "Which of them is the best?"),
-        ContextItem("c", ItemKind.TOOL_CALL, "", "u", metadata={**told, "arguments": {}}),
-        ContextItem("r", ItemKind.TOOL_RESULT, json.dumps(found), "c", metadata=told),
+        ContextItem("c", ItemKind.TOOL_CALL, "", "u", metadata={**named, "arguments": {}}),
+        ContextItem("r", ItemKind.TOOL_RESULT, json.dumps(found), "c", metadata=named),
     ]
     choice = choice_of(items, 420)
     shown = with_exchange(choice, pins_of(choice, Ledger()))
