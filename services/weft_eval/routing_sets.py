@@ -65,8 +65,8 @@ def bfcl(files: Iterable[Path]) -> RoutingSet:
             functions = row["function"]
             for one in functions if isinstance(functions, list) else [functions]:
                 items.setdefault(one["name"], _function(one))
-            given = tuple(one["name"] for one in functions)
-            gold = answers.get(row["id"], given)
+            names = tuple(one["name"] for one in functions)
+            gold = answers.get(row["id"], names)
             cases.append(Case(_last_turn(row["question"]), gold))
     return RoutingSet("BFCL pooled", tuple(items[name] for name in sorted(items)), tuple(cases))
 

@@ -21,15 +21,15 @@ def concealed(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     """The secrets as variables, and the arguments without them."""
     found: dict[str, str] = {}
     rest: list[str] = []
-    waiting = iter(arguments)
-    for argument in waiting:
+    remaining = iter(arguments)
+    for argument in remaining:
         flag, equals, value = argument.partition("=")
         variable = _VARIABLES.get(flag)
         if variable is None:
             rest.append(argument)
             continue
-        given = value if equals else next(waiting, None)
-        if given is None:
+        secret = value if equals else next(remaining, None)
+        if secret is None:
             return {}, list(arguments)  # click reports what is missing
-        found[variable] = given
+        found[variable] = secret
     return found, rest

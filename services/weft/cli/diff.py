@@ -32,7 +32,7 @@ T = TypeVar("T")
               metavar="FILE", help="Another policy; twice for both sides.")  # fmt: skip
 @json_option
 @connected
-def diff(ids: tuple[str, ...], as_json: bool, settings: Settings, **given: Any) -> None:
+def diff(ids: tuple[str, ...], as_json: bool, settings: Settings, **options: Any) -> None:
     """Show how the second of two compiles differs from the first, and why.
 
     Give two recorded compiles, or one and what to change, or a session and two sequences or
@@ -46,7 +46,7 @@ def diff(ids: tuple[str, ...], as_json: bool, settings: Settings, **given: Any) 
       weft diff --session s1 --phase answer --as-of 120 --as-of 180
       weft diff --session s1 --phase call --policy a.yaml --policy b.yaml --json
     """
-    found = running(_compared(settings, ids, **given))
+    found = running(_compared(settings, ids, **options))
     if as_json:
         print_json(found)
         return

@@ -342,12 +342,12 @@ async def _called(function: Function, call: ToolCall) -> tuple[str, str | None, 
     if call.arguments is None:
         return f"the arguments are no JSON object: {call.text}; call again with one", None, True
     try:
-        given = function(**call.arguments)
-        if inspect.isawaitable(given):
-            given = await given
-        if given is None or isinstance(given, str):
-            return given or "", None, False
-        return compact(plain(given)), "application/json", False
+        returned = function(**call.arguments)
+        if inspect.isawaitable(returned):
+            returned = await returned
+        if returned is None or isinstance(returned, str):
+            return returned or "", None, False
+        return compact(plain(returned)), "application/json", False
     except Exception as error:  # the model reads whatever a tool raises
         return f"{type(error).__name__}: {error}", None, True
 

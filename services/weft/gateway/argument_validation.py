@@ -85,7 +85,7 @@ def _types(wanted: Any) -> str:
     return " or ".join(wanted) if isinstance(wanted, list) else str(wanted)
 
 
-def refusal(tool_id: str, found: list[str], schema: dict[str, Any]) -> str:
+def refusal_text(tool_id: str, found: list[str], schema: dict[str, Any]) -> str:
     """The error of a call whose arguments do not fit."""
     written = as_json(schema)
     more = f"\nSchema: {written}" if len(written) <= _MOST_SCHEMA else ""

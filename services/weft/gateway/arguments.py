@@ -30,16 +30,16 @@ class Reference(msgspec.Struct, frozen=True):
 def references(arguments: Any) -> list[Reference]:
     """All references in the arguments, each once. Raises `InvalidInput` for a malformed one."""
     found: dict[Reference, None] = {}
-    waiting = [arguments]
-    while waiting:
-        value = waiting.pop()
+    stack = [arguments]
+    while stack:
+        value = stack.pop()
         if isinstance(value, dict):
             if MARK in value:
                 found[_reference(value)] = None
             else:
-                waiting += value.values()
+                stack += value.values()
         elif isinstance(value, list):
-            waiting += value
+            stack += value
     return list(found)
 
 

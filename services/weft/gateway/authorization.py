@@ -16,17 +16,17 @@ from weft.gateway.signed_in import SignedIn
 def authorization(spec: ServerSpec, sign_in: Path) -> httpx2.Auth | None:
     """None if the configuration has no credentials for the server and nobody is signed in,
     according to the file `sign_in`."""
-    given = spec.oauth
-    if given is None:
+    oauth = spec.oauth
+    if oauth is None:
         return SignedIn(spec, sign_in) if sign_in.exists() else None
     return ClientCredentialsOAuthProvider(
         spec.url,
         _InMemory(),
-        given.client_id,
-        given.client_secret,
-        "client_secret_post" if given.secret_in == "body" else "client_secret_basic",
-        given.scope or None,
-        given.issuer,
+        oauth.client_id,
+        oauth.client_secret,
+        "client_secret_post" if oauth.secret_in == "body" else "client_secret_basic",
+        oauth.scope or None,
+        oauth.issuer,
     )
 
 

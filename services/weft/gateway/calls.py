@@ -13,7 +13,7 @@ from mcp import Client, MCPError
 from mcp.shared.dispatcher import ProgressFnT
 from pydantic import ValidationError
 
-from weft.gateway.argument_validation import faults, refusal
+from weft.gateway.argument_validation import faults, refusal_text
 from weft.gateway.arguments import filled, part_of, references
 from weft.gateway.background import Background
 from weft.gateway.config import Options
@@ -99,7 +99,7 @@ class Calls:
             sent = await self._filled(call, tool, arguments)
             wrong = faults(sent, tool.tool.input_schema)
             if wrong:
-                raise CallRefused(refusal(tool.id, wrong, tool.tool.input_schema))
+                raise CallRefused(refusal_text(tool.id, wrong, tool.tool.input_schema))
         except WeftError as error:
             return await self._refused(call.host, logged, str(error))
         logging = asyncio.ensure_future(self._log.publish(call.host, logged))
@@ -306,15 +306,15 @@ def _of(logged: ContextItem, tool: GatewayTool) -> ContextItem:
 def _passed_meta(meta: dict[str, Any] | None, call: HostCall) -> Any:
     """The host's metadata for the call, without the fields that belong to its connection with the
     gateway."""
-    kept = {
+    fields = {
         key: value
         for key, value in (meta or {}).items()
         if key not in ("progressToken", "progress_token")
         and not key.startswith(("io.modelcontextprotocol/", "weft/"))
     }
     if call.log_level:
-        kept[LOG_LEVEL_META] = call.log_level
-    return kept or None
+        fields[LOG_LEVEL_META] = call.log_level
+    return fields or None
 
 
 def _reason(error: Exception, tool: GatewayTool) -> str:

@@ -95,14 +95,14 @@ class Handles:
             return handle
         try:
             async with asyncio.timeout(CONFIRM_SECONDS):
-                given = await self._given_by_firewall(session, item_id, after)
+                actual = await self._handle_by_firewall(session, item_id, after)
         except (TimeoutError, WeftError):  # no firewall is running
             self._not_before = now + AGAIN_SECONDS
             return handle
-        self.is_own = given == handle
-        return given
+        self.is_own = actual == handle
+        return actual
 
-    async def _given_by_firewall(self, session: str, item_id: str, after: int) -> str:
+    async def _handle_by_firewall(self, session: str, item_id: str, after: int) -> str:
         subjects = stored_filter(self._client.tenant, session, "out", "envelope")
         while True:
             async for record in read_matching(self._client.connection, subjects, after=after):

@@ -207,17 +207,17 @@ class PendingCalls:
                     answer.set_result(response)
         else:
             task = asyncio.ensure_future(work())
-        asking = asyncio.ensure_future(call.questions.get())
+        next_question = asyncio.ensure_future(call.questions.get())
         try:
-            await asyncio.wait([task, asking], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([task, next_question], return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             task.cancel()
-            asking.cancel()
+            next_question.cancel()
             raise
         if task.done():
-            asking.cancel()
+            next_question.cancel()
             return task.result()
-        key, question = asking.result()
+        key, question = next_question.result()
         token = secrets.token_urlsafe(16)
         self._calls[token] = (call, task)
         asyncio.get_running_loop().call_later(WAITING_SECONDS, self._give_up, token)

@@ -109,12 +109,12 @@ def safe_block(block: ContentBlock, masking: Masking) -> ContentBlock:
 def without_files(value: Any, place: Place = ()) -> tuple[Any, dict[Place, str]]:
     """A model's JSON without its images and files, and these by their places."""
     if isinstance(value, list):
-        kept, files = list[Any](), dict[Place, str]()
+        parts, files = list[Any](), dict[Place, str]()
         for number, held in enumerate(value):
             part, inside = without_files(held, (*place, number))
-            kept.append(part)
+            parts.append(part)
             files |= inside
-        return kept, files
+        return parts, files
     if not isinstance(value, dict):
         return value, {}
     texts, files = dict(value), {}

@@ -59,11 +59,11 @@ class Redirect:
             OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError
         ):
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _REQUEST_SECONDS)
-            given = _given(head)
-            if given and not self._back.done():
-                self._back.set_result(given)
-            status = b"200 OK" if given else b"404 Not Found"
-            body = _DONE if given else b""
+            fields = _answer_fields(head)
+            if fields and not self._back.done():
+                self._back.set_result(fields)
+            status = b"200 OK" if fields else b"404 Not Found"
+            body = _DONE if fields else b""
             writer.write(
                 b"HTTP/1.1 %s\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\n"
                 b"Connection: close\r\n\r\n%s" % (status, len(body), body)
@@ -72,7 +72,7 @@ class Redirect:
         writer.close()
 
 
-def _given(head: bytes) -> dict[str, str]:
+def _answer_fields(head: bytes) -> dict[str, str]:
     """The parameters of the browser's request; empty for other requests, such as for an icon."""
     method, _, rest = head.decode("latin-1").partition(" ")
     place = urlsplit(rest.split(" ", 1)[0])

@@ -90,11 +90,11 @@ def _units(text: str, outline: Outline, allowed: int) -> list[_Unit]:
 
 def _beginning(text: str, limit: int, encoding: str) -> str:
     """The beginning of a text that cannot be split, and how much is missing."""
-    kept = tokens.truncate(text, limit, encoding)
-    if len(kept) == len(text):
+    beginning = tokens.truncate(text, limit, encoding)
+    if len(beginning) == len(text):
         return text
-    kept = tokens.truncate(text, max(0, limit - _MARK), encoding)
-    return f"{kept} … {len(text) - len(kept):,} characters …"
+    beginning = tokens.truncate(text, max(0, limit - _MARK), encoding)
+    return f"{beginning} … {len(text) - len(beginning):,} characters …"
 
 
 def _by_worth(units: list[_Unit], query: str, allowed: int) -> list[int]:

@@ -196,15 +196,15 @@ def text_of(block: ContentBlock) -> str | None:
 
 def _with_text(content: Sequence[ContentBlock], text: str) -> list[ContentBlock]:
     """The one text in place of the first text block, without the others; images and links stay."""
-    kept: list[ContentBlock] = []
+    blocks: list[ContentBlock] = []
     placed = False
     for block in content:
         if text_of(block) is None:
-            kept.append(block)
+            blocks.append(block)
         elif not placed:
-            kept.append(TextContent(text=text))
+            blocks.append(TextContent(text=text))
             placed = True
-    return kept if placed else [TextContent(text=text), *kept]
+    return blocks if placed else [TextContent(text=text), *blocks]
 
 
 def _size(texts: list[str], structured: Any, encoding: str, limit: int) -> int:

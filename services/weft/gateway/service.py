@@ -16,7 +16,7 @@ from mcp.server.mcpserver import require_client_extension
 from mcp.server.subscriptions import ListenHandler
 
 from weft.gateway import relay, side_messages, tool_search
-from weft.gateway.argument_validation import faults, refusal
+from weft.gateway.argument_validation import faults, refusal_text
 from weft.gateway.gateway import Gateway
 from weft.gateway.hosts import LIMIT_META, Context, Host, HostCall, PendingCalls
 from weft.gateway.masking import Model, safe_models
@@ -113,7 +113,7 @@ class Service:
             own = OWN.get(params.name)
             wrong = faults(arguments, own.input_schema) if own is not None else []
             if own is not None and wrong:
-                raise CallRefused(refusal(own.name, wrong, own.input_schema))
+                raise CallRefused(refusal_text(own.name, wrong, own.input_schema))
             match params.name:
                 case tool_search.FIND:
                     return await self._gateway.calls.find(call, arguments)

@@ -62,13 +62,13 @@ class SignIn(OAuthClientProvider):
 
 def _registered(spec: ServerSpec) -> OAuthClientInformationFull | None:
     """The client from the configuration, if it names one."""
-    given = spec.sign_in
-    if given is None:
+    client = spec.sign_in
+    if client is None:
         return None
     return OAuthClientInformationFull(
-        client_id=given.client_id,
-        client_secret=given.client_secret or None,
-        token_endpoint_auth_method="client_secret_basic" if given.client_secret else "none",
+        client_id=client.client_id,
+        client_secret=client.client_secret or None,
+        token_endpoint_auth_method="client_secret_basic" if client.client_secret else "none",
     )
 
 

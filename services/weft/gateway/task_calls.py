@@ -137,8 +137,8 @@ class TaskCalls:
     ) -> types.EmptyResult:
         """Answer a task's questions. Raises as `get` does."""
         running, tool, host, _ = await self._of(call, handle)
-        given = {key: dumped(response) for key, response in responses.items()}
-        await self._log.record(host, "tasks/update", {"call": running.call, **given}, "answered")
+        answers = {key: dumped(response) for key, response in responses.items()}
+        await self._log.record(host, "tasks/update", {"call": running.call, **answers}, "answered")
         upstream = self._upstreams[tool.server]
         await upstream.use(lambda client: answer(client, running.task, responses))
         return types.EmptyResult()

@@ -87,14 +87,14 @@ def suspicion(tool: GatewayTool) -> str:
 def texts_for_models(tool: GatewayTool) -> list[str]:
     """Every text in a tool's description and schemas that a model reads."""
     texts = [tool.tool.title or "", tool.tool.description or ""]
-    waiting: list[object] = [tool.tool.input_schema, tool.tool.output_schema]
-    while waiting:
-        value = waiting.pop()
+    stack: list[object] = [tool.tool.input_schema, tool.tool.output_schema]
+    while stack:
+        value = stack.pop()
         if isinstance(value, dict):
-            waiting += value.values()
+            stack += value.values()
             texts += [key for key in value if len(key) > _A_NAME]
         elif isinstance(value, list):
-            waiting += value
+            stack += value
         elif isinstance(value, str):
             texts.append(value)
     return [text for text in texts if len(text) > _A_NAME]

@@ -14,7 +14,7 @@ from mcp.server.lowlevel.server import Server
 
 from weft.client.drilldown import PARAMETERS as LOOK_PARAMETERS
 from weft.facts.memory_fact import facts_given
-from weft.gateway.argument_validation import faults, refusal
+from weft.gateway.argument_validation import faults, refusal_text
 from weft.gateway.deployment import GatewayDeployment
 from weft.gateway.handles import WAIT_SECONDS
 from weft.gateway.hosts import Context, Host, Hosts
@@ -155,18 +155,17 @@ class WeftServer:
             return _said(f"no tool {params.name!r}; there are {', '.join(works)}", True)
         wrong = faults(arguments, tool.input_schema)
         if wrong:
-            return _said(refusal(tool.name, wrong, tool.input_schema), True)
+            return _said(refusal_text(tool.name, wrong, tool.input_schema), True)
         try:
             return _said(await works[tool.name](host, arguments))
         except WeftError as error:
             return _said(str(error), True)
 
-    async def _publish(self, host: Host, given: dict[str, Any]) -> str:
-        kind = ItemKind(given.get("kind", "agent_msg"))
-        item = ContextItem(
-            new_id("item"), kind, given["text"], given.get("parent"), metadata=self._metadata(host)
-        )
-        sequence = await self._stored(given.get("session", host.session), item)
+    async def _publish(self, host: Host, arguments: dict[str, Any]) -> str:
+        kind = ItemKind(arguments.get("kind", "agent_msg"))
+        text, parent = arguments["text"], arguments.get("parent")
+        item = ContextItem(new_id("item"), kind, text, parent, metadata=self._metadata(host))
+        sequence = await self._stored(arguments.get("session", host.session), item)
         return f"item {item.id} at sequence {sequence}"
 
     async def _stored(self, session: str, *items: ContextItem) -> int:
@@ -175,43 +174,43 @@ class WeftServer:
         self._newest = max(self._newest, ack.sequence)
         return ack.sequence
 
-    async def _compile(self, host: Host, given: dict[str, Any]) -> str:
-        session = given.get("session", host.session)
+    async def _compile(self, host: Host, arguments: dict[str, Any]) -> str:
+        session = arguments.get("session", host.session)
 
         async def ask() -> str:
             pack = await self._client.compile(
                 session,
-                given.get("phase", "answer"),
-                query=given.get("query", ""),
-                budget=given.get("budget"),
+                arguments.get("phase", "answer"),
+                query=arguments.get("query", ""),
+                budget=arguments.get("budget"),
                 after=self._newest,
             )
             return pack.prompt
 
         return await _waited(ask)
 
-    async def _remember(self, host: Host, given: dict[str, Any]) -> str:
-        key, value = await self._fact(host, given["key"], given["value"])
+    async def _remember(self, host: Host, arguments: dict[str, Any]) -> str:
+        key, value = await self._fact(host, arguments["key"], arguments["value"])
         reply = f"remembered for {self._scope}: {key}={value}"
-        is_cut = len(value) < len(" ".join(given["value"].split()))
+        is_cut = len(value) < len(" ".join(arguments["value"].split()))
         return f"{reply}{_CUT}" if is_cut else reply
 
-    async def _forget(self, host: Host, given: dict[str, Any]) -> str:
-        known = await self._facts(host, given["key"], 0)
-        key, _ = await self._fact(host, given["key"], "")
+    async def _forget(self, host: Host, arguments: dict[str, Any]) -> str:
+        known = await self._facts(host, arguments["key"], 0)
+        key, _ = await self._fact(host, arguments["key"], "")
         if f"{key}=" in known:
             return f"forgotten for {self._scope}: {key}"
         return f"nothing was remembered for {self._scope} under {key}; {known or _NOTHING}"
 
     async def _fact(self, host: Host, key: str, value: str) -> tuple[str, str]:
         """Key and value as they are stored. Raises `InvalidInput` if they cannot be."""
-        kept = facts_given({"key": key, "value": value}, value)
-        if not kept:
+        facts = facts_given({"key": key, "value": value}, value)
+        if not facts:
             raise InvalidInput(
                 f"{key!r} is not remembered: memory stands in every later prompt, so passwords, "
                 "keys and card numbers stay out of it, and a key needs a letter or a digit"
             )
-        ((name, value),) = kept
+        ((name, value),) = facts
         metadata = {**self._metadata(host), "key": name, "value": value}
         item = ContextItem(
             new_id("fact"), ItemKind.MEMORY_FACT, f"{name}={value}", metadata=metadata
@@ -220,11 +219,11 @@ class WeftServer:
         self._written[name] = value
         return name, value
 
-    async def _recall(self, host: Host, given: dict[str, Any]) -> str:
-        call = call_item("recall", given, host.name)
+    async def _recall(self, host: Host, arguments: dict[str, Any]) -> str:
+        call = call_item("recall", arguments, host.name)
         call = msgspec.structs.replace(call, metadata={**call.metadata, "scope": self._scope})
         sequence = await self._stored(host.session, call)
-        text = await self._facts(host, given.get("query", ""), sequence) or _NOTHING
+        text = await self._facts(host, arguments.get("query", ""), sequence) or _NOTHING
         await self._stored(host.session, result_item(call, text))
         return text
 
@@ -244,12 +243,12 @@ class WeftServer:
         self._written.clear()  # what is still not listed was left out for want of room
         return text
 
-    async def _look(self, host: Host, given: dict[str, Any]) -> str:
-        request = msgspec.convert(given, DrilldownRequest)
+    async def _look(self, host: Host, arguments: dict[str, Any]) -> str:
+        request = msgspec.convert(arguments, DrilldownRequest)
         reply = await self._client.drilldown(
             request.handle, request.view, max_tokens=request.max_tokens, **request.args
         )
-        call = call_item(LOOK, given, host.name)
+        call = call_item(LOOK, arguments, host.name)
         item = slice_item(call, reply.text, reply.handle, reply.seal, reply.sensitivity)
         await self._stored(host.session, call, item)
         more = f"\n[goes on with {as_json(reply.next)}]" if reply.next else ""

@@ -254,14 +254,14 @@ async def _ticking(
 ) -> AsyncIterator[LogRecord | None]:
     """The records, with None whenever none came for a while. Ends with the process."""
     ending = asyncio.ensure_future(closing.wait())
-    patience = FIRST_SECONDS
+    timeout = FIRST_SECONDS
     coming: asyncio.Future[LogRecord] | None = None
     try:
         while not ending.done():
             coming = coming or asyncio.ensure_future(anext(records))
             both: set[asyncio.Future[Any]] = {coming, ending}
-            await asyncio.wait(both, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
-            patience = HEARTBEAT_SECONDS
+            await asyncio.wait(both, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            timeout = HEARTBEAT_SECONDS
             if coming.done():
                 record, coming = coming.result(), None
                 yield record

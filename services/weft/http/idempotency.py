@@ -25,7 +25,7 @@ _BROKEN_OFF = "the first request under this Idempotency-Key was broken off; send
 Work = Callable[[], Awaitable[bytes]]
 
 
-class _Kept(msgspec.Struct):
+class _Entry(msgspec.Struct):
     fingerprint: bytes
     since: float
     answer: asyncio.Future[bytes]
@@ -37,7 +37,7 @@ class Answers:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._kept: OrderedDict[tuple[str, ...], _Kept] = OrderedDict()
+        self._entries: OrderedDict[tuple[str, ...], _Entry] = OrderedDict()
         self._bytes = 0
 
     async def once(self, key: tuple[str, ...], body: bytes, work: Work) -> tuple[bytes, bool]:
@@ -45,41 +45,41 @@ class Answers:
         earlier one. Requests that come while the first is running wait for it. A failure is not
         kept. Raises `RequestRefused` if the key came with another body before."""
         self._forget()
-        print_of = hashlib.sha256(body).digest()
-        kept = self._kept.get(key)
-        if kept is not None:
-            if kept.fingerprint != print_of:
+        fingerprint = hashlib.sha256(body).digest()
+        entry = self._entries.get(key)
+        if entry is not None:
+            if entry.fingerprint != fingerprint:
                 raise RequestRefused(
                     422,
                     "idempotency_key",
                     "another request came under this Idempotency-Key; make a new key for each",
                 )
-            return await asyncio.shield(kept.answer), True
-        kept = self._kept[key] = _Kept(print_of, self._now(), asyncio.Future())
+            return await asyncio.shield(entry.answer), True
+        entry = self._entries[key] = _Entry(fingerprint, self._now(), asyncio.Future())
         # Others need not wait for it; then only the first caller learns of its failure.
-        kept.answer.add_done_callback(lambda done: done.exception())
+        entry.answer.add_done_callback(lambda done: done.exception())
         try:
             answer = await work()
         except BaseException as error:
-            del self._kept[key]
+            del self._entries[key]
             failure = error if isinstance(error, Exception) else Unavailable(_BROKEN_OFF)
-            kept.answer.set_exception(failure)
+            entry.answer.set_exception(failure)
             raise
-        kept.answer.set_result(answer)
-        kept.size = len(answer)
-        self._bytes += kept.size
+        entry.answer.set_result(answer)
+        entry.size = len(answer)
+        self._bytes += entry.size
         return answer, False
 
     def _forget(self) -> None:
         """Drop what is too old or too much, except what is still running."""
-        for key, kept in tuple(self._kept.items()):
-            old = self._now() - kept.since > KEPT_SECONDS
-            much = len(self._kept) > MOST_ANSWERS or self._bytes > MOST_BYTES
+        for key, entry in tuple(self._entries.items()):
+            old = self._now() - entry.since > KEPT_SECONDS
+            much = len(self._entries) > MOST_ANSWERS or self._bytes > MOST_BYTES
             if not (old or much):
                 return
-            if kept.answer.done():
-                self._bytes -= kept.size
-                del self._kept[key]
+            if entry.answer.done():
+                self._bytes -= entry.size
+                del self._entries[key]
 
 
 def checked_key(value: str) -> str:

@@ -45,17 +45,17 @@ def _decoder(name: str, kind: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
 
 
-def query_of(operation: Operation, given: Mapping[str, str]) -> Any:
+def query_of(operation: Operation, parameters: Mapping[str, str]) -> Any:
     """The query string, decoded. Raises `InvalidInput`, also for an unknown name."""
     known = operation.query.__struct_fields__ if operation.query else ()
-    for name in given:
+    for name in parameters:
         if name not in known:
             listed = ", ".join(known) or "none"
             raise InvalidInput(f"{operation.name}: no parameter {name!r:.60}; there are: {listed}")
     if operation.query is None:
         return None
     try:
-        query = msgspec.convert(dict(given), operation.query, strict=False)
+        query = msgspec.convert(dict(parameters), operation.query, strict=False)
     except msgspec.ValidationError as error:
         raise InvalidInput(f"{operation.name}: query: {error}") from None
     check_ranges(query, f"{operation.name} query")
@@ -83,14 +83,14 @@ def last_event_of(value: str | None) -> int | None:
 
 def checked_type(content_type: str, wanted: tuple[str, ...]) -> str:
     """The media type of a body. Raises `RequestRefused` if it is none of those wanted."""
-    given = content_type.partition(";")[0].strip().lower()
-    if given not in wanted:
+    media_type = content_type.partition(";")[0].strip().lower()
+    if media_type not in wanted:
         raise RequestRefused(
             415,
             "media_type",
-            f"Content-Type {given!r:.60} is not read here; send {' or '.join(wanted)}",
+            f"Content-Type {media_type!r:.60} is not read here; send {' or '.join(wanted)}",
         )
-    return given
+    return media_type
 
 
 def inflated(content: bytes, encoding: str, most: int) -> bytes:

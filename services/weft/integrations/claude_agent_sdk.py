@@ -126,51 +126,51 @@ class WeftClaude:
 
         return create_sdk_mcp_server("weft", tools=[run])
 
-    async def prompted(self, given: Any, _: str | None, __: Any) -> Any:
+    async def prompted(self, event: Any, _: str | None, __: Any) -> Any:
         """`UserPromptSubmit`: the context that Claude Code lacks, as `additionalContext`."""
-        name = self._name(given["session_id"])
+        name = self._name(event["session_id"])
         context = ""
-        if given["session_id"] in self._lost or self._begins(given["session_id"]):
-            context = await self._context(name, given["prompt"])
-            self._lost.discard(given["session_id"])
+        if event["session_id"] in self._lost or self._begins(event["session_id"]):
+            context = await self._context(name, event["prompt"])
+            self._lost.discard(event["session_id"])
         if not self._mirrored:
-            mark = digest(given["session_id"], given.get("prompt_id") or "", given["prompt"])[:16]
+            mark = digest(event["session_id"], event.get("prompt_id") or "", event["prompt"])[:16]
             await self._publish(
-                name, [ContextItem(f"u-{mark}", ItemKind.USER_TURN, given["prompt"])]
+                name, [ContextItem(f"u-{mark}", ItemKind.USER_TURN, event["prompt"])]
             )
         return _hook_output("UserPromptSubmit", additionalContext=context) if context else {}
 
-    async def used(self, given: Any, _: str | None, __: Any) -> Any:
+    async def used(self, event: Any, _: str | None, __: Any) -> Any:
         """`PostToolUse`: the firewalled result, as `updatedToolOutput`, if it differs from the
         tool's."""
-        output = given["tool_response"]
-        places = _places(given["tool_name"], output)
+        output = event["tool_response"]
+        places = _places(event["tool_name"], output)
         said = "\n".join(_at(output, place) for place in places)
-        await self._call(given, said or (output if isinstance(output, str) else _json(output)))
-        if not said or given["tool_name"].endswith("weft_drilldown"):  # it was scanned already
+        await self._call(event, said or (output if isinstance(output, str) else _json(output)))
+        if not said or event["tool_name"].endswith("weft_drilldown"):  # it was scanned already
             return {}
-        shown = await self._shown(self._name(given["session_id"]), _result_id(given))
+        shown = await self._shown(self._name(event["session_id"]), _result_id(event))
         if shown is None or _is_unchanged(shown, said):
             return {}
         return _hook_output("PostToolUse", updatedToolOutput=_replaced(output, places, shown.text))
 
-    async def failed(self, given: Any, _: str | None, __: Any) -> Any:
+    async def failed(self, event: Any, _: str | None, __: Any) -> Any:
         """`PostToolUseFailure`: a failed result, for the log."""
-        await self._call(given, given["error"], is_error=True)
+        await self._call(event, event["error"], is_error=True)
         return {}
 
-    async def compacted(self, given: Any, _: str | None, __: Any) -> Any:
+    async def compacted(self, event: Any, _: str | None, __: Any) -> Any:
         """`PreCompact`: the next prompt brings back what the compaction removes."""
-        self._lost.add(given["session_id"])
+        self._lost.add(event["session_id"])
         return {}
 
-    async def stopped(self, given: Any, _: str | None, __: Any) -> Any:
+    async def stopped(self, event: Any, _: str | None, __: Any) -> Any:
         """`Stop`: the answer, for the log, if no transcript provides it."""
-        said = given.get("last_assistant_message")
+        said = event.get("last_assistant_message")
         if said and not self._mirrored:
-            mark = digest(given["session_id"], given.get("prompt_id") or "", said)[:16]
+            mark = digest(event["session_id"], event.get("prompt_id") or "", said)[:16]
             item = ContextItem(f"a-{mark}", ItemKind.AGENT_MSG, said)
-            await self._publish(self._name(given["session_id"]), [item])
+            await self._publish(self._name(event["session_id"]), [item])
         return {}
 
     async def mirrored(self, key: SessionKey, entries: Sequence[SessionStoreEntry]) -> None:
@@ -179,22 +179,22 @@ class WeftClaude:
             items = [item for entry in entries for item in items_of(entry)]
             await self._publish(self._name(key["session_id"]), items)
 
-    async def _call(self, given: Any, text: str, is_error: bool = False) -> None:
-        called = {"tool_name": given["tool_name"], "call_id": given["tool_use_id"]}
+    async def _call(self, event: Any, text: str, is_error: bool = False) -> None:
+        called = {"tool_name": event["tool_name"], "call_id": event["tool_use_id"]}
         call = ContextItem(
-            f"c-{given['tool_use_id']}",
+            f"c-{event['tool_use_id']}",
             ItemKind.TOOL_CALL,
-            f"{given['tool_name']}({_json(given['tool_input'])})",
-            metadata=called | {"arguments": given["tool_input"]},
+            f"{event['tool_name']}({_json(event['tool_input'])})",
+            metadata=called | {"arguments": event["tool_input"]},
         )
         result = ContextItem(
-            _result_id(given),
+            _result_id(event),
             ItemKind.TOOL_RESULT,
             text,
             call.id,
             metadata=called | ({"is_error": True} if is_error else {}),
         )
-        await self._publish(self._name(given["session_id"]), [call, result])
+        await self._publish(self._name(event["session_id"]), [call, result])
 
     async def _publish(self, name: str, items: Sequence[ContextItem]) -> None:
         async with self._turn(name):
@@ -298,8 +298,8 @@ def items_of(entry: SessionStoreEntry) -> Iterator[ContextItem]:
         )
 
 
-def _result_id(given: Any) -> str:
-    return f"r-{given['tool_use_id']}"
+def _result_id(event: Any) -> str:
+    return f"r-{event['tool_use_id']}"
 
 
 def _json(value: Any) -> str:

@@ -286,12 +286,12 @@ def request_of(pack: weft.Pack, provider: Provider) -> dict[str, Any]:
     framework has lost, as after a crash, that answer is left out, and the work before it stays."""
     asked = [one.sequence for one in pack.entries if one.kind in _ASKS and one.item_id]
     last = max(asked, default=0)
-    kept = tuple(
+    entries = tuple(
         one
         for one in pack.entries
         if not asked or one.kind is not ItemKind.AGENT_MSG or one.sequence < last
     )
-    return msgspec.structs.replace(pack, entries=kept).request(provider)
+    return msgspec.structs.replace(pack, entries=entries).request(provider)
 
 
 def thoughts_of(pack: weft.Pack) -> dict[str, list[dict[str, Any]]]:

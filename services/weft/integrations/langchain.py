@@ -125,13 +125,13 @@ def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
     messages = convert_to_messages(request_of(pack, "openai")["messages"])
     thoughts = thoughts_of(pack)
     messages = [_thinking(message, thoughts) for message in messages]
-    kept = [message for message in request.messages if isinstance(message, SystemMessage)]
+    system_messages = [one for one in request.messages if isinstance(one, SystemMessage)]
     if messages and isinstance(messages[0], SystemMessage):
         instructions = messages.pop(0).text
         own = request.system_message
         system = SystemMessage(f"{own.text}\n\n{instructions}" if own is not None else instructions)
         request = request.override(system_message=system)
-    return request.override(messages=[*kept, *messages])
+    return request.override(messages=[*system_messages, *messages])
 
 
 def _thinking(message: BaseMessage, thoughts: Mapping[str, list[Any]]) -> BaseMessage:

@@ -72,12 +72,12 @@ class WeftSession:
     async def compiled_input(self, data: CallModelData[Any]) -> ModelInputData:
         """For `RunConfig(call_model_input_filter=…)`: publish what the model would be sent, and
         send the compiled context instead, after the agent's own instructions."""
-        given = data.model_data
-        pack = await self._conversations.compiled(self.session_id, given.input)
+        model_input = data.model_data
+        pack = await self._conversations.compiled(self.session_id, model_input.input)
         if pack is None:
-            return given
+            return model_input
         request = request_of(pack, "openai-responses")
-        instructions = [given.instructions, request.get("instructions")]
+        instructions = [model_input.instructions, request.get("instructions")]
         return ModelInputData(request["input"], "\n\n".join(filter(None, instructions)) or None)
 
     def drilldown_tool(self) -> FunctionTool:

@@ -89,25 +89,25 @@ async def replied(connection: Connection, subject: str, payload: bytes, timeout:
     trace = current_trace()
     headers = {"traceparent": trace} if trace else None
     # Its own timeout would count the time in which this process did not run.
-    asking = asyncio.create_task(connection.request(subject, payload, inf, headers=headers))
+    request = asyncio.create_task(connection.request(subject, payload, inf, headers=headers))
     is_forbidden = False
 
     def watch(violated: str) -> None:
         nonlocal is_forbidden
         if violated == subject.lower():
             is_forbidden = True
-            asking.cancel()
+            request.cancel()
 
     unwatch = connection.on_violation(watch)
     try:
-        if not await done_within(asking, timeout):
+        if not await done_within(request, timeout):
             raise nats.errors.TimeoutError
         if is_forbidden:
             raise forbidden(subject)
-        return asking.result()
+        return request.result()
     finally:
         unwatch()
-        asking.cancel()
+        request.cancel()
 
 
 def forbidden(subject: str) -> WeftError:

@@ -266,9 +266,9 @@ async def connect(
         "user_credentials": credentials_file(creds) if creds else None,
         "tls": tls_context(tls_ca, tls_cert, tls_key),
     }
-    given = {key: value for key, value in credential.items() if value is not None}
-    connection = _made(kind or implementation(), _asks_for_tls(servers, given))
-    options = {**_OPTIONS, "name": name, "connect_timeout": timeout, **given}
+    credential = {key: value for key, value in credential.items() if value is not None}
+    connection = _made(kind or implementation(), _asks_for_tls(servers, credential))
+    options = {**_OPTIONS, "name": name, "connect_timeout": timeout, **credential}
     attempt = asyncio.create_task(connection.connect(servers, **connection.callbacks(), **options))
     try:
         # With unlimited reconnects nats-py retries for ever; the timeout ends that.
@@ -292,11 +292,11 @@ def _made(kind: type[Connection], only_tls: bool) -> Connection:
     return kind(only_tls)
 
 
-def _asks_for_tls(servers: list[str], given: dict[str, Any]) -> bool:
+def _asks_for_tls(servers: list[str], credential: dict[str, Any]) -> bool:
     # A WebSocket says itself, by its scheme, whether it is encrypted.
     if all(server.startswith(("ws://", "wss://")) for server in servers):
         return False
-    return "tls" in given or any(server.startswith("tls://") for server in servers)
+    return "tls" in credential or any(server.startswith("tls://") for server in servers)
 
 
 async def _failed(

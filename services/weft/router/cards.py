@@ -106,12 +106,12 @@ def gives_orders(text: str) -> bool:
 def plain(text: str) -> str:
     """Other people's text on one line, with invisible letters removed and structural marks
     replaced."""
-    kept = (
+    letters = (
         " " if letter.isspace() or category == "Cc" else letter
         for letter in unicodedata.normalize("NFC", text)
         if (category := unicodedata.category(letter)) not in ("Cf", "Cs", "Co", "Cn")
     )
-    return " ".join("".join(kept).translate(_MARKS).split())
+    return " ".join("".join(letters).translate(_MARKS).split())
 
 
 @lru_cache(_REMEMBERED)
@@ -119,15 +119,15 @@ def _description(text: str, encoding: str) -> tuple[str, bool]:
     """Its first sentences that fit, and whether sentences that give orders were left out."""
     sentences = [plain(part) for part in _SENTENCE.split(text)]
     harmless = [sentence for sentence in sentences if sentence and not _ORDER.search(sentence)]
-    kept = ""
+    description = ""
     for sentence in harmless:
-        longer = f"{kept} {sentence}".strip()
+        longer = f"{description} {sentence}".strip()
         if tokens.count(longer, encoding) > _DESCRIPTION_TOKENS:
             break
-        kept = longer
-    if not kept and harmless:
-        kept = _cut(harmless[0], _DESCRIPTION_TOKENS, encoding)
-    return kept, len(harmless) < sum(1 for sentence in sentences if sentence)
+        description = longer
+    if not description and harmless:
+        description = _cut(harmless[0], _DESCRIPTION_TOKENS, encoding)
+    return description, len(harmless) < sum(1 for sentence in sentences if sentence)
 
 
 def _cut(text: str, limit: int, encoding: str) -> str:

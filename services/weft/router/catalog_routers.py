@@ -179,7 +179,7 @@ class CatalogRouters:
 
 def newest(records: list[LogRecord]) -> list[LogRecord]:
     """The newest record of each tenant and catalogue, and every erasure, in order."""
-    kept: dict[object, LogRecord] = {}
+    by_key: dict[object, LogRecord] = {}
     for record in records:
         try:
             event = record.event()
@@ -187,10 +187,10 @@ def newest(records: list[LogRecord]) -> list[LogRecord]:
             _log.warning("event %d is malformed: %s", record.sequence, error.code)
             continue
         if isinstance(event, Catalog):
-            kept[record.address().tenant, event.name] = record
+            by_key[record.address().tenant, event.name] = record
         elif isinstance(event, ErasedEvent):
-            kept[record.sequence] = record
-    return sorted(kept.values(), key=lambda record: record.sequence)
+            by_key[record.sequence] = record
+    return sorted(by_key.values(), key=lambda record: record.sequence)
 
 
 def _is_small(router: Router, catalog: Catalog) -> bool:

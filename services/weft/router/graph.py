@@ -39,5 +39,5 @@ def _by_level(graph: ChoiceGraph) -> list[ChoiceNode]:
 
 def _plain(label: str) -> str:
     """A label that cannot end its quotes or start a directive."""
-    kept = "".join(letter if letter.isprintable() else " " for letter in label[:60])
-    return kept.translate({ord('"'): "'", ord("<"): "‹", ord(">"): "›", ord("&"): "+"}).strip()  # noqa: RUF001
+    printable = "".join(letter if letter.isprintable() else " " for letter in label[:60])
+    return printable.translate({ord('"'): "'", ord("<"): "‹", ord(">"): "›", ord("&"): "+"}).strip()  # noqa: RUF001

@@ -115,9 +115,9 @@ def parameters(schema: Mapping[str, Any]) -> list[Parameter]:
     """The leaves of a JSON Schema in order. References are ignored: a schema may refer to itself,
     and the model itself fills a leaf behind a reference."""
     found: list[Parameter] = []
-    waiting: list[tuple[str, Any, int]] = [("", schema, 0)]
-    while waiting and len(found) < _MOST_PARAMETERS:
-        name, part, depth = waiting.pop()
+    stack: list[tuple[str, Any, int]] = [("", schema, 0)]
+    while stack and len(found) < _MOST_PARAMETERS:
+        name, part, depth = stack.pop()
         if not isinstance(part, dict):
             continue
         inner, path = part, name
@@ -126,7 +126,7 @@ def parameters(schema: Mapping[str, Any]) -> list[Parameter]:
         properties = inner.get("properties")
         if isinstance(properties, dict) and properties and depth < _DEEPEST:
             prefix = f"{path}." if path else ""
-            waiting.extend(
+            stack.extend(
                 (prefix + str(key), held, depth + 1) for key, held in reversed(properties.items())
             )
         elif name:

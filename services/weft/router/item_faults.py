@@ -72,26 +72,24 @@ def _schema_faults(schema: dict[str, Any]) -> list[str]:
 def _circle(requires: dict[str, tuple[str, ...]]) -> list[str]:
     """One cycle in the requirements, empty if there is none. Without recursion: a chain may be as
     long as the catalogue."""
-    waiting = {
-        name: sum(other in requires for other in others) for name, others in requires.items()
-    }
+    unmet = {name: sum(other in requires for other in others) for name, others in requires.items()}
     users: dict[str, list[str]] = {}
     for name, others in requires.items():
         for other in others:
             users.setdefault(other, []).append(name)
-    ready = [name for name, count in waiting.items() if count == 0]
+    ready = [name for name, count in unmet.items() if count == 0]
     while ready:
         name = ready.pop()
-        del waiting[name]
+        del unmet[name]
         for user in users.get(name, ()):
-            waiting[user] -= 1
-            if waiting[user] == 0:
+            unmet[user] -= 1
+            if unmet[user] == 0:
                 ready.append(user)
-    if not waiting:
+    if not unmet:
         return []
-    path = {min(waiting): 0}
-    name = min(waiting)
-    while (name := next(other for other in requires[name] if other in waiting)) not in path:
+    path = {min(unmet): 0}
+    name = min(unmet)
+    while (name := next(other for other in requires[name] if other in unmet)) not in path:
         path[name] = len(path)
     return list(path)[path[name] :]
 

@@ -256,7 +256,7 @@ class Routing:
         try:
             known = await self._replica.read_here(asked.tenant, partial(self._known, place))
             if known is None:
-                work = pool_work(self._data_dir, experience, place)
+                work = pool_work(self._data_dir, session_signals, place)
                 known = await self._pool.run(asked.tenant, asked.session, work)
         except Unavailable:
             return asked.request
@@ -269,7 +269,7 @@ class Routing:
         if not is_short or self._pool.is_isolated(place.tenant):
             return None
         with self._pool.watched(place.tenant):
-            return experience(model, place)
+            return session_signals(model, place)
 
     async def _record(self, event: str, audit: RouteAudit | ChoiceAudit, message_id: str) -> int:
         subject = audit_subject(audit.tenant, audit.session, event)
@@ -302,7 +302,7 @@ def encoded_hydration(model: ReadModel, wanted: Hydrating) -> bytes:
     return msgspec.json.encode(hydration(model, wanted))
 
 
-def experience(model: ReadModel, place: Place) -> SessionSignals:
+def session_signals(model: ReadModel, place: Place) -> SessionSignals:
     """What a session tells a router."""
     view = model.view(place.tenant, place.session)
     return signals_of(view.recent(_LOOKED_BACK)[::-1])

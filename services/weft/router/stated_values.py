@@ -100,14 +100,14 @@ def _places(sentence: str) -> list[re.Match[str]]:
 
 def _of_structure(row: ItemRow, content: Any) -> Iterator[StatedValue]:
     """The leaves of a JSON value with their paths; the caller bounds the breadth."""
-    waiting: list[tuple[str, Any, int]] = [("", content, 0)]
-    while waiting:
-        path, value, depth = waiting.pop()
+    stack: list[tuple[str, Any, int]] = [("", content, 0)]
+    while stack:
+        path, value, depth = stack.pop()
         if isinstance(value, dict) and depth < _DEEPEST:
             inner = [(f"{path}.{key}", held, depth + 1) for key, held in value.items()]
-            waiting.extend(reversed(inner))
+            stack.extend(reversed(inner))
         elif isinstance(value, list) and depth < _DEEPEST:
-            waiting.extend((path, held, depth + 1) for held in reversed(value))
+            stack.extend((path, held, depth + 1) for held in reversed(value))
         elif isinstance(value, (str, int, float)) and not isinstance(value, bool):
             yield _field(row, path, value if isinstance(value, str) else f"{value}")
 

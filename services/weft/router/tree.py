@@ -185,9 +185,9 @@ def _span(children: list[Node]) -> str:
 
 
 def _listed(root: Node, root_name: str) -> Iterator[ChoiceNode]:
-    waiting = [(root_name, root)]
-    while waiting:
-        name, node = waiting.pop()
+    stack = [(root_name, root)]
+    while stack:
+        name, node = stack.pop()
         if node.item is not None:
             yield ChoiceNode(name, node.label, item=node.item.id)
             continue
@@ -196,4 +196,4 @@ def _listed(root: Node, root_name: str) -> Iterator[ChoiceNode]:
             for place, child in enumerate(node.children)
         ]
         yield ChoiceNode(name, node.label, tuple(names))
-        waiting.extend(reversed(list(zip(names, node.children, strict=True))))
+        stack.extend(reversed(list(zip(names, node.children, strict=True))))

@@ -111,9 +111,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def connection(self) -> dict[str, Any]:
         """Address and credentials, as the arguments of `weft.log.connection.connect`."""
-        given = {name: getattr(self, name) for name in _CREDENTIALS}
+        credentials = {name: getattr(self, name) for name in _CREDENTIALS}
         return {"url": self.nats_url} | {
-            name: None if value is None else str(value) for name, value in given.items()
+            name: None if value is None else str(value) for name, value in credentials.items()
         }
 
     def credential(self) -> bytes:

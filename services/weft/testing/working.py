@@ -48,14 +48,14 @@ class Working:
     async def take(self, tenant: str, session: str, event: Event) -> LogRecord:
         """Append an event, and everything derived from it."""
         first = self.log.append(tenant, session, event)
-        waiting = [first]
-        while waiting:
-            record = waiting.pop(0)
+        queue = [first]
+        while queue:
+            record = queue.pop(0)
             self._policies.take(record)
             for worker in self._workers:
                 for derived in await self._derived(worker, record):
                     made = derived.event
-                    waiting.append(self.log.append(tenant, session, made))
+                    queue.append(self.log.append(tenant, session, made))
         return first
 
     async def _derived(self, worker: Worker, record: LogRecord) -> list[Derived]:

@@ -193,7 +193,7 @@ def score(folder: Path, as_json: bool) -> None:
 
     gold, keys = files.read_gold(folder), files.read_keys(folder)
     held = {reader: files.read_answers(folder, reader) for reader in keys}
-    answers = {reader: given for reader, given in held.items() if given is not None}
+    answers = {reader: found for reader, found in held.items() if found is not None}
     if not answers:
         raise InvalidInput(f"{folder}: holds no answers_R.json yet; see {folder}/brief.txt")
     found = scoring.reading(gold, keys, answers)

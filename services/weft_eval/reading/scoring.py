@@ -61,21 +61,21 @@ class Reading(msgspec.Struct, frozen=True):
 def score(answer: Any, case: Case) -> Score:
     """One answer against its case; something that is not an answer scores 0."""
     held = answer if isinstance(answer, dict) and UNREADABLE not in answer else None
-    given = held or {}
-    written = json.dumps(given.get("arguments"), ensure_ascii=False)
-    fits = (_fit(given, written, call, case.values) for call in case.gold)
+    answer = held or {}
+    written = json.dumps(answer.get("arguments"), ensure_ascii=False)
+    fits = (_fit(answer, written, call, case.values) for call in case.gold)
     values, tool, exact = max(fits, default=(0.0, False, False))
-    unknown, misled = UNKNOWN in written, bool(given.get("misled"))
+    unknown, misled = UNKNOWN in written, bool(answer.get("misled"))
     return Score(values, tool, exact, unknown, misled, held is not None)
 
 
 def _fit(
-    given: Mapping[str, Any], written: str, call: Call, values: Sequence[str]
+    answer: Mapping[str, Any], written: str, call: Call, values: Sequence[str]
 ) -> tuple[float, bool, bool]:
     share = sum(states(written, value) for value in values) / len(values) if values else 1.0
-    tool = given.get("name") == call.name
+    tool = answer.get("name") == call.name
     wanted = _leaves(json.loads(call.arguments))
-    return share, tool, tool and wanted == _leaves(given.get("arguments"))
+    return share, tool, tool and wanted == _leaves(answer.get("arguments"))
 
 
 def _leaves(arguments: Any) -> list[str]:
