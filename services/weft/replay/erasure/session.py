@@ -304,8 +304,8 @@ def _is_for(record: LogRecord, sessions: list[str]) -> bool:
 async def until_scrubbed(
     connection: Connection, tenant: str, tombstone: int
 ) -> tuple[list[ReplicaState], list[str]]:
-    """Wait until no running replica has a byte of it. Returns the replicas that are done, and a line
-    for each that was too slow."""
+    """Wait until no running replica has a byte of it. Returns the replicas that are done, and a
+    line for each that was too slow."""
     deadline = asyncio.get_running_loop().time() + REPLICA_SECONDS
     while True:
         found = await replicas(connection, tenant)
