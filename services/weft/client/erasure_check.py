@@ -1,6 +1,5 @@
-"""Refuses to publish to an erased session, without a question for each publish: what is known of
-the tenant's tombstones counts for `KNOWN_SECONDS`, for which an erasure waits before its last
-pass."""
+"""Refuses to publish to an erased session, without a request for each publish: the tenant's
+tombstones are read again after `KNOWN_SECONDS`. An erasure waits longer before its last pass."""
 
 from __future__ import annotations
 

@@ -97,12 +97,12 @@ class Spooling:
         self._ahead: History | None = None
         """What will be known once everything in the spool is sent."""
         self._is_based = False
-        """Whether that begins with what the log was known to contain."""
+        """Whether `_ahead` begins with what the log was known to contain."""
         self._away_until = 0.0
         self._was_up = False
         self._failure = WeftError()
         self.sequence = 0
-        """Of what was spooled and then sent: all of it is at or before this place in the log."""
+        """What was spooled and has been sent is at or before this place in the log."""
 
     def why(self) -> Unavailable:
         """The latest reason why weft could not be reached."""

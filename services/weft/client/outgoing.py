@@ -155,7 +155,7 @@ def _check_session(session: str) -> None:
 
 
 async def _encoded(items: Items) -> AsyncIterator[tuple[ContextItem, bytes]]:
-    """Items with their bytes; those of a sequence are all encoded, and so checked, at the start."""
+    """Items with their bytes. All of a sequence are encoded, and so checked, before the first."""
     if isinstance(items, ContextItem):
         items = [items]
     if isinstance(items, AsyncIterable):

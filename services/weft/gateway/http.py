@@ -35,8 +35,8 @@ class _Bounded(httpx2.AsyncByteStream):
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):
     """Ends an answer that is too long. Event streams have no end; their events are limited instead.
-    If a server does not know the session any more, only the status is passed on: servers write
-    different texts beside it, and the SDK would take them for the answer."""
+    If a server no longer knows the session, only the status is passed on: the SDK would take the
+    server's error text for the answer."""
 
     def __init__(self, spec: ServerSpec) -> None:
         super().__init__()

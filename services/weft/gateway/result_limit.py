@@ -18,12 +18,12 @@ from weft.terms import SomeTerms, analyse
 MOST_OUTLINED = 2_000_000
 """Characters of a text that is split; splitting them takes about half a second."""
 _SHARE = 3
-"""How many times as long as the summary the limit must be; below, only the parts are shown."""
+"""The summary is shown if the limit is at least so many times as long; otherwise only parts are."""
 _MARK = 12
 """Tokens of the mark at a cut."""
 _TRIES = 6
 _END = 8
-"""Share of the room for the beginning, and as much for the end, or one part each, whatever the call
+"""The beginning and the end each get the room divided by this, at least one part, whatever the call
 seems to ask: a word of a path, or a number, may match by chance."""
 _FEW = 4
 

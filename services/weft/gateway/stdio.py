@@ -29,11 +29,11 @@ _END_SECONDS = 0.5
 """For its process to end once its stdout is closed."""
 _STDERR_LINES = 20
 _STDERR_BYTES = 2_000
-"""Of what it wrote last, for the text of an error."""
+"""How much of what it wrote last stands in an error's text."""
 
 
 class _InvalidMessage(Exception):
-    """The server sent what is no message: the connection ends, with this reason."""
+    """The server sent what is no message. `_receive` ends the connection, with this reason."""
 
 
 class StdioServer:

@@ -78,7 +78,7 @@ class _Cancel(types.Request[TaskParams, Literal["tasks/cancel"]]):
 
 
 class BecameTask(Exception):
-    """Leaves the SDK's call with the task that a server made of it."""
+    """A server made a task of a call. Leaves the SDK's call; `calls.py` goes on with the task."""
 
     def __init__(self, task: TaskState) -> None:
         super().__init__(f"the call became the task {task.task_id}")

@@ -107,8 +107,8 @@ _A_NAME = 20
 def approved(
     pattern: str, quarantined: Mapping[str, Quarantined], pins: Mapping[str, Pin]
 ) -> tuple[dict[str, Pin], list[Quarantined]]:
-    """The pins after a person approved what matches `server:tool`, a glob of it, or
-    `server:tool#hash`; and the tools that are offered by that."""
+    """The pins once a person has approved the tools that match `server:tool`, a glob of it, or
+    `server:tool#hash`; and these tools."""
     glob, _, wanted = pattern.rpartition("#")  # a tool's own name may have one, too
     let = [
         one

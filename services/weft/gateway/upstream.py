@@ -86,11 +86,11 @@ class Upstream:
         self._closing = asyncio.Event()
         self._relearn = asyncio.Event()
         self._changes = 0
-        """How often it has said that a list of it has changed."""
+        """How often the server has announced that one of its lists changed."""
         self._learned_changes = 0
-        """How many of these were said before its lists were last asked for."""
+        """How many of these announcements came before its lists were last requested."""
         self._relearned = asyncio.Event()
-        """Set at the end of asking, and a new one then."""
+        """Set, and replaced, each time its lists have been requested."""
         self._stdio: StdioServer | None = None
         self._wire: Wire | None = None
         self._next_start = 0.0

@@ -12,7 +12,7 @@ _BREAK = re.compile(rb"\r\n|\r|\n")
 
 
 def event(data: bytes, name: str = "", id: str = "") -> bytes:
-    """One event; `data` is JSON. With an `id`, a client that reconnects says what it has seen."""
+    """One event; `data` is JSON. A client that reconnects sends the last `id` it has seen."""
     lines = [b"id: " + id.encode()] if id else []
     if name:
         lines.append(b"event: " + name.encode())

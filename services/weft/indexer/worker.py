@@ -201,7 +201,7 @@ class Indexer:
                     await self._close_idle(writer, publisher)
 
     async def _check(self, writer: Writer) -> None:
-        """Raises `Corrupt` if the file is damaged, whichever process found that."""
+        """Raises `Corrupt` if this or another process found the file damaged."""
         files = self._generations
         if writer.path not in (files.current(), files.building()):
             why = files.condemned() or "it is no longer the current one"

@@ -256,7 +256,7 @@ def _given_up(batch: Batch) -> WeftError:
 
 
 class _Stopped(Exception):
-    """Why a part ended early, and how many of its first messages are stored."""
+    """Why a part ended early, and how many of its first messages are stored; ends in `publish`."""
 
     def __init__(self, stored: int, cause: WeftError) -> None:
         super().__init__(str(cause))

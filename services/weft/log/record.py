@@ -24,8 +24,8 @@ class LogRecord(msgspec.Struct, frozen=True):
     deliveries: int = 1
     """How often a consumer delivered it; 1 in a plain replay."""
     settled: str = ""
-    """Workers, separated by commas, that have nothing to derive from it: it was copied, by an
-    import or a fork, together with what they derived."""
+    """Workers, separated by commas, that need not derive anything from it: an import or a fork has
+    copied it together with what they derived."""
 
     def address(self) -> Stored:
         """Its subject, taken apart. Raises `InvalidInput`."""

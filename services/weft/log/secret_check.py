@@ -31,11 +31,11 @@ UNMARKED = (
 
 
 class DeploymentSecret(msgspec.Struct, frozen=True):
-    """What somebody who provisions the log knows of the deployment's secret."""
+    """The deployment's secret, as the process that provisions the log knows it."""
 
     value: str = ""
     is_given: bool = False
-    """Set for this log by somebody, and not found in whichever data folder is used."""
+    """Set for this log on purpose, not merely found in the data folder."""
     is_new: bool = False
     """It replaces the one that the log is marked with."""
 

@@ -203,10 +203,10 @@ async def provision(
 ) -> list[Change]:
     """`apply` this release's `desired` for the server's version.
 
-    The log is marked as that of the deployment with this `secret`, if it is known to be the log's
-    (`mark_for`). If it is marked with another one, raises `ConfigurationError`. If a cluster is
-    starting, this waits until it has elected its leaders. Raises `Unavailable` if that takes longer
-    than `ELECTION_SECONDS`.
+    Marks the log with the check value of `secret` if that is known to be the log's (`mark_for`);
+    raises `ConfigurationError` if the log is marked with another one. Waits until a cluster that is
+    starting has elected its leaders; raises `Unavailable` if that takes longer than
+    `ELECTION_SECONDS`.
     """
     version = connection.connected_server_version
     wanted = desired(durability, limits, (version.major, version.minor))

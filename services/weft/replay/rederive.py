@@ -145,7 +145,7 @@ class _Rework:
         self._subprocess_worker = subprocess_worker
 
     async def session(self, session: str) -> None:
-        """Derive anew, source by source and in order, what is not of this run."""
+        """Derive again, in order, from each source that has no result of this run."""
         records = read_session(self._publisher.connection, self._tenant, session)
         pairs = decoded([record async for record in records])
         known = standings(pairs, self._worker.name)

@@ -1,9 +1,10 @@
 """A FastStream subscriber for events of the log: its batch pull subscriber, consuming by our own
 bounded pulls (`log/consuming.py`).
 
-FastStream 0.7.8's waits for its whole timeout if a batch is not full (22 ms a hop at 20 ms, against
-1.2), and its consume task can end silently. Here a batch is whatever has arrived, each event is
-acknowledged on its own, and errors that no event caused are raised to whoever runs the worker.
+FastStream 0.7.8's own subscriber waits for its whole timeout if a batch is not full (22 ms a hop at
+20 ms, against 1.2), and its consume task can end silently. Here a batch is whatever has arrived,
+each event is acknowledged on its own, and an error that no event caused is raised to whoever runs
+the worker.
 """
 
 from __future__ import annotations

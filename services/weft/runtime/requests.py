@@ -49,8 +49,8 @@ class ReceivedRequest(msgspec.Struct, Generic[Request], frozen=True):
     """The requester as named by the subject, which permissions can enforce; empty if it names
     none."""
     is_tenants: bool = False
-    """It came from a tenant's own account, where there are permissions: of an agent or a reader,
-    unless the principal says otherwise."""
+    """It came from the tenant's own account, on a server with permissions. The requester is then
+    an agent or a reader, unless `principal` says otherwise."""
 
 
 Next = Callable[[StreamMessage[Msg]], Awaitable[Any]]

@@ -165,8 +165,8 @@ def read_settings(environ: Mapping[str, str] = os.environ, **overrides: Any) -> 
 
 
 def secret_is_given(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether the deployment's secret is set in this environment, and is not just that of whichever
-    data folder is used."""
+    """Whether the deployment's secret is set in this environment, and not merely found in the data
+    folder."""
     return bool(environ.get(_variable("fingerprint_key")))
 
 

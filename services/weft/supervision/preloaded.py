@@ -120,8 +120,8 @@ async def _received(status: Connection) -> int:
 
 
 class _Program(msgspec.Struct, frozen=True):
-    """A request to start a program. The descriptors of the three streams follow, and that of a pipe
-    for the program's process id and exit code."""
+    """A request to start a program. Four descriptors follow: its stdin, stdout and stderr, and a
+    pipe for its process id and exit code."""
 
     arguments: tuple[str, ...]
     environ: dict[str, str]

@@ -49,8 +49,8 @@ REPLICA_SECONDS = 60.0
 """Longest wait for replicas, each of which rewrites its file."""
 MOST_SWEEPS = 10
 LATE_SECONDS = 1.5 * KNOWN_SECONDS
-"""From the tombstones to the last passes: what clients publish that do not know them yet has then
-come."""
+"""From the tombstones to the last passes: by then, what was published by clients that did not know
+of the tombstones has arrived."""
 _LOOK_SECONDS = 0.2
 
 OnProgress = Callable[[str, int, int], None]
@@ -304,7 +304,8 @@ def _is_for(record: LogRecord, sessions: list[str]) -> bool:
 async def until_scrubbed(
     connection: Connection, tenant: str, tombstone: int
 ) -> tuple[list[ReplicaState], list[str]]:
-    """Wait until no running replica has a byte of it; returns which were too slow."""
+    """Wait until no running replica has a byte of it. Returns the replicas that are done, and a
+    line for each that was too slow."""
     deadline = asyncio.get_running_loop().time() + REPLICA_SECONDS
     while True:
         found = await replicas(connection, tenant)
@@ -334,7 +335,7 @@ async def _receipts(
     removed: dict[str, int],
     unreachable: tuple[str, ...],
 ) -> int:
-    """One for each tombstone; the receipt of what was asked for has the total counts."""
+    """One for each tombstone. Returns that of the requested erasure, which has the total counts."""
     for fork in plan.forks:
         event = ErasureReceiptEvent(fork, stones[fork], {}, unreachable)
         await publish_own(publisher, plan.tenant, event)
@@ -344,7 +345,7 @@ async def _receipts(
 
 
 async def publish_own(publisher: Publisher, tenant: str, event: Event, fresh: bool = False) -> int:
-    """Publish one of the tenant's own events. A `fresh` one is a new event, whatever was published
+    """Publish one of the tenant's own events. A `fresh` one is stored even if an equal one was
     before."""
     name = str(type(event).__struct_config__.tag)
     payload = encode_event(event)

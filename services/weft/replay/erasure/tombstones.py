@@ -10,8 +10,8 @@ from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import STREAM, event_of, stored_filter
 
 KNOWN_SECONDS = 1.0
-"""For how long a client that publishes goes by what it knows of the tombstones. An erasure makes
-its last pass later than that after its own, so it finds what was published meanwhile."""
+"""How long a publishing client may rely on the tombstones it has read. An erasure waits longer than
+that between its tombstone and its last pass, so it finds what was published meanwhile."""
 
 
 async def tombstones(connection: Connection, tenant: str) -> dict[str, tuple[int, str]]:
@@ -24,8 +24,8 @@ async def tombstones_after(
     connection: Connection, tenant: str, sequence: int
 ) -> tuple[set[str], int]:
     """The sessions (empty for the tenant) with a tombstone after `sequence`, and the sequence of
-    the tenant's newest tombstone: one request if there is no new one. If the log was made anew, all
-    of its tombstones."""
+    the tenant's newest tombstone: one request if there is no new one. If the log was created
+    again, the sessions of all its tombstones."""
     subject = stored_filter(tenant, TENANT_SESSION, "out", "erased")
     try:
         newest = (await last_of(connection, subject, STREAM)).sequence
