@@ -24,7 +24,7 @@ QUADRATIC = 1.5
 """An exponent above it is no linear time with a little noise."""
 _LEAST_SECONDS = 0.001
 """Below this a time says nothing: 2,000 characters take a linear pattern a tenth of it."""
-_MOST_SECONDS = 2.0
+_MOST_SECONDS = 1.0
 _TIMES = 3
 """That a text is measured whose growth looks quadratic at first."""
 _WIDER = 4
@@ -138,19 +138,20 @@ def growth(work: Search, unit: str, sizes: tuple[int, int] = SIZES) -> float:
     What looks quadratic at first is measured again, up to a text four times as long: beside other
     load a long time may be charged twice, which is half an exponent between the first two sizes and
     a quarter then."""
-    exponent = _exponent(work, unit, sizes, 1)
+    exponent = _exponent(work, unit, sizes, 1, _MOST_SECONDS)
     if QUADRATIC < exponent < math.inf:
-        exponent = _exponent(work, unit, (sizes[0], _WIDER * sizes[1]), _TIMES)
+        wider, longest = (sizes[0], _WIDER * sizes[1]), _WIDER * _MOST_SECONDS
+        exponent = _exponent(work, unit, wider, _TIMES, longest)
     return exponent
 
 
-def _exponent(work: Search, unit: str, sizes: tuple[int, int], times: int) -> float:
-    """Of the medians of so many times."""
+def _exponent(work: Search, unit: str, sizes: tuple[int, int], times: int, most: float) -> float:
+    """Of the medians of so many times; what takes more than `most` seconds does not end."""
     texts = [unit * (size // len(unit)) + "\x01" for size in sizes]
     taken: tuple[list[float], list[float]] = ([], [])
     for _ in range(times):
         for text, ours in zip(texts, taken, strict=True):
-            ours.append(seconds(work, text))
+            ours.append(seconds(work, text, most))
             if ours[-1] == math.inf:
                 return math.inf
             if median(taken[0]) < _LEAST_SECONDS:
@@ -158,11 +159,11 @@ def _exponent(work: Search, unit: str, sizes: tuple[int, int], times: int) -> fl
     return math.log(max(median(taken[1]), 1e-9) / median(taken[0]), sizes[1] / sizes[0])
 
 
-def seconds(work: Search, text: str) -> float:
+def seconds(work: Search, text: str, most: float = _MOST_SECONDS) -> float:
     """Of this process's own time; infinite where it does not end."""
     begun = process_time()
     try:
-        with _at_most(_MOST_SECONDS):
+        with _at_most(most):
             work(text)
     except _Endless:
         return math.inf

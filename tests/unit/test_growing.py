@@ -22,7 +22,7 @@ def test_what_does_not_end_is_found() -> None:
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work says how long it took: its own answer is its time."""
-    monkeypatch.setattr("tests.growing.seconds", lambda work, text: work(text))
+    monkeypatch.setattr("tests.growing.seconds", lambda work, text, most: work(text))
 
 
 @pytest.mark.usefixtures("said")

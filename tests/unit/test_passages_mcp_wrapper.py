@@ -129,6 +129,16 @@ def test_structured_content_of_any_kind_that_says_more_stays(value: object) -> N
     assert decoded(wrapped).wrapper == ""
 
 
+@pytest.mark.parametrize("text", [5, None, {"a": 1}, ["a"], True])
+@pytest.mark.parametrize("structured", [lambda text: text, lambda text: [text]])
+def test_a_text_that_is_none_breaks_nothing(
+    text: object, structured: Callable[[object], object]
+) -> None:
+    blocks = [{"type": "text", "text": text}]
+    result = {"content": blocks, "structuredContent": {"result": structured(text)}}
+    assert decoded(json.dumps(result)).wrapper == ""
+
+
 def listed(texts: list[str], elements: list[object]) -> str:
     blocks = [{"type": "text", "text": text} for text in texts]
     return json.dumps({"content": blocks, "structuredContent": {"result": elements}})

@@ -103,8 +103,9 @@ def _unwrapped(text: str, unescaped: Callable[[str], str]) -> Unwrapped | None:
     try:
         result = _Result(_blocks.decode(text)) if text[0] == "[" else _result.decode(text)
         is_error = bool(result.is_error)
-        if _are_elements(result):
-            return Unwrapped(bytes(_list.decode(result.structured).result).decode(), is_error)
+        elements = _elements_of(result)
+        if elements is not None:
+            return Unwrapped(elements, is_error)
         if len(result.content) != 1 or not _repeats(result.structured, result.content[0].text):
             return None
         written = bytes(result.content[0].text).decode()
@@ -116,17 +117,20 @@ def _unwrapped(text: str, unescaped: Callable[[str], str]) -> Unwrapped | None:
     return Unwrapped(unescaped(written[1:-1]), is_error, not is_list, is_list)
 
 
-def _are_elements(result: _Result) -> bool:
-    """Whether the text blocks say, one each, the elements of the list in `structuredContent`: so
-    servers give a list."""
+def _elements_of(result: _Result) -> str | None:
+    """The list in `structuredContent`, as it is written, if the text blocks say its elements again,
+    one each: so servers give a list."""
     try:
-        elements = _elements.decode(_list.decode(result.structured).result)
+        written = _list.decode(result.structured).result
+        elements = _elements.decode(written)
     except msgspec.DecodeError:
-        return False
-    return len(elements) == len(result.content) > 0 and all(
-        _encoded(element) in _values(block.text)
-        for element, block in zip(elements, result.content, strict=True)
-    )
+        return None
+    if not elements or len(elements) != len(result.content):
+        return None
+    for element, block in zip(elements, result.content, strict=True):
+        if _encoded(element) not in _values(block.text):
+            return None
+    return bytes(written).decode()
 
 
 def _repeats(structured: msgspec.Raw, text: msgspec.Raw) -> bool:
@@ -141,8 +145,10 @@ def _repeats(structured: msgspec.Raw, text: msgspec.Raw) -> bool:
 
 
 def _values(text: msgspec.Raw) -> list[bytes]:
-    """What a text says: itself, and the JSON that it is."""
+    """What a text says: itself, and the JSON that it is. Nothing if it is no text."""
     said = msgspec.json.decode(text)
+    if not isinstance(said, str):
+        return []
     values = [said]
     with suppress(msgspec.DecodeError):
         values.append(msgspec.json.decode(said))

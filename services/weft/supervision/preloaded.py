@@ -193,7 +193,7 @@ class _Serving:
         self._loaded()
         *streams, handle = [reduction.recv_handle(self._commands) for _ in range(4)]
         status, parent = Connection(handle, readable=False), os.getpid()
-        # One that comes before the program has its own handlers waits for them; else it were lost.
+        # One that comes before the program has its own handlers waits for them, and is not lost.
         signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
         pid = os.fork()
         if pid == 0:
