@@ -10,7 +10,9 @@ SIZES = (4_000, 16_000)
 
 
 def test_a_pattern_that_starts_anew_at_every_place_is_found() -> None:
-    found = slow(searched(re.compile("a*b")), ["b", "a"], SIZES)
+    work = searched(re.compile("a*b"))
+    # One short time that is charged double hides it; three in a row hardly ever do.
+    found = next(filter(None, (slow(work, ["b", "a"], SIZES) for _ in range(3))), None)
     assert found is not None
     assert found[0] == "a"
 
