@@ -1,7 +1,7 @@
 """Consuming: shared work, nothing lost with a process, no silence when something is gone."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,7 @@ import pytest
 from weft.log import consuming
 from weft.log.api import call
 from weft.log.connection import Connection, connect
-from weft.log.consuming import Consumer
+from weft.log.consuming import Consumer, Delivery
 from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.server import EmbeddedServer
@@ -37,14 +37,25 @@ async def work(consumer: Consumer, done: Callable[[int], bool]) -> None:
                 consumer.stop()
 
 
+async def one_message(batches: AsyncIterator[list[Delivery]], deliveries: int = 1) -> Delivery:
+    """The one message of the next batch, delivered at least so often. It is there twice if this
+    process was held up for longer than the ack wait: the last delivery is the one that counts."""
+    while True:
+        batch = await anext(batches)
+        came = [(delivery.record.sequence, delivery.record.deliveries) for delivery in batch]
+        assert len({sequence for sequence, _ in came}) == 1, came
+        if batch[-1].record.deliveries >= deliveries:
+            return batch[-1]
+
+
 async def test_a_lone_message_is_handed_on_without_waiting_for_more(log: Connection) -> None:
     async with Consumer(log, "firewall") as consumer:
         batches = aiter(consumer)
         await publish(log, 0, 1)
-        (delivery,) = await anext(batches)
+        delivery = await one_message(batches)
         record = delivery.record
         assert (record.sequence, record.payload, record.message_id) == (1, b"0 ", "m0")
-        assert (record.deliveries, record.address().session) == (1, "s1")
+        assert record.address().session == "s1"
         delivery.ack()
 
 
@@ -92,10 +103,10 @@ async def test_a_refused_message_comes_again_and_says_so(log: Connection) -> Non
     await publish(log, 0, 1)
     async with Consumer(log, "firewall") as consumer:
         batches = aiter(consumer)
-        (delivery,) = await anext(batches)
+        delivery = await one_message(batches)
         delivery.nak(0.05)
-        (again,) = await anext(batches)
-        assert (again.record.sequence, again.record.deliveries) == (1, 2)
+        again = await one_message(batches, delivery.record.deliveries + 1)
+        assert again.record.sequence == 1
         again.ack()
 
 
@@ -108,7 +119,7 @@ async def test_no_more_is_held_than_can_be_worked(log: Connection) -> None:
 
 
 async def ack_wait(log: Connection, seconds: float) -> None:
-    """Have the server redeliver sooner than after the thirty seconds of the real consumer."""
+    """Have the server redeliver after so many seconds, not after those of the real consumer."""
     config = (await call(log, "CONSUMER.INFO.weft.firewall"))["config"]
     body = {"stream_name": "weft", "config": {**config, "ack_wait": int(seconds * 1e9)}}
     await call(log, f"CONSUMER.CREATE.weft.firewall.{config['filter_subject']}", body)
@@ -179,8 +190,7 @@ async def test_a_consumer_that_comes_back_is_consumed_again(log: Connection) -> 
     async with Consumer(log, "firewall") as consumer:
         batches = aiter(consumer)
         await publish(log, 0, 1)
-        (first,) = await anext(batches)
-        first.ack()
+        (await one_message(batches)).ack()
         await call(log, "CONSUMER.DELETE.weft.firewall")
         waiting = asyncio.ensure_future(anext(batches))
         await asyncio.sleep(0.3)
