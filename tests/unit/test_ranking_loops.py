@@ -67,6 +67,14 @@ def test_behind_the_record_that_was_just_handled_comes_the_next_one() -> None:
     assert ahead([*read_orders(), *refund(0), *refund(1)]) == {"r2": [(0, len(order(2)))]}
 
 
+def test_a_plan_says_which_record_comes_next() -> None:
+    named = f"I will refund {ORDERS[0]}, {ORDERS[2]} and {ORDERS[5]}."
+    plan = ContextItem("p0", ItemKind.AGENT_MSG, named)
+    items = [*read_orders(), plan, *refund(0), *refund(2)]
+    assert ahead(items)["r5"] == [(0, len(order(5)))]
+    assert ahead([*items, *refund(5)]) == {}
+
+
 def test_a_loop_that_reached_the_end_goes_nowhere() -> None:
     assert ahead([*read_orders(), *refund(4), *refund(5)]) == {}
 

@@ -11,7 +11,7 @@ from tests.unit.test_ranking_loops import ORDERS, exchange, order, read_orders, 
 from weft.compiler.candidates.closure import close
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import LEAST_PASS, MOST_ASIDE
+from weft.compiler.profiles import LEAST_PASS, MOST_ASIDE, PLAN_MESSAGES
 from weft.compiler.ranking.second_pass import second_pass
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
@@ -47,11 +47,56 @@ def test_calls_about_something_else_do_not_move_it() -> None:
 
 
 def test_after_many_calls_about_something_else_no_pass_begins() -> None:
-    items = [LISTED, *read_orders()]
+    listed = exchange("list_orders", {"user": "ann"}, ", ".join(ORDERS), 40)
+    items = [*listed, *read_orders()]
     for at in range(MOST_ASIDE + 1):
         assert ahead(items) == ["r0"]
         items += exchange(f"get_rate_{at}", {"currency": "EUR"}, "1.08", 30 + at)
     assert ahead(items) == []
+
+
+def said(*numbers: int, at: int = 0) -> ContextItem:
+    """A message that names these orders."""
+    named = " and then ".join(ORDERS[number] for number in numbers)
+    return ContextItem(f"p{at}", ItemKind.AGENT_MSG, f"I will refund {named}. Shall I?")
+
+
+def rates(count: int) -> list[ContextItem]:
+    """Calls about something else, of one tool."""
+    items: list[ContextItem] = []
+    for number in range(count):
+        banks = ", ".join(f'{{"bank": "B{number}{n}", "rate": {number}.{n}7}}' for n in range(6))
+        arguments = {"day": f"2024-05-{number + 10}"}
+        items += exchange("get_rate", arguments, f"[{banks}]", 30 + number)
+    return items
+
+
+def test_a_plan_says_where_a_pass_begins_however_many_calls_come_between() -> None:
+    items = [LISTED, *read_orders(), said(4, 1, 3)]
+    assert ahead(items) == ["r4"]
+    assert ahead([*items, *rates(MOST_ASIDE + LEAST_PASS)]) == ["r4"]
+
+
+def test_what_a_plan_leaves_out_is_not_taken_next() -> None:
+    items = [LISTED, *read_orders(), said(1, 4, 3)]
+    assert ahead([*items, *refund(1)]) == ["r4"]
+    assert ahead([*items, *refund(1), *refund(4)]) == ["r3"]
+    assert ahead([*items, *refund(3)]) == []
+
+
+def test_a_plan_of_long_ago_is_none() -> None:
+    listed = exchange("list_orders", {"user": "ann"}, ", ".join(ORDERS), 40)
+    later = [ContextItem(f"m{n}", ItemKind.AGENT_MSG, "A moment.") for n in range(PLAN_MESSAGES)]
+    items = [*listed, *read_orders(), said(4, 1)]
+    assert ahead(items) == ["r4"]
+    assert ahead([*items, *later]) == ["r0"]
+
+
+def test_what_is_taken_next_comes_before_the_list_of_other_calls() -> None:
+    items = [LISTED, *read_orders(), said(4, 1), *rates(12)]
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=600)).pack
+    assert "card_4774" in pack.prompt
+    assert "2024-05-21" in pack.prompt
 
 
 def test_reads_that_no_item_lists_in_this_order_are_no_pass() -> None:

@@ -10,7 +10,7 @@ from weft.compiler.item_entries import group_of, item_entry
 from weft.compiler.profiles import PROFILES
 from weft.compiler.ranking.focus import in_focus
 from weft.compiler.ranking.loops import Stretch, next_entries
-from weft.compiler.ranking.second_pass import second_pass
+from weft.compiler.ranking.second_pass import second_pass, taken_next
 from weft.compiler.ranking.value_weights import asked_fields
 from weft.compiler.rendering.cost import PromptCost
 from weft.compiler.rendering.counting import counter
@@ -53,13 +53,14 @@ def choice_of(state: State) -> Choice:
     newer = [group for group in reversed(state.groups) if group.key > since]
     exchange = tuple(group for group in newer if group.is_exchange)
     said = [group for group in newer if group.rows[0].kind is ItemKind.AGENT_MSG]
+    ahead = _ahead(state) if profile.objective.values else {}
     return Choice(
         groups=state.groups,
         scores=Scores(
             state.scores,
             _passages(state, rows),
             frozenset(state.question.terms),
-            _ahead(state) if profile.objective.values else {},
+            ahead,
             in_focus(state.groups) if profile.objective.values else {},
         ),
         shapes=shapes,
@@ -67,6 +68,7 @@ def choice_of(state: State) -> Choice:
         pinned=tuple(pinned),
         exchange=exchange,
         said=said[0] if said and exchange else None,
+        taken_next=tuple(taken_next(state.groups, ahead, state.budget)),
         objective=profile.objective,
         asked=asked_fields(rows, parameter_names(state.view, request)),
         cost=cost,

@@ -204,9 +204,13 @@ that the next result of a second pass takes: in a smaller one the newest results
 tau-bench's tuned half grounding at 1,000 tokens is .957 with the second pass and .951 without. In
 eleven of twelve cases in which a reader of the whole history found the next call and a reader of
 the prompt did not, the agent worked through such a list."""
-
+LATEST_PASSES = 3
+"""Latest such passes that are looked at: searches for each thing may come between two."""
+PLAN_MESSAGES = 4
+"""Latest messages that may say in which order things are acted on: two questions and answers. With
+two, tau-bench's tuned half loses .002 at 1,000 tokens."""
 MOST_ASIDE = 3
-"""Calls about something else after which no second pass is expected to begin."""
+"""Calls about something else after which no second pass is expected to begin, without a plan."""
 
 IN_FOCUS = 1.0
 """Gain, as a share of its score, of a result that states what the newest call and the latest

@@ -12,6 +12,12 @@ import msgspec
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import ENTRY, LOOK_BACK, LOOP_SOURCES, MOST_COPIED, NEXT_ENTRY
+from weft.compiler.ranking.calls import (
+    arguments_of,
+    own_arguments,
+    planned_order,
+    tool_of,
+)
 from weft.compiler.ranking.values import values
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
@@ -77,12 +83,16 @@ def _goes_on(groups: Sequence[Group], before: _Source, source: _Source) -> bool:
 def _next_results(
     groups: Sequence[Group], calls: Sequence[int], source: _Source
 ) -> Sequence[ItemRow]:
-    """The results of the next call of the tool that the source is a result of."""
+    """The results of the next call of the tool that the source is a result of: next in the latest
+    plan that names it, else the next that was made."""
     if source.row.kind is not ItemKind.TOOL_RESULT:
         return ()
     tool = tool_of(groups[source.at])
-    following = (groups[at] for at in calls if tool_of(groups[at]) == tool)
-    return next((group.rows[1:] for group in following), ())
+    alike = [source.at, *(at for at in calls if tool_of(groups[at]) == tool)]
+    planned = planned_order(groups, own_arguments(groups, alike))
+    order = planned if 0 in planned else range(len(alike))
+    rest = order[order.index(0) + 1 :]
+    return groups[alike[rest[0]]].rows[1:] if rest else ()
 
 
 def _sources(groups: Sequence[Group], before: int, copied: Collection[str]) -> list[_Source]:
@@ -134,13 +144,3 @@ def _places(text: str, value: str) -> list[tuple[int, str]]:
         found.append((at, value))
         at = text.find(value, at + len(value))
     return found
-
-
-def tool_of(group: Group) -> str:
-    """The name of the tool that an exchange calls."""
-    return str(group.rows[0].metadata.get("tool_name"))
-
-
-def arguments_of(group: Group) -> frozenset[str]:
-    """The values that a call states."""
-    return frozenset(values(group.rows[0].whole))

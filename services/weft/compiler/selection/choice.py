@@ -27,6 +27,8 @@ class Choice(msgspec.Struct, frozen=True):
     """Calls with results since the latest user turn, newest first."""
     said: Group | None
     """What the agent said last since the latest user turn, if it called tools since then."""
+    taken_next: tuple[Group, ...]
+    """Exchanges whose results an agent acts on next that works through a list."""
     objective: Objective
     asked: Collection[str]
     """Fields whose values a next call may take."""

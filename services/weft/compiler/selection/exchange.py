@@ -18,6 +18,7 @@ from weft.compiler.profiles import (
     EXCHANGE_SHARE,
     EXCHANGE_TRIES,
     OTHER_CALLS_SHARE,
+    PASS_SHARE,
     SAID_SHARE,
 )
 from weft.compiler.rendering.cost import Shown
@@ -59,9 +60,17 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
         if is_cut:
             room = limit - cost.exact(shown) + SAVED
             rest = [one for one in rest if forms.least_tokens(one) <= room]
-    return _with_stubs(
-        choice, shown, min(choice.budget, limit + int(choice.budget * OTHER_CALLS_SHARE))
-    )
+    before = cost.exact(shown)
+    shown = _with_taken_next(choice, shown, before)
+    limit += cost.exact(shown) - before + int(choice.budget * OTHER_CALLS_SHARE)
+    return _with_stubs(choice, shown, min(choice.budget, limit))
+
+
+def _with_taken_next(choice: Choice, shown: Shown, used: int) -> Shown:
+    """With the results that a pass over a list acts on next, beside the `used` tokens."""
+    groups = [group for group in choice.taken_next if group.key not in shown]
+    limit = min(choice.budget, used + int(choice.budget * PASS_SHARE))
+    return fill(choice, shown, groups, limit) if groups else shown
 
 
 def _with_said(choice: Choice, shown: Shown) -> Shown:
