@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.passages.part import Part, leaf_count, leaves
+from weft.passages.part import Part, leaf_count, leaves, outlined
 from weft.passages.prose import split_prose
 from weft.passages.sentences import MOST
 
@@ -210,3 +210,43 @@ def test_no_escape_is_divided(escape: str) -> None:
     assert len(parts) > 2
     for part in parts[1:]:
         assert text[part.start] == "\\" != text[part.start - 1]
+
+
+TOOLS = "success: true\nmatched_tools:\n" + "".join(
+    f"- server_name: server-{n}\n  tool_name: tool_{n}\n  tool_description: Does {'much ' * 40}\n"
+    f"  inputschema:\n    path: (string) Where it is.\n"
+    for n in range(6)
+)
+HITS = "Found 5 papers:\n\n" + "".join(
+    f"{n}. About the {n}th kind of tides\n   Authors: A. Lovelace, C. Babbage\n   Abstract: "
+    f"{'It rises and falls. ' * 10}\n\n"
+    for n in range(1, 6)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "things"),
+    [
+        (TOOLS, [f"- server_name: server-{n}\n  tool_name: tool_{n}\n" for n in range(6)]),
+        (HITS, [f"{n}. About the {n}th kind of tides\n" for n in range(1, 6)]),
+    ],
+    ids=["YAML", "numbered"],
+)
+def test_the_first_lines_of_a_lists_records_say_which_things_it_lists(
+    text: str, things: list[str]
+) -> None:
+    outline = outlined(split_prose(text))
+    found = [outline.leaves[number] for number in sorted(outline.identities)]
+    assert [text[part.start : part.end] for part in found] == things
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- one\n- two\n- three: with a word\n" * 30,
+        "1. Go.\n2. Stop.\n" * 40,
+        f"- name: the only one\n  text: {'words ' * 100}\n{'Other lines. ' * 9}\n" * 1,
+    ],
+)
+def test_short_items_and_a_single_record_are_no_list_of_records(text: str) -> None:
+    assert outlined(split_prose(text)).identities == frozenset()

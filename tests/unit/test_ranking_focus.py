@@ -8,7 +8,7 @@ from tests.session_view import ListView
 from weft.compiler.candidates.closure import close
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
-from weft.compiler.ranking.focus import in_focus
+from weft.compiler.ranking.focus import in_focus, named_by_user
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -83,3 +83,28 @@ def test_the_record_in_focus_is_shown_before_details_of_the_others(number: int) 
     shown = {other for other in range(1, 6) if f"HAT{other}2" in pack.prompt}
     assert number in shown
     assert len(shown) < 5
+
+
+def named(*items: ContextItem) -> frozenset[str]:
+    view = ListView(list(items))
+    return named_by_user(close(view, view.recent(len(items)), Ledger()))
+
+
+def test_a_user_names_what_few_results_state() -> None:
+    turn = said(1, "Pay for BK2X with the card that ends in 6437, ada_9. I have 12 of them.")
+    assert named(*BOOKINGS, *profile(), turn) == {"BK2X", "6437"}
+    assert named(*BOOKINGS, *profile(), turn, said(2, "Yes.")) == frozenset()
+    assert named(*BOOKINGS, *profile()) == frozenset()
+
+
+def profile() -> list[ContextItem]:
+    cards = [
+        {"id": f"credit_card_{n}07366", "brand": "visa", "since": f"201{n}", "last_four": f"{n}437"}
+        for n in range(1, 9)
+    ]
+    known = {"name": "Ada", "notes": [f"She wrote on day {n}." for n in range(40)], "cards": cards}
+    asked = {"tool_name": "get_user", "arguments": {"user_id": "ada_9"}}
+    return [
+        ContextItem("c0", ItemKind.TOOL_CALL, "", metadata=asked),
+        ContextItem("r0", ItemKind.TOOL_RESULT, json.dumps(known), "c0"),
+    ]

@@ -103,6 +103,15 @@ def test_in_a_list_the_entry_behind_the_one_that_was_used_comes_next() -> None:
     assert ORDERS[3] in text[start:end]
 
 
+def test_words_behind_the_last_entry_of_a_list_are_no_entry() -> None:
+    named = f"These are open: {', '.join(ORDERS[:3])}. Which ones should I refund, Ms Lovelace?"
+    items = [ContextItem("p0", ItemKind.AGENT_MSG, named)]
+    for number in range(3):
+        assert ("p0" in ahead(items)) == (number == 2)
+        items += exchange("get_order", {"order_id": ORDERS[number]}, "{}", number)
+    assert ahead(items) == {}
+
+
 def test_who_goes_back_in_a_list_is_in_no_loop() -> None:
     listed = ", ".join(f'"{one}"' for one in ORDERS)
     items = exchange("list_orders", {"user": "ann"}, f"[{listed}]", 0)

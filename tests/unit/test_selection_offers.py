@@ -33,6 +33,17 @@ def ordered(choice: Choice, objective: Objective, *scores: float, budget: int = 
     return [choice.cost.rows[one.sequence].whole for one in additions]
 
 
+def stretches_in_order(choice: Choice, named: frozenset[str] = frozenset()) -> list[str]:
+    """The parts of the last item of the only group, best first."""
+    (group,) = choice.groups
+    scores = Scores({group.key: 1.0}, {}, named=named)
+    additions = order_parts([group], scores, choice.shapes, VALUES, (), {}, 1_000)
+    row = group.rows[-1]
+    assert row.parts is not None
+    stretches = [row.readable[part.start : part.end] for part in leaves(row.parts.root)]
+    return [stretches[one.part] for one in additions if one.sequence == row.sequence]
+
+
 def test_a_new_value_comes_first_and_its_repetition_last() -> None:
     said = ["Your order is R77X1.", "Your other is R88X2.", "As I said, it is R77X1."]
     assert ordered(of(*said), VALUES) == [said[1], said[0], said[2]]
@@ -57,13 +68,7 @@ def test_parts_are_ordered_until_they_fill_some_budgets() -> None:
 def test_a_field_that_says_nothing_comes_last_however_cheap() -> None:
     text = json.dumps({"meta": None, "text": "Sent to the dock. " * 20, "error": None})
     choice = of(text)
-    (group,) = choice.groups
-    scores = Scores({group.key: 1.0}, {})
-    additions = order_parts([group], scores, choice.shapes, VALUES, (), {}, 1_000)
-    row = choice.cost.rows[additions[0].sequence]
-    assert row.parts is not None
-    stretches = [row.readable[part.start : part.end] for part in leaves(row.parts.root)]
-    order = [stretches[one.part] for one in additions]
+    order = stretches_in_order(choice)
     assert set(order[-2:]) == {'"meta": null', '"error": null'}
     assert len(order) > 2
 
@@ -75,14 +80,17 @@ def test_which_records_there_are_comes_before_details_of_a_few() -> None:
         for at, name in enumerate(names)
     ]
     choice = choice_of([ContextItem("d", ItemKind.DOC_SNIPPET, json.dumps(dishes))], 1_000)
-    (group,) = choice.groups
-    scores = Scores({group.key: 1.0}, {})
-    additions = order_parts([group], scores, choice.shapes, VALUES, (), {}, 1_000)
-    row = choice.cost.rows[additions[0].sequence]
-    assert row.parts is not None
-    stretches = [row.readable[part.start : part.end] for part in leaves(row.parts.root)]
-    first = [stretches[one.part] for one in additions][: len(names)]
+    first = stretches_in_order(choice)[: len(names)]
     assert sorted(first) == sorted(f'"name": "{name} of the day"' for name in names)
+
+
+def test_the_record_that_the_user_names_comes_first() -> None:
+    cards = [{"note": f"card_{n}07366 that ends in {n}437, " * 9} for n in range(1, 9)]
+    call = ContextItem("c", ItemKind.TOOL_CALL, "get_cards()", metadata={"tool_name": "get_cards"})
+    answer = ContextItem("r", ItemKind.TOOL_RESULT, json.dumps(cards), "c")
+    choice = choice_of([call, answer], 1_000)
+    for number in range(1, 9):
+        assert f"{number}437" in stretches_in_order(choice, frozenset({f"{number}437"}))[0]
 
 
 def test_a_part_that_is_too_large_leaves_its_room_to_the_others() -> None:

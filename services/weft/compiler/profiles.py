@@ -228,6 +228,11 @@ FOCUS_SHARED = 3
 FOCUS_LOOK_BACK, FOCUS_TEXT = 64, 8_000
 """Groups that are looked at, and characters of each item: 25 ms at most when all are read for the
 first time, a fifth of a millisecond then."""
+NAMED_VALUE = 2.0
+"""Factor for the parts of results that state a value which the latest user turn names ("the Visa
+ending in 6437"). Of all 111 steps of tau-bench at 1,000 tokens that readers may get, .86 of the
+prompts then state all that the next call takes, against .85; with 4 the same. Values of earlier
+turns would cost .02 at 500 tokens."""
 
 NOTHING_SAID = 0.01
 """Factor for fields without content, such as `null`: they are cheap and would come first. No value

@@ -27,7 +27,7 @@ class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=
     """Exclusive."""
     unit: str = "line"
     """What it is among its siblings: `record`, `field`, `element`, `row`, `node` (an element of
-    markup), `section`, `paragraph`, `sentence` or `line`."""
+    markup), `section`, `item` (a record in lines), `block`, `paragraph`, `sentence` or `line`."""
     count: int = 1
     """How many of these it is."""
     opening: int = 0
@@ -98,7 +98,8 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
         """The numbers of the leaves that say which things a list has."""
         found: set[int] = set()
         for part in _lists(self.root, self.families):
-            for record in filter(None, (self.families.get(id(one)) for one in part.children)):
+            records = [self.families.get(id(one)) for one in part.children if one.unit in RECORDS]
+            for record in filter(None, records):
                 for at in record.identifying:
                     found.update(range(record.firsts[at], record.firsts[at + 1]))
         return frozenset(found)
@@ -134,12 +135,16 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
         return found
 
 
+RECORDS = frozenset({"record", "item"})
+"""Units of the records of a list, in JSON and in lines."""
+
+
 def _lists(part: Part, families: Mapping[int, Family]) -> Iterator[Part]:
     """The parts that are lists of several records."""
     family = families.get(id(part))
     if family is None:
         return
-    if family.units == {"record"} and family.counts[-1] > 1:
+    if sum(child.count for child in part.children if child.unit in RECORDS) > 1:
         yield part
     for child in part.children:
         yield from _lists(child, families)

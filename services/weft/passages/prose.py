@@ -193,10 +193,14 @@ def _nested(text: str, lines: Sequence[_Line], depth: int) -> list[Part]:
     if len(stanzas) > 1:
         return _of_stanzas(text, stanzas)
     parts: list[Part] = []
-    for group in _indented(lines):
+    groups = list(_indented(lines))
+    are_records = _are_records(text, groups)
+    for group, is_record in zip(groups, are_records, strict=True):
         start, end = group[0].start, group[-1].end
         last = parts[-1] if parts else None
-        if end - start <= HUNK:
+        if is_record:
+            parts.append(_record(text, group, depth + 1))
+        elif end - start <= HUNK:
             fits = last is not None and not last.children and end - last.start <= HUNK
             if last is not None and fits:
                 parts[-1] = Part(last.start, end, "line", last.count + len(group))
@@ -229,8 +233,12 @@ def _of_stanzas(text: str, stanzas: Sequence[list[_Line]]) -> list[Part]:
     line is shown with any other."""
     parts: list[Part] = []
     is_open = False
-    for stanza in stanzas:
+    for stanza, is_record in zip(stanzas, _are_records(text, stanzas), strict=True):
         start, end = stanza[0].start, stanza[-1].end
+        if is_record:
+            parts.append(_record(text, stanza, 1))
+            is_open = False
+            continue
         if end - start <= HUNK:
             if is_open and end - parts[-1].start <= HUNK:
                 parts[-1] = Part(parts[-1].start, end, "line", parts[-1].count + len(stanza))
@@ -247,11 +255,36 @@ def _of_stanzas(text: str, stanzas: Sequence[list[_Line]]) -> list[Part]:
     return parts
 
 
-def _block(text: str, lines: Sequence[_Line], below: Sequence[Part]) -> Part:
+def _are_records(text: str, groups: Sequence[Sequence[_Line]]) -> list[bool]:
+    """Which of these are the records of a list: of several items, those that say more than which
+    thing they are about."""
+    found = [_is_record(text, group) for group in groups]
+    return found if sum(found) > 1 else [False] * len(groups)
+
+
+def _is_record(text: str, group: Sequence[_Line]) -> bool:
+    first, head = group[0], _head(text, group)
+    if head == len(group) or group[-1].end - group[head].start <= LEAST:
+        return False
+    if first.is_item:
+        return _KEY.match(text, first.start, first.end) is not None
+    is_numbered = _NUMBERED.match(text, first.start, first.end) is not None
+    return is_numbered and group[head].indent > first.indent
+
+
+_NUMBERED = re.compile(r"[ \t]*\d{1,3}[.)] +\S")
+
+
+def _record(text: str, lines: Sequence[_Line], depth: int) -> Part:
+    below = _nested(text, lines[_head(text, lines) :], depth)
+    return _block(text, lines, below, "item")
+
+
+def _block(text: str, lines: Sequence[_Line], below: Sequence[Part], unit: str = "block") -> Part:
     """Lines of which the first ones are shown with any of those below them."""
     start, first = lines[0].start, _head(text, lines)
     head = Part(start, lines[first - 1].end, "line", first, identifies=True)
-    return Part(start, lines[-1].end, "block", children=(head, *below))
+    return Part(start, lines[-1].end, unit, children=(head, *below))
 
 
 _KEY = re.compile(r"[ \t]*(?:- )?([\w.-]{1,40}):[ \t]+\S")

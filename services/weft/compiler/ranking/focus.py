@@ -29,6 +29,24 @@ def in_focus(groups: Sequence[Group]) -> Mapping[int, float]:
     return {at: min(share, 1.0) for at, share in focus.items() if share}
 
 
+def named_by_user(groups: Sequence[Group]) -> frozenset[str]:
+    """The values with digits that the latest user turn names and few results state: an order, the
+    last digits of a card."""
+    turn = next((g.rows[0] for g in reversed(groups) if g.rows[0].kind is ItemKind.USER_TURN), None)
+    if turn is None:
+        return frozenset()
+    named = {value for value in values(_beginning(turn)) if _is_specific(value)}
+    results = [row for group in groups[-FOCUS_LOOK_BACK:] for row in group.rows[1:]]
+    counts = Counter(
+        value for row in results if named for value in named.intersection(values(_beginning(row)))
+    )
+    return frozenset(value for value, count in counts.items() if count <= FOCUS_SHARED)
+
+
+def _is_specific(value: str) -> bool:
+    return len(value) > 2 and any(map(str.isdigit, value))
+
+
 def _latest(groups: Sequence[Group]) -> Iterator[ItemRow]:
     """The newest call, and the latest messages."""
     messages = 0

@@ -52,13 +52,19 @@ def next_entries(groups: Sequence[Group]) -> Mapping[int, Sequence[Stretch]]:
     found: dict[int, list[Stretch]] = {}
     for source in _sources(groups, last, new - old or new):
         behind = source.end, source.end + ENTRY
-        if values(source.row.readable[slice(*behind)]) and any(
-            _goes_on(groups, one, source) for one in reached
-        ):
+        if _goes_beyond(source, behind) and any(_goes_on(groups, one, source) for one in reached):
             found.setdefault(source.row.sequence, []).append(behind)
         for row in _next_results(groups, [at for at in calls if source.at < at < last], source):
             found.setdefault(row.sequence, []).append((0, len(row.readable)))
     return found
+
+
+def _goes_beyond(source: _Source, behind: Stretch) -> bool:
+    """Whether the text behind a source states a value like the one that was taken from it; behind
+    the last entry of a list there may be words only."""
+    text = source.row.readable
+    taken, others = values(text[source.start : source.end]), values(text[slice(*behind)])
+    return max(others.values(), default=0.0) >= max(taken.values(), default=1.0)
 
 
 def loop_factor(ahead: Sequence[Stretch], start: int, end: int) -> float:

@@ -23,6 +23,7 @@ from weft.compiler.profiles import (
     IDENTITY,
     IN_FOCUS,
     MARKS,
+    NAMED_VALUE,
     NOTHING_SAID,
     OFFERED,
     OPENING,
@@ -32,6 +33,7 @@ from weft.compiler.profiles import (
 )
 from weft.compiler.ranking.loops import Stretch, loop_factor
 from weft.compiler.ranking.value_weights import Coverage, value_weights
+from weft.compiler.ranking.values import values
 from weft.compiler.renditions.rendition import Rendition, compact, of_parts, part_count, whole
 from weft.compiler.selection.greedy import best_first
 from weft.passages.json_text import says_nothing
@@ -111,6 +113,8 @@ class Scores(msgspec.Struct, frozen=True):
     """By sequence, what a loop takes next."""
     focus: Mapping[int, float] = {}
     """By sequence, how far a result is in focus."""
+    named: frozenset[str] = frozenset()
+    """Values in results that the latest user turn names."""
 
 
 def required_parts(row: ItemRow) -> frozenset[int]:
@@ -205,7 +209,8 @@ def _offers(
         parts = list(enumerate(leaves))
     else:
         parts = _telling(outline, passages, room)
-        parts.sort(key=lambda one: (-shares(one[0]), one[0]))
+        listed = outline.identities
+        parts.sort(key=lambda one: (one[0] not in listed, -shares(one[0]), one[0]))
     taken = []
     for number, part in parts:
         room -= part.size
@@ -215,6 +220,7 @@ def _offers(
     asked_of = scores.terms if passages and row.kind not in MESSAGES else frozenset[str]()
     answers = _answers(taken, asked_of)
     identities = outline.identities if row.kind in LISTING else frozenset[int]()
+    named = scores.named if row.kind is ItemKind.TOOL_RESULT else frozenset[str]()
     return [
         offer(
             number,
@@ -223,7 +229,8 @@ def _offers(
             * shares(number)
             * loop_factor(ahead, leaves[number].start, leaves[number].end)
             * (1 + ANSWERING * answers.get(number, 0.0))
-            * (IDENTITY if number in identities else 1.0),
+            * (IDENTITY if number in identities else 1.0)
+            * (NAMED_VALUE if named and named.intersection(values(stretch)) else 1.0),
         )
         for number, stretch in taken
     ]
@@ -246,8 +253,8 @@ def _answers(parts: Sequence[tuple[int, str]], terms: frozenset[str]) -> dict[in
 def _telling(
     outline: Outline, passages: Mapping[int, float], room: float
 ) -> list[tuple[int, Part]]:
-    """The numbered parts of a text far larger than the budget that could be shown: those of the
-    passages that answer, their neighbours, and the first ones."""
+    """The numbered parts of a text far larger than the budget that could be shown: those that say
+    which things it lists, those of the passages that answer, their neighbours, and the first."""
     near = {at + by for at in passages for by in (-1, 0, 1)}
     parts = outline.leaves
     bounds = (*outline.passages, len(parts))
@@ -258,7 +265,7 @@ def _telling(
         for number in range(bounds[at], bounds[at + 1])
     }
     first = range(min(bisect_right(outline.sizes, room), len(parts)))
-    return [(number, parts[number]) for number in sorted(wanted.union(first))]
+    return [(at, parts[at]) for at in sorted(wanted.union(first, outline.identities))]
 
 
 MESSAGES = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
