@@ -87,6 +87,20 @@ def test_left_out_lines_of_code_are_counted_and_the_others_keep_their_indentatio
     assert text.endswith(" lines …")
 
 
+def test_records_in_lines_are_counted_where_nothing_of_them_is_shown() -> None:
+    tools = "".join(
+        f"- tool_name: tool_{n}\n  description: {'It works. ' * 20}\n  path: string\n"
+        for n in range(6)
+    )
+    text = shown(tools, [leaf_with(tools, "tool_0"), leaf_with(tools, "tool_4")])
+    between = "… 2 lines, 3 records …"
+    expected = ["- tool_name: tool_0", between, "- tool_name: tool_4", "… 2 lines, 1 record …"]
+    assert text.split("\n") == expected
+    assert shown(tools, [leaf_with(tools, "tool_3")]).startswith(
+        "… 3 records …\n- tool_name: tool_3"
+    )
+
+
 def test_rows_stand_under_their_head() -> None:
     place = leaf_with(TABLE, "77,name", "text/csv")
     text = shown(TABLE, [place], "text/csv").split("\n")

@@ -16,8 +16,10 @@ from weft.passages.part import Family, Outline, Part
 _NUMBERED = re.compile(r"[ \t]*(\d{1,7})(?=[:|\t \u2192])")
 """A line that begins with its number, as editors and `grep -n` write it."""
 _PLURAL = {"entry": "entries"}
-_UNIT_NAMES = {"node": "element"}
-"""Elements of markup are no elements of JSON, which commas part."""
+_UNIT_NAMES = {"node": "element", "item": "record"}
+"""Elements of markup and records in lines are none of JSON, which commas part."""
+_WHOLE = frozenset({"node", "item"})
+"""Units that are counted whole, whatever is in them."""
 
 
 def assembled(text: str, outline: Outline, chosen: Collection[int]) -> str:
@@ -184,7 +186,7 @@ def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
 
 def _units(part: Part) -> Iterator[Part]:
     """What is counted of a part: of a block or a section, what is in it."""
-    if part.unit == "node" or not part.children:
+    if part.unit in _WHOLE or not part.children:
         yield part
         return
     for child in part.children:
