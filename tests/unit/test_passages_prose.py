@@ -245,8 +245,9 @@ def test_the_first_lines_of_a_lists_records_say_which_things_it_lists(
     [
         "- one\n- two\n- three: with a word\n" * 30,
         "1. Go.\n2. Stop.\n" * 40,
+        "".join(f"{n}. **Go there**\n   - by {'bus ' * 30}\n   - or on foot\n\n" for n in range(9)),
         f"- name: the only one\n  text: {'words ' * 100}\n{'Other lines. ' * 9}\n" * 1,
     ],
 )
-def test_short_items_and_a_single_record_are_no_list_of_records(text: str) -> None:
+def test_short_items_steps_and_a_single_record_are_no_list_of_records(text: str) -> None:
     assert outlined(split_prose(text)).identities == frozenset()

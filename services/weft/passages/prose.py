@@ -268,8 +268,11 @@ def _is_record(text: str, group: Sequence[_Line]) -> bool:
         return False
     if first.is_item:
         return _KEY.match(text, first.start, first.end) is not None
-    is_numbered = _NUMBERED.match(text, first.start, first.end) is not None
-    return is_numbered and group[head].indent > first.indent
+    if _NUMBERED.match(text, first.start, first.end) is None:
+        return False
+    below = group[head]
+    is_field = _KEY.match(text, below.start, below.end) is not None and not below.is_item
+    return is_field and below.indent > first.indent
 
 
 _NUMBERED = re.compile(r"[ \t]*\d{1,3}[.)] +\S")

@@ -205,11 +205,12 @@ def _offers(
     passages = scores.passages.get(row.sequence, {})
     shares = _shares(row, outline, passages)
     room = OFFERED * budget / density
+    is_list = row.kind is ItemKind.TOOL_RESULT or (row.kind in LISTING and outline.is_json)
+    listed = outline.identities if is_list else frozenset[int]()
     if row.size_of_whole <= room:
         parts = list(enumerate(leaves))
     else:
-        parts = _telling(outline, passages, room)
-        listed = outline.identities
+        parts = _telling(outline, passages, listed, room)
         parts.sort(key=lambda one: (one[0] not in listed, -shares(one[0]), one[0]))
     taken = []
     for number, part in parts:
@@ -219,7 +220,6 @@ def _offers(
         taken.append((number, text[part.start : part.end]))
     asked_of = scores.terms if passages and row.kind not in MESSAGES else frozenset[str]()
     answers = _answers(taken, asked_of)
-    identities = outline.identities if row.kind in LISTING else frozenset[int]()
     named = scores.named if row.kind is ItemKind.TOOL_RESULT else frozenset[str]()
     return [
         offer(
@@ -229,7 +229,7 @@ def _offers(
             * shares(number)
             * loop_factor(ahead, leaves[number].start, leaves[number].end)
             * (1 + ANSWERING * answers.get(number, 0.0))
-            * (IDENTITY if number in identities else 1.0)
+            * (IDENTITY if number in listed else 1.0)
             * (NAMED_VALUE if named and named.intersection(values(stretch)) else 1.0),
         )
         for number, stretch in taken
@@ -251,7 +251,7 @@ def _answers(parts: Sequence[tuple[int, str]], terms: frozenset[str]) -> dict[in
 
 
 def _telling(
-    outline: Outline, passages: Mapping[int, float], room: float
+    outline: Outline, passages: Mapping[int, float], listed: Collection[int], room: float
 ) -> list[tuple[int, Part]]:
     """The numbered parts of a text far larger than the budget that could be shown: those that say
     which things it lists, those of the passages that answer, their neighbours, and the first."""
@@ -265,12 +265,13 @@ def _telling(
         for number in range(bounds[at], bounds[at + 1])
     }
     first = range(min(bisect_right(outline.sizes, room), len(parts)))
-    return [(at, parts[at]) for at in sorted(wanted.union(first, outline.identities))]
+    return [(at, parts[at]) for at in sorted(wanted.union(first, listed))]
 
 
 MESSAGES = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
 LISTING = frozenset({ItemKind.TOOL_RESULT, ItemKind.DOC_SNIPPET})
-"""Kinds that list what there is; a call's records are what it was about."""
+"""Kinds that list what there is; a call's records are what it was about. A document in lines is
+read for its text: the first lines of its lists before others would cost tau2_banking .03."""
 
 
 def _offer(
