@@ -181,7 +181,9 @@ for messages, which say one thing in many sentences (BEAM loses .10 by it)."""
 IDENTITY = 3.0
 """Factor for the fields that say which thing a record is. A reader who sees which records there are
 knows what is left out, and can ask for it; without it, details of a few come first. The values of
-the tuned halves of tau-bench, LiveMCPBench and the coding sessions move by .002 either way."""
+the tuned halves of tau-bench, LiveMCPBench and the coding sessions move by .006 either way; with
+lists in lines LiveMCPBench's confirming half has .810 / .898 at 500 / 1,000 tokens instead of
+.806 / .879."""
 FIRST_PART = 0.2
 """Extra for the first part of an item, against one that answers nothing."""
 
@@ -203,7 +205,9 @@ LEAST_PASS, PASS_SHARE = 3, 1 / 3
 that the next result of a second pass takes: in a smaller one the newest results say more. On
 tau-bench's tuned half grounding at 1,000 tokens is .957 with the second pass and .951 without. In
 eleven of twelve cases in which a reader of the whole history found the next call and a reader of
-the prompt did not, the agent worked through such a list."""
+the prompt did not, the agent worked through such a list. That plans give the order, and that what
+comes next stands before the list of other calls, makes it .966 instead of .954; on the confirming
+half .950 instead of .943."""
 LATEST_PASSES = 3
 """Latest such passes that are looked at: searches for each thing may come between two."""
 PLAN_MESSAGES = 4

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import LOOK_BACK, PLAN_MESSAGES
+from weft.compiler.ranking.relevance import MESSAGES
 from weft.compiler.ranking.values import values
-from weft_schemas.items import ItemKind
-
-MESSAGES = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
 
 
 def tool_of(group: Group) -> str:

@@ -9,6 +9,7 @@ from math import fsum
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import FOCUS_LOOK_BACK, FOCUS_MESSAGES, FOCUS_SHARED, FOCUS_TEXT
+from weft.compiler.ranking.relevance import MESSAGES
 from weft.compiler.ranking.values import values
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
@@ -56,7 +57,7 @@ def _latest(groups: Sequence[Group]) -> Iterator[ItemRow]:
         if group.is_exchange and not is_called:
             is_called = True
             yield first
-        elif first.kind in (ItemKind.USER_TURN, ItemKind.AGENT_MSG) and messages < FOCUS_MESSAGES:
+        elif first.kind in MESSAGES and messages < FOCUS_MESSAGES:
             messages += 1
             yield first
         if is_called and messages == FOCUS_MESSAGES:

@@ -33,7 +33,7 @@ from weft.terms import analyse
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import PhaseRule
 
-SAID = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
+MESSAGES = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
 """Kinds of messages."""
 
 ALONE = frozenset({ItemKind.DOC_SNIPPET})
@@ -90,7 +90,7 @@ def relevance_of(
     """Relevance by sequence, the best 1. `rows` come by ordinal; `surface` lets cues count."""
     signs = [_NO_CUES] * len(rows)
     if surface:
-        signs = [cues(row.whole) if row.kind in SAID else _NO_CUES for row in rows]
+        signs = [cues(row.whole) if row.kind in MESSAGES else _NO_CUES for row in rows]
     occurred = _noted(rows, "occurred_at")
     raw = _with_neighbours(rows, matches, signs, occurred)
     top = max(raw, default=0.0) or 1.0

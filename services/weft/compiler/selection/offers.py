@@ -32,6 +32,7 @@ from weft.compiler.profiles import (
     Objective,
 )
 from weft.compiler.ranking.loops import Stretch, loop_factor
+from weft.compiler.ranking.relevance import MESSAGES
 from weft.compiler.ranking.value_weights import Coverage, value_weights
 from weft.compiler.ranking.values import values
 from weft.compiler.renditions.rendition import Rendition, compact, of_parts, part_count, whole
@@ -268,7 +269,6 @@ def _telling(
     return [(at, parts[at]) for at in sorted(wanted.union(first, listed))]
 
 
-MESSAGES = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
 LISTING = frozenset({ItemKind.TOOL_RESULT, ItemKind.DOC_SNIPPET})
 """Kinds that list what there is; a call's records are what it was about. A document in lines is
 read for its text: the first lines of its lists before others would cost tau2_banking .03."""
