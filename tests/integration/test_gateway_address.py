@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
-from tests.gateway import QUICK, called, gateway, host, text_of
+from tests.gateway import LEFT_SOCKETS, QUICK, called, gateway, host, text_of
 from tests.gateway_http_server import CLIENT, SECRET, at_port
 
 from weft.gateway.config import ClientCredentials, ServerSpec
@@ -17,6 +17,8 @@ from weft.log.connection import Connection
 from weft.log.ports import Port
 from weft.log.server import EmbeddedServer
 from weft_schemas.errors import Unavailable
+
+pytestmark = LEFT_SOCKETS
 
 
 def small(port: int, **limits: Any) -> ServerSpec:

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from mcp import Client, MCPError
 from mcp.client.extension import advertise
-from tests.gateway import QUICK, called, gateway, host, logged, text_of
+from tests.gateway import LEFT_SOCKETS, QUICK, called, gateway, host, logged, text_of
 from tests.gateway_server import KEY
 from tests.gateway_task_server import at_port
 from tests.integration.test_gateway_protocol import elicit
@@ -23,6 +23,8 @@ from weft.gateway.task_protocol import TASKS, TaskExtension, answer, cancel, sta
 from weft.log.connection import Connection
 from weft.log.ports import Port
 from weft.log.server import EmbeddedServer
+
+pytestmark = LEFT_SOCKETS
 
 
 def long(port: int) -> ServerSpec:
