@@ -246,8 +246,20 @@ def test_the_first_lines_of_a_lists_records_say_which_things_it_lists(
         "- one\n- two\n- three: with a word\n" * 30,
         "1. Go.\n2. Stop.\n" * 40,
         "".join(f"{n}. **Go there**\n   - by {'bus ' * 30}\n   - or on foot\n\n" for n in range(9)),
-        f"- name: the only one\n  text: {'words ' * 100}\n{'Other lines. ' * 9}\n" * 1,
+        f"- name: the only one\n  text: {'words ' * 100}\n{'Other lines. ' * 9}\n",
+        "\n".join(f"- fix{n}: {'It works. ' * 30}\n- b{n}: {'More. ' * 40}\n" for n in range(3)),
     ],
 )
 def test_short_items_steps_and_a_single_record_are_no_list_of_records(text: str) -> None:
     assert outlined(split_prose(text)).identities == frozenset()
+
+
+def test_records_are_divided_to_a_depth_that_is_limited() -> None:
+    fields = "".join(f"{{0}}  {name}: {'x' * 60}\n" for name in "cde")
+    levels = "".join(f"{{0}}- a: b\n{fields}{{0}}- a: b\n".format(" " * n) for n in range(14))
+    text = levels + "".join(f"{' ' * n}k\n" for n in range(14, 314)) + "x\n" * 1_000
+
+    def depth(part: Part) -> int:
+        return 1 + max(map(depth, part.children), default=0)
+
+    assert depth(split_prose(text)) < 40

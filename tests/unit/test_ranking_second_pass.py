@@ -55,10 +55,10 @@ def test_after_many_calls_about_something_else_no_pass_begins() -> None:
     assert ahead(items) == []
 
 
-def said(*numbers: int, at: int = 0) -> ContextItem:
+def said(*numbers: int) -> ContextItem:
     """A message that names these orders."""
     named = " and then ".join(ORDERS[number] for number in numbers)
-    return ContextItem(f"p{at}", ItemKind.AGENT_MSG, f"I will refund {named}. Shall I?")
+    return ContextItem("p0", ItemKind.AGENT_MSG, f"I will refund {named}. Shall I?")
 
 
 def rates(count: int) -> list[ContextItem]:
@@ -82,6 +82,22 @@ def test_what_a_plan_leaves_out_is_not_taken_next() -> None:
     assert ahead([*items, *refund(1)]) == ["r4"]
     assert ahead([*items, *refund(1), *refund(4)]) == ["r3"]
     assert ahead([*items, *refund(3)]) == []
+
+
+def test_a_report_of_what_was_done_is_no_plan() -> None:
+    items = [LISTED, *read_orders(), *refund(0), *refund(1), said(0, 1)]
+    assert ahead(items) == ["r2"]
+
+
+def test_calls_about_what_a_plan_leaves_out_do_not_begin_it_again() -> None:
+    items = [LISTED, *read_orders(), said(1, 4), *refund(1), *refund(0)]
+    assert ahead(items) == ["r4"]
+    assert ahead([*items, *refund(4), *refund(2)]) == []
+
+
+def test_a_name_within_a_longer_one_is_not_named() -> None:
+    plan = ContextItem("p9", ItemKind.AGENT_MSG, f"I begin with {ORDERS[3]}7 and {ORDERS[4]}7.")
+    assert ahead([LISTED, *read_orders(), plan]) == ["r0"]
 
 
 def test_a_plan_of_long_ago_is_none() -> None:

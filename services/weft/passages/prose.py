@@ -198,7 +198,7 @@ def _nested(text: str, lines: Sequence[_Line], depth: int) -> list[Part]:
     for group, is_record in zip(groups, are_records, strict=True):
         start, end = group[0].start, group[-1].end
         last = parts[-1] if parts else None
-        if is_record:
+        if is_record and depth < DEEPEST:
             parts.append(_record(text, group, depth + 1))
         elif end - start <= HUNK:
             fits = last is not None and not last.children and end - last.start <= HUNK
@@ -206,7 +206,7 @@ def _nested(text: str, lines: Sequence[_Line], depth: int) -> list[Part]:
                 parts[-1] = Part(last.start, end, "line", last.count + len(group))
             else:
                 parts.append(Part(start, end, "line", len(group)))
-        elif len(group) == 1 or depth == DEEPEST:
+        elif len(group) == 1 or depth >= DEEPEST:
             parts += _cut(text, group, _Unit("line", False))
         else:
             below = _nested(text, group[_head(text, group) :], depth + 1)
@@ -266,6 +266,8 @@ def _is_record(text: str, group: Sequence[_Line]) -> bool:
     first, head = group[0], _head(text, group)
     if head == len(group) or group[-1].end - group[head].start <= LEAST:
         return False
+    if any(not line.is_blank and line.indent <= first.indent for line in group[head:]):
+        return False  # several items
     if first.is_item:
         return _KEY.match(text, first.start, first.end) is not None
     if _NUMBERED.match(text, first.start, first.end) is None:

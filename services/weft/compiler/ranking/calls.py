@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import LOOK_BACK, PLAN_MESSAGES
+from weft.compiler.profiles import PLAN_MESSAGES
 from weft.compiler.ranking.relevance import MESSAGES
 from weft.compiler.ranking.values import values
 
@@ -28,17 +28,22 @@ def own_arguments(groups: Sequence[Group], calls: Sequence[int]) -> tuple[frozen
     return tuple(frozenset(value for value in one if times[value] == 1) for one in arguments)
 
 
-def planned_order(groups: Sequence[Group], own: Sequence[frozenset[str]]) -> Sequence[int]:
+def planned_order(
+    groups: Sequence[Group], own: Sequence[frozenset[str]], acted: Mapping[int, int] | None = None
+) -> Sequence[int]:
     """The numbers of the things, each with values of its own, that one of the latest messages
-    names, in its order: of the last message that names several. Empty without one."""
-    messages = [group.rows[0] for group in groups[-LOOK_BACK:] if group.rows[0].kind in MESSAGES]
-    for row in reversed(messages[-PLAN_MESSAGES:]):
-        text = row.whole
+    names, in its order: of the last message that names several. A message that names only what was
+    `acted` on before, at these places, is a report and no plan. Empty without a plan."""
+    done = acted or {}
+    places = [at for at, group in enumerate(groups) if group.rows[0].kind in MESSAGES]
+    for at in reversed(places[-PLAN_MESSAGES:]):
+        order = {value: place for place, value in enumerate(values(groups[at].rows[0].whole))}
         named = sorted(
-            (min(places), number)
-            for number, found in enumerate(own)
-            if (places := [at for value in found if (at := text.find(value)) >= 0])
+            (min(found), number)
+            for number, held in enumerate(own)
+            if (found := [order[value] for value in held if value in order])
         )
-        if len(named) > 1:
+        is_report = all(done.get(number, at) < at for _, number in named)
+        if len(named) > 1 and not is_report:
             return [number for _, number in named]
     return ()

@@ -95,6 +95,8 @@ def _next_results(
         return ()
     tool = tool_of(groups[source.at])
     alike = [source.at, *(at for at in calls if tool_of(groups[at]) == tool)]
+    if any(len(arguments_of(groups[at])) > MOST_COPIED for at in alike):
+        return groups[alike[1]].rows[1:] if len(alike) > 1 else ()
     planned = planned_order(groups, own_arguments(groups, alike))
     order = planned if 0 in planned else range(len(alike))
     rest = order[order.index(0) + 1 :]

@@ -31,8 +31,8 @@ def second_pass(groups: Sequence[Group], budget: int) -> Mapping[int, Sequence[S
 def taken_next(
     groups: Sequence[Group], ahead: Mapping[int, Sequence[Stretch]], budget: int
 ) -> Sequence[Group]:
-    """The exchanges of passes whose results are all ahead: what the agent acts on next, and has
-    read in full. They come before the list of its other calls."""
+    """The exchanges of passes of which a result is ahead in full: what the agent acts on next. They
+    come before the list of its other calls."""
     places = [at for one in listed_passes(groups) for at in one.calls] if ahead else []
     return [
         groups[at]
@@ -49,11 +49,16 @@ def _is_ahead(row: ItemRow, ahead: Mapping[int, Sequence[Stretch]], budget: int)
 def _next_of(groups: Sequence[Group], first: Pass) -> int | None:
     """The number of the thing that is acted on next; None behind the last."""
     calls = [at for at, group in enumerate(groups) if group.is_exchange][-LOOK_BACK:]
-    later = [arguments_of(groups[at]) for at in reversed(calls) if at > first.calls[-1]]
-    planned = planned_order(groups, first.own)
+    later = [(at, arguments_of(groups[at])) for at in calls if at > first.calls[-1]]
+    acted: dict[int, int] = {}
+    for at, arguments in later:
+        for number, held in enumerate(first.own):
+            if held & arguments:
+                acted.setdefault(number, at)
+    planned = planned_order(groups, first.own, acted)
     order = planned or range(len(first.own))
-    reached = _reached(first.own, later)
-    if reached in order:
+    reached = _reached(first.own, order, [arguments for _, arguments in reversed(later)])
+    if reached is not None:
         rest = order[order.index(reached) + 1 :]
         return rest[0] if rest else None
     if not planned and len(later) > MOST_ASIDE:
@@ -61,11 +66,12 @@ def _next_of(groups: Sequence[Group], first: Pass) -> int | None:
     return order[0]
 
 
-def _reached(own: Sequence[frozenset[str]], later: Sequence[frozenset[str]]) -> int:
-    """The number of the thing that the newest call about one of them was about; -1 if there is no
-    such call."""
+def _reached(
+    own: Sequence[frozenset[str]], order: Sequence[int], later: Sequence[frozenset[str]]
+) -> int | None:
+    """The number of the thing that the newest call about one of them was about."""
     for arguments in later:
-        numbers = [number for number, values in enumerate(own) if values & arguments]
+        numbers = [number for number in order if own[number] & arguments]
         if numbers:
             return numbers[-1]
-    return -1
+    return None

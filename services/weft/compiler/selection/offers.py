@@ -211,6 +211,7 @@ def _offers(
     if row.size_of_whole <= room:
         parts = list(enumerate(leaves))
     else:
+        listed = _fitting(leaves, listed, room / 2)
         parts = _telling(outline, passages, listed, room)
         parts.sort(key=lambda one: (one[0] not in listed, -shares(one[0]), one[0]))
     taken = []
@@ -249,6 +250,17 @@ def _answers(parts: Sequence[tuple[int, str]], terms: frozenset[str]) -> dict[in
     said = {number: fsum(map(gains.__getitem__, found)) for number, found in held.items()}
     best = max(said.values(), default=0.0)
     return {number: value / best for number, value in said.items() if value} if best else {}
+
+
+def _fitting(leaves: Sequence[Part], numbers: Collection[int], room: float) -> frozenset[int]:
+    """The first of these leaves, as many as fit."""
+    found: list[int] = []
+    for number in sorted(numbers):
+        room -= leaves[number].size
+        if room < 0:
+            break
+        found.append(number)
+    return frozenset(found)
 
 
 def _telling(
