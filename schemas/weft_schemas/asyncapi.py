@@ -11,7 +11,7 @@ from weft_schemas.subjects import AUDIT_STREAM, SESSION_CLOSED, STREAM
 
 IN_EVENTS = ("item", SESSION_CLOSED, "revived")
 """Published by agents and their operators; workers publish the rest."""
-TENANT_EVENTS = ("context_policy", "catalog", "erased", "erasure_receipt")
+TENANT_EVENTS = ("context_policy", "catalog", "erased", "erasing", "erasure_receipt")
 """Published under a tenant's reserved session."""
 AUDIT_EVENTS = ("compiled", "routed", "chosen")
 SERVICES = {

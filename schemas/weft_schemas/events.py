@@ -164,8 +164,8 @@ class ErasedEvent(
     session: str | None
     reason: str = ""
     events: int | msgspec.UnsetType = msgspec.UNSET
-    """Number of its events in the log at that time, so that an erasure that is interrupted and
-    finished later still counts everything that it removed."""
+    """Number of its events in the log at that time. Written by releases that did not yet name what
+    they erase; see `ErasingEvent`."""
     v: int = 1
 
 
@@ -183,6 +183,20 @@ class ScopeErasedEvent(
     v: int = 1
 
 
+class ErasingEvent(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="erasing", tag_field="type"
+):
+    """Events that an erasure is about to delete. It is published before they are, so that the
+    auditor tells them from events that somebody else deleted, wherever the erasure is interrupted.
+    Published under the tenant's reserved session."""
+
+    tombstone_sequence: int
+    sequences: tuple[tuple[int, int], ...]
+    """First and last of each run of sequences, in order; empty in a copy, where there are no
+    gaps."""
+    v: int = 1
+
+
 class ErasureReceiptEvent(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="erasure_receipt", tag_field="type"
 ):
@@ -197,7 +211,7 @@ class ErasureReceiptEvent(
     """For the erasure of a scope; `session` is then null."""
 
 
-ERASURE_RECORDS = ("erased", "scope_erased", "erasure_receipt")
+ERASURE_RECORDS = ("erased", "scope_erased", "erasing", "erasure_receipt")
 """Types of events that say what was erased; they stay."""
 
 
@@ -213,6 +227,7 @@ Event = (
     | RevivedEvent
     | ErasedEvent
     | ScopeErasedEvent
+    | ErasingEvent
     | ErasureReceiptEvent
     | ContextPolicy
     | Catalog

@@ -28,6 +28,7 @@ from weft_schemas.events import (
     EnvelopeEvent,
     EpisodeEvent,
     ErasedEvent,
+    ErasingEvent,
     ErasureReceiptEvent,
     FactsEvent,
     MemoryFact,
@@ -154,6 +155,7 @@ EXAMPLES: dict[str, msgspec.Struct] = {
     "erased.full": ErasedEvent("s1", "asked for by the user"),
     "erased.tenant": ErasedEvent(None),
     "erased.counted": ErasedEvent("s1", events=7),
+    "erasing.full": ErasingEvent(50, ((3, 9), (12, 12))),
     "erasure_receipt.full": ErasureReceiptEvent(
         "s1", 50, {"events": 49, "objects": 1}, ("backups older than today",)
     ),

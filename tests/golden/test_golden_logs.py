@@ -9,7 +9,7 @@ from weft.log.record import LogRecord
 from weft.readmodel.model import ReadModel
 from weft_schemas.events import EVENT_TYPES, VERSION
 
-ADDED = {"scope_grants", "scope_erased"}
+ADDED = {"scope_grants", "scope_erased", "erasing"}
 """Types of event that version 1 got after its log was recorded."""
 VERSIONS = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
 

@@ -3,6 +3,7 @@ that is sound."""
 
 import asyncio
 import sqlite3
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -146,27 +147,53 @@ async def test_what_is_derived_of_an_item_that_was_published_twice_is_no_fault(
     assert f"event {again.sequence}," in uncounted[0]
 
 
+def interrupted_after(number: int) -> Callable[..., Awaitable[int]]:
+    """An erasure of events that is ended after some of them."""
+
+    async def erase_some(connection, stream, sequences, on_progress):
+        await secure_delete.erase_all(connection, stream, sequences[:number], on_progress)
+        raise KeyboardInterrupt
+
+    return erase_some
+
+
+@pytest.mark.parametrize("late", [0, 7])
 async def test_an_erasure_that_was_interrupted_counts_all_that_it_removed(
-    sound: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sound: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: int
 ):
+    """Also what came after its tombstone, from a client that did not know of it."""
     await publish(sound, "s2", [turn(f"u{n}", "one") for n in range(40)])
     await publish(sound, "another", [turn(f"u{n}", "one") for n in range(90)])
     await erase_planned(sound, await plan(sound, "acme", "another"))
-
-    async def interrupted(connection, stream, sequences, on_progress):
-        await secure_delete.erase_all(connection, stream, sequences[:25], on_progress)
-        raise KeyboardInterrupt
-
+    erasing = "weft.replay.erasure.records.erase_all"
     with monkeypatch.context() as dying:
-        dying.setattr("weft.replay.erasure.session.erase_all", interrupted)
+        dying.setattr(erasing, interrupted_after(25))
         with pytest.raises(KeyboardInterrupt):
             await erase_planned(sound, await plan(sound, "acme", "s2"))
-    assert "weft erase" in only(await verify(sound, tmp_path, "o200k_base"), "gap").mend
+    unfinished = only(await verify(sound, tmp_path, "o200k_base"), "unfinished_erasure")
+    assert (unfinished.tenant, unfinished.session) == ("acme", "s2")
+    assert "weft erase" in unfinished.mend
+    await publish(sound, "s2", [turn(f"late{n}", "one") for n in range(late)])
+    with monkeypatch.context() as dying:
+        dying.setattr(erasing, interrupted_after(99))
+        with pytest.raises(KeyboardInterrupt):
+            await erase_planned(sound, await plan(sound, "acme", "s2"))
     done = await erase_planned(sound, await plan(sound, "acme", "s2"))
-    assert done.removed["events"] == 40
+    assert done.removed["events"] == 40 + late
     assert kinds(await verify(sound, tmp_path, "o200k_base")) == []
     again = await erase_planned(sound, await plan(sound, "acme", "s2"))
     assert again.removed["events"] == 0
+
+
+async def test_what_somebody_deletes_is_a_gap_whatever_an_erasure_removed(
+    sound: Connection, tmp_path: Path
+):
+    await publish(sound, "s2", [turn(f"u{n}", "one") for n in range(5)])
+    [kept] = await publish(sound, "s3", [turn("u1", "one")])
+    await erase_planned(sound, await plan(sound, "acme", "s2"))
+    await erase(sound, STREAM, kept.sequence)
+    finding = only(await verify(sound, tmp_path, "o200k_base"), "gap")
+    assert f"1 messages are missing ({kept.sequence}) that no erasure names" in finding.what
 
 
 async def test_an_event_of_an_unknown_version(sound: Connection, tmp_path: Path):

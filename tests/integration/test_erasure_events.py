@@ -2,7 +2,7 @@
 
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
-from weft.replay.erasure.session import publish_own
+from weft.replay.erasure.records import publish_own
 from weft_schemas.events import ErasureReceiptEvent
 
 

@@ -14,7 +14,6 @@ from tests.integration.test_replay_erase import files_with
 from weft.indexer.rebuild import rebuild
 from weft.indexer.starting import check_replaceable
 from weft.log.bodies import Bodies
-from weft.log.bodies import erase as erase_message
 from weft.log.connection import Connection
 from weft.log.consuming import Consumer
 from weft.log.publishing import Publisher
@@ -24,7 +23,9 @@ from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta
+from weft.replay.erasure.records import erase_named
 from weft.replay.erasure.session import erase, plan
+from weft.replay.erasure.tombstones import tombstones
 from weft.replay.exporting import export
 from weft.replay.forking import fork
 from weft.replay.snapshots import RETAINED, Bucket, take
@@ -34,7 +35,7 @@ from weft_schemas.events import ErasedEvent, encode_event
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy
-from weft_schemas.subjects import STREAM, derived_subject
+from weft_schemas.subjects import derived_subject
 
 ENCODING = "o200k_base"
 
@@ -280,9 +281,10 @@ async def test_an_erasure_that_was_interrupted_is_finished_by_the_next(
         await erase(log, found, on_progress=kill)
     left = [record async for record in read_matching(log, "w.in.>")]
     assert 0 < len(left) < 160
-    for record in left:
-        if b"forked_from" in record.payload:
-            await erase_message(log, STREAM, record.sequence)
+    of_fork = [record.sequence for record in left if b"forked_from" in record.payload]
+    tombstone, _ = (await tombstones(log, "t"))["s"]
+    async with Publisher(log) as publisher:
+        await erase_named(publisher, "t", tombstone, of_fork)
     again = await plan(log, "t", "s")
     assert again.forks == ("fork",)
     done = await erase(log, again)

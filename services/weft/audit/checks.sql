@@ -37,7 +37,7 @@ FROM items i JOIN sessions s ON s.number = i.session
 WHERE i.body IS NOT NULL AND i.sequence >= ? ORDER BY i.sequence
 
 -- name: receipts
-SELECT body FROM receipts ORDER BY version
+SELECT version, body FROM receipts ORDER BY version
 
 -- name: tombstones
 SELECT count(*) FROM tombstones
@@ -45,3 +45,6 @@ SELECT count(*) FROM tombstones
 -- name: items
 SELECT i.sequence, i.id FROM items i JOIN sessions s ON s.number = i.session
 WHERE s.tenant = ? AND s.session = ? AND i.sequence <= ? ORDER BY i.sequence
+
+-- name: tombstone
+SELECT tenant, session FROM tombstones WHERE version = ?

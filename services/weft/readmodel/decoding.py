@@ -8,6 +8,7 @@ from weft.log.record import LogRecord
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import (
     ErasedEvent,
+    ErasingEvent,
     ErasureReceiptEvent,
     Event,
     RevivedEvent,
@@ -22,7 +23,13 @@ from weft_schemas.routing import Catalog
 from weft_schemas.subjects import Stored
 
 TENANTS_OWN = (
-    ContextPolicy | Catalog | ScopeGrants | ErasedEvent | ScopeErasedEvent | ErasureReceiptEvent
+    ContextPolicy
+    | Catalog
+    | ScopeGrants
+    | ErasedEvent
+    | ScopeErasedEvent
+    | ErasingEvent
+    | ErasureReceiptEvent
 )
 
 

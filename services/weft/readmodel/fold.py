@@ -26,6 +26,7 @@ from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.events import (
     ERASURE_RECORDS,
     ErasedEvent,
+    ErasingEvent,
     ErasureReceiptEvent,
     Event,
     ParkedEvent,
@@ -176,6 +177,8 @@ class Fold:
             case ErasedEvent() | ScopeErasedEvent():
                 folded.erased += 1
                 self._erase(tenant, event, version)
+            case ErasingEvent():
+                pass  # for the auditor, who reads it from the log
             case ErasureReceiptEvent():
                 self._db.execute(_sql.add_receipt, (version, tenant, encode_event(event)))
             case ContextPolicy():

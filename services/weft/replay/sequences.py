@@ -9,6 +9,7 @@ import msgspec
 from weft_schemas.events import (
     EnvelopeEvent,
     EpisodeEvent,
+    ErasingEvent,
     ErasureReceiptEvent,
     Event,
     FactsEvent,
@@ -74,7 +75,7 @@ def needs(event: Event) -> int:
     match event:
         case SessionClosedEvent():
             return event.last_sequence
-        case ErasureReceiptEvent():
+        case ErasingEvent() | ErasureReceiptEvent():
             return event.tombstone_sequence
         case SummaryEvent() | EpisodeEvent():
             named = max(event.first_sequence, event.last_sequence)
@@ -99,7 +100,9 @@ def placed(event: Event, places: Places, *, same_log: bool) -> Event:
             changes["last_sequence"] = places.at_or_before(event.last_sequence)
     if isinstance(event, SessionClosedEvent) and event.last_sequence:
         changes["last_sequence"] = places.at_or_before(event.last_sequence)
-    if isinstance(event, ErasureReceiptEvent):
+    if isinstance(event, ErasingEvent):
+        changes["sequences"] = ()
+    if isinstance(event, ErasingEvent | ErasureReceiptEvent):
         changes["tombstone_sequence"] = places.get(event.tombstone_sequence) or 0
     return msgspec.structs.replace(event, **changes) if changes else event
 

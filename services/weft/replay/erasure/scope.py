@@ -16,13 +16,17 @@ from weft.log.reading import last_sequence, read_matching
 from weft.log.record import LogRecord
 from weft.log.secure_delete import erase_all
 from weft.readmodel.tombstone_fold import erase_scope as erase_rows
+from weft.replay.erasure.records import (
+    erase_named,
+    erased_uncounted,
+    is_own_record,
+    publish_own,
+)
 from weft.replay.erasure.session import (
     MOST_SWEEPS,
     Counts,
     OnProgress,
     beyond,
-    is_own_record,
-    publish_own,
     until_scrubbed,
     until_settled,
 )
@@ -31,7 +35,7 @@ from weft.replay.scopes import ScopeSurvey
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import ErasureReceiptEvent, ScopeErasedEvent
 from weft_schemas.ids import encode_token
-from weft_schemas.subjects import AUDIT_STREAM, STREAM, stored_filter
+from weft_schemas.subjects import AUDIT_STREAM, stored_filter
 
 
 class ErasedScope(msgspec.Struct, frozen=True):
@@ -103,7 +107,8 @@ async def erase_scope(
                 break
         left.append("what items without this scope say of it")
         unreachable = tuple(dict.fromkeys([*left, *await beyond(connection)]))
-        removed = {**count.counts, "sessions": len(sessions)}
+        events = await erased_uncounted(connection, tenant, stone)
+        removed = {"events": events, **count.counts, "sessions": len(sessions)}
         receipt_event = ErasureReceiptEvent(None, stone, removed, unreachable, scope=scope)
         receipt = await publish_own(publisher, tenant, receipt_event)
     names = tuple(sorted(sessions))
@@ -149,9 +154,7 @@ async def _sweep(
         audits = read_matching(connection, subject, stream=AUDIT_STREAM)
         found = [one.sequence async for one in audits if _was_read_before(one, stone)]
         count.add("audit_events", await erase_all(connection, AUDIT_STREAM, found))
-    erased = await erase_all(connection, STREAM, sorted(survey.events))
-    count.add("events", erased)
-    return erased
+    return await erase_named(publisher, plan.tenant, stone, sorted(survey.events))
 
 
 def _forget(db: sqlite3.Connection, plan: ScopePlan, before: int) -> None:

@@ -6,7 +6,6 @@ the rest. The receipt comes last, and says what could not be reached."""
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import AsyncIterator, Callable
 
 import msgspec
@@ -14,12 +13,17 @@ import msgspec
 from weft.log.api import call
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
-from weft.log.message import event_headers
 from weft.log.publishing import Publisher
-from weft.log.reading import read, read_matching, read_own
+from weft.log.reading import read_matching
 from weft.log.record import LogRecord
 from weft.log.secure_delete import erase_all
 from weft.log.topology import WORKERS
+from weft.replay.erasure.records import (
+    erase_named,
+    erased_uncounted,
+    is_own_record,
+    publish_own,
+)
 from weft.replay.erasure.snapshots import forget_in_snapshots, forgetting, forks_in_snapshot
 from weft.replay.erasure.tombstones import KNOWN_SECONDS, tombstones
 from weft.replay.replicas import ReplicaState, replicas
@@ -27,21 +31,10 @@ from weft.replay.survey import Survey, Victims, family
 from weft.replay.survey_from_log import extend
 from weft.replay.trimming import trimmed_before
 from weft_schemas.errors import InvalidInput, NotFound
-from weft_schemas.events import (
-    ERASURE_RECORDS,
-    ErasedEvent,
-    ErasureReceiptEvent,
-    Event,
-    encode_event,
-)
-from weft_schemas.ids import TENANT_SESSION, digest, encode_token
+from weft_schemas.events import ErasedEvent, ErasureReceiptEvent
+from weft_schemas.ids import TENANT_SESSION, encode_token
 from weft_schemas.policy import ContextPolicy
-from weft_schemas.subjects import (
-    AUDIT_STREAM,
-    STREAM,
-    derived_subject,
-    stored_filter,
-)
+from weft_schemas.subjects import AUDIT_STREAM, STREAM, stored_filter
 
 FLIGHT_SECONDS = 30.0
 """Longest wait for work in flight: a consumer's ack wait."""
@@ -132,11 +125,11 @@ async def erase(
     since."""
     async with Publisher(connection) as publisher:
         count, left = Counts(), []
-        count.add("events", await _removed_before(connection, plan))
         stones = await _bury(publisher, plan, reason)
         buried = asyncio.get_running_loop().time()
         left += await until_settled(connection, on_progress)
-        await _sweep(connection, publisher, plan, count, on_progress)
+        own = stones[plan.session or ""]
+        await _sweep(connection, publisher, plan, own, count, on_progress)
         snapshots, held = await forget_in_snapshots(connection, forgetting(plan.victims))
         count.add("snapshots", snapshots)
         left += held
@@ -147,10 +140,11 @@ async def erase(
         await _until(buried + LATE_SECONDS)
         for _ in range(MOST_SWEEPS):
             left += await until_settled(connection, on_progress)
-            if not await _sweep(connection, publisher, plan, count, on_progress):
+            if not await _sweep(connection, publisher, plan, own, count, on_progress):
                 break
         unreachable = tuple(dict.fromkeys([*left, *await beyond(connection)]))
-        removed = {**count.counts, "forks": len(plan.forks)}
+        events = await erased_uncounted(connection, plan.tenant, own)
+        removed = {"events": events, **count.counts, "forks": len(plan.forks)}
         receipt = await _receipts(publisher, plan, stones, removed, unreachable)
     return Erased(plan.tenant, plan.session, plan.forks, stones, removed, unreachable, receipt)
 
@@ -164,7 +158,7 @@ _FORK_OF = "fork of "
 
 class Counts:
     def __init__(self) -> None:
-        self.counts = {"events": 0, "audit_events": 0, "bodies": 0, "object_messages": 0}
+        self.counts = {"audit_events": 0, "bodies": 0, "object_messages": 0}
 
     def add(self, name: str, number: int) -> None:
         self.counts[name] = self.counts.get(name, 0) + number
@@ -178,30 +172,9 @@ async def _bury(publisher: Publisher, plan: Plan, reason: str) -> dict[str, int]
         known = plan.tombstones.get(name or "")
         if known is None:
             why = reason if name == plan.session else f"{_FORK_OF}{plan.session}"
-            held = len(await _stored(publisher.connection, plan.tenant, name))
-            stone = ErasedEvent(name, why, held)
-            known = await publish_own(publisher, plan.tenant, stone)
+            known = await publish_own(publisher, plan.tenant, ErasedEvent(name, why))
         stones[name or ""] = known
     return stones
-
-
-async def _removed_before(connection: Connection, plan: Plan) -> int:
-    """Events that earlier, interrupted runs of this erasure removed and no receipt counts: what
-    there was according to the tombstones, less what is left and what is counted."""
-    mine = {name: at for name, at in plan.tombstones.items() if name in (plan.sessions or [""])}
-    buried = held = 0
-    for name, sequence in mine.items():
-        stone = (await read(connection, sequence)).event()
-        buried += (stone.events or 0) if isinstance(stone, ErasedEvent) else 0
-        stored = await _stored(connection, plan.tenant, name or None)
-        held += sum(one < sequence for one in stored)
-    if not buried:
-        return 0
-    counted = 0
-    async for _, receipt in read_own(connection, plan.tenant, ErasureReceiptEvent):
-        if receipt.tombstone_sequence in mine.values():
-            counted += receipt.removed.get("events", 0)
-    return max(0, buried - held - counted)
 
 
 async def _stored(connection: Connection, tenant: str, session: str | None) -> list[int]:
@@ -239,7 +212,12 @@ async def _settled(connection: Connection, worker: str) -> bool:
 
 
 async def _sweep(
-    connection: Connection, publisher: Publisher, plan: Plan, count: Counts, on_progress: OnProgress
+    connection: Connection,
+    publisher: Publisher,
+    plan: Plan,
+    tombstone: int,
+    count: Counts,
+    on_progress: OnProgress,
 ) -> int:
     """One pass over bodies and events. Returns how many events it found."""
     await extend(connection, plan.survey, on_progress)
@@ -261,9 +239,12 @@ async def _sweep(
         def reached(done: int, total: int = len(found)) -> None:
             on_progress("erasing events", done, total)
 
-        erased = await erase_all(connection, stream, found, reached)
-        count.add("events" if stream == STREAM else "audit_events", erased)
-        swept += erased
+        if stream == STREAM:
+            swept += await erase_named(publisher, plan.tenant, tombstone, found, reached)
+        else:
+            erased = await erase_all(connection, stream, found, reached)
+            count.add("audit_events", erased)
+            swept += erased
     return swept
 
 
@@ -281,16 +262,6 @@ async def _events(connection: Connection, plan: Plan) -> AsyncIterator[tuple[str
     if plan.sessions:
         narrowed = read_matching(connection, policies)
         yield STREAM, [one.sequence async for one in narrowed if _is_for(one, plan.sessions)]
-
-
-def is_own_record(record: LogRecord) -> bool:
-    """Whether it is a tombstone or a receipt; these stay, since they say what was erased."""
-    try:
-        place = record.address()
-    except InvalidInput:
-        return False
-    is_tenants = place.direction == "out" and place.session == TENANT_SESSION
-    return is_tenants and place.event in ERASURE_RECORDS
 
 
 def _is_for(record: LogRecord, sessions: list[str]) -> bool:
@@ -342,14 +313,3 @@ async def _receipts(
     stone = stones[plan.session or ""]
     receipt = ErasureReceiptEvent(plan.session, stone, removed, unreachable)
     return await publish_own(publisher, plan.tenant, receipt)
-
-
-async def publish_own(publisher: Publisher, tenant: str, event: Event, fresh: bool = False) -> int:
-    """Publish one of the tenant's own events. A `fresh` one is stored even if an equal one was
-    before."""
-    name = str(type(event).__struct_config__.tag)
-    payload = encode_event(event)
-    id = secrets.token_hex(16) if fresh else digest("erasure", tenant, payload)[:32]
-    headers = event_headers(id, f"weft.{name}", "/weft/erase")
-    subject = derived_subject(tenant, TENANT_SESSION, name)
-    return (await publisher.publish(subject, payload, id, headers)).sequence

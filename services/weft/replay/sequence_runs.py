@@ -1,0 +1,36 @@
+"""Sets of sequences as runs: pairs of a first and a last one, in order, that do not touch. A run
+from an event may be any pair of numbers, so runs are never counted out."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+
+Run = tuple[int, int]
+
+
+def runs_of(sequences: Iterable[int]) -> list[Run]:
+    """The runs of some sequences."""
+    return merged((one, one) for one in sequences)
+
+
+def merged(runs: Iterable[Run]) -> list[Run]:
+    """The union of any runs. One that ends before it begins holds nothing."""
+    made: list[Run] = []
+    for first, last in sorted(run for run in runs if run[0] <= run[1]):
+        if made and first <= made[-1][1] + 1:
+            made[-1] = (made[-1][0], max(last, made[-1][1]))
+        else:
+            made.append((first, last))
+    return made
+
+
+def size(runs: Iterable[Run]) -> int:
+    """How many sequences merged runs hold."""
+    return sum(last - first + 1 for first, last in runs)
+
+
+def holds(runs: Sequence[Run], sequence: int) -> bool:
+    """Whether merged runs hold a sequence."""
+    at = bisect_right(runs, sequence, key=lambda run: run[0])
+    return at > 0 and sequence <= runs[at - 1][1]
