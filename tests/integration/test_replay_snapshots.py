@@ -23,6 +23,7 @@ from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta
+from weft.replay.erasure.accounts import Target
 from weft.replay.erasure.records import erase_named
 from weft.replay.erasure.session import erase, plan
 from weft.replay.erasure.tombstones import tombstones
@@ -284,7 +285,7 @@ async def test_an_erasure_that_was_interrupted_is_finished_by_the_next(
     of_fork = [record.sequence for record in left if b"forked_from" in record.payload]
     tombstone, _ = (await tombstones(log, "t"))["s"]
     async with Publisher(log) as publisher:
-        await erase_named(publisher, "t", tombstone, of_fork)
+        await erase_named(publisher, Target("t", "s"), tombstone, of_fork)
     again = await plan(log, "t", "s")
     assert again.forks == ("fork",)
     done = await erase(log, again)

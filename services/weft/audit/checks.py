@@ -14,9 +14,9 @@ from weft.log.record import LogRecord
 from weft.readmodel.digest import content_digest, session_digests
 from weft.readmodel.sql import statements
 from weft.readmodel.store import get_meta, snapshot
-from weft.replay.sequence_runs import holds, merged
+from weft.replay.erasure.accounts import Account, Accounts, Target
+from weft.replay.sequence_runs import holds
 from weft_schemas.errors import InvalidInput
-from weft_schemas.events import ErasingEvent, ErasureReceiptEvent
 
 # An absolute path replaces the read model's own folder.
 _sql = statements(str(Path(__file__).with_name("checks")))
@@ -197,72 +197,33 @@ class Doubles:
             self.findings.append(finding)
 
 
-def gaps(
-    db: sqlite3.Connection,
-    deleted: Sequence[int],
-    trimmed_before: int,
-    erasing: Sequence[tuple[int, ErasingEvent]],
-) -> list[Finding]:
-    """Messages that are no longer in the log and that neither trimming nor an erasure explains.
-    `erasing`: sequence and event of what erasures have named.
-
-    A receipt of an erasure that named nothing (by a release that did not yet) counts what it
-    removed.
-    """
-    named = merged(run for _, event in erasing for run in event.sequences)
+def gaps(deleted: Sequence[int], trimmed_before: int, erasures: Accounts) -> list[Finding]:
+    """Messages that are no longer in the log and that neither trimming nor an erasure explains, and
+    erasures that are not finished."""
+    unfinished = [_unfinished(target, erasures.of[target]) for target in erasures.unfinished()]
+    named = erasures.named()
     missing = [one for one in deleted if one >= trimmed_before and not holds(named, one)]
-    receipts = _receipts(db)
-    naming = {event.tombstone_sequence for _, event in erasing}
-    # A receipt may say anything, but it brings no message back.
-    explained = sum(
-        max(0, receipt.removed.get("events", 0))
-        for _, receipt in receipts
-        if receipt.tombstone_sequence not in naming
+    counted = erasures.counted_only()
+    if len(missing) <= counted:
+        return unfinished
+    what = f"{len(missing)} messages are missing ({_named(missing)}) that no erasure names"
+    if counted:
+        what += f"; erasures by earlier releases explain {counted}"
+    mend = "somebody deleted them: put them back from a backup, and look at who may"
+    if unfinished:
+        mend = f"finish the erasures that are not finished, and look again; else {mend}"
+    return [*unfinished, Finding("gap", what, mend, "", "", missing[0])]
+
+
+def _unfinished(target: Target, account: Account) -> Finding:
+    return Finding(
+        "unfinished_erasure",
+        f"the erasure of {target} has no receipt: it was interrupted, or is still at work",
+        f"`{target.command}` finishes it",
+        target.tenant,
+        target.session or "",
+        account.began(),
     )
-    if len(missing) <= explained:
-        return []
-    what = f"{len(missing)} messages are missing ({_named(missing)}) that no erasure names; "
-    what += f"receipts of earlier releases explain {explained}"
-    mend = _mend_gap(db.execute(_sql.tombstones).fetchone()[0], len(receipts))
-    return [Finding("gap", what, mend, "", "", missing[0])]
-
-
-def _receipts(db: sqlite3.Connection) -> list[tuple[int, ErasureReceiptEvent]]:
-    """Sequence and event of each, in order."""
-    return [
-        (version, msgspec.json.decode(body, type=ErasureReceiptEvent))
-        for version, body in db.execute(_sql.receipts)
-    ]
-
-
-def unfinished_erasures(
-    db: sqlite3.Connection, erasing: Sequence[tuple[int, ErasingEvent]]
-) -> Iterator[Finding]:
-    """Erasures that named events and have no receipt after that. `erasing`: sequence and event of
-    what erasures have named, up to the sequence of the read model."""
-    latest = {event.tombstone_sequence: at for at, event in erasing}
-    done = {receipt.tombstone_sequence: at for at, receipt in _receipts(db)}
-    for tombstone, at in latest.items():
-        if done.get(tombstone, 0) > at:
-            continue
-        stone = db.execute(_sql.tombstone, (tombstone,)).fetchone()
-        if stone is not None:
-            what = f"the erasure that event {tombstone} began has no receipt: it was interrupted,"
-            what += " or is still at work"
-            mend = "run the same `weft erase` again, it finishes what is left"
-            yield Finding("unfinished_erasure", what, mend, stone[0], stone[1] or "", tombstone)
-
-
-def _mend_gap(graves: int, receipts: int) -> str:
-    if graves > receipts:
-        return "finish the erasure with `weft erase`"
-    if graves:
-        return (
-            "an erasure by an earlier release that was interrupted, and finished later, counted "
-            "only its last part; otherwise somebody deleted them: put them back from a backup, "
-            "and look at who may"
-        )
-    return "somebody deleted them: put them back from a backup, and look at who may"
 
 
 def bodies(

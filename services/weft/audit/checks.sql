@@ -36,15 +36,6 @@ SELECT s.tenant, s.session, i.sequence, i.id, i.body, i.size
 FROM items i JOIN sessions s ON s.number = i.session
 WHERE i.body IS NOT NULL AND i.sequence >= ? ORDER BY i.sequence
 
--- name: receipts
-SELECT version, body FROM receipts ORDER BY version
-
--- name: tombstones
-SELECT count(*) FROM tombstones
-
 -- name: items
 SELECT i.sequence, i.id FROM items i JOIN sessions s ON s.number = i.session
 WHERE s.tenant = ? AND s.session = ? AND i.sequence <= ? ORDER BY i.sequence
-
--- name: tombstone
-SELECT tenant, session FROM tombstones WHERE version = ?

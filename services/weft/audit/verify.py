@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -22,7 +22,6 @@ from weft.audit.checks import (
     content_digests,
     content_findings,
     gaps,
-    unfinished_erasures,
     waiting,
 )
 from weft.indexer import starting
@@ -38,10 +37,9 @@ from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta
+from weft.replay.erasure.records import accounts
 from weft.replay.trimming import trimmed_before
 from weft_schemas.errors import Corrupt, InvalidInput, NotFound
-from weft_schemas.events import ErasingEvent
-from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import BodyRef
 from weft_schemas.subjects import STREAM, stored_filter
 
@@ -104,7 +102,8 @@ async def verify(
                 )
                 done.findings += await _judged(connection, found, sources)
                 done.findings += await _doubles(connection, fresh.checkpoint)
-                done.findings += await _gaps(connection, fresh.checkpoint, db, deleted, trimmed)
+                # Read after `deleted`, so that an erasure that is at work makes no gap.
+                done.findings += gaps(deleted, trimmed, await accounts(connection))
                 held = await db.run(lambda read: bodies(read, trimmed))
                 await _bodies(connection, done, held, progress)
         finally:
@@ -234,33 +233,6 @@ async def _deleted(connection: Connection) -> list[int]:
     state = info["state"]
     before = () if info["config"].get("max_age") else range(1, state["first_seq"])
     return [*before, *(state.get("deleted") or ())]
-
-
-async def _gaps(
-    connection: Connection, through: int, db: Database, deleted: list[int], trimmed: int
-) -> list[Finding]:
-    """Gaps in the log, and erasures that are not finished. What erasures have named is read after
-    `deleted`, so that one that is at work makes no gap."""
-    erasing = await _erasing(connection)
-    folded = [(at, event) for at, event in erasing if at <= through]
-    return await db.run(
-        lambda read: [
-            *unfinished_erasures(read, folded),
-            *gaps(read, deleted, trimmed, erasing),
-        ]
-    )
-
-
-async def _erasing(connection: Connection) -> list[tuple[int, ErasingEvent]]:
-    """What erasures have named, in order. Malformed ones are left out: the fold reports them."""
-    found = []
-    subject = stored_filter(session=TENANT_SESSION, direction="out", event="erasing")
-    async for record in reading.read_matching(connection, subject):
-        with suppress(InvalidInput):
-            event = record.event()
-            if isinstance(event, ErasingEvent):
-                found.append((record.sequence, event))
-    return found
 
 
 async def _bodies(

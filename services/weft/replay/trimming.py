@@ -1,6 +1,6 @@
 """Trims the log: its old end is deleted once a snapshot holds the result. A tenant's own events
-(policies, catalogues, tombstones, receipts) stay, since workers read them from the log. A mark
-beside the snapshots tells a new replica that the log is not complete."""
+(policies, catalogues, records of erasures) stay, since workers and the auditor read them from
+the log. A mark beside the snapshots tells a new replica that the log is not complete."""
 
 from __future__ import annotations
 

@@ -4,28 +4,25 @@ it deletes before it deletes them, so that an interruption leaves no gap that no
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from operator import itemgetter
 
 from weft.log.connection import Connection
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
-from weft.log.reading import read_own
+from weft.log.reading import read_matching
 from weft.log.record import LogRecord
 from weft.log.secure_delete import erase_all
-from weft.replay.sequence_runs import merged, runs_of, size
+from weft.replay.erasure.accounts import Accounts, Target
+from weft.replay.sequence_runs import Run, holds, runs_of
 from weft_schemas.errors import InvalidInput
-from weft_schemas.events import (
-    ERASURE_RECORDS,
-    ErasingEvent,
-    ErasureReceiptEvent,
-    Event,
-    encode_event,
-)
+from weft_schemas.events import ERASURE_RECORDS, ErasingEvent, Event, encode_event
 from weft_schemas.ids import TENANT_SESSION, digest
-from weft_schemas.subjects import STREAM, derived_subject
+from weft_schemas.subjects import STREAM, derived_subject, stored_filter
 
-RUNS = 10_000
-"""Most runs of sequences that one event names: 200 KB with sequences of nine digits."""
+FIRST_PART, LARGEST_PART = 64, 8_192
+"""Events that are named at once: 180 KB at most, with sequences of nine digits."""
 
 
 def is_own_record(record: LogRecord) -> bool:
@@ -49,30 +46,63 @@ async def publish_own(publisher: Publisher, tenant: str, event: Event, fresh: bo
     return (await publisher.publish(subject, payload, id, headers)).sequence
 
 
+async def accounts(connection: Connection, tenant: str | None = None) -> Accounts:
+    """What the records of a tenant's erasures account for, or of all tenants. Malformed ones are
+    left out: the fold reports them."""
+    found = []
+    for name in ERASURE_RECORDS:
+        subject = stored_filter(tenant, TENANT_SESSION, "out", name)
+        async for record in read_matching(connection, subject):
+            with suppress(InvalidInput):
+                found.append((record.sequence, record.address().tenant, record.event()))
+    made = Accounts()
+    for sequence, owner, event in sorted(found, key=itemgetter(0)):
+        made.take(owner, sequence, event)
+    return made
+
+
 async def erase_named(
     publisher: Publisher,
-    tenant: str,
+    target: Target,
     tombstone: int,
     sequences: Sequence[int],
     on_progress: Callable[[int], None] = lambda erased: None,
 ) -> int:
-    """Erase events of the log, named first. `sequences` rise. Returns how many existed."""
-    named = runs_of(sequences)
-    for start in range(0, len(named), RUNS):
-        event = ErasingEvent(tombstone, tuple(named[start : start + RUNS]))
-        await publish_own(publisher, tenant, event)
-    return await erase_all(publisher.connection, STREAM, sequences, on_progress)
+    """Erase events of the log, which rise; each is named before it is erased. Returns how many
+    existed.
+
+    What an earlier run has named comes first. The rest is named and erased in parts, the first ones
+    small, so that a log without room for more events gets room.
+    """
+    connection = publisher.connection
+    known = (await accounts(connection, target.tenant)).of[target].runs()
+    there = erased = 0
+
+    def reached(done: int) -> None:
+        on_progress(erased + done)
+
+    for part in _parts(sequences, known):
+        if not holds(known, part[0]):
+            event = ErasingEvent(tombstone, tuple(runs_of(part)))
+            await publish_own(publisher, target.tenant, event)
+        there += await erase_all(connection, STREAM, part, reached)
+        erased += len(part)
+    return there
 
 
-async def erased_uncounted(connection: Connection, tenant: str, tombstone: int) -> int:
-    """How many events this erasure named, in all its runs, that no receipt of it counts yet."""
-    named = [
-        event.sequences
-        async for _, event in read_own(connection, tenant, ErasingEvent)
-        if event.tombstone_sequence == tombstone
-    ]
-    counted = 0
-    async for _, receipt in read_own(connection, tenant, ErasureReceiptEvent):
-        if receipt.tombstone_sequence == tombstone:
-            counted += receipt.removed.get("events", 0)
-    return max(0, size(merged(run for some in named for run in some)) - counted)
+def _parts(sequences: Sequence[int], known: Sequence[Run]) -> Iterator[Sequence[int]]:
+    """The sequences that are named already, then the others in parts that grow."""
+    named = [one for one in sequences if holds(known, one)]
+    if named:
+        yield named
+    rest = [one for one in sequences if not holds(known, one)]
+    start, size = 0, FIRST_PART
+    while start < len(rest):
+        yield rest[start : start + size]
+        start, size = start + size, min(2 * size, LARGEST_PART)
+
+
+async def erased_uncounted(connection: Connection, target: Target) -> int:
+    """How many events its erasure has named, over all runs, that no receipt counts yet. By the end
+    of an erasure all of them are gone."""
+    return (await accounts(connection, target.tenant)).of[target].uncounted()

@@ -16,6 +16,7 @@ from weft.log.reading import last_sequence, read_matching
 from weft.log.record import LogRecord
 from weft.log.secure_delete import erase_all
 from weft.readmodel.tombstone_fold import erase_scope as erase_rows
+from weft.replay.erasure.accounts import Target
 from weft.replay.erasure.records import (
     erase_named,
     erased_uncounted,
@@ -60,6 +61,10 @@ class ScopePlan(msgspec.Struct, frozen=True):
     events: int
     sessions: tuple[str, ...]
     unreadable: tuple[int, ...]
+
+    @property
+    def target(self) -> Target:
+        return Target(self.tenant, None, self.scope)
 
 
 async def plan_scope(
@@ -107,10 +112,10 @@ async def erase_scope(
                 break
         left.append("what items without this scope say of it")
         unreachable = tuple(dict.fromkeys([*left, *await beyond(connection)]))
-        events = await erased_uncounted(connection, tenant, stone)
+        events = await erased_uncounted(connection, plan.target)
         removed = {"events": events, **count.counts, "sessions": len(sessions)}
         receipt_event = ErasureReceiptEvent(None, stone, removed, unreachable, scope=scope)
-        receipt = await publish_own(publisher, tenant, receipt_event)
+        receipt = await publish_own(publisher, tenant, receipt_event, fresh=True)
     names = tuple(sorted(sessions))
     return ErasedScope(tenant, scope, names, stone, removed, unreachable, receipt)
 
@@ -154,7 +159,7 @@ async def _sweep(
         audits = read_matching(connection, subject, stream=AUDIT_STREAM)
         found = [one.sequence async for one in audits if _was_read_before(one, stone)]
         count.add("audit_events", await erase_all(connection, AUDIT_STREAM, found))
-    return await erase_named(publisher, plan.tenant, stone, sorted(survey.events))
+    return await erase_named(publisher, plan.target, stone, sorted(survey.events))
 
 
 def _forget(db: sqlite3.Connection, plan: ScopePlan, before: int) -> None:

@@ -18,6 +18,7 @@ from weft.log.reading import read_matching
 from weft.log.record import LogRecord
 from weft.log.secure_delete import erase_all
 from weft.log.topology import WORKERS
+from weft.replay.erasure.accounts import Target
 from weft.replay.erasure.records import (
     erase_named,
     erased_uncounted,
@@ -83,6 +84,10 @@ class Plan(msgspec.Struct, frozen=True):
         return [] if self.session is None else [self.session, *self.forks]
 
     @property
+    def target(self) -> Target:
+        return Target(self.tenant, self.session)
+
+    @property
     def victims(self) -> Victims:
         return Victims(self.tenant, None if self.session is None else self.sessions)
 
@@ -143,7 +148,7 @@ async def erase(
             if not await _sweep(connection, publisher, plan, own, count, on_progress):
                 break
         unreachable = tuple(dict.fromkeys([*left, *await beyond(connection)]))
-        events = await erased_uncounted(connection, plan.tenant, own)
+        events = await erased_uncounted(connection, plan.target)
         removed = {"events": events, **count.counts, "forks": len(plan.forks)}
         receipt = await _receipts(publisher, plan, stones, removed, unreachable)
     return Erased(plan.tenant, plan.session, plan.forks, stones, removed, unreachable, receipt)
@@ -240,7 +245,7 @@ async def _sweep(
             on_progress("erasing events", done, total)
 
         if stream == STREAM:
-            swept += await erase_named(publisher, plan.tenant, tombstone, found, reached)
+            swept += await erase_named(publisher, plan.target, tombstone, found, reached)
         else:
             erased = await erase_all(connection, stream, found, reached)
             count.add("audit_events", erased)
@@ -309,7 +314,7 @@ async def _receipts(
     """One for each tombstone. Returns that of the requested erasure, which has the total counts."""
     for fork in plan.forks:
         event = ErasureReceiptEvent(fork, stones[fork], {}, unreachable)
-        await publish_own(publisher, plan.tenant, event)
+        await publish_own(publisher, plan.tenant, event, fresh=True)
     stone = stones[plan.session or ""]
     receipt = ErasureReceiptEvent(plan.session, stone, removed, unreachable)
-    return await publish_own(publisher, plan.tenant, receipt)
+    return await publish_own(publisher, plan.tenant, receipt, fresh=True)
