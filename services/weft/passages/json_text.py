@@ -21,8 +21,8 @@ TEXT = 640
 """A string with more characters is split into its lines."""
 IDENTIFIER = 80
 """Most characters of a field that identifies its record."""
-MOST_IDENTIFIERS = 3
-"""Of one object."""
+MOST_IDENTIFIERS, MOST_TITLES = 3, 2
+"""Of one object; the second, those that are no ids."""
 DEEPEST = 40
 """Most levels of nesting that are split."""
 
@@ -241,7 +241,8 @@ class _Splitting:
 
 def _identifying(text: str, fields: list[_Value]) -> tuple[int, ...]:
     """Positions of the fields that identify their record: those with an identifying name, otherwise
-    the first one with a value."""
+    the first one with a value. What people can read comes before ids that only programs do: one of
+    these is enough, and none is needed beside a name."""
     short = [
         (place, key)
         for place, one in enumerate(fields)
@@ -251,13 +252,26 @@ def _identifying(text: str, fields: list[_Value]) -> tuple[int, ...]:
         and text[key.end() : one.end] not in NOTHING
     ]
     named = [
-        place
+        (place, key[1], _OPAQUE.search(text, key.end(), fields[place].end) is not None)
         for place, key in short
         if NAMES.search(key[1]) and text[key.end() : key.end() + 1] not in ("{", "[")
     ]
-    return tuple(named[:MOST_IDENTIFIERS]) or tuple(place for place, _ in short[:1])
+    readable = [(place, name) for place, name, is_opaque in named if not is_opaque]
+    if readable:
+        titles = [place for place, name in readable if not _ID.search(name)][:MOST_TITLES]
+        ids = [place for place, name in readable if _ID.search(name)]
+        return tuple(sorted([*titles, *ids[: MOST_IDENTIFIERS - len(titles)]]))
+    ids = [place for place, *_ in named] or [place for place, _ in short]
+    worded = [place for place, key in short if _WORDED.match(text, key.end())]
+    return tuple(sorted({*ids[:1], *worded[:1]}))
 
 
+_ID = re.compile(r"(?:id|uuid|no|key|code|sku|number)$", re.IGNORECASE)
+"""Names of ids, of which a record may have many, its own and those of others."""
+_OPAQUE = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{12,}")
+"""A run of letters and digits as programs make them: a hash, the end of a UUID, a long number."""
+_WORDED = re.compile(r'"[^\W\d_][^"\\\s]*\s+[^\W_][^"\\]*"')
+"""A string of several words: what people call the thing."""
 NOTHING = frozenset({"null", "true", "false", '""', "[]", "{}"})
 """Values that cannot identify a record."""
 _SAYS_NOTHING = re.compile(r'(?:\s*"[^"\\]{0,80}"\s*:\s*(?:null|""|\[\]|\{\})\s*(?:,|\Z))+\Z')

@@ -21,6 +21,7 @@ _EDGE = ".:!?-#\u2013\u2014\u2026"
 """Punctuation around a value, including dashes and dots of typesetting."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:")
+_ON_THE_MINUTE = re.compile(r"[^.]{11}\d\d:\d\d(:00(\.0+)?)?(Z|[+-]\d\d:?\d\d)?$")
 _QUOTED = re.compile(r"""(['"`])([a-z][a-z-]+)\\*\1(?!\s*:)""")
 """A lower-case word in quotes that is not a key; in JSON the quotes may be escaped."""
 _HYPHENATED = re.compile(r"[a-z]+(-[a-z]+)+$")
@@ -32,7 +33,8 @@ MARKED = 1.0
 """Weight of a word that mixes letters with digits or underscores: an identifier."""
 DATE = 0.8
 TIMESTAMP = 0.1
-"""A date with a time of day: when something was written, which a next step seldom copies."""
+"""A date with a time of day: when something was written, which a next step seldom copies. One on
+the minute is when something takes place."""
 CODE = 0.8
 """A few capitals: an airport, a currency, a ticker."""
 ADDRESS = 0.8
@@ -90,7 +92,7 @@ def _weight(value: str) -> float:
     if value.isdigit():
         return NUMBER + 0.05 * min(len(value), 8)
     if _TIMESTAMP.match(value):
-        return TIMESTAMP
+        return DATE if _ON_THE_MINUTE.match(value) else TIMESTAMP
     if _DATE.match(value):
         return DATE
     if "@" in value or "/" in value:
