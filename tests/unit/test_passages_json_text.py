@@ -64,6 +64,33 @@ def test_what_identifies_a_record_stands_with_any_of_it() -> None:
     assert [text[part.start : part.end] for part in found] == ['"order_id": "R7"']
 
 
+def identified(**fields: object) -> list[str]:
+    """The names of the fields that identify such a record."""
+    text = json.dumps([{**fields, "text": "w " * 400, "lines": [{"y": "y" * 499}]}] * 2)
+    found = {text[part.start : part.end] for part in _all(split(text)) if part.identifies}
+    return [name for name in fields if any(f'"{name}"' in one for one in found)]
+
+
+def test_titles_come_before_ids_and_ids_of_others() -> None:
+    mail = {"id": "msg_1", "threadId": "thr_5", "historyId": "99", "subject": "Rent"}
+    assert identified(**mail) == ["id", "threadId", "subject"]
+    assert identified(**mail, date="12 May", label="Home") == ["id", "subject", "date"]
+
+
+@pytest.mark.parametrize(
+    "id", ["badee29509d8e1088b2ad7d10", "417392806651", "113db17d-fc13-4357-970c-1c24298cb3a5"]
+)
+def test_an_id_that_a_program_made_stands_for_a_record_without_a_name(id: str) -> None:
+    assert identified(id=id, etag_id=id, title="Stand-up") == ["title"]
+    assert identified(state="on", id=id, etag_id=id) == ["id"]
+    assert identified(id=id, etag_id=id, said="The queue is paused.") == ["id", "said"]
+
+
+@pytest.mark.parametrize("name", ["said", "paid", "update", "casino", "monkey"])
+def test_a_word_that_ends_like_such_a_name_is_none(name: str) -> None:
+    assert identified(**{name: "x1", "userId": "u1", "hostname": "h"}) == ["userId", "hostname"]
+
+
 def test_without_a_name_that_says_so_the_first_field_identifies() -> None:
     text = json.dumps([{"colour": "red", "text": "w " * 400}])
     found = [part for part in _all(split(text)) if part.identifies]

@@ -85,6 +85,48 @@ def test_the_record_in_focus_is_shown_before_details_of_the_others(number: int) 
     assert len(shown) < 5
 
 
+def test_a_call_that_names_what_is_talked_about_puts_its_result_in_focus() -> None:
+    """Also a file, of which people say the last part of its path."""
+    read = [
+        one
+        for number, path in enumerate(("src/store/store.go", "src/store/seats.go"))
+        for one in (
+            ContextItem(f"c{number}", ItemKind.TOOL_CALL, "", metadata=reading(path)),
+            ContextItem(f"r{number}", ItemKind.TOOL_RESULT, "package store", f"c{number}"),
+        )
+    ]
+    asked = [said(1, "Now change store.go, please."), said(2, "Shall I test it?", OTHER)]
+    assert focus(*read, *asked)["r0"] > focus(*read, *asked).get("r1", 0.0)
+
+
+def reading(path: str) -> dict[str, object]:
+    return {"tool_name": "read_file", "arguments": {"path": path}}
+
+
+FUNCTIONS = ("openStore", "set_seats", "closeStore", "countSeats", "moveSeats", "listSeats")
+
+
+def source() -> str:
+    """A file of many functions, which state more values than the one that is asked for."""
+    lines = []
+    for name in FUNCTIONS:
+        lines += [f"def {name}(store, value_{name}):"]
+        body = [f"    store.check_{n}(value_{name}, Limit_{n}{name})" for n in range(12)]
+        lines += body if name != "set_seats" else ["    old = store.seats", "    return old"]
+        lines += [""]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("budget", [300, 500, 800])
+def test_a_function_that_the_user_names_is_shown_whole(budget: int) -> None:
+    call = ContextItem("c1", ItemKind.TOOL_CALL, "", metadata=reading("store.py"))
+    read = [call, ContextItem("r1", ItemKind.TOOL_RESULT, source(), "c1")]
+    later = [said(2, "I have read it. Shall I begin?", OTHER), said(3, "Yes, with set_seats.")]
+    view = ListView([said(1, "The old number must be told."), *read, *later])
+    prompt = compile_pack(view, CompileRequest(Phase.CALL, budget=budget)).pack.prompt
+    assert "    old = store.seats\n    return old\n" in prompt
+
+
 def named(*items: ContextItem) -> frozenset[str]:
     view = ListView(list(items))
     return named_by_user(close(view, view.recent(len(items)), Ledger()))
@@ -95,6 +137,16 @@ def test_a_user_names_what_few_results_state() -> None:
     assert named(*BOOKINGS, *profile(), turn) == {"BK2X", "6437"}
     assert named(*BOOKINGS, *profile(), turn, said(2, "Yes.")) == frozenset()
     assert named(*BOOKINGS, *profile()) == frozenset()
+
+
+def test_a_user_names_a_function_or_a_field_but_no_plain_word() -> None:
+    text = "def set_seats(): ...\ndef closeStore(): ...\nstore = Seats()\n"
+    call = ContextItem("c1", ItemKind.TOOL_CALL, "", metadata=reading("store.py"))
+    read = [call, ContextItem("r1", ItemKind.TOOL_RESULT, text, "c1")]
+    turn = said(1, "Call set_seats before closeStore; Seats and store stay.")
+    assert named(*read, turn) == {"set_seats", "closeStore"}
+    far = ContextItem("r1", ItemKind.TOOL_RESULT, "#\n" * 8_000 + text, "c1")
+    assert named(call, far, turn) == {"set_seats", "closeStore"}
 
 
 def profile() -> list[ContextItem]:

@@ -13,10 +13,12 @@ from typing import NamedTuple
 import msgspec
 
 NAMES = re.compile(
-    r"(?:^|[_.\- ]|(?<=[a-z]))(?:id|uuid|name|number|no|key|date|title|subject|summary|label|path|url|uri|link|href|code|sku|email)$",
-    re.IGNORECASE,
+    r"(?:(?:^|[_.\- ])(?i:id|no|key|date|code|link|label)"
+    r"|(?<=[a-z])(?:Id|ID|No|Key|Date|Code|Link|Label)"
+    r"|(?i:uuid|name|number|title|subject|summary|path|url|uri|href|sku|email))$"
 )
-"""Names of the fields that identify a record in most programs' data."""
+"""Names of the fields that identify a record in most programs' data; those that ordinary words end
+with (`paid`, `update`) are words of their own."""
 
 
 class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):

@@ -3,6 +3,7 @@ the id of the record that is worked on. What else such a record says is copied n
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
@@ -16,12 +17,16 @@ from weft_schemas.items import ItemKind
 
 
 def in_focus(groups: Sequence[Group]) -> Mapping[int, float]:
-    """How far a result is in focus, above 0 to 1, by sequence. A value counts by how few results
-    state it; one that many state tells nothing."""
+    """How far a result is in focus, above 0 to 1, by sequence: by what it states, and what its call
+    does. A value counts by how few results state it; one that many state tells nothing."""
     recent = groups[-FOCUS_LOOK_BACK:]
-    stated = {value for row in _latest(recent) for value in values(_beginning(row))}
-    results = [row for group in recent for row in group.rows[1:]]
-    found = {row.sequence: stated.intersection(values(_beginning(row))) for row in results}
+    stated = {value for row in _latest(recent) for value in _with_file_names(_beginning(row))}
+    newest = next((group for group in reversed(recent) if group.is_exchange), None)
+    found = {
+        row.sequence: stated.intersection((*values(_beginning(row)), *_asked(group, newest)))
+        for group in recent
+        for row in group.rows[1:]
+    }
     counts = Counter(value for shared in found.values() for value in shared)
     focus = {
         at: fsum(1 / counts[value] for value in shared if counts[value] <= FOCUS_SHARED)
@@ -30,22 +35,46 @@ def in_focus(groups: Sequence[Group]) -> Mapping[int, float]:
     return {at: min(share, 1.0) for at, share in focus.items() if share}
 
 
+def _asked(group: Group, newest: Group | None) -> Iterator[str]:
+    """What the call of an exchange states; the newest call says nothing about itself."""
+    return iter(()) if group is newest else _with_file_names(_beginning(group.rows[0]))
+
+
 def named_by_user(groups: Sequence[Group]) -> frozenset[str]:
-    """The values with digits that the latest user turn names and few results state: an order, the
-    last digits of a card."""
+    """What the latest user turn names and few results state: an order, the last digits of a card, a
+    function."""
     turn = next((g.rows[0] for g in reversed(groups) if g.rows[0].kind is ItemKind.USER_TURN), None)
     if turn is None:
         return frozenset()
     named = {value for value in values(_beginning(turn)) if _is_specific(value)}
     results = [row for group in groups[-FOCUS_LOOK_BACK:] for row in group.rows[1:]]
-    counts = Counter(
-        value for row in results if named for value in named.intersection(values(_beginning(row)))
-    )
+    counts = Counter(value for row in results if named for value in _stated(named, row))
     return frozenset(value for value, count in counts.items() if count <= FOCUS_SHARED)
 
 
+def _stated(named: set[str], row: ItemRow) -> set[str]:
+    """Which of these values a result states. Behind its beginning they are only looked for as
+    text."""
+    found = named.intersection(values(_beginning(row)))
+    if row.size_of_whole > FOCUS_TEXT:
+        found |= {value for value in named if value in row.whole}
+    return found
+
+
+def _with_file_names(text: str) -> Iterator[str]:
+    """The values in a text; of a path also its last part, under which people know a file."""
+    for value in values(text):
+        yield value
+        if "/" in value:
+            yield value.rpartition("/")[2]
+
+
 def _is_specific(value: str) -> bool:
-    return len(value) > 2 and any(map(str.isdigit, value))
+    """Whether it is no plain word: it has a digit, an underscore, or a capital inside."""
+    return len(value) > 2 and _SPECIFIC.search(value) is not None
+
+
+_SPECIFIC = re.compile(r"[\d_]|[a-z][A-Z]")
 
 
 def _latest(groups: Sequence[Group]) -> Iterator[ItemRow]:

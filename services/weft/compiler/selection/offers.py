@@ -23,6 +23,7 @@ from weft.compiler.profiles import (
     IDENTITY,
     IN_FOCUS,
     MARKS,
+    NAMED_HEAD,
     NAMED_VALUE,
     NOTHING_SAID,
     OFFERED,
@@ -32,6 +33,7 @@ from weft.compiler.profiles import (
     Objective,
 )
 from weft.compiler.ranking.loops import Stretch, loop_factor
+from weft.compiler.ranking.named_parts import under_named_heads
 from weft.compiler.ranking.relevance import MESSAGES
 from weft.compiler.ranking.value_weights import Coverage, value_weights
 from weft.compiler.ranking.values import values
@@ -208,12 +210,15 @@ def _offers(
     room = OFFERED * budget / density
     is_list = row.kind is ItemKind.TOOL_RESULT or (row.kind in LISTING and outline.is_json)
     listed = outline.identities if is_list else frozenset[int]()
+    named = scores.named if row.kind is ItemKind.TOOL_RESULT else frozenset[str]()
+    below = under_named_heads(text, outline, named, budget / density)
     if row.size_of_whole <= room:
         parts = list(enumerate(leaves))
     else:
         listed = _fitting(leaves, listed, room / 2)
-        parts = _telling(outline, passages, listed, room)
-        parts.sort(key=lambda one: (one[0] not in listed, -shares(one[0]), one[0]))
+        first = below.union(listed)
+        parts = _telling(outline, passages, first, room)
+        parts.sort(key=lambda one: (one[0] not in first, -shares(one[0]), one[0]))
     taken = []
     for number, part in parts:
         room -= part.size
@@ -222,7 +227,6 @@ def _offers(
         taken.append((number, text[part.start : part.end]))
     asked_of = scores.terms if passages and row.kind not in MESSAGES else frozenset[str]()
     answers = _answers(taken, asked_of)
-    named = scores.named if row.kind is ItemKind.TOOL_RESULT else frozenset[str]()
     return [
         offer(
             number,
@@ -232,10 +236,14 @@ def _offers(
             * loop_factor(ahead, leaves[number].start, leaves[number].end)
             * (1 + ANSWERING * answers.get(number, 0.0))
             * (IDENTITY if number in listed else 1.0)
-            * (NAMED_VALUE if named and named.intersection(values(stretch)) else 1.0),
+            * (NAMED_HEAD if number in below else _named_factor(named, stretch)),
         )
         for number, stretch in taken
     ]
+
+
+def _named_factor(named: frozenset[str], text: str) -> float:
+    return NAMED_VALUE if named and named.intersection(values(text)) else 1.0
 
 
 def _answers(parts: Sequence[tuple[int, str]], terms: frozenset[str]) -> dict[int, float]:
