@@ -91,6 +91,29 @@ def test_a_word_that_ends_like_such_a_name_is_none(name: str) -> None:
     assert identified(**{name: "x1", "userId": "u1", "hostname": "h"}) == ["userId", "hostname"]
 
 
+def rules(odd: int, **other: object) -> list[dict[str, object]]:
+    made = [
+        {"rule": f"r{n}", "range": f"10.{n}.0.0/16", "remark": "", "open": False} for n in range(40)
+    ]
+    made[odd] |= other
+    return made
+
+
+@pytest.mark.parametrize("more", [{}, {"note": "n " * 400}])
+@pytest.mark.parametrize("other", [{"remark": "for the museum"}, {"open": True}])
+def test_the_record_that_differs_from_the_others_is_known(
+    other: dict[str, object], more: dict[str, str]
+) -> None:
+    text = json.dumps([one | more for one in rules(17, **other)])
+    found = [part for part in _all(split(text)) if part.differs]
+    assert [json.loads(text[part.start : part.end])["rule"] for part in found] == ["r17"]
+
+
+def test_among_records_that_are_alike_or_few_or_all_different_none_differs() -> None:
+    for records in (rules(3), rules(3, open=True)[:9], [{"n": n} for n in range(40)]):
+        assert not any(part.differs for part in _all(split(json.dumps(records))))
+
+
 def test_without_a_name_that_says_so_the_first_field_identifies() -> None:
     text = json.dumps([{"colour": "red", "text": "w " * 400}])
     found = [part for part in _all(split(text)) if part.identifies]

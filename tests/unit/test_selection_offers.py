@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import msgspec
+import pytest
 from tests.choosing import choice_of
 
 from weft.compiler.profiles import OFFERED, Objective
@@ -91,6 +92,15 @@ def test_the_record_that_the_user_names_comes_first() -> None:
     choice = choice_of([call, answer], 1_000)
     for number in range(1, 9):
         assert f"{number}437" in stretches_in_order(choice, frozenset({f"{number}437"}))[0]
+
+
+@pytest.mark.parametrize("odd", [0, 17, 39])
+def test_the_record_that_differs_from_the_others_comes_first(odd: int) -> None:
+    rules = [{"rule": f"r{n}x", "range": f"10.{n}.0.0/16", "remark": ""} for n in range(40)]
+    rules[odd]["remark"] = "ask Ada"
+    call = ContextItem("c", ItemKind.TOOL_CALL, "rules()", metadata={"tool_name": "rules"})
+    answer = ContextItem("r", ItemKind.TOOL_RESULT, json.dumps(rules), "c")
+    assert f"r{odd}x" in stretches_in_order(choice_of([call, answer], 1_000))[0]
 
 
 def test_a_part_that_is_too_large_leaves_its_room_to_the_others() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from weft.passages.literals import Decoded, Literal
+from weft.passages.outliers import MANY, rare_groups
 from weft.passages.part import NAMES, Part, moved
 from weft.passages.prose import split_stretch
 
@@ -193,23 +194,25 @@ class _Splitting:
         text = self._text
         parts: list[Part] = []
         identifying = _identifying(text, members) if unit == "field" else ()
+        differing = _differing(text, members) if unit == "record" else ()
         is_open = False
         for number, one in enumerate(members):
             start, end = one.start, one.end
             if start == end:
                 continue
             large = self._large(one, start, end, unit)
+            differs = number in differing
             if large is not None:
-                parts.append(large)
+                parts.append(msgspec.structs.replace(large, differs=True) if differs else large)
                 is_open = False
                 continue
             identifies = number in identifying
             last = parts[-1] if parts and is_open else None
-            small = unit != "record" or end - start <= LEAF // 2
+            small = unit != "record" or (end - start <= LEAF // 2 and not differs)
             if last and small and last.identifies == identifies and end - last.start <= limit:
                 parts[-1] = Part(last.start, end, unit, last.count + 1, identifies=identifies)
             else:
-                parts.append(Part(start, end, unit, identifies=identifies))
+                parts.append(Part(start, end, unit, identifies=identifies, differs=differs))
             is_open = small
         return parts
 
@@ -266,6 +269,20 @@ def _identifying(text: str, fields: list[_Value]) -> tuple[int, ...]:
     return tuple(sorted({*ids[:1], *worded[:1]}))
 
 
+def _differing(text: str, records: list[_Value]) -> frozenset[int]:
+    """Positions of the records with a rare value in a field that has few, see `outliers`."""
+    if len(records) < MANY:
+        return frozenset()
+    fields = [dict(_FIELD.findall(text, one.start, one.end)) for one in records]
+    names = [name for name in fields[0] if all(name in one for one in fields)]
+    cells = [[one[name] for name in names] for one in fields]
+    return frozenset(at for group in rare_groups(cells, OUTLIERS) for at in group)
+
+
+_FIELD = re.compile(r'"([^"\\]{1,80})"\s*:\s*("[^"\\]{0,80}"|[^\s"{}\[\],]{1,40}|\[\]|\{\})')
+"""A field with a short value, at whatever depth."""
+OUTLIERS = 4
+"""Most values that make records differ."""
 _ID = re.compile(r"(?:id|uuid|no|key|code|sku|number)$", re.IGNORECASE)
 """Names of ids, of which a record may have many, its own and those of others."""
 _OPAQUE = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{12,}")

@@ -40,6 +40,8 @@ class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=
     identifies: bool = False
     """It says which thing its siblings are about, so it is shown with any of them."""
     children: tuple[Part, ...] = ()
+    differs: bool = False
+    """It is one of the few records of its list that differ from the others."""
 
     @property
     def size(self) -> int:
@@ -104,6 +106,20 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
             for record in filter(None, records):
                 for at in record.identifying:
                     found.update(range(record.firsts[at], record.firsts[at + 1]))
+        return frozenset(found)
+
+    @cached_property
+    def differing(self) -> frozenset[int]:
+        """The numbers of the leaves in records that differ from the others of their list."""
+        found: set[int] = set()
+        stack = [(self.root, 0)]
+        while stack:
+            part, first = stack.pop()
+            family = self.families.get(id(part))
+            if part.differs:
+                found.update(range(first, family.firsts[-1] if family else first + 1))
+            elif family is not None:
+                stack += zip(part.children, family.firsts, strict=False)
         return frozenset(found)
 
     @cached_property

@@ -28,6 +28,7 @@ from weft.compiler.profiles import (
     NOTHING_SAID,
     OFFERED,
     OPENING,
+    OUTLIER,
     OVERSHOOT,
     PASSAGE_FLOOR,
     Objective,
@@ -212,11 +213,12 @@ def _offers(
     listed = outline.identities if is_list else frozenset[int]()
     named = scores.named if row.kind is ItemKind.TOOL_RESULT else frozenset[str]()
     below = under_named_heads(text, outline, named, budget / density)
+    differing = outline.differing
     if row.size_of_whole <= room:
         parts = list(enumerate(leaves))
     else:
         listed = _fitting(leaves, listed, room / 2)
-        first = below.union(listed)
+        first = below.union(listed, _fitting(leaves, differing, room / 4))
         parts = _telling(outline, passages, first, room)
         parts.sort(key=lambda one: (one[0] not in first, -shares(one[0]), one[0]))
     taken = []
@@ -236,6 +238,7 @@ def _offers(
             * loop_factor(ahead, leaves[number].start, leaves[number].end)
             * (1 + ANSWERING * answers.get(number, 0.0))
             * (IDENTITY if number in listed else 1.0)
+            * (OUTLIER if number in differing else 1.0)
             * (NAMED_HEAD if number in below else _named_factor(named, stretch)),
         )
         for number, stretch in taken
