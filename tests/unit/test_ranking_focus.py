@@ -85,20 +85,6 @@ def test_the_record_in_focus_is_shown_before_details_of_the_others(number: int) 
     assert len(shown) < 5
 
 
-def test_a_call_that_names_what_is_talked_about_puts_its_result_in_focus() -> None:
-    """Also a file, of which people say the last part of its path."""
-    read = [
-        one
-        for number, path in enumerate(("src/store/store.go", "src/store/seats.go"))
-        for one in (
-            ContextItem(f"c{number}", ItemKind.TOOL_CALL, "", metadata=reading(path)),
-            ContextItem(f"r{number}", ItemKind.TOOL_RESULT, "package store", f"c{number}"),
-        )
-    ]
-    asked = [said(1, "Now change store.go, please."), said(2, "Shall I test it?", OTHER)]
-    assert focus(*read, *asked)["r0"] > focus(*read, *asked).get("r1", 0.0)
-
-
 def reading(path: str) -> dict[str, object]:
     return {"tool_name": "read_file", "arguments": {"path": path}}
 

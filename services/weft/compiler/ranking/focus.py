@@ -17,27 +17,18 @@ from weft_schemas.items import ItemKind
 
 
 def in_focus(groups: Sequence[Group]) -> Mapping[int, float]:
-    """How far a result is in focus, above 0 to 1, by sequence: by what it states, and what its call
-    does. A value counts by how few results state it; one that many state tells nothing."""
+    """How far a result is in focus, above 0 to 1, by sequence. A value counts by how few results
+    state it; one that many state tells nothing."""
     recent = groups[-FOCUS_LOOK_BACK:]
-    stated = {value for row in _latest(recent) for value in _with_file_names(_beginning(row))}
-    newest = next((group for group in reversed(recent) if group.is_exchange), None)
-    found = {
-        row.sequence: stated.intersection((*values(_beginning(row)), *_asked(group, newest)))
-        for group in recent
-        for row in group.rows[1:]
-    }
+    stated = {value for row in _latest(recent) for value in values(_beginning(row))}
+    results = [row for group in recent for row in group.rows[1:]]
+    found = {row.sequence: stated.intersection(values(_beginning(row))) for row in results}
     counts = Counter(value for shared in found.values() for value in shared)
     focus = {
         at: fsum(1 / counts[value] for value in shared if counts[value] <= FOCUS_SHARED)
         for at, shared in found.items()
     }
     return {at: min(share, 1.0) for at, share in focus.items() if share}
-
-
-def _asked(group: Group, newest: Group | None) -> Iterator[str]:
-    """What the call of an exchange states; the newest call says nothing about itself."""
-    return iter(()) if group is newest else _with_file_names(_beginning(group.rows[0]))
 
 
 def named_by_user(groups: Sequence[Group]) -> frozenset[str]:
@@ -59,14 +50,6 @@ def _stated(named: set[str], row: ItemRow) -> set[str]:
     if row.size_of_whole > FOCUS_TEXT:
         found |= {value for value in named if value in row.whole}
     return found
-
-
-def _with_file_names(text: str) -> Iterator[str]:
-    """The values in a text; of a path also its last part, under which people know a file."""
-    for value in values(text):
-        yield value
-        if "/" in value:
-            yield value.rpartition("/")[2]
 
 
 def _is_specific(value: str) -> bool:
