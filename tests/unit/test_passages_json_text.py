@@ -71,7 +71,7 @@ def identified(**fields: object) -> list[str]:
     return [name for name in fields if any(f'"{name}"' in one for one in found)]
 
 
-def test_titles_come_before_ids_and_ids_of_others() -> None:
+def test_titles_come_before_ids_of_other_things() -> None:
     mail = {"id": "msg_1", "threadId": "thr_5", "historyId": "99", "subject": "Rent"}
     assert identified(**mail) == ["id", "threadId", "subject"]
     assert identified(**mail, date="12 May", label="Home") == ["id", "subject", "date"]
@@ -80,10 +80,14 @@ def test_titles_come_before_ids_and_ids_of_others() -> None:
 @pytest.mark.parametrize(
     "id", ["badee29509d8e1088b2ad7d10", "417392806651", "113db17d-fc13-4357-970c-1c24298cb3a5"]
 )
-def test_an_id_that_a_program_made_stands_for_a_record_without_a_name(id: str) -> None:
-    assert identified(id=id, etag_id=id, title="Stand-up") == ["title"]
+def test_of_ids_that_programs_made_only_the_first_identifies(id: str) -> None:
+    assert identified(id=id, etag_id=id, title="Stand-up") == ["id", "title"]
     assert identified(state="on", id=id, etag_id=id) == ["id"]
-    assert identified(id=id, etag_id=id, said="The queue is paused.") == ["id", "said"]
+    assert identified(id=id, country_code="US", etag_id=id) == ["id", "country_code"]
+
+
+def test_without_such_names_words_of_people_identify_too() -> None:
+    assert identified(state="on", count="4", remark="The queue is paused.") == ["state", "remark"]
 
 
 @pytest.mark.parametrize("name", ["said", "paid", "update", "casino", "monkey"])
@@ -107,6 +111,13 @@ def test_the_record_that_differs_from_the_others_is_known(
     text = json.dumps([one | more for one in rules(17, **other)])
     found = [part for part in _all(split(text)) if part.differs]
     assert [json.loads(text[part.start : part.end])["rule"] for part in found] == ["r17"]
+
+
+@pytest.mark.parametrize("cut", [1, 3, 30, 60])
+def test_a_list_that_was_cut_off_has_the_same_differing_records(cut: int) -> None:
+    text = json.dumps(rules(17, remark="for the museum"))[:-cut]
+    found = [part for part in _all(split(text)) if part.differs]
+    assert [text[part.start : part.end].count('"r17"') for part in found] == [1]
 
 
 def test_among_records_that_are_alike_or_few_or_all_different_none_differs() -> None:

@@ -89,28 +89,21 @@ def reading(path: str) -> dict[str, object]:
     return {"tool_name": "read_file", "arguments": {"path": path}}
 
 
-FUNCTIONS = ("openStore", "set_seats", "closeStore", "countSeats", "moveSeats", "listSeats")
+def function(name: str) -> str:
+    body = "".join(f"    store.check_{n}()\n" for n in range(18))
+    return f"def {name}(store):\n{body}    return store\n\n\n"
 
 
-def source() -> str:
-    """A file of many functions, which state more values than the one that is asked for."""
-    lines = []
-    for name in FUNCTIONS:
-        lines += [f"def {name}(store, value_{name}):"]
-        body = [f"    store.check_{n}(value_{name}, Limit_{n}{name})" for n in range(12)]
-        lines += body if name != "set_seats" else ["    old = store.seats", "    return old"]
-        lines += [""]
-    return "\n".join(lines)
-
-
-@pytest.mark.parametrize("budget", [300, 500, 800])
+@pytest.mark.parametrize("budget", [600, 1_000, 2_000])
 def test_a_function_that_the_user_names_is_shown_whole(budget: int) -> None:
+    names = [f"of_seat_{n}x" for n in range(35)]
+    source = "".join(map(function, [*names[:15], "set_seats", *names[15:]]))
     call = ContextItem("c1", ItemKind.TOOL_CALL, "", metadata=reading("store.py"))
-    read = [call, ContextItem("r1", ItemKind.TOOL_RESULT, source(), "c1")]
+    read = [call, ContextItem("r1", ItemKind.TOOL_RESULT, source, "c1")]
     later = [said(2, "I have read it. Shall I begin?", OTHER), said(3, "Yes, with set_seats.")]
     view = ListView([said(1, "The old number must be told."), *read, *later])
     prompt = compile_pack(view, CompileRequest(Phase.CALL, budget=budget)).pack.prompt
-    assert "    old = store.seats\n    return old\n" in prompt
+    assert function("set_seats").strip() in prompt
 
 
 def named(*items: ContextItem) -> frozenset[str]:
@@ -131,6 +124,8 @@ def test_a_user_names_a_function_or_a_field_but_no_plain_word() -> None:
     read = [call, ContextItem("r1", ItemKind.TOOL_RESULT, text, "c1")]
     turn = said(1, "Call set_seats before closeStore; Seats and store stay.")
     assert named(*read, turn) == {"set_seats", "closeStore"}
+    pasted = said(1, " ".join(f"job_{n}" for n in range(99)) + " set_seats")
+    assert named(*read, pasted) == frozenset()
     far = ContextItem("r1", ItemKind.TOOL_RESULT, "#\n" * 8_000 + text, "c1")
     assert named(call, far, turn) == {"set_seats", "closeStore"}
 

@@ -5,6 +5,7 @@ They are pure functions. Each finding says what to do about it."""
 from __future__ import annotations
 
 import sqlite3
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -202,17 +203,25 @@ def gaps(deleted: Sequence[int], trimmed_before: int, erasures: Accounts) -> lis
     erasures that are not finished."""
     unfinished = [_unfinished(target, erasures.of[target]) for target in erasures.unfinished()]
     named = erasures.named()
-    missing = [one for one in deleted if one >= trimmed_before and not holds(named, one)]
-    counted = erasures.counted_only()
-    if len(missing) <= counted:
+    missing = [one for one in sorted(deleted) if one >= trimmed_before and not holds(named, one)]
+    counts = erasures.counted_only()
+    for before, count in counts:
+        missing = _without_oldest(missing, before, count)
+    if not missing:
         return unfinished
     what = f"{len(missing)} messages are missing ({_named(missing)}) that no erasure names"
-    if counted:
-        what += f"; erasures by earlier releases explain {counted}"
+    if counts:
+        what += " or counts"
     mend = "somebody deleted them: put them back from a backup, and look at who may"
     if unfinished:
         mend = f"finish the erasures that are not finished, and look again; else {mend}"
     return [*unfinished, Finding("gap", what, mend, "", "", missing[0])]
+
+
+def _without_oldest(missing: list[int], before: int, count: int) -> list[int]:
+    """Without the `count` oldest that stood before an event."""
+    explained = min(count, bisect_left(missing, before))
+    return missing[explained:]
 
 
 def _unfinished(target: Target, account: Account) -> Finding:

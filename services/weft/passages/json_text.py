@@ -244,8 +244,9 @@ class _Splitting:
 
 def _identifying(text: str, fields: list[_Value]) -> tuple[int, ...]:
     """Positions of the fields that identify their record: those with an identifying name, otherwise
-    the first one with a value. What people can read comes before ids that only programs do: one of
-    these is enough, and none is needed beside a name."""
+    the first one with a value and the first of several words. The first such field is its own id;
+    of the others, titles come before ids of other things, and none is one that only programs
+    read."""
     short = [
         (place, key)
         for place, one in enumerate(fields)
@@ -259,30 +260,45 @@ def _identifying(text: str, fields: list[_Value]) -> tuple[int, ...]:
         for place, key in short
         if NAMES.search(key[1]) and text[key.end() : key.end() + 1] not in ("{", "[")
     ]
-    readable = [(place, name) for place, name, is_opaque in named if not is_opaque]
-    if readable:
+    if named:
+        readable = [(place, name) for place, name, is_opaque in named if not is_opaque]
         titles = [place for place, name in readable if not _ID.search(name)][:MOST_TITLES]
         ids = [place for place, name in readable if _ID.search(name)]
-        return tuple(sorted([*titles, *ids[: MOST_IDENTIFIERS - len(titles)]]))
-    ids = [place for place, *_ in named] or [place for place, _ in short]
+        # Its own id comes first, however it looks.
+        kept = dict.fromkeys([named[0][0], *titles, *ids])
+        return tuple(sorted(list(kept)[:MOST_IDENTIFIERS]))
     worded = [place for place, key in short if _WORDED.match(text, key.end())]
-    return tuple(sorted({*ids[:1], *worded[:1]}))
+    return tuple(sorted({*[place for place, _ in short[:1]], *worded[:1]}))
 
 
 def _differing(text: str, records: list[_Value]) -> frozenset[int]:
-    """Positions of the records with a rare value in a field that has few, see `outliers`."""
-    if len(records) < MANY:
+    """Positions of the records with a rare value in a field that has few, see `outliers`; the
+    beginning of each is looked at."""
+    # The text may be cut off in the last one.
+    whole = [at for at, one in enumerate(records) if text[one.end - 1 : one.end] == "}"]
+    if not MANY <= len(whole) <= MOST_COMPARED:
         return frozenset()
-    fields = [dict(_FIELD.findall(text, one.start, one.end)) for one in records]
+    fields = [
+        dict(
+            _FIELD.findall(
+                text, records[at].start, min(records[at].end, records[at].start + RECORD)
+            )
+        )
+        for at in whole
+    ]
     names = [name for name in fields[0] if all(name in one for one in fields)]
     cells = [[one[name] for name in names] for one in fields]
-    return frozenset(at for group in rare_groups(cells, OUTLIERS) for at in group)
+    return frozenset(whole[at] for group in rare_groups(cells, OUTLIERS) for at in group)
 
 
 _FIELD = re.compile(r'"([^"\\]{1,80})"\s*:\s*("[^"\\]{0,80}"|[^\s"{}\[\],]{1,40}|\[\]|\{\})')
 """A field with a short value, at whatever depth."""
 OUTLIERS = 4
 """Most values that make records differ."""
+MOST_COMPARED = 8_000
+"""Records of one list; more would take longer than all else that is done with them."""
+
+
 _ID = re.compile(r"(?:id|uuid|no|key|code|sku|number)$", re.IGNORECASE)
 """Names of ids, of which a record may have many, its own and those of others."""
 _OPAQUE = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{12,}")

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import msgspec
 
 NAMES = re.compile(
-    r"(?:(?:^|[_.\- ])(?i:id|no|key|date|code|link|label)"
-    r"|(?<=[a-z])(?:Id|ID|No|Key|Date|Code|Link|Label)"
-    r"|(?i:uuid|name|number|title|subject|summary|path|url|uri|href|sku|email))$"
+    r"(?:(?:^|[_.\- ])(?i:id|no|key|date|code|link|label|ur[il])"
+    r"|(?<=[a-z])(?:I[dD]|No|Key|Date|Code|Link|Label|U[rR][iIlL])"
+    r"|(?<=[A-Z])(?:ID|NO|KEY|DATE|CODE|UR[IL])"
+    r"|(?i:uuid|name|number|title|subject|summary|path|href|sku|email))$"
 )
 """Names of the fields that identify a record in most programs' data; those that ordinary words end
 with (`paid`, `update`) are words of their own."""

@@ -5,11 +5,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from math import fsum
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import FOCUS_LOOK_BACK, FOCUS_MESSAGES, FOCUS_SHARED, FOCUS_TEXT
+from weft.compiler.profiles import (
+    FOCUS_LOOK_BACK,
+    FOCUS_MESSAGES,
+    FOCUS_SHARED,
+    FOCUS_TEXT,
+    NAMED_VALUES,
+)
+from weft.compiler.ranking.named_parts import is_word_in
 from weft.compiler.ranking.relevance import MESSAGES
 from weft.compiler.ranking.values import values
 from weft.readmodel.rows import ItemRow
@@ -37,18 +45,18 @@ def named_by_user(groups: Sequence[Group]) -> frozenset[str]:
     turn = next((g.rows[0] for g in reversed(groups) if g.rows[0].kind is ItemKind.USER_TURN), None)
     if turn is None:
         return frozenset()
-    named = {value for value in values(_beginning(turn)) if _is_specific(value)}
+    specific = (value for value in values(_beginning(turn)) if _is_specific(value))
+    named = tuple(islice(specific, NAMED_VALUES))
     results = [row for group in groups[-FOCUS_LOOK_BACK:] for row in group.rows[1:]]
     counts = Counter(value for row in results if named for value in _stated(named, row))
     return frozenset(value for value, count in counts.items() if count <= FOCUS_SHARED)
 
 
-def _stated(named: set[str], row: ItemRow) -> set[str]:
-    """Which of these values a result states. Behind its beginning they are only looked for as
-    text."""
-    found = named.intersection(values(_beginning(row)))
+def _stated(named: Collection[str], row: ItemRow) -> set[str]:
+    """Which of these values a result states. Behind its beginning they are looked for as text."""
+    found = set(named).intersection(values(_beginning(row)))
     if row.size_of_whole > FOCUS_TEXT:
-        found |= {value for value in named if value in row.whole}
+        found |= {one for one in named if one not in found and is_word_in(one, row.whole)}
     return found
 
 

@@ -1,12 +1,35 @@
 """Which parts of a text a name is the head of: the lines of a function, a section under its
-heading, the fields of a record under its key."""
+heading, the fields of a record beside its id."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection
 
 from weft.compiler.ranking.values import values
-from weft.passages.part import Outline, Part
+from weft.passages.part import Family, Outline, Part
+
+MOST_HEADS = 3
+"""Of one name in one text; one that heads more tells nothing, like a key that all records have."""
+_TRIES = 8
+"""Places at which a word may be part of longer ones before it is given up."""
+
+
+def is_word_in(word: str, text: str) -> bool:
+    """Whether a text holds a word that is no part of a longer one."""
+    at = text.find(word)
+    for _ in range(_TRIES):
+        if at < 0:
+            return False
+        before, after = text[at - 1 : at] if at else "", text[at + len(word) : at + len(word) + 1]
+        if not (_goes_on(before) or _goes_on(after)):
+            return True
+        at = text.find(word, at + 1)
+    return False
+
+
+def _goes_on(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def under_named_heads(
@@ -14,29 +37,31 @@ def under_named_heads(
 ) -> frozenset[int]:
     """The numbers of the leaves under a head that states one of these values, its own included.
     `most`: characters of the largest part that counts; of a whole class, its name says little."""
-    if not any(value in text for value in named):
+    wanted = frozenset(value for value in named if value in text)
+    if not wanted:
         return frozenset()
-    found: set[int] = set()
-    wanted = frozenset(named)
+    headed: defaultdict[str, list[range]] = defaultdict(list)
 
     def walk(part: Part) -> None:
         family = outline.families.get(id(part))
         if family is None:
             return
-        first, end = family.firsts[0], family.firsts[-1]
-        head = _head(part, outline.leaves[first])
-        if part.size <= most and wanted.intersection(values(text[part.start : head])):
-            found.update(range(first, end))
+        stated = wanted.intersection(values(_head(text, part, family, outline)))
+        if stated and part.size <= most:
+            for value in stated:
+                headed[value].append(range(family.firsts[0], family.firsts[-1]))
             return
         for child in part.children:
             walk(child)
 
     walk(outline.root)
-    return frozenset(found)
+    few = [places for places in headed.values() if len(places) <= MOST_HEADS]
+    return frozenset(number for places in few for place in places for number in place)
 
 
-def _head(part: Part, first: Part) -> int:
-    """Where a part's head ends: its heading or key, or the first line of a block."""
-    if part.opening:
-        return part.start + part.opening
-    return first.end if part.unit == "block" else part.start
+def _head(text: str, part: Part, family: Family, outline: Outline) -> str:
+    """A part's heading or key with what identifies it, or the first line of a block."""
+    if part.unit == "block" and not part.opening:
+        return text[part.start : outline.leaves[family.firsts[0]].end]
+    own = [text[part.children[at].start : part.children[at].end] for at in family.identifying]
+    return "\n".join((text[part.start : part.start + part.opening], *own))

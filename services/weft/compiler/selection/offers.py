@@ -218,7 +218,9 @@ def _offers(
         parts = list(enumerate(leaves))
     else:
         listed = _fitting(leaves, listed, room / 2)
-        first = below.union(listed, _fitting(leaves, differing, room / 4))
+        first = listed.union(
+            _fitting(leaves, below, room / 2), _fitting(leaves, differing, room / 4)
+        )
         parts = _telling(outline, passages, first, room)
         parts.sort(key=lambda one: (one[0] not in first, -shares(one[0]), one[0]))
     taken = []

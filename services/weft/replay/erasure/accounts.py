@@ -73,19 +73,17 @@ class Account(msgspec.Struct):
         """How many of the events that it has named no receipt counts yet."""
         return max(0, size(self.runs()) - sum(one.events for one in self._receipts(named=True)))
 
-    def counted_only(self) -> int:
-        """How many events it removed without naming them: earlier releases counted them in
-        receipts, or in the tombstone of an erasure that a later release finished."""
-        by_receipts = sum(one.events for one in self._receipts(named=False))
-        return by_receipts + sum(map(self._left_to_count, self.tombstones))
-
-    def _left_to_count(self, tombstone: _Tombstone) -> int:
-        if not tombstone.events or not self.named:
-            return 0
-        named = merged((run[0], min(run[1], tombstone.sequence - 1)) for _, run in self.named)
-        before = self._receipts(named=False)
-        counted = sum(one.events for one in before if one.tombstone == tombstone.sequence)
-        return max(0, tombstone.events - size(named) - counted)
+    def counted_only(self) -> list[tuple[int, int]]:
+        """Events that it removed without naming them: the sequence before which they were, and how
+        many. Earlier releases counted them in receipts, or in the tombstone of an erasure that a
+        later release finished."""
+        receipts = [(one.sequence, one.events) for one in self._receipts(named=False)]
+        if not self.named:
+            return receipts
+        largest = max(self.tombstones, key=lambda one: one.events)
+        named = merged((run[0], min(run[1], largest.sequence - 1)) for _, run in self.named)
+        left = largest.events - size(named) - sum(events for _, events in receipts)
+        return [*receipts, (largest.sequence, max(0, left))]
 
     def _receipts(self, *, named: bool) -> list[_Receipt]:
         """Those of runs that named what they deleted, or of those before that did not."""
@@ -140,9 +138,10 @@ class Accounts:
         """All that any erasure has named, merged."""
         return merged(run for one in self.of.values() for _, run in one.named)
 
-    def counted_only(self) -> int:
-        """How many events erasures removed without naming them."""
-        return sum(one.counted_only() for one in self.of.values())
+    def counted_only(self) -> list[tuple[int, int]]:
+        """Events that erasures removed without naming them, in order: the sequence before which
+        they were, and how many."""
+        return sorted(one for account in self.of.values() for one in account.counted_only())
 
     def unfinished(self) -> list[Target]:
         """Targets without a receipt after their latest records, of their own or of their
