@@ -253,7 +253,8 @@ def _unidentified(source: str, shown: list[Shown]) -> Iterator[str]:
         if not any(one.start < end - 1 and one.end > start + 1 for one in inside):
             continue
         for key, value in record.items():
-            if not _IDENTIFIES.search(key) or isinstance(value, dict | list):
+            says_nothing = value is None or isinstance(value, bool | dict | list)
+            if says_nothing or not _IDENTIFIES.search(key):
                 continue
             written = f'"{key}"'
             place = source.find(written, start, end)

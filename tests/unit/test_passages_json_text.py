@@ -90,9 +90,10 @@ def test_without_such_names_words_of_people_identify_too() -> None:
     assert identified(state="on", count="4", remark="The queue is paused.") == ["state", "remark"]
 
 
-@pytest.mark.parametrize("name", ["said", "paid", "update", "casino", "monkey"])
-def test_a_word_that_ends_like_such_a_name_is_none(name: str) -> None:
-    assert identified(**{name: "x1", "userId": "u1", "hostname": "h"}) == ["userId", "hostname"]
+def test_the_own_id_identifies_beside_what_has_a_title() -> None:
+    opaque = "badee29509d8e1088b2ad7d10"
+    assert identified(summary="Rent", link="x.y/1", id=opaque) == ["summary", "link", "id"]
+    assert identified(pageid="77", text_id="1", summary="Rent") == ["pageid", "text_id", "summary"]
 
 
 def rules(odd: int, **other: object) -> list[dict[str, object]]:

@@ -11,7 +11,7 @@ import msgspec
 
 from weft.passages.literals import Decoded, Literal
 from weft.passages.outliers import MANY, rare_groups
-from weft.passages.part import NAMES, Part, moved
+from weft.passages.part import NAMES, TITLES, Part, moved
 from weft.passages.prose import split_stretch
 
 LEAF = 160
@@ -258,14 +258,15 @@ def _identifying(text: str, fields: list[_Value]) -> tuple[int, ...]:
     named = [
         (place, key[1], _OPAQUE.search(text, key.end(), fields[place].end) is not None)
         for place, key in short
-        if NAMES.search(key[1]) and text[key.end() : key.end() + 1] not in ("{", "[")
+        if (NAMES.search(key[1]) or TITLES.search(key[1])) and text[key.end()] not in "{["
     ]
     if named:
         readable = [(place, name) for place, name, is_opaque in named if not is_opaque]
         titles = [place for place, name in readable if not _ID.search(name)][:MOST_TITLES]
         ids = [place for place, name in readable if _ID.search(name)]
+        own = next((place for place, name, _ in named if NAMES.search(name)), named[0][0])
         # Its own id comes first, however it looks.
-        kept = dict.fromkeys([named[0][0], *titles, *ids])
+        kept = dict.fromkeys([own, *titles, *ids])
         return tuple(sorted(list(kept)[:MOST_IDENTIFIERS]))
     worded = [place for place, key in short if _WORDED.match(text, key.end())]
     return tuple(sorted({*[place for place, _ in short[:1]], *worded[:1]}))

@@ -13,13 +13,12 @@ from typing import NamedTuple
 import msgspec
 
 NAMES = re.compile(
-    r"(?:(?:^|[_.\- ])(?i:id|no|key|date|code|link|label|ur[il])"
-    r"|(?<=[a-z])(?:I[dD]|No|Key|Date|Code|Link|Label|U[rR][iIlL])"
-    r"|(?<=[A-Z])(?:ID|NO|KEY|DATE|CODE|UR[IL])"
-    r"|(?i:uuid|name|number|title|subject|summary|path|href|sku|email))$"
+    r"(?:^|[_.\- ]|(?<=[a-z]))(?:id|uuid|name|number|no|key|date|title|path|url|code|sku|email)$",
+    re.IGNORECASE,
 )
-"""Names of the fields that identify a record in most programs' data; those that ordinary words end
-with (`paid`, `update`) are words of their own."""
+"""Names of the fields that identify a record in most programs' data."""
+TITLES = re.compile(r"(?:^|[_.\- ])(?:subject|summary|label|uri|link|href)$", re.IGNORECASE)
+"""Names of fields that do so beside its id, or without one."""
 
 
 class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
