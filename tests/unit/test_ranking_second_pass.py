@@ -12,6 +12,7 @@ from weft.compiler.candidates.closure import close
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import LEAST_PASS, MOST_ASIDE, PLAN_MESSAGES
+from weft.compiler.ranking.listed_passes import listed_passes
 from weft.compiler.ranking.second_pass import second_pass
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
@@ -24,7 +25,8 @@ def ahead(items: Sequence[ContextItem], budget: int = 2_000) -> list[str]:
     """The items that come next."""
     rows = ListView(items).recent(len(items))
     names = {row.sequence: row.id for row in rows}
-    found = second_pass(close(ListView(items), rows, Ledger()), budget)
+    groups = close(ListView(items), rows, Ledger())
+    found = second_pass(groups, tuple(listed_passes(groups)), budget)
     return [names[sequence] for sequence in found]
 
 

@@ -9,6 +9,7 @@ from weft.compiler.header import entries_above
 from weft.compiler.item_entries import group_of, item_entry
 from weft.compiler.profiles import PROFILES
 from weft.compiler.ranking.focus import in_focus, named_by_user
+from weft.compiler.ranking.listed_passes import Pass, listed_passes
 from weft.compiler.ranking.loops import Stretch, next_entries
 from weft.compiler.ranking.second_pass import second_pass, taken_next
 from weft.compiler.ranking.value_weights import asked_fields
@@ -53,7 +54,8 @@ def choice_of(state: State) -> Choice:
     newer = [group for group in reversed(state.groups) if group.key > since]
     exchange = tuple(group for group in newer if group.is_exchange)
     said = [group for group in newer if group.rows[0].kind is ItemKind.AGENT_MSG]
-    ahead = _ahead(state) if profile.objective.values else {}
+    passes = tuple(listed_passes(state.groups)) if profile.objective.values else ()
+    ahead = _ahead(state, passes) if profile.objective.values else {}
     return Choice(
         groups=state.groups,
         scores=Scores(
@@ -69,7 +71,7 @@ def choice_of(state: State) -> Choice:
         pinned=tuple(pinned),
         exchange=exchange,
         said=said[0] if said and exchange else None,
-        taken_next=tuple(taken_next(state.groups, ahead, state.budget)),
+        taken_next=tuple(taken_next(state.groups, passes, ahead, state.budget)),
         objective=profile.objective,
         asked=asked_fields(rows, parameter_names(state.view, request)),
         cost=cost,
@@ -79,9 +81,9 @@ def choice_of(state: State) -> Choice:
     )
 
 
-def _ahead(state: State) -> Mapping[int, Sequence[Stretch]]:
+def _ahead(state: State, passes: Sequence[Pass]) -> Mapping[int, Sequence[Stretch]]:
     """What a loop takes next, by sequence."""
-    return next_entries(state.groups) or second_pass(state.groups, state.budget)
+    return next_entries(state.groups) or second_pass(state.groups, passes, state.budget)
 
 
 def _passages(state: State, rows: Sequence[ItemRow]) -> Mapping[int, Mapping[int, float]]:

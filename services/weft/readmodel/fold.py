@@ -177,10 +177,8 @@ class Fold:
             case ErasedEvent() | ScopeErasedEvent():
                 folded.erased += 1
                 self._erase(tenant, event, version)
-            case ErasingEvent():
-                pass  # for the auditor, who reads it from the log
-            case ErasureReceiptEvent():
-                self._db.execute(_sql.add_receipt, (version, tenant, encode_event(event)))
+            case ErasingEvent() | ErasureReceiptEvent():
+                pass  # for the auditor, who reads them from the log
             case ContextPolicy():
                 session = event.session or ""
                 if (tenant, session) not in self._tombstones:

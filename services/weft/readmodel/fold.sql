@@ -122,9 +122,6 @@ SELECT metadata ->> '$.refused_scope' FROM items WHERE sequence = ?
 -- name: add_catalog
 INSERT INTO catalogs (version, tenant, name, body) VALUES (?, ?, ?, ?)
 
--- name: add_receipt
-INSERT INTO receipts (version, tenant, body) VALUES (?, ?, ?)
-
 -- name: add_fault
 INSERT OR REPLACE INTO faults (sequence, tenant, session, code, error) VALUES (?, ?, ?, ?, ?)
 

@@ -231,12 +231,6 @@ CREATE TABLE tombstones (
     reason TEXT NOT NULL
 );
 
-CREATE TABLE receipts (
-    version INTEGER PRIMARY KEY,
-    tenant TEXT NOT NULL,
-    body BLOB NOT NULL
-);
-
 -- Records that the fold skipped, and why.
 CREATE TABLE faults (
     sequence INTEGER PRIMARY KEY,

@@ -37,7 +37,7 @@ def erase_session(db: sqlite3.Connection, tenant: str, session: str, at: int) ->
 
 
 def erase_tenant(db: sqlite3.Connection, tenant: str, at: int) -> None:
-    """Delete everything of a tenant except tombstones and receipts."""
+    """Delete everything of a tenant except tombstones."""
     for (session,) in db.execute(_sql.sessions_of_tenant, (tenant,)).fetchall():
         erase_session(db, tenant, session, at)
     for table in _OF_TENANT:

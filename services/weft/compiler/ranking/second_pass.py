@@ -9,18 +9,20 @@ from collections.abc import Mapping, Sequence
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import LOOK_BACK, MOST_ASIDE, PASS_SHARE
 from weft.compiler.ranking.calls import arguments_of, planned_order
-from weft.compiler.ranking.listed_passes import Pass, listed_passes
+from weft.compiler.ranking.listed_passes import Pass
 from weft.compiler.ranking.loops import Stretch
 from weft.readmodel.rows import ItemRow
 
 
-def second_pass(groups: Sequence[Group], budget: int) -> Mapping[int, Sequence[Stretch]]:
+def second_pass(
+    groups: Sequence[Group], passes: Sequence[Pass], budget: int
+) -> Mapping[int, Sequence[Stretch]]:
     """Sequence of an item → all of it, for the results of the first pass that the second one takes
     next. Empty without a first pass, or if they would take too much of the budget. `groups` are in
-    order."""
-    first = next(listed_passes(groups), None)
-    if first is None:
+    order, `passes` are the latest, newest first."""
+    if not passes:
         return {}
+    first = passes[0]
     number = _next_of(groups, first)
     rows = () if number is None else groups[first.calls[number]].rows[1:]
     if sum(row.whole_tokens for row in rows) > budget * PASS_SHARE:
@@ -29,11 +31,14 @@ def second_pass(groups: Sequence[Group], budget: int) -> Mapping[int, Sequence[S
 
 
 def taken_next(
-    groups: Sequence[Group], ahead: Mapping[int, Sequence[Stretch]], budget: int
+    groups: Sequence[Group],
+    passes: Sequence[Pass],
+    ahead: Mapping[int, Sequence[Stretch]],
+    budget: int,
 ) -> Sequence[Group]:
     """The exchanges of passes of which a result is ahead in full: what the agent acts on next. They
     come before the list of its other calls."""
-    places = [at for one in listed_passes(groups) for at in one.calls] if ahead else []
+    places = [at for one in passes for at in one.calls] if ahead else []
     return [
         groups[at]
         for at in dict.fromkeys(places)

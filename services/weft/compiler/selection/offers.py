@@ -209,9 +209,9 @@ def _offers(
     passages = scores.passages.get(row.sequence, {})
     shares = _shares(row, outline, passages)
     room = OFFERED * budget / density
-    is_list = row.kind is ItemKind.TOOL_RESULT or (row.kind in LISTING and outline.is_json)
-    listed = outline.identities if is_list else frozenset[int]()
-    named = scores.named if row.kind is ItemKind.TOOL_RESULT else frozenset[str]()
+    is_result = row.kind is ItemKind.TOOL_RESULT
+    listed = outline.identities if is_result or _lists(row, outline) else frozenset[int]()
+    named = scores.named if is_result else frozenset[str]()
     below = under_named_heads(text, outline, named, budget / density)
     differing = outline.differing
     if row.size_of_whole <= room:
@@ -294,9 +294,10 @@ def _telling(
     return [(at, parts[at]) for at in sorted(wanted.union(first, listed))]
 
 
-LISTING = frozenset({ItemKind.TOOL_RESULT, ItemKind.DOC_SNIPPET})
-"""Kinds that list what there is; a call's records are what it was about. A document in lines is
-read for its text: the first lines of its lists before others would cost tau2_banking .03."""
+def _lists(row: ItemRow, outline: Outline) -> bool:
+    """Whether a document lists what there is, as results do. One in lines is read for its text: the
+    first lines of its lists before others would cost tau2_banking .03."""
+    return row.kind is ItemKind.DOC_SNIPPET and outline.is_json
 
 
 def _offer(

@@ -53,8 +53,8 @@ class _Tombstone(NamedTuple):
 
 class _Receipt(NamedTuple):
     sequence: int
-    tombstone: int
     events: int
+    """How many it counts."""
 
 
 class Account(msgspec.Struct):
@@ -77,7 +77,7 @@ class Account(msgspec.Struct):
         """Events that it removed without naming them: the sequence before which they were, and how
         many. Earlier releases counted them in receipts, or in the tombstone of an erasure that a
         later release finished."""
-        receipts = [(one.sequence, one.events) for one in self._receipts(named=False)]
+        receipts: list[tuple[int, int]] = [*self._receipts(named=False)]
         if not self.named:
             return receipts
         largest = max(self.tombstones, key=lambda one: one.events)
@@ -127,8 +127,7 @@ class Accounts:
                 if target is not None:
                     # A receipt may say anything, but it brings no message back.
                     removed = max(0, event.removed.get("events", 0))
-                    receipt = _Receipt(sequence, event.tombstone_sequence, removed)
-                    self.of[target].receipts.append(receipt)
+                    self.of[target].receipts.append(_Receipt(sequence, removed))
 
     def _bury(self, target: Target, sequence: int, events: int) -> None:
         self._targets[target.tenant, sequence] = target

@@ -74,6 +74,8 @@ async def erase_named(
     What an earlier run has named comes first. The rest is named and erased in parts, the first ones
     small, so that a log without room for more events gets room.
     """
+    if not sequences:
+        return 0
     connection = publisher.connection
     known = (await accounts(connection, target.tenant)).of[target].runs()
     there = erased = 0
