@@ -16,7 +16,7 @@ class Written(float):
     literal: str
 
     def __new__(cls, literal: str) -> Written:
-        made = super().__new__(cls, literal)
+        made = float.__new__(cls, literal)
         made.literal = literal
         return made
 

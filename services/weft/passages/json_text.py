@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from weft.passages.literals import Decoded, Literal
-from weft.passages.outliers import MANY, rare_groups
+from weft.passages.outliers import LOOK, MANY, has_few, rare_groups
 from weft.passages.part import NAMES, TITLES, Part, moved
 from weft.passages.prose import split_stretch
 
@@ -279,17 +279,24 @@ def _differing(text: str, records: list[_Value]) -> frozenset[int]:
     whole = [at for at, one in enumerate(records) if text[one.end - 1 : one.end] == "}"]
     if not MANY <= len(whole) <= MOST_COMPARED:
         return frozenset()
-    fields = [
-        dict(
-            _FIELD.findall(
-                text, records[at].start, min(records[at].end, records[at].start + RECORD)
-            )
-        )
-        for at in whole
-    ]
-    names = [name for name in fields[0] if all(name in one for one in fields)]
+    fields = [_short_fields(text, records[at]) for at in whole[:LOOK]]
+    names = [name for name in _common(fields) if has_few([one[name] for one in fields])]
+    if not names:  # most lists end here, so the other records need not be read
+        return frozenset()
+    fields += [_short_fields(text, records[at]) for at in whole[LOOK:]]
+    names = [name for name in _common(fields) if name in names]
     cells = [[one[name] for name in names] for one in fields]
     return frozenset(whole[at] for group in rare_groups(cells, OUTLIERS) for at in group)
+
+
+def _short_fields(text: str, record: _Value) -> dict[str, str]:
+    """The fields with a short value in the beginning of a record, by name."""
+    return dict(_FIELD.findall(text, record.start, min(record.end, record.start + RECORD)))
+
+
+def _common(fields: Sequence[Mapping[str, str]]) -> list[str]:
+    """The names that all records have."""
+    return [name for name in fields[0] if all(name in one for one in fields)]
 
 
 _FIELD = re.compile(r'"([^"\\]{1,80})"\s*:\s*("[^"\\]{0,80}"|[^\s"{}\[\],]{1,40}|\[\]|\{\})')

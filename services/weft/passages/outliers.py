@@ -17,7 +17,7 @@ _SOME, _OF = 3, 15
 """A value of so many lines is rare, too, where each of them is one of as many others."""
 _FEW = 16
 """A field with more different values than this has no rare ones."""
-_LOOK = 400
+LOOK = 400
 """A field that has shown too many values by this many lines is not counted further."""
 _MOMENT = re.compile(r"\d{1,4}[-/:][\dA-Z]")
 """The beginning of a time or date: any of its values is rare at some time."""
@@ -49,6 +49,11 @@ def rare_groups(cells: Sequence[Sequence[str]], most: int) -> list[list[int]]:
     return groups
 
 
+def has_few(values: Sequence[str]) -> bool:
+    """Whether a field with these first `LOOK` values may have few different ones in all lines."""
+    return len(set(values)) <= _FEW
+
+
 def _fields(cells: Sequence[Sequence[str]]) -> Iterator[tuple[int, list[str], list[str]]]:
     """The cells at one place in each line, counted from the start and, if lines have unequally
     many, from the end, where some of them are rare: how many different ones there are, all, and the
@@ -56,8 +61,7 @@ def _fields(cells: Sequence[Sequence[str]]) -> Iterator[tuple[int, list[str], li
     least, most = min(map(len, cells)), max(map(len, cells))
     few = at_most(len(cells))
     for place in range(0 if least == most else -least, least):
-        sample = {line[place] for line in cells[:_LOOK]}
-        if len(sample) > _FEW or _MOMENT.match(cells[0][place]):
+        if not has_few([line[place] for line in cells[:LOOK]]) or _MOMENT.match(cells[0][place]):
             continue
         column = list(map(itemgetter(place), cells))
         if column.count(column[0]) == len(column):

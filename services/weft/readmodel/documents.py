@@ -37,13 +37,14 @@ class Documents:
 
     def add(self, state: SessionState, item: int, version: int, passages: Sequence[str]) -> None:
         """Index the passages of an item, which is found by them from the sequence `version` on."""
+        rows: list[tuple[int, int, int, int, int, int]] = []
         for passage, text in enumerate(passages):
             terms = clip(words(text))
             if terms:
                 document = state.add_document(len(terms))
-                row = (state.number, document, item, passage, version, state.words)
-                self._db.execute(_sql.add_document, row)
+                rows.append((state.number, document, item, passage, version, state.words))
                 self._new[state.number].append((document, length_code(len(terms)), terms))
+        self._db.executemany(_sql.add_document, rows)
 
     def supersede(self, item: int, until: int) -> None:
         """From `until` on, the item's earlier documents no longer match."""
@@ -87,12 +88,13 @@ class Documents:
         first, end = new[0][0], new[-1][0] + 1
         if first // SEGMENT == end // SEGMENT:
             return first
-        old = self._unsealed(session)
-        start = old[0][0] if old else first
+        stored = self._db.execute(_sql.first_unsealed, (session,)).fetchone()[0]
+        start = first if stored is None else stored
         full = end // SEGMENT * SEGMENT
         if full - start <= UNSEALED and full // BLOCK == start // BLOCK:
             self._full.add(session)
             return first
+        old = self._unsealed(session)
         return self._seal_full(session, [*old, *new], old, end)
 
     def _seal_full(
