@@ -36,6 +36,7 @@ def violations(
         *_order(pack),
         *_pins(pack, items, texts),
         *_exchange(pack, items, texts),
+        *_newest(pack, items),
         *_legend(pack),
         *_roles(pack),
     ]
@@ -231,6 +232,17 @@ def _exchange(
         yield f"8: {newest.id}: the newest result is left out"
     elif texts[newest.id] not in inner(entry.text) and entry.view != "summary":
         yield f"8: {newest.id}: the newest result is not whole ({entry.view})"
+
+
+def _newest(pack: ContextPack, items: Sequence[ContextItem]) -> Iterator[str]:
+    """2 and 8: what happened last is told, if only its outcome: no mark stands behind it."""
+    answered = {item.parent_id for item in items if item.kind is ItemKind.TOOL_RESULT}
+    if any(item.kind is ItemKind.TOOL_CALL and item.id not in answered for item in items):
+        return  # calls that wait for their results come first
+    told = (ItemKind.USER_TURN, ItemKind.AGENT_MSG, ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT)
+    for newest in items[-1:]:
+        if newest.kind in told and newest.id not in _shown(pack):
+            yield f"8: {newest.id}: the newest item is left out ({newest.kind.value})"
 
 
 def _legend(pack: ContextPack) -> Iterator[str]:

@@ -257,13 +257,30 @@ def _unidentified(source: str, shown: list[Shown]) -> Iterator[str]:
             if says_nothing or not _IDENTIFIES.search(key):
                 continue
             written = f'"{key}"'
-            place = source.find(written, start, end)
-            # Very short values stand in so many places that a stretch may be looked for in another.
-            if place < 0 or not 1 < len(str(value)) <= 60:
+            place = _places_of_keys(source, start).get(key, -1)
+            # Very short fields stand in so many places that a stretch may be looked for in another.
+            if place < 0 or len(str(value)) > 60 or len(f"{key}:{value}") <= SHORT:
                 continue
             if not any(one.start <= place + 1 and one.end > place + len(written) for one in shown):
                 yield f"a record without its {key} {value!r}: {source[start : start + 60]!r}"
             break
+
+
+def _places_of_keys(source: str, start: int) -> dict[str, int]:
+    """Where the keys of the object that starts at a place stand, without those of objects in it."""
+    decode, places, at = json.JSONDecoder().raw_decode, dict[str, int](), start + 1
+    while source[at] != "}":
+        place = at = _skip(source, at)
+        key, at = decode(source, at)
+        places.setdefault(key, place)
+        _, at = decode(source, _skip(source, at))
+        at = _skip(source, at)
+    return places
+
+
+def _skip(source: str, at: int) -> int:
+    """The place after blanks, commas and colons."""
+    return re.compile(r"[\s,:]*").match(source, at).end()  # type: ignore[union-attr]
 
 
 def _records(source: str) -> Iterator[tuple[int, int, dict[str, object]]]:

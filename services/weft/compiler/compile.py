@@ -85,7 +85,9 @@ def _candidates(
     question = understand(request.query or _situation(view))
     retrieval = PROFILES[request.phase].retrieval
     pins = () if isinstance(request.pin, msgspec.UnsetType) else request.pin
-    found = find_candidates(view, question, policy.selection, retrieval, budget, pins)
+    found = find_candidates(
+        view, question, policy.selection, retrieval, budget, pins, bool(request.query)
+    )
     return State(view, request, policy, version, budget, question, key, base, Ledger(), found)
 
 

@@ -62,11 +62,16 @@ def find_candidates(
     retrieval: Retrieval,
     budget: int,
     pinned_ids: Sequence[str] = (),
+    has_query: bool = True,
 ) -> Candidates:
-    """The recent window, the best matches with their neighbours, policies and pinned items."""
+    """The recent window, the best matches with their neighbours, policies and pinned items. Without
+    a query, what the agent has just said is pinned, too: the step goes on from there."""
     recent = _recent(view, rules, retrieval, budget)
     found = {row.sequence: row for row in recent}
     pinned = _pinned(view, pinned_ids)
+    if not has_query:
+        said = [row for row in view.recent(1) if row.kind is ItemKind.AGENT_MSG]
+        pinned = list({row.sequence: row for row in (*pinned, *said)}.values())
     _add(found, pinned)
     _add(found, view.of_kind(ItemKind.PLAN_STATE, 1))
     _add(found, view.of_kind(ItemKind.POLICY, PINNED_POLICIES))

@@ -7,9 +7,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 
-from weft.compiler.profiles import CLOSE, FILLS, GUESSES, LEAST_ROOM
+from weft.compiler.profiles import CLOSE, FILLS, GUESSES, LEAST_PIN, LEAST_ROOM
 from weft.compiler.rendering.cost import PromptCost, Shown
-from weft.compiler.renditions.rendition import Rendition
+from weft.compiler.renditions.rendition import Rendition, beginning
 from weft.compiler.selection.offers import Addition, Shape
 
 CORRECTIONS = 4
@@ -80,6 +80,23 @@ def _renditions(
         row.sequence: shapes[row.sequence].choose(frozenset(chosen[row.sequence]))
         for row in addition.group.rows
     }
+
+
+def longest_beginning(
+    shown: Shown, others: Shown, shape: Shape, cost: PromptCost, limit: int
+) -> Shown | None:
+    """`others` with as much of the beginning of an item as fits beside `shown`; None if that is no
+    more than is shown of it, or too little to say anything."""
+    if shape.fixed is not None or shape.redacted:
+        return None
+    room = LEAST_PIN + limit - cost.size(shown)
+    while room > (LEAST_PIN if shape.row.sequence in shown else LEAST_PIN // 2):
+        more = {**others, shape.row.sequence: beginning(shape.row, room)}
+        over = cost.exact({**shown, **more}) - limit
+        if over <= 0:
+            return more
+        room -= max(over, 1)
+    return None
 
 
 class _Prefixes:

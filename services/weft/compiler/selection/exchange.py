@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from math import inf
 
+from msgspec import structs
+
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import (
     COUNTED_TO,
@@ -23,6 +25,7 @@ from weft.compiler.profiles import (
 )
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import Rendition
+from weft.compiler.selection.budget import longest_beginning
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import fill
 from weft.compiler.selection.offers import Shape
@@ -54,6 +57,8 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
             share = 1 - CUT_SHARE if rest else 0
             reserved = int((limit - cost.exact(shown)) * share)
             shown, is_cut = fill(choice, shown, [group], limit - reserved), True
+            if group is choice.exchange[0] and group.key not in shown:
+                shown = _with_least(choice, shown, group, limit)
         elif run == 0:  # nothing was added since it was found to be small enough
             tried += 1
             continue
@@ -85,6 +90,30 @@ def _with_said(choice: Choice, shown: Shown) -> Shown:
     before = choice.cost.exact(shown)
     limit = min(before + choice.budget * SAID_SHARE, choice.budget * (1 - EXCHANGE_SHARE))
     return more if choice.cost.fits(more, int(limit)) else shown
+
+
+def _with_least(choice: Choice, shown: Shown, group: Group, limit: int) -> Shown:
+    """With the outcome of an exchange, below its call: without it the model would take the call as
+    not made. Of a long call as many of the first arguments as fit, and the names of the others."""
+    least = _least(choice, group)
+    if choice.cost.fits(_joined(shown, [least]), choice.budget):
+        return _joined(shown, [least])
+    call = choice.shapes[group.rows[0].sequence]
+    arguments, free = sorted(call.required), structs.replace(call, required=frozenset())
+
+    def with_first(count: int) -> Shown:
+        return _joined(shown, [{**least, call.row.sequence: free.choose(arguments[:count])}])
+
+    most = 0 if call.fixed is not None or call.redacted else len(arguments) - 1
+    count = _nearest(most, lambda count: choice.cost.fits(with_first(count), limit), most)
+    if count > 0:
+        return with_first(count)
+    return _joined(shown, [longest_beginning(shown, least, call, choice.cost, limit) or {}])
+
+
+def _least(choice: Choice, group: Group) -> Shown:
+    """The least that says what was called and what came of it."""
+    return {row.sequence: choice.shapes[row.sequence].choose(()) for row in group.rows}
 
 
 class _Forms:
@@ -169,7 +198,7 @@ def _with_stubs(choice: Choice, shown: Shown, limit: int, is_answered: bool = Tr
     """What is shown and, newest first, the other calls of the open exchange: those with results,
     each with a line about them, or those that have none."""
     stubs = [
-        {row.sequence: choice.shapes[row.sequence].choose(()) for row in group.rows}
+        _least(choice, group)
         for group in choice.exchange
         if group.key not in shown and (len(group.rows) > 1) == is_answered
     ]

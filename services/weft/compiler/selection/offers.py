@@ -38,7 +38,14 @@ from weft.compiler.ranking.named_parts import under_named_heads
 from weft.compiler.ranking.relevance import MESSAGES
 from weft.compiler.ranking.value_weights import Coverage, value_weights
 from weft.compiler.ranking.values import values
-from weft.compiler.renditions.rendition import Rendition, compact, of_parts, part_count, whole
+from weft.compiler.renditions.rendition import (
+    Rendition,
+    beginning,
+    compact,
+    of_parts,
+    part_count,
+    whole,
+)
 from weft.compiler.selection.greedy import best_first
 from weft.passages.json_text import says_nothing
 from weft.passages.part import Outline, Part, leaf_count
@@ -69,6 +76,11 @@ class Shape(msgspec.Struct, frozen=True):
         if len(taken) == part_count(self.row):
             return compact(self.row)
         return of_parts(self.row, taken)
+
+    def beginning(self, limit: int) -> Rendition:
+        """Its first `limit` tokens or so, or the whole of a short item."""
+        is_short = self.row.whole_tokens <= limit or self.fixed is not None or self.redacted
+        return self.whole() if is_short else beginning(self.row, limit)
 
     def all(self) -> Rendition:
         """All of its parts."""

@@ -9,7 +9,8 @@ from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import LEAST_PIN
 from weft.compiler.rendering.cost import PromptCost, Shown
-from weft.compiler.renditions.rendition import Rendition, beginning, part_count
+from weft.compiler.renditions.rendition import Rendition, part_count
+from weft.compiler.selection.budget import longest_beginning
 from weft.compiler.selection.offers import Shape
 
 
@@ -54,12 +55,8 @@ def _whole(group: Group, shapes: Mapping[int, Shape]) -> Shown:
 
 def _least(group: Group, shapes: Mapping[int, Shape]) -> Shown:
     """The whole group if it is short, else the beginning of its text."""
-    shape = shapes[group.rows[-1].sequence]
-    is_short = shape.row.whole_tokens <= LEAST_PIN or shape.fixed is not None or shape.redacted
-    return {
-        **_others(group, shapes),
-        shape.row.sequence: shape.whole() if is_short else beginning(shape.row, LEAST_PIN),
-    }
+    sequence = group.rows[-1].sequence
+    return {**_others(group, shapes), sequence: shapes[sequence].beginning(LEAST_PIN)}
 
 
 def _others(group: Group, shapes: Mapping[int, Shape]) -> dict[int, Rendition]:
@@ -80,7 +77,7 @@ def _grown(
             low, best = middle, more
         else:
             high = middle - 1
-    return best or _cut(shown, others, shapes[row.sequence], cost, limit) or {}
+    return best or longest_beginning(shown, others, shapes[row.sequence], cost, limit) or {}
 
 
 def _first(shape: Shape, count: int) -> Rendition:
@@ -90,20 +87,6 @@ def _first(shape: Shape, count: int) -> Rendition:
     if 2 < count < total:
         return shape.choose([*range(count - 1), total - 1])
     return shape.choose(range(count))
-
-
-def _cut(shown: Shown, others: Shown, shape: Shape, cost: PromptCost, limit: int) -> Shown | None:
-    """A longer beginning of a text than is shown."""
-    if shape.fixed is not None or shape.redacted:
-        return None
-    room = LEAST_PIN + limit - cost.size(shown)
-    while room > (LEAST_PIN if shape.row.sequence in shown else LEAST_PIN // 2):
-        more = {**others, shape.row.sequence: beginning(shape.row, room)}
-        over = cost.exact({**shown, **more}) - limit
-        if over <= 0:
-            return more
-        room -= max(over, 1)
-    return None
 
 
 def _note(

@@ -5,13 +5,14 @@ exchange, then everything else by value per token.
 from __future__ import annotations
 
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import PINS_ALONE, PINS_SHARE
+from weft.compiler.profiles import LEAST_PIN, PINS_ALONE, PINS_SHARE
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import whole
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.exchange import with_exchange
 from weft.compiler.selection.fill import fill
 from weft.compiler.selection.pins import pin
+from weft_schemas.items import ItemKind
 
 
 def select(choice: Choice, ledger: Ledger) -> Shown:
@@ -20,8 +21,16 @@ def select(choice: Choice, ledger: Ledger) -> Shown:
     everything = everything_whole(choice)
     if everything is not None:
         return everything
-    pinned = pins_of(choice, ledger)
-    return fill(choice, with_exchange(choice, pinned), choice.groups, choice.budget)
+    base = with_exchange(choice, pins_of(choice, ledger))
+    shown = fill(choice, base, choice.groups, choice.budget)
+    newest = choice.groups[-1] if choice.groups else None
+    if newest is None or newest.key in shown or newest.rows[0].kind is not ItemKind.AGENT_MSG:
+        return shown
+    # No mark stands behind the last item, so the beginning of this one tells that there is more.
+    begun = {newest.key: choice.shapes[newest.key].beginning(LEAST_PIN)}
+    if not choice.cost.fits({**base, **begun}, choice.budget):
+        return shown
+    return fill(choice, {**base, **begun}, choice.groups, choice.budget)
 
 
 def pins_of(choice: Choice, ledger: Ledger) -> Shown:
