@@ -3,6 +3,7 @@ what is missing and how much of it."""
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -55,6 +56,7 @@ class _Assembling:
     def __init__(self, text: str, outline: Outline, chosen: Collection[int]) -> None:
         self._text = text
         self._is_json = outline.is_json
+        self._is_call = outline.root.unit == "call"
         self._has_literals = outline.has_literals
         self._families = outline.families
         self._chosen = sorted(chosen)
@@ -129,7 +131,7 @@ class _Assembling:
             return
         if family.units == {unit}:
             count = family.counts[end] - family.counts[start]
-            mark = _mark_of(self._text, gap, count, family.counts[-1])
+            mark = _mark_of(self._text, gap, count, family.counts[-1], self._is_call)
         else:
             mark = gap_mark(self._text, gap, family.counts[-1])
         held = self._shorter(gap, mark)
@@ -193,27 +195,44 @@ def _units(part: Part) -> Iterator[Part]:
         yield from _units(child)
 
 
-def _mark_of(text: str, gap: Sequence[Part], count: int, total: int) -> str:
+def _mark_of(text: str, gap: Sequence[Part], count: int, total: int, is_call: bool = False) -> str:
     """The mark for `count` records, fields, elements or rows."""
     unit = gap[0].unit
     if unit == "field":
-        names = _field_names(text, gap, count)
+        names = _field_names(text, gap, count, is_call)
         return f"… {count} {_named(unit, count)}{': ' * bool(names)}{', '.join(names)} …"
     return f"… {count} of {total} {_named(unit, total)} …"
 
 
-_KEY = re.compile(r'\s*"([A-Za-z_][A-Za-z0-9_-]{0,31})"\s*:')
+_json = json.JSONDecoder()
+_KEY = re.compile(r'[\s,]*"([A-Za-z_][A-Za-z0-9_-]{0,31})"\s*:\s*')
 MOST_NAMED = 8
 """Most left-out fields that a mark names; the reader can then ask for them."""
 
 
-def _field_names(text: str, gap: Sequence[Part], count: int) -> list[str]:
-    """The names of left-out fields; none if they are many, or if one is not a plain word."""
-    if count > min(len(gap), MOST_NAMED):
+def _field_names(text: str, gap: Sequence[Part], count: int, is_call: bool) -> list[str]:
+    """The names of left-out fields; none if they are many, or if one is not a plain word. Small
+    fields of a record that share a part are only counted: with their names, prompts of 500 tokens
+    of tau-bench lose .019 of the values that a next call copies."""
+    if count > MOST_NAMED or (count > len(gap) and not is_call):
         return []
-    keys = [_KEY.match(text, part.start) for part in gap]
-    names = [key[1] for key in keys if key is not None]
-    return names if len(names) == len(gap) else []
+    names = [name for part in gap for name in _keys(text, part)]
+    return names if len(names) == count else []
+
+
+def _keys(text: str, part: Part) -> Iterator[str]:
+    """The names of the fields in a part, up to the first that is not a plain word."""
+    at = part.start
+    for number in range(part.count):
+        key = _KEY.match(text, at, part.end)
+        if key is None:
+            return
+        yield key[1]
+        if number + 1 < part.count:
+            try:
+                _, at = _json.raw_decode(text, key.end())
+            except ValueError:
+                return
 
 
 def _numbers(text: str, gap: Sequence[Part]) -> tuple[int, int] | None:

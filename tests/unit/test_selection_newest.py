@@ -1,0 +1,70 @@
+"""What happened last is told at any budget, if only its outcome: no mark stands behind it."""
+
+from __future__ import annotations
+
+import pytest
+from tests.session_view import ListView
+
+from weft.compiler.compile import compile_pack
+from weft_schemas.compile import CompileRequest
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import Phase
+
+BUDGET = 500
+NAMES = [f"passenger_{n}" for n in range(8)]
+FAILED = "Error: payment amount does not add up, total price is 4875"
+
+
+def session(*last: ContextItem) -> list[ContextItem]:
+    """A confirmed plan, two calls in answer to it, and `last`."""
+    plan = "\n\n".join(f"{n}. I use certificate number {n} for 250 dollars." for n in range(9))
+    first = ContextItem(
+        "c1",
+        ItemKind.TOOL_CALL,
+        metadata={"tool_name": "cancel", "arguments": {"reservation_id": "K1NW8N"}},
+    )
+    flights = " ".join(f"HAT{n:03} on May 26" for n in range(60))
+    return [
+        ContextItem("u0", ItemKind.USER_TURN, "Please move my flights to business class."),
+        ContextItem("a0", ItemKind.AGENT_MSG, plan),
+        ContextItem("u1", ItemKind.USER_TURN, "Yes, go ahead."),
+        first,
+        ContextItem("r1", ItemKind.TOOL_RESULT, f"cancelled: {flights}", "c1"),
+        *last,
+    ]
+
+
+def booking() -> list[ContextItem]:
+    """A call whose arguments take more than half of the budget, and why it failed."""
+    person = {"first_name": "Mohamed", "last_name": "Silva", "dob": "1960-11-26", "bags": 2}
+    arguments = {name: [person, person] for name in NAMES}
+    call = ContextItem(
+        "c2", ItemKind.TOOL_CALL, metadata={"tool_name": "book", "arguments": arguments}
+    )
+    return [call, ContextItem("r2", ItemKind.TOOL_RESULT, FAILED, "c2")]
+
+
+@pytest.mark.parametrize("phase", [Phase.ROUTE, Phase.CALL, Phase.INTERPRET])
+def test_a_call_that_is_too_long_is_told_with_its_outcome_and_the_names_of_its_arguments(
+    phase: Phase,
+) -> None:
+    pack = compile_pack(ListView(session(*booking())), CompileRequest(phase, budget=BUDGET)).pack
+    assert FAILED in pack.prompt
+    told = next(entry.text for entry in pack.entries if entry.item_id == "c2")
+    assert told.startswith("book({passenger_0:[{")
+    assert all(name in told for name in NAMES)
+    assert " fields: passenger_" in told
+    assert max(pack.stats.message_tokens.values()) <= BUDGET
+
+
+@pytest.mark.parametrize("query", ["", "Which certificate has 250 dollars left?"])
+def test_what_the_agent_has_just_said_is_told(query: str) -> None:
+    said = ContextItem("a9", ItemKind.AGENT_MSG, "Done so far, as you see. " * 60)
+    before = [
+        ContextItem(f"u{n}", ItemKind.USER_TURN, f"Which certificate {n} has 250 dollars left?")
+        for n in range(40)
+    ]
+    request = CompileRequest(Phase.CALL, query=query, budget=BUDGET)
+    pack = compile_pack(ListView([*before, said]), request).pack
+    assert "agent: Done so far, as you see." in pack.prompt
+    assert pack.entries[-1].item_id == "a9"
