@@ -2,8 +2,9 @@
 
 import asyncio
 import threading
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 
+import msgspec
 import pytest
 from tests.retrying import PATIENCE
 
@@ -51,7 +52,8 @@ async def turns_held(held: CatalogRouter, query: str) -> int:
         yield
 
     reply = await held.route(RouteRequest(query, "c"), query, turn())
-    assert reply == Router(held.router.items.values()).route(RouteRequest(query, "c"), query)
+    direct = Router(held.router.items.values()).route(RouteRequest(query, "c"), query)
+    assert reply == msgspec.structs.replace(direct, catalog_version=held.version)
     return turns
 
 
@@ -110,6 +112,22 @@ async def test_a_version_on_its_way_is_waited_for_where_a_later_sequence_is_name
     await asyncio.sleep(0.01)
     await held.take(published(7, ITEMS[:4]))
     assert (await later).version == 7
+
+
+async def test_a_route_that_waits_for_an_update_names_the_version_that_it_shows() -> None:
+    held = catalogues(newest=5)
+    await held.take(published(5, ITEMS[:40]))
+    asked = await held.current("acme", "tools")
+    async with asked.asked:  # as by a long query
+        learning = asyncio.create_task(held.take(published(7, ITEMS[:41])))
+        await asyncio.sleep(0)
+        request = RouteRequest("aq br", "tools")
+        routing = asyncio.create_task(asked.route(request, "aq br", nullcontext()))
+        await asyncio.sleep(0)
+    reply = await routing
+    assert (reply.total_leaves, reply.catalog_version) == (41, 7)
+    await learning
+    assert (await held.held("acme", "tools", 7, 0.0)).version == 7
 
 
 async def test_what_the_log_lacks_is_missing_at_once() -> None:

@@ -47,11 +47,11 @@ _LONGEST_QUERY = 4_000
 """A longer query than this takes no longer: it has all words of the catalogue."""
 
 
-class CatalogRouter(msgspec.Struct, frozen=True):
+class CatalogRouter(msgspec.Struct):
     """One catalogue, ready for queries."""
 
     version: int
-    """Log sequence of its event."""
+    """Log sequence of its event. It changes with the router's items, under the same lock."""
     router: Router
     asked: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     """Only one task at a time queries or changes a router."""
@@ -59,13 +59,21 @@ class CatalogRouter(msgspec.Struct, frozen=True):
     async def route(
         self, request: RouteRequest, query: str, turn: AbstractAsyncContextManager[None]
     ) -> RouteReply:
-        """The cards. A long query over many tools, up to 60 ms, is left to a thread; within `turn`
-        the loop is blocked for some milliseconds."""
+        """The cards, and the version that they are from. A long query over many tools, up to 60 ms,
+        is left to a thread; within `turn` the loop is blocked for some milliseconds."""
         async with self.asked:
             if len(self.router.items) * min(len(query), _LONGEST_QUERY) > _SHORT_ROUTE:
-                return await asyncio.to_thread(self.router.route, request, query)
-            async with turn:
-                return self.router.route(request, query)
+                reply = await asyncio.to_thread(self.router.route, request, query)
+            else:
+                async with turn:
+                    reply = self.router.route(request, query)
+            return msgspec.structs.replace(reply, catalog_version=self.version)
+
+    async def update(self, version: int, catalog: Catalog) -> None:
+        """Become another version of the catalogue."""
+        async with self.asked:
+            self.router.update(catalog.items)
+            self.version = version
 
 
 class CatalogRouters:
@@ -166,12 +174,10 @@ class CatalogRouters:
             return
         catalog = check_catalogue(await whole(catalog, tenant, self._fetch))
         if known is not None and _is_small(known.router, catalog):
-            async with known.asked:
-                known.router.update(catalog.items)
-            held = msgspec.structs.replace(known, version=sequence)
+            await known.update(sequence, catalog)
         else:
-            held = CatalogRouter(sequence, await asyncio.to_thread(self._built, catalog))
-        self._held[key] = held
+            router = await asyncio.to_thread(self._built, catalog)
+            self._held[key] = CatalogRouter(sequence, router)
 
     def _built(self, catalog: Catalog) -> Router:
         return Router(catalog.items, encoder=self._encoder, encoding=self._encoding)

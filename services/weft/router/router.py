@@ -56,7 +56,7 @@ class Router:
         """The best `top_k` that pass the filters; `query` is the transformed one if there is a
         transformer. Raises `InvalidInput` for a `top_k` outside 1 to 50.
 
-        The service fills in `catalog_version` and `id`.
+        Its caller fills in `catalog_version` and `id`.
         """
         if not 1 <= request.top_k <= MOST_CARDS:
             raise InvalidInput(f"top_k is {request.top_k}; ask for 1 to {MOST_CARDS} cards")

@@ -189,9 +189,7 @@ class Routing:
         query = await self._routing_query(asked)
         request = await self._experienced(asked, held)
         routed = await held.route(request, query, self._replica.turn(asked.tenant))
-        reply = msgspec.structs.replace(
-            routed, catalog_version=held.version, id=secrets.token_hex(8)
-        )
+        reply = msgspec.structs.replace(routed, id=secrets.token_hex(8))
         await self._record("routed", _audit(asked, request, reply), reply.id)
         return reply
 
