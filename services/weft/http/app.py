@@ -40,7 +40,7 @@ from weft.http.requests import (
 )
 from weft.runtime.logs import safe_error
 from weft.runtime.metrics import Metrics
-from weft_schemas.errors import WeftError
+from weft_schemas.errors import Unavailable, WeftError
 
 _log = logging.getLogger(__name__)
 
@@ -154,7 +154,8 @@ class Application:
         return inflated(await request.body(), encoding, self.most_bytes)
 
     async def _streamed(self, operation: Operation, grant: Grant, call: Call) -> Response[Any]:
-        """A stream, returned once it has begun: an earlier failure has a status of its own."""
+        """A stream, returned once it has begun: an earlier failure has a status of its own. Raises
+        `Unavailable` if it ends before that, as streams do when the process ends."""
 
         async def chunks() -> AsyncGenerator[bytes, None]:
             with self.limits.stream(grant.name):
@@ -162,7 +163,9 @@ class Application:
                     yield chunk
 
         begun = chunks()
-        first = await anext(begun)
+        first = await anext(begun, None)
+        if first is None:
+            raise Unavailable("this process ends, and the stream with it; connect again")
 
         async def body() -> AsyncGenerator[bytes, None]:
             yield first
