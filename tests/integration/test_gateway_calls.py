@@ -19,8 +19,11 @@ from tests.gateway import (
     time_server,
 )
 from tests.gateway_server import KEY
+from tests.retrying import PATIENCE
 
 from weft import tokens
+from weft.gateway import tool_catalogue
+from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.reading import read_matching
 from weft.log.server import EmbeddedServer
@@ -266,6 +269,26 @@ async def test_auto_searches_where_there_are_many_tools_unless_the_host_does(
         itself = Implementation(name="claude-code", version="2")
         async with host(running, client_info=itself) as client:
             assert len((await client.list_tools()).tools) > 10
+
+
+async def test_a_catalogue_that_the_log_refused_is_published_once_it_can_be(
+    server: EmbeddedServer,
+    log: Connection,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(tool_catalogue, "AGAIN_SECONDS", 0.05)
+    config = (await call(log, "STREAM.INFO.weft"))["config"]
+    await call(log, "STREAM.UPDATE.weft", {**config, "max_bytes": 1})
+    async with gateway(server.url, tmp_path, odd_server()) as running:
+        async with asyncio.timeout(PATIENCE):
+            while "the catalogue is not published" not in caplog.text:
+                await asyncio.sleep(0.02)
+            await call(log, "STREAM.UPDATE.weft", config)
+            await running.catalogue.publish(running.log)
+        _, catalogue = await (await running.log.deployment()).client.catalog("gateway")
+    assert {item.id for item in catalogue.items} == set(running.catalogue.tools)
 
 
 async def test_a_gateway_that_starts_again_publishes_no_catalogue_anew(

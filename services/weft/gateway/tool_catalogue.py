@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -28,6 +29,10 @@ from weft_schemas.routing import Catalog, RouteRequest, SelectableItem
 
 LEARN_SECONDS = 20.0
 """How long a list waits for servers that were never seen before."""
+AGAIN_SECONDS = 10.0
+"""Pause before a catalogue that the log could not take is published again."""
+
+_log = logging.getLogger(__name__)
 
 
 class ToolCatalogue:
@@ -46,6 +51,8 @@ class ToolCatalogue:
         self._router = Router([])
         self._pinned_before: dict[str, Pin] | None = None
         self._published: tuple[str, ...] = ()
+        self._publishing = asyncio.Lock()
+        """One at a time, so that no older catalogue comes after a newer one."""
 
     async def known(self) -> None:
         """Wait for servers that were never seen before, and for lists that have just changed, but
@@ -126,16 +133,26 @@ class ToolCatalogue:
 
     async def publish(self, log: HostLog) -> None:
         """Publish the catalogue, so that the log's router knows it, and so that it can be looked up
-        later."""
+        later. While the log cannot take it, try again."""
+        async with self._publishing:
+            while not await self._publish(log):
+                await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _publish(self, log: HostLog) -> bool:
+        """False if it is to be tried again."""
         deployment = await log.deployment()
         version = tuple(f"{tool.id}#{tool.hash}" for tool in self.tools.values())
         if version == self._published or not version:
-            return
-        self._published = version
+            return True
         items = tuple(tool.item for tool in self.tools.values())
-        with contextlib.suppress(WeftError):
+        try:
             if await self._newest(log) != items:
                 await deployment.client.publish_catalog(Catalog(self._options.catalog, items))
+        except WeftError as error:
+            _log.warning("the catalogue is not published: %s", error)
+            return not error.retryable
+        self._published = version
+        return True
 
     async def _newest(self, log: HostLog) -> tuple[SelectableItem, ...]:
         """The newest catalogue in the log, so that a restarted gateway publishes none again."""
