@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 from tests.retrying import PATIENCE
@@ -109,6 +110,19 @@ async def test_a_tenant_leaves_a_process_to_the_others(monkeypatch: pytest.Monke
             task.cancel()
         await asyncio.gather(*asked, return_exceptions=True)
         assert await pool.run("acme", "s", len, "four") == 4
+
+
+async def test_work_that_holds_the_loop_and_then_fails_sends_the_tenant_to_the_pool(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with Pool(ForkServer(warm), 1, 30.0) as pool:
+        with suppress(InvalidInput), pool.watched("quick"):
+            refuse()
+        assert not pool.is_isolated("quick")
+        monkeypatch.setattr(module, "HELD_SECONDS", -1.0)  # everything is longer
+        with suppress(InvalidInput), pool.watched("slow"):
+            refuse()
+        assert pool.is_isolated("slow")
 
 
 FORKED_FIRST = """

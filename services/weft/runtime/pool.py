@@ -101,12 +101,14 @@ class Pool:
 
     @contextmanager
     def watched(self, tenant: str) -> Iterator[None]:
-        """Wraps work of a tenant in the event loop: if it blocks the loop for too long, the
-        tenant's next requests go to the pool."""
+        """Wraps work of a tenant in the event loop: if it blocks the loop for too long, even if it
+        then fails, the tenant's next requests go to the pool."""
         begun = time.thread_time()
-        yield
-        if time.thread_time() - begun > HELD_SECONDS:
-            self._isolate(tenant, ISOLATION_SECONDS)
+        try:
+            yield
+        finally:
+            if time.thread_time() - begun > HELD_SECONDS:
+                self._isolate(tenant, ISOLATION_SECONDS)
 
     def _isolate(self, tenant: str, seconds: float) -> None:
         until = max(time.monotonic() + seconds, self._isolated.pop(tenant, 0.0))
