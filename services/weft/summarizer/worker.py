@@ -99,8 +99,10 @@ class _Sessions:
         if before.reaches_into(events, closing):
             before, events = NOTHING, await self._events(place, 0)
         policy = source.policy
-        # In a thread: it counts the tokens of items that have no summary yet.
+        # In threads: documents are searched for injections, and the tokens counted of items that
+        # have no summary yet.
         shown = await asyncio.to_thread(_shown, events, policy.firewall)
+        is_tainted = await asyncio.to_thread(repeating, shown)
         stretch = await asyncio.to_thread(
             stretch_of,
             source.session,
@@ -110,7 +112,7 @@ class _Sessions:
             lambda sequence, item: context.is_untrusted(item, sequence),
             lambda item: is_long(item, item.text, policy.summaries, self._encoding),
             before,
-            repeating(shown),
+            is_tainted,
         )
         if stretch is None or not _may_wait(stretch, source):
             self._memory.keep(place, before, events, closing)
