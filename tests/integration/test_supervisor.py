@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from weft.supervision.supervisor import Child, Supervisor
 
 PATIENCE = 120.0
@@ -80,6 +82,36 @@ async def test_a_configuration_fault_ends_it_all_and_is_named(tmp_path: Path):
         assert was_stopped is False
         failed = [state.name for state in supervisor.states() if state.status == "failed"]
     assert failed == ["broken"]
+
+
+@pytest.mark.parametrize("mode", [None, 0o600])
+async def test_a_child_whose_program_is_missing_or_may_not_be_run_ends_it_all_and_is_named(
+    tmp_path: Path, mode: int | None, caplog: pytest.LogCaptureFixture
+):
+    program = tmp_path / "program"
+    if mode is not None:
+        program.touch(mode)
+    async with Supervisor([sleeper(tmp_path, "a"), Child("bad", (str(program),))]) as supervisor:
+        was_stopped = await asyncio.wait_for(supervisor.run_until(asyncio.Event()), PATIENCE)
+        assert was_stopped is False
+        failed = [state.name for state in supervisor.states() if state.status == "failed"]
+    assert failed == ["bad"]
+    assert "a child cannot be started" in caplog.text
+
+
+async def test_a_child_that_cannot_be_started_for_now_is_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    program, whole = tmp_path / "program", tmp_path / "whole"
+    program.write_bytes(b"half a program")
+    program.chmod(0o700)
+    whole.write_text("#!/bin/sh\nexec sleep 600\n")
+    whole.chmod(0o700)
+    async with Supervisor([Child("late", (str(program),))]) as supervisor:
+        await until(lambda: "a child cannot be started" in caplog.text)
+        assert supervisor.states()[0].status == "restarting"
+        whole.replace(program)
+        await until(lambda: supervisor.states()[0].status == "running")
 
 
 async def test_children_die_with_a_supervisor_that_is_killed(tmp_path: Path):

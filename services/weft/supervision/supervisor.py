@@ -32,6 +32,8 @@ STOP_SECONDS = 15.0
 """Seconds from SIGTERM to SIGKILL; longer than a worker takes to drain."""
 GIVE_UP = frozenset({2})
 """Exit codes after which a restart does not help: usage or configuration."""
+_HOPELESS = (FileNotFoundError, PermissionError)
+"""The same for a program that cannot be started: it is not there, or may not be run."""
 STDOUT, STDERR = 1, 2
 """This process's own descriptors."""
 
@@ -166,14 +168,10 @@ class _Keeper:
         pause = FIRST_PAUSE
         while not self._ending:
             begun = time.monotonic()
-            code = await self._live()
+            may_help = await self._live()
             if self._ending:
                 return
-            _log.warning(
-                "a child ended; it is restarted",
-                extra=fields(child=self.child.name, exit=code),
-            )
-            if code in GIVE_UP:
+            if not may_help:
                 self._status = "failed"
                 return
             pause = FIRST_PAUSE if time.monotonic() - begun > STEADY_SECONDS else pause
@@ -181,7 +179,25 @@ class _Keeper:
             await asyncio.sleep(pause)
             pause = min(MOST_PAUSE, pause * 2)
 
-    async def _live(self) -> int:
+    async def _live(self) -> bool:
+        """From the start to the end; returns whether another start may help."""
+        try:
+            code = await self._until_ended()
+        except OSError as error:
+            _log.error(
+                "a child cannot be started",
+                extra=fields(child=self.child.name, error=str(error)),
+            )
+            return not isinstance(error, _HOPELESS)
+        if not self._ending:
+            _log.warning(
+                "a child ended; it is restarted",
+                extra=fields(child=self.child.name, exit=code),
+            )
+        return code not in GIVE_UP
+
+    async def _until_ended(self) -> int:
+        """The exit code. Raises `OSError` if there is no process."""
         async with self._starting:
             if self._ending:
                 return 0
