@@ -195,12 +195,12 @@ class PendingCalls:
         if not call.host.is_modern:
             return await work()
         if state is not None:
-            held = self._calls.pop(state, None)
+            held = self._calls.get(state)
             if held is None or held[0].host.session != call.host.session:
                 raise MCPError(
                     types.INVALID_PARAMS, "requestState is unknown here, or was waited for too long"
                 )
-            call, task = held
+            call, task = self._calls.pop(state)
             for key, response in (responses or {}).items():
                 answer = call.answers.pop(key, None)
                 if answer is not None and not answer.done():
