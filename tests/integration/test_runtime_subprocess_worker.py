@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from weft.runtime.low_priority import NICENESS
-from weft.runtime.subprocess_worker import SubprocessWorker
+from weft.runtime.subprocess_worker import SubprocessWorker, WorkFailed
 
 AUTOGROUP = Path("/proc/self/autogroup")
 
@@ -28,6 +28,21 @@ async def test_who_leaves_takes_his_outcome_with_him() -> None:
         with pytest.raises(asyncio.CancelledError):
             await left
         assert await worker.run(len, "four") == 4
+    finally:
+        worker.close()
+
+
+def unsendable() -> object:
+    return (number for number in range(3))
+
+
+async def test_a_result_that_cannot_be_pickled_is_told_and_costs_no_process() -> None:
+    worker = SubprocessWorker()
+    try:
+        process = await worker.run(os.getpid)
+        with pytest.raises(WorkFailed, match="a generator, cannot be pickled"):
+            await worker.run(unsendable)
+        assert await worker.run(os.getpid) == process
     finally:
         worker.close()
 

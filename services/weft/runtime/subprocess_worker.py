@@ -14,8 +14,9 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkContext, SpawnContext
+from multiprocessing.reduction import ForkingPickler
 from multiprocessing.util import register_after_fork
-from typing import ParamSpec, Protocol, TypeVar, cast
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from weft.parent_death import die_with_parent
 from weft.runtime.logs import safe_error
@@ -166,11 +167,27 @@ def serve_calls(pipe: Connection) -> None:
             work, args, kwargs = pipe.recv()
         except (EOFError, OSError):
             return  # the worker is gone
-        try:
-            outcome = work(*args, **kwargs)
-        except WeftError as error:
-            outcome = error
-        except Exception as error:
-            # Pickling loses the traceback, so the location is noted here.
-            outcome = WorkFailed(safe_error(error))
-        pipe.send(outcome)
+        pipe.send_bytes(_pickled(_outcome(work, args, kwargs)))
+
+
+def _outcome(work: Callable[P, T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> T | WeftError:
+    """What the work returns, or why it returns nothing."""
+    try:
+        return work(*args, **kwargs)
+    except WeftError as error:
+        return error
+    except Exception as error:
+        # Pickling loses the traceback, so the location is noted here.
+        return WorkFailed(safe_error(error))
+
+
+def _pickled(outcome: object) -> memoryview:
+    """The outcome as `Connection.recv` reads it."""
+    try:
+        return ForkingPickler.dumps(outcome)
+    except Exception as error:
+        complaint = (
+            f"the work's result, a {type(outcome).__name__}, cannot be pickled "
+            f"({safe_error(error)}); return plain values"
+        )
+        return ForkingPickler.dumps(WorkFailed(complaint))
