@@ -325,7 +325,9 @@ def test_limits_that_cannot_be_meant_are_refused(weft: dict, message: str) -> No
 
 def test_the_pages_example_is_a_configuration() -> None:
     page = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text()
-    for block in re.findall(r"```json\n(.*?)```", page, re.DOTALL):
+    blocks = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    assert blocks
+    for block in blocks:
         config_from(block, "docs/gateway.md", {"RESEARCH_TOKEN": "t"})
 
 

@@ -135,11 +135,16 @@ def test_json_is_shown_without_the_quotes_that_it_can_do_without() -> None:
 
 @settings(max_examples=60)
 @given(st.sampled_from([CODE, NUMBERED, PROSE, MARKED]), st.data())
-def test_what_is_shown_stands_in_the_text_in_the_same_order(text: str, data: st.DataObject) -> None:
+def test_what_is_shown_has_all_chosen_and_stands_in_the_text_in_the_same_order(
+    text: str, data: st.DataObject
+) -> None:
     made = outline(text)
     numbers = st.integers(0, leaf_count(made.root) - 1)
     chosen = data.draw(st.sets(numbers, max_size=8))
+    shown = assembled(text, made, chosen)
     place = 0
-    for piece in re.split(r"… [^…\n]+ …|\n", assembled(text, made, chosen)):
+    for piece in re.split(r"… [^…\n]+ …|\n", shown):
         if piece.strip():
             place = text.index(piece.strip(), place)
+    for number, leaf in enumerate(leaves(made.root)):
+        assert number not in chosen or text[leaf.start : leaf.end].strip() in shown

@@ -41,7 +41,10 @@ async def test_a_session_that_waits_keeps_no_other_of_its_tenant_waiting() -> No
             await begun(limits, "acme", "s1", work)
         waiting = [asyncio.create_task(begun(limits, "acme", "s1", work)) for _ in range(5)]
         await asyncio.sleep(0)
-        await begun(limits, "acme", "s2", work)
+        other = asyncio.create_task(begun(limits, "acme", "s2", work))
+        await asyncio.sleep(0)
+        assert other.done()
+        assert not any(task.done() for task in waiting)
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
