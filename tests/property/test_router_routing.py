@@ -42,14 +42,18 @@ def test_the_graph_finds_what_the_flat_ranking_finds(
 
 @settings(max_examples=60)
 @given(CATALOGUES, CATALOGUES, PHRASES, st.integers(2, 16))
-def test_an_updated_router_answers_as_a_new_one(
+def test_a_router_that_was_updated_item_by_item_answers_as_a_new_one(
     older: list[SelectableItem], newer: list[SelectableItem], query: str, children: int
 ) -> None:
     router = Router(older, max_children=children)
-    for item in older:
-        router.remove(item.id)
+    held, wanted = {item.id: item for item in older}, {item.id for item in newer}
     for item in newer:
-        router.add(item)
+        held[item.id] = item
+        router.update(held.values())
+    for item in older:
+        if item.id not in wanted:
+            del held[item.id]
+            router.update(held.values())
     checked_depth(router.graph())
     fresh = Router(newer, max_children=children)
     request = RouteRequest(query, "c")

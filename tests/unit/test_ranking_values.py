@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.compiler.ranking.values import DATE, MARKED, NUMBER, values, written_value
+from weft.compiler.ranking.values import DATE, MARKED, NUMBER, values
 
 
 def test_identifiers_weigh_more_than_dates_names_and_numbers() -> None:
@@ -36,8 +36,3 @@ def test_words_in_quotes_are_values_unless_they_are_keys(text: str) -> None:
 @pytest.mark.parametrize("text", ["I don't think it's theirs", "the dogs' lead, the cats' tail"])
 def test_an_apostrophe_quotes_nothing(text: str) -> None:
     assert values(text) == {}
-
-
-def test_a_value_that_holds_its_fields_name_is_stated_whole() -> None:
-    assert written_value("id=valid_idle_7", "id") == "valid_idle_7"
-    assert written_value("day=Monday to Sunday", "day") == "Monday to Sunday"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from weft.router.router import Router
-from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import RouteReply, RouteRequest, SelectableItem
 
 ITEMS = [
@@ -131,11 +131,6 @@ def test_an_update_changes_what_differs() -> None:
     assert changes.changed == {"mail.send": ("name", "description", "namespace", "side_effects")}
     assert ids(router.route(RouteRequest("post a letter", "c")))[0] == "mail.send"
     assert "inv.search" not in ids(router.route(RouteRequest("search invoices", "c", top_k=50)))
-
-
-def test_removing_what_is_not_there_is_an_error() -> None:
-    with pytest.raises(NotFound, match="'zz' is not in the catalogue"):
-        Router(ITEMS).remove("zz")
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
 
 from weft.client.histories import PublishedMessages
@@ -186,9 +184,9 @@ def of_session(operation: Operation) -> bool:
     return "{session}" in operation.path
 
 
-def paths(operations: Iterable[Operation] = OPERATIONS) -> dict[str, list[Operation]]:
+def paths() -> dict[str, list[Operation]]:
     """The operations by path, in order."""
     found: dict[str, list[Operation]] = {}
-    for operation in operations:
+    for operation in OPERATIONS:
         found.setdefault(operation.path, []).append(operation)
     return found

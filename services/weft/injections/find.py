@@ -53,18 +53,22 @@ def find_injections(lowered: bytes, present: frozenset[bytes], limit: int) -> tu
     )
 
 
-def signals_in(text: str, limit: int = 10_000) -> tuple[Signal, ...]:
+_MOST = 10_000
+"""Findings of one kind that are counted in a text."""
+
+
+def signals_in(text: str) -> tuple[Signal, ...]:
     """Signals for everything in a text that reaches the threshold."""
     lowered = plain_letters(text.lower().encode("utf-8", "replace"))
     present = frozenset(needle for needle in NEEDLES if needle in lowered)
-    return find_injections(lowered, present, limit)
+    return find_injections(lowered, present, _MOST)
 
 
 def suspicion_score(text: str) -> float:
     """The highest score in a text, 0 if nothing is found."""
     lowered = plain_letters(text.lower().encode("utf-8", "replace"))
     present = frozenset(needle for needle in NEEDLES if needle in lowered)
-    return max((found.score for found in suspicions(lowered, present, 10_000)), default=0.0)
+    return max((found.score for found in suspicions(lowered, present, _MOST)), default=0.0)
 
 
 def suspicions(lowered: bytes, present: frozenset[bytes], limit: int) -> list[Suspicion]:

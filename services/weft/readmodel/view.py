@@ -149,9 +149,9 @@ class SessionView:
         """The oldest item of a kind, if any."""
         return self._items(_FIRST_OF_KIND, kind=kind.value)
 
-    def pinned(self, limit: int = MAX_PINS) -> list[ItemRow]:
+    def pinned(self) -> list[ItemRow]:
         """The newest items that their publisher pinned, in order of sequence."""
-        return self._items(_PINNED, limit=limit)
+        return self._items(_PINNED, limit=MAX_PINS)
 
     def span(self, first_ordinal: int, last_ordinal: int) -> list[ItemRow]:
         """Items by ordinal, both ends included."""

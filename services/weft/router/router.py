@@ -17,7 +17,7 @@ from weft.router.search import Hit, Search, has_facets
 from weft.router.tree import Tree
 from weft.router.tree_builder import MAX_CHILDREN, TreeBuilder
 from weft.router.weights import Weights, query_weights, score
-from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import ChoiceCard, ChoiceGraph, RouteReply, RouteRequest, SelectableItem
 
 SCORER_VERSION = "bm25f-1"
@@ -114,23 +114,6 @@ class Router:
                 self._embeddings.drop(item_id)
             self._embeddings.put([newer[item_id] for item_id in moved])
         return changes
-
-    def add(self, item: SelectableItem) -> None:
-        """Add one item, or replace the one with its id."""
-        self.items[item.id] = item
-        self._names = None
-        self._tree.add(item)
-        if self._embeddings is not None:
-            self._embeddings.put([item])
-
-    def remove(self, item_id: str) -> None:
-        """Raises `NotFound` for an unknown id."""
-        if self.items.pop(item_id, None) is None:
-            raise NotFound(f"item {item_id!r} is not in the catalogue; look at its diff")
-        self._names = None
-        self._tree.remove(item_id)
-        if self._embeddings is not None:
-            self._embeddings.drop(item_id)
 
     def ids_named(self, names: Iterable[str]) -> list[str]:
         """Ids of the items whose name or id is one of the names; sorted."""

@@ -60,19 +60,19 @@ def secrets_behind_hidden(data: bytes, limit: int = LIMIT, own: Own = NONE) -> l
     return without_overlaps(found + behind) if behind else found
 
 
-def personal_behind_hidden(data: bytes, limit: int = LIMIT) -> list[Finding]:
+def personal_behind_hidden(data: bytes) -> list[Finding]:
     """Personal data in `data` as it is, behind its escapes, and as it reads without invisible
     characters, in order and without overlaps."""
-    found = _personal_in(data, limit)
-    found += spans_in_source(data, lambda plain: _personal_in(plain, limit))
+    found = _personal_in(data)
+    found += spans_in_source(data, _personal_in)
     return without_overlaps(found)
 
 
-def _personal_in(data: bytes, limit: int) -> list[Finding]:
-    found = find_personal(spaced(data), limit)
+def _personal_in(data: bytes) -> list[Finding]:
+    found = find_personal(spaced(data), LIMIT)
     plain = unescaped(data)
     if plain is not None:
-        found += at_source(data, plain, find_personal(spaced(plain), limit))
+        found += at_source(data, plain, find_personal(spaced(plain), LIMIT))
     return found
 
 

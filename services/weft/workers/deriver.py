@@ -98,10 +98,9 @@ class Deriver:
 
         def added(function: Function) -> Function:
             is_async = inspect.iscoroutinefunction(function)
-            called = function
             context = "context" in inspect.signature(function).parameters
             self._rules.append(
-                _Rule(injected(called), types, kinds, when, whole, is_async, context)
+                _Rule(injected(function), types, kinds, when, whole, is_async, context)
             )
             return function
 

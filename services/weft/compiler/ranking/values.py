@@ -82,11 +82,6 @@ def _telling(text: str) -> Iterator[str]:
     return compress(words, map(not_, plain))
 
 
-def written_value(text: str, field: str) -> str:
-    """All text after a field's name, empty without a field."""
-    return text.partition(field)[2].strip(" =:\"'[]") if field else ""
-
-
 @lru_cache(maxsize=4096)
 def _weight(value: str) -> float:
     if value.isalpha():

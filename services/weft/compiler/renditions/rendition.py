@@ -70,14 +70,13 @@ def part_count(row: ItemRow, redacted: bool = False) -> int:
     return 1 if redacted else row.part_count
 
 
-def of_parts(row: ItemRow, chosen: Collection[int], redacted: bool = False) -> Rendition:
+def of_parts(row: ItemRow, chosen: Collection[int]) -> Rendition:
     """The chosen parts of an item; a stub if none is chosen."""
-    outline = None if redacted else row.parts
-    if outline is None:
-        return whole(row, redacted) if chosen else stub(row)
     if not chosen:
         return stub(row)
-    text = assembled(row.readable, outline, chosen)
+    if row.parts is None:
+        return whole(row)
+    text = assembled(row.readable, row.parts, chosen)
     return Rendition(PARTS, _under_summary(row, text), recipe=ranges(chosen))
 
 
