@@ -7,6 +7,7 @@ import pytest
 
 from weft.client.parking import Parked, refused
 from weft.client.spool import Spool, Spooled
+from weft.file_lock import FileLock
 from weft_schemas.errors import InvalidInput, Unavailable
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -148,3 +149,24 @@ async def test_a_sender_that_dies_while_it_parks_parks_each_item_once(spool: Spo
         assert list(log.items.values()) == ["a", "b", "c"]
         assert [one.item.id for one in spool.parking.parked()] == ["u1"]
         spool.parking.replace([])
+
+
+async def test_what_another_process_parks_before_ours_may_send_is_sent_with_the_rest(
+    spool: Spool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, other = Log(), Spool(tmp_path / "spool", "acme", "s1")
+    ours, theirs = (
+        Parked(ContextItem(name, ItemKind.USER_TURN, "x"), "forbidden", "no") for name in "ab"
+    )
+    (tmp_path / "spool").mkdir()
+    spool.parking.replace([ours])
+    acquire = FileLock.acquire
+
+    def acquire_late(lock: FileLock, wait: bool = False) -> bool:
+        other.parking.replace([*other.parking.parked(), theirs])
+        return acquire(lock, wait)
+
+    monkeypatch.setattr(FileLock, "acquire", acquire_late)
+    await spool.send_parked(log.publish)
+    assert list(log.items) == ["a", "b"]
+    assert spool.parking.parked() == ()

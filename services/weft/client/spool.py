@@ -85,10 +85,12 @@ class Spool:
     async def send_parked(self, publish: Publish) -> None:
         """Publish what is parked, and keep what is still refused. Raises the same errors as
         `publish`, and `Unavailable` while another process is sending."""
-        parked = self.parking.parked()
-        if parked:
-            with _locked(self._sender, wait=False):
-                self.parking.replace(await publish([one.item for one in parked]))
+        if not self.parking.parked():
+            return
+        with _locked(self._sender, wait=False):
+            # Another process may have parked more before this one got the lock.
+            parked = self.parking.parked()
+            self.parking.replace(await publish([one.item for one in parked]))
 
     def _take(self) -> list[Spooled]:
         """What a sender that died has left, or else what was spooled since."""
