@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from typing import Literal
 
 import msgspec
@@ -117,7 +118,7 @@ class Histories:
         self._publish = publish
         self._known_ids = known_ids
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
-        self._turns: dict[str, asyncio.Lock] = {}
+        self._turns: dict[str, _Turn] = {}
 
     async def hand_over(
         self, session: str, read: ReadMessages, on_edit: OnEdit = "report"
@@ -238,10 +239,26 @@ class Histories:
         self._sessions.move_to_end(session)
         return known
 
-    def _turn(self, session: str) -> asyncio.Lock:
-        if len(self._turns) > KEPT_SESSIONS:
-            self._turns = {name: lock for name, lock in self._turns.items() if lock.locked()}
-        return self._turns.setdefault(session, asyncio.Lock())
+    @asynccontextmanager
+    async def _turn(self, session: str) -> AsyncIterator[None]:
+        turn = self._turns.setdefault(session, _Turn())
+        turn.tasks += 1
+        try:
+            async with turn.lock:
+                yield
+        finally:
+            turn.tasks -= 1
+            if not turn.tasks:
+                del self._turns[session]
+
+
+class _Turn:
+    """The right to change one session's history."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.tasks = 0
+        """How many have the turn or wait for it; without any it is forgotten."""
 
 
 def conflicts_of(
