@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -39,6 +40,21 @@ def test_every_method_is_there_with_the_same_arguments(
 def test_connecting_takes_the_same_arguments() -> None:
     assert arguments(weft.connect_sync) == arguments(weft.connect)
     assert weft.connect_sync(principal="clerk").settings.principal == "clerk"
+
+
+def test_closing_again_does_nothing() -> None:
+    with weft.testing.in_memory_sync() as client:
+        client.close()
+        client.close()
+    with pytest.raises(weft.Unavailable, match="closed"):
+        client.status("s1")
+
+
+def test_threads_that_close_at_once_all_return() -> None:
+    client = weft.testing.in_memory_sync().__enter__()
+    with ThreadPoolExecutor(8) as pool:
+        closed = [pool.submit(client.close) for _ in range(8)]
+    assert [one.result() for one in closed] == [None] * 8
 
 
 def arguments(method: Callable[..., Any]) -> list[inspect.Parameter]:

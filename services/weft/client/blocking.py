@@ -38,7 +38,7 @@ class Loop:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of the work; called from any other thread."""
-        if self._loop.is_closed():
+        if self.is_closed:
             work.close()
             raise Unavailable("this client is closed; connect again")
         done = asyncio.run_coroutine_threadsafe(work, self._loop)
@@ -47,6 +47,10 @@ class Loop:
         except BaseException:
             done.cancel()  # the wait was interrupted
             raise
+
+    @property
+    def is_closed(self) -> bool:
+        return self._loop.is_closed()
 
     def close(self) -> None:
         """End the loop and its thread."""
@@ -96,6 +100,7 @@ class SyncClient:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._loop: Loop
+        self._closing = threading.Lock()
         self.settings, self.tenant = client.settings, client.tenant
 
     def __enter__(self) -> Self:
@@ -111,11 +116,15 @@ class SyncClient:
         self.close()
 
     def close(self) -> None:
-        """Does what leaving the `with` does, for a client that is used without one."""
-        try:
-            self._loop.run(self._client.__aexit__(None, None, None))
-        finally:
-            self._loop.close()
+        """Does what leaving the `with` does, for a client that is used without one. Closing it
+        again does nothing."""
+        with self._closing:
+            if self._loop.is_closed:
+                return
+            try:
+                self._loop.run(self._client.__aexit__(None, None, None))
+            finally:
+                self._loop.close()
 
     publish = _of_client(Client.publish)
     publish_messages = _of_client(Client.publish_messages)
