@@ -6,6 +6,7 @@ as a digit. `0 1 +` reads: known, as the first and second; new.
 
 import asyncio
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from weft.client.histories import Histories
 from weft.client.outgoing import PublishAck
-from weft.messages.identity import History, Link, Placed, link
+from weft.messages.identity import History, Link, Placed, _cut, link
 from weft_schemas.items import ContextItem, ItemKind
 
 
@@ -112,6 +113,71 @@ def test_what_was_cut_from_the_front_or_the_middle_is_not_missed(
 )
 def test_equal_messages_are_several(known: str, handed: str, found: str) -> None:
     assert places(known, handed) == found
+
+
+def cut(known: str, handed: str) -> str:
+    found = _cut(links(known), links(handed))
+    return " ".join(str(at) if state == "known" else "+" for state, at in found)
+
+
+def cut_by_trying_all(known: str, handed: str) -> str:
+    """The definition: each place where the latest known item is given may be the last known one.
+    The run up to there is known, and what is given before the run is found as early as possible."""
+    ways = []
+    for end in (at + 1 for at, one in enumerate(handed) if one == known[-1]):
+        run = max(size for size in range(end + 1) if known.endswith(handed[end - size : end]))
+        found = [-1]
+        for one in handed[: end - run]:
+            found.append(known.find(one, found[-1] + 1, len(known) - run))
+            if found[-1] < 0:
+                break
+        else:
+            all_found = [*found[1:], *range(len(known) - run, len(known))]
+            gaps = sum(later != earlier + 1 for earlier, later in pairwise(all_found))
+            ways.append((gaps, -end, all_found))
+    if not ways:
+        return ""
+    _, end, all_found = min(ways)
+    return " ".join([*map(str, all_found), *"+" * (len(handed) + end)])
+
+
+@settings(max_examples=300)
+@given(st.text("abA", min_size=1, max_size=14), st.text("abA", max_size=14))
+def test_of_all_ways_to_cut_the_one_with_the_fewest_gaps_is_found(known: str, handed: str) -> None:
+    assert cut(known, handed) == cut_by_trying_all(known, handed)
+
+
+@settings(max_examples=300)
+@given(st.text("abA", min_size=1, max_size=14), st.data())
+def test_a_history_that_was_cut_and_goes_on_is_found_so(known: str, data: st.DataObject) -> None:
+    kept = data.draw(st.lists(st.booleans(), min_size=len(known), max_size=len(known)))
+    handed = "".join(one for one, is_kept in zip(known, kept, strict=True) if is_kept)
+    handed += known[-1] + data.draw(st.text("abA", max_size=4))
+    assert cut(known, handed) == cut_by_trying_all(known, handed)
+
+
+class Compared:
+    """An item that counts its comparisons."""
+
+    times = 0
+
+    def __init__(self, letter: str) -> None:
+        self.letter = letter
+
+    def __eq__(self, other: object) -> bool:
+        Compared.times += 1
+        return isinstance(other, Compared) and self.letter == other.letter
+
+
+@pytest.mark.parametrize("unit", ["y", "yA", "yAyB", "yyyA"])
+def test_a_cut_history_that_repeats_itself_is_found_in_linear_time(unit: str) -> None:
+    def comparisons(size: int) -> int:
+        known = [Compared(one) for one in unit * (size // len(unit))]
+        Compared.times = 0
+        assert _cut(known, known[1:])  # type: ignore[arg-type]
+        return Compared.times
+
+    assert comparisons(4_000) < 5 * comparisons(1_000)
 
 
 @pytest.mark.parametrize(

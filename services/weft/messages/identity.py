@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Literal
 
 import msgspec
@@ -172,38 +172,55 @@ def _cut(known: Sequence[Link], given: Sequence[Link]) -> list[Found]:
     """The places, if the history consists of known items in order, up to the latest, followed by
     new ones; otherwise empty. If there are several ways, the one with the fewest gaps, then the one
     with the fewest new items."""
+    earliest = _earliest(known, given)
+    gaps = _gaps(earliest)
     ways = []
-    for end in (at + 1 for at, one in enumerate(given) if one == known[-1]):
-        run = 1
-        while run < min(end, len(known)) and given[end - 1 - run] == known[-1 - run]:
-            run += 1
-        before = _within(known[: len(known) - run], given[: end - run])
-        if before is not None:
-            after = range(len(known) - run, len(known))
-            ways.append((_gaps([*before, *after]), -end, [*before, *after]))
+    for end, run in enumerate(_runs(known, given), start=1):
+        before, first = end - run, len(known) - run
+        if run and before <= len(earliest):
+            last = earliest[before - 1] if before else first - 1
+            if last < first:
+                ways.append((gaps[before] + (last + 1 < first), len(given) - end, run))
     if not ways:
         return []
-    _, end, places = min(ways)
-    return [*(("known", at) for at in places), *[NEW] * (len(given) + end)]
+    _, new, run = min(ways)
+    places = [*earliest[: len(given) - new - run], *range(len(known) - run, len(known))]
+    return [*(("known", at) for at in places), *[NEW] * new]
 
 
-def _within(known: Sequence[Link], given: Sequence[Link]) -> list[int] | None:
-    """The place of each, in order; None if not all of them are found."""
-    places: list[int] = []
+def _runs(known: Sequence[Link], given: Sequence[Link]) -> list[int]:
+    """At each place of the given history, how many items up to there are the latest known ones:
+    where what is known, reversed, begins again in what is given, reversed. By the Z algorithm, in
+    linear time."""
+    both = [*reversed(known), None, *reversed(given)]
+    sizes = [0] * len(both)
+    start = end = 0  # the stretch that ends last of those that repeat the beginning
+    for at in range(1, len(both)):
+        size = min(sizes[at - start], end - at) if at < end else 0
+        while at + size < len(both) and both[size] == both[at + size]:
+            size += 1
+        if at + size > end:
+            start, end = at, at + size
+        sizes[at] = size
+    return sizes[: len(known) : -1]
+
+
+def _earliest(known: Sequence[Link], given: Sequence[Link]) -> list[int]:
+    """The earliest place of each, in order, up to the first one that is not found."""
+    places = []
+    left = enumerate(known)
     for one in given:
-        at = next((at for at in range(_next(places), len(known)) if known[at] == one), None)
+        at = next((at for at, other in left if other == one), None)
         if at is None:
-            return None
+            break
         places.append(at)
     return places
 
 
-def _next(places: Sequence[int]) -> int:
-    return places[-1] + 1 if places else 0
-
-
-def _gaps(places: Sequence[int]) -> int:
-    return sum(later != earlier + 1 for earlier, later in pairwise(places))
+def _gaps(places: Sequence[int]) -> list[int]:
+    """How many gaps there are in so many of the places, from none to all of them."""
+    steps = (later != earlier + 1 for earlier, later in pairwise(places))
+    return [0, *accumulate(steps, initial=0)]
 
 
 def _changed(known: Sequence[Link], given: Sequence[Link]) -> list[Found]:
