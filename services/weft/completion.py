@@ -139,19 +139,25 @@ class _Deadline:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
 
+    def _note(self, made: socket.socket) -> None:
+        """A socket that `_end` shuts down. Raises `TimeoutError` if it is too late for that."""
+        self._sockets.append(made)
+        if self._over:
+            raise self._late()
+
     def _noting(self) -> tuple[urllib.request.BaseHandler, ...]:
         """Handlers whose connections give access to their sockets."""
-        sockets = self._sockets
+        note = self._note
 
         class Plain(http.client.HTTPConnection):
             def connect(self) -> None:
                 super().connect()
-                sockets.append(self.sock)
+                note(self.sock)
 
         class Encrypted(http.client.HTTPSConnection):
             def connect(self) -> None:
                 super().connect()
-                sockets.append(self.sock)
+                note(self.sock)
 
         class PlainHandler(urllib.request.HTTPHandler):
             def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import pytest
 
@@ -110,6 +111,30 @@ def test_an_answer_has_a_deadline_as_a_whole(slow: Callable[[socket.socket], Non
         pytest.raises(Unavailable, match=r"no whole answer in 0\.3 s"),
     ):
         ChatEndpoint(url, "m", timeout=0.3).complete("be short", "hello", 5)
+
+
+def test_a_connection_that_comes_after_the_deadline_asks_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    over = threading.Event()
+    end, connect = completion._Deadline._end, socket.create_connection
+
+    def end_and_tell(deadline: completion._Deadline) -> None:
+        end(deadline)
+        over.set()
+
+    def connect_late(*args: Any, **kwargs: Any) -> socket.socket:
+        assert over.wait(10)
+        return connect(*args, **kwargs)
+
+    monkeypatch.setattr(completion._Deadline, "_end", end_and_tell)
+    monkeypatch.setattr(socket, "create_connection", connect_late)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+        with pytest.raises(Unavailable, match=r"no whole answer in 0\.1 s"):
+            ChatEndpoint(url, "m", timeout=0.1).complete("be short", "hello", 5)
+        with server.accept()[0] as connection:
+            assert connection.recv(1) == b""
 
 
 def test_only_so_many_are_asked_at_once() -> None:
