@@ -167,6 +167,21 @@ def test_a_client_without_an_event_loop_does_the_same() -> None:
     assert len(kinds) == 8
 
 
+def answered_in_a_loop(agent: Conversations, *said: Any, **options: Any) -> None:
+    asyncio.run(agent.answered(*said, **options))
+
+
+@pytest.mark.parametrize("answered", [answered_in_a_loop, Conversations.answered_now])
+def test_an_answer_to_a_given_history_stands_behind_it(answered: Any) -> None:
+    with weft.testing.in_memory_sync() as client:
+        agent = Conversations(client, "openai")
+        agent.compiled_now("s", [{"role": "user", "content": "Another question"}])
+        answered(agent, "s", [ANSWER], IDS, history=[USER])
+        events = [record.event() for record in client.events("s")]
+    texts = [event.text for event in events if isinstance(event, ContextItem)]
+    assert texts[:3] == ["Another question", USER["content"], ANSWER["content"]]
+
+
 async def test_an_async_client_says_what_a_synchronous_framework_needs(client) -> None:
     with pytest.raises(InvalidInput, match="connect_sync"):
         Conversations(client, "openai").compiled_now("s", [USER])

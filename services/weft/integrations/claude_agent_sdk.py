@@ -20,7 +20,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from claude_agent_sdk import (
     HookMatcher,
@@ -33,6 +33,7 @@ from claude_agent_sdk import (
 )
 
 import weft
+from weft.client.offline import OnUnavailable
 from weft.integrations.conversations import DrillDown, warn_of_own_history
 from weft_schemas.compile import PackEntry
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable
@@ -70,7 +71,7 @@ class WeftClaude:
         session: str | None = None,
         budget: int = 8_000,
         timeout: float = 10.0,
-        on_unavailable: Literal["spool", "wait", "raise"] = "spool",
+        on_unavailable: OnUnavailable = "spool",
         patience: float = 60.0,
         spool: Path | str = "weft-spool",
     ) -> None:

@@ -16,11 +16,12 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 import weft
+from weft.client.offline import OnUnavailable
 from weft.messages import Format, Provider
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable, WeftError
 from weft_schemas.items import ItemKind
@@ -28,8 +29,6 @@ from weft_schemas.items import ItemKind
 MOST_CONVERSATIONS = 1_000
 """How many conversations are cached; an older one is read again at its next step."""
 LOG = logging.getLogger("weft.integrations")
-
-OnUnavailable = Literal["spool", "wait", "raise"]
 
 
 class OwnHistoryWarning(UserWarning):
@@ -166,7 +165,7 @@ class Conversations:
         answers, since both were given.
         """
         if isinstance(self.client, weft.SyncClient):
-            return await asyncio.to_thread(self.answered_now, name, answer, calls)
+            return await asyncio.to_thread(self.answered_now, name, answer, calls, history)
         one = self._of(name)
         async with one.turn:
             whole = one.answered(answer, calls, history)
@@ -178,11 +177,17 @@ class Conversations:
                     _async(one).add(*answer, format=self._format)
                     await _async(one).flush()
 
-    def answered_now(self, name: str, answer: Sequence[Any], calls: Sequence[str] = ()) -> None:
+    def answered_now(
+        self,
+        name: str,
+        answer: Sequence[Any],
+        calls: Sequence[str] = (),
+        history: Sequence[Any] | None = None,
+    ) -> None:
         """The same without an event loop."""
         one = self._of(name)
         with one.thread_turn:
-            whole = one.answered(answer, calls)
+            whole = one.answered(answer, calls, history)
             if one.is_away or not answer:
                 return
             with self._going_on(name):

@@ -27,6 +27,7 @@ from google.adk.tools import BaseTool, ToolContext
 from google.genai import types
 
 import weft
+from weft.client.offline import OnUnavailable
 from weft.integrations.conversations import (
     Conversations,
     DrillDown,
@@ -173,7 +174,7 @@ class WeftMemoryService(BaseMemoryService):
         client: weft.Client | weft.SyncClient,
         *,
         budget: int = 1_000,
-        on_unavailable: Literal["spool", "wait", "raise"] = "spool",
+        on_unavailable: OnUnavailable = "spool",
         **options: Any,
     ) -> None:
         """`budget` is the most that a search returns, in tokens; the other options are those of
