@@ -3,7 +3,9 @@ or a tool does, and goes on while weft is away."""
 
 import asyncio
 import itertools
+import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from weft.integrations.conversations import (
     Conversations,
     DrillDown,
     OwnHistoryWarning,
+    SharedSession,
     request_of,
     session_name,
 )
@@ -187,6 +190,62 @@ async def test_an_async_client_says_what_a_synchronous_framework_needs(client) -
         Conversations(client, "openai").compiled_now("s", [USER])
     with pytest.raises(InvalidInput, match="connect_sync"):
         DrillDown(client).now({"handle": "art:aaaaaaaaaa"})
+
+
+def one_at_a_time(client: weft.Client) -> list[str]:
+    """Ids of what the client publishes; it refuses to publish two things at once."""
+    publish, published, in_progress = client.publish, [], threading.Lock()
+
+    async def alone(session: str, items: Any) -> Any:
+        assert in_progress.acquire(blocking=False)
+        try:
+            await asyncio.sleep(0)
+            published.extend(item.id for item in items)
+            return await publish(session, items)
+        finally:
+            in_progress.release()
+
+    client.publish = alone  # type: ignore[method-assign]
+    return published
+
+
+def remembered(number: int) -> list[ContextItem]:
+    return [ContextItem(f"m{number}", ItemKind.USER_TURN, f"lamp {number}")]
+
+
+async def test_tasks_that_share_a_session_take_turns(client) -> None:
+    published = one_at_a_time(client)
+    session = SharedSession(client.session("s", phase="answer", budget=2_000))
+    packs = await asyncio.gather(
+        *(session.publish(remembered(number)) for number in range(8)), session.compile("lamp")
+    )
+    assert published == [f"m{number}" for number in range(8)]
+    assert "lamp 7" in packs[-1].prompt
+
+
+def test_threads_that_share_a_session_take_turns() -> None:
+    client = weft.testing.in_memory()
+    published = one_at_a_time(client)
+    with weft.SyncClient(client) as blocking, ThreadPoolExecutor(8) as pool:
+        session = SharedSession(blocking.session("s", phase="answer", budget=2_000))
+        works = [session.publish(remembered(number)) for number in range(8)]
+        list(pool.map(asyncio.run, works))
+        assert sorted(published) == [f"m{number}" for number in range(8)]
+        assert "lamp 7" in asyncio.run(session.compile("lamp")).prompt
+
+
+async def test_what_cannot_be_published_is_sent_with_the_next(client) -> None:
+    session, publish = SharedSession(client.session("s")), client.publish
+
+    async def away(*_: Any) -> Any:
+        raise Unavailable("away")
+
+    client.publish = away
+    with pytest.raises(Unavailable):
+        await session.publish(remembered(1))
+    client.publish = publish
+    await session.publish(remembered(2))
+    assert [item.id for item in await logged(client, "s")] == ["m1", "m2"]
 
 
 async def test_options_and_sessions_are_checked(client) -> None:

@@ -21,7 +21,7 @@ import inspect
 import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -154,7 +154,8 @@ class Session:
         """Publish what was added. If that fails, it stays added and is sent the next time."""
         while self._added:
             is_message, run = next(groupby(self._added, key=lambda one: one.is_message))
-            alike = [one.items for one in run]
+            sent = list(run)
+            alike = [one.items for one in sent]
             items = [item for one in alike for item in one]
             if self._spooling is None:
                 send = self._append if is_message else self._publish
@@ -166,7 +167,9 @@ class Session:
             if self._spooling is not None:
                 self._own.add(alike, is_message)
             self._after = max(self._after, sequence)
-            del self._added[: len(alike)]
+            # Another flush may have removed the first ones already.
+            left = len(list(takewhile(set(sent).__contains__, self._added)))
+            del self._added[:left]
 
     async def _append(self, groups: Sequence[tuple[ContextItem, ...]]) -> int:
         await self.client.histories.append(self.name, groups)
@@ -312,7 +315,9 @@ _UNNAMED = "m0"
 published, and its call becomes its parent."""
 
 
-class _Added(msgspec.Struct, frozen=True):
+class _Added(msgspec.Struct, frozen=True, eq=False):
+    """Added once: what is equal to it was added another time."""
+
     items: tuple[ContextItem, ...]
     is_message: bool = True
     """Their ids do not exist yet."""

@@ -13,8 +13,9 @@ import logging
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ import weft
 from weft.client.offline import OnUnavailable
 from weft.messages import Format, Provider
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable, WeftError
-from weft_schemas.items import ItemKind
+from weft_schemas.items import ContextItem, ItemKind
 
 MOST_CONVERSATIONS = 1_000
 """How many conversations are cached; an older one is read again at its next step."""
@@ -320,6 +321,37 @@ def session_name(given: str | None, of_framework: str | None, where: str) -> str
     if not name:
         raise InvalidInput(f"no session for this conversation: give session='…', or {where}")
     return name
+
+
+class SharedSession:
+    """A session for tasks, or threads with loops of their own, which use it one at a time."""
+
+    def __init__(self, session: weft.Session | weft.SyncSession) -> None:
+        self._session = session
+        self._turn = asyncio.Lock()
+        self._thread_turn = threading.Lock()
+
+    async def publish(self, items: Sequence[ContextItem]) -> None:
+        """Publish items. If that fails, they stay added and are sent with the next ones."""
+        await self._in_turn(self._session.flush, items)
+
+    async def compile(self, query: str) -> weft.Pack:
+        """See `Session.compile`."""
+        pack: weft.Pack = await self._in_turn(partial(self._session.compile, query=query))
+        return pack
+
+    async def _in_turn(self, work: Callable[[], Any], items: Sequence[ContextItem] = ()) -> Any:
+        """The result of `work`, a method of the session, after adding the items."""
+        if isinstance(self._session, weft.SyncSession):
+            return await asyncio.to_thread(self._in_turn_now, work, items)
+        async with self._turn:
+            self._session.add(*items)
+            return await work()
+
+    def _in_turn_now(self, work: Callable[[], Any], items: Sequence[ContextItem]) -> Any:
+        with self._thread_turn:
+            self._session.add(*items)
+            return work()
 
 
 class DrillDown:

@@ -9,7 +9,6 @@ the compiled contents.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -31,6 +30,7 @@ from weft.client.offline import OnUnavailable
 from weft.integrations.conversations import (
     Conversations,
     DrillDown,
+    SharedSession,
     request_of,
     warn_of_own_history,
 )
@@ -184,7 +184,7 @@ class WeftMemoryService(BaseMemoryService):
         self._raises = on_unavailable == "raise"
         self._options = {"budget": budget, "phase": "answer", "drilldown": False, **options}
         self._options["on_unavailable"] = on_unavailable
-        self._open: dict[str, Any] = {}
+        self._open: dict[str, SharedSession] = {}
 
     async def add_session_to_memory(self, session: Session) -> None:
         await self._add(session.app_name, session.user_id, session.events)
@@ -203,9 +203,8 @@ class WeftMemoryService(BaseMemoryService):
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
-        session = self._of(app_name, user_id)
         try:
-            pack = await _called(session.compile, query=query)
+            pack = await self._of(app_name, user_id).compile(query)
         except NotFound:  # nothing was ever added
             return SearchMemoryResponse()
         except Unavailable as error:
@@ -219,18 +218,17 @@ class WeftMemoryService(BaseMemoryService):
 
     async def _add(self, app_name: str, user_id: str, events: Sequence[Event]) -> None:
         items = [item for event in events for item in _items(event)]
-        session = self._of(app_name, user_id)
-        session.add(*items)
         try:
-            await _called(session.flush)
+            await self._of(app_name, user_id).publish(items)
         except Unavailable:
             if self._raises:
                 raise
 
-    def _of(self, app_name: str, user_id: str) -> Any:
+    def _of(self, app_name: str, user_id: str) -> SharedSession:
         name = f"adk-memory:{app_name}:{user_id}"
-        if name not in self._open:
-            self._open[name] = self._client.session(name, **self._options)
+        if name not in self._open:  # another thread may be first, until it is set
+            session = self._client.session(name, **self._options)
+            self._open.setdefault(name, SharedSession(session))
         return self._open[name]
 
 
@@ -255,10 +253,3 @@ def _items(event: Event) -> list[ContextItem]:
     if event.author != "user":
         said["author"] = event.author
     return [ContextItem(event.id, kind, text, metadata=said)]
-
-
-async def _called(method: Any, **arguments: Any) -> Any:
-    """The result of a session's method, whether the client is async or blocking."""
-    if asyncio.iscoroutinefunction(method):
-        return await method(**arguments)
-    return await asyncio.to_thread(method, **arguments)
