@@ -15,7 +15,14 @@ from weft.compiler.choice import choice_of
 from weft.compiler.ledger import Ledger
 from weft.compiler.manifest import audit_of, manifest_of
 from weft.compiler.pack import pack_of
-from weft.compiler.profiles import PROFILES, SITUATION, SITUATION_TEXT
+from weft.compiler.profiles import (
+    PROFILES,
+    SITUATION,
+    SITUATION_TERMS,
+    SITUATION_TEXT,
+    SITUATION_TURNS,
+    TERM_TOKENS,
+)
 from weft.compiler.ranking.question import understand
 from weft.compiler.ranking.relevance import score_groups
 from weft.compiler.rendering.cost import Costed, Shown
@@ -82,7 +89,7 @@ def _candidates(
     """Find the items to consider."""
     version, policy = view.policy() if request.policy is None else (0, request.policy)
     budget = budget_of(request, policy)
-    question = understand(request.query or _situation(view))
+    question = understand(request.query or _situation(view, budget))
     retrieval = PROFILES[request.phase].retrieval
     pins = () if isinstance(request.pin, msgspec.UnsetType) else request.pin
     found = find_candidates(
@@ -91,11 +98,19 @@ def _candidates(
     return State(view, request, policy, version, budget, question, key, base, Ledger(), found)
 
 
-def _situation(view: SessionView) -> str:
-    """The latest messages and calls, used as the query if the request has none."""
-    said = [*view.of_kind(ItemKind.USER_TURN, 1), *view.of_kind(ItemKind.AGENT_MSG, 1)]
+def _situation(view: SessionView, budget: int) -> str:
+    """The latest messages and calls, used as the query if the request has none. Of messages that
+    say little, such as "yes, do that", the ones before them are read, too."""
+    users = view.of_kind(ItemKind.USER_TURN, SITUATION_TURNS)
+    agents = view.of_kind(ItemKind.AGENT_MSG, SITUATION_TURNS)
+    said: list[str] = []
+    for turn in range(SITUATION_TURNS):
+        said += [row.whole[:SITUATION_TEXT] for row in (*users[turn:][:1], *agents[turn:][:1])]
+        wanted = min(SITUATION_TERMS, budget // TERM_TOKENS)
+        if len(understand("\n".join(said)).terms) >= wanted:
+            break
     called = [row for row in view.recent(SITUATION) if row.kind is ItemKind.TOOL_CALL]
-    return "\n".join(row.whole[:SITUATION_TEXT] for row in (*said, *called))
+    return "\n".join((*said, *(row.whole[:SITUATION_TEXT] for row in called)))
 
 
 def _close(state: State) -> None:

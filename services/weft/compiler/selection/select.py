@@ -1,5 +1,5 @@
 """Stage 7: chooses renditions of the groups that may be shown. First pinned items, then the open
-exchange, then everything else by value per token.
+exchange, the newest messages, and everything else by value per token.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from weft.compiler.profiles import LEAST_PIN, PINS_ALONE, PINS_SHARE
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import whole
 from weft.compiler.selection.choice import Choice
+from weft.compiler.selection.dialogue import with_dialogue
 from weft.compiler.selection.exchange import with_exchange
 from weft.compiler.selection.fill import fill
 from weft.compiler.selection.pins import pin
@@ -21,7 +22,7 @@ def select(choice: Choice, ledger: Ledger) -> Shown:
     everything = everything_whole(choice)
     if everything is not None:
         return everything
-    base = with_exchange(choice, pins_of(choice, ledger))
+    base = with_dialogue(choice, with_exchange(choice, pins_of(choice, ledger)))
     shown = fill(choice, base, choice.groups, choice.budget)
     newest = choice.groups[-1] if choice.groups else None
     if newest is None or newest.key in shown or newest.rows[0].kind is not ItemKind.AGENT_MSG:
