@@ -229,3 +229,10 @@ def test_the_issuers_test_cards_are_cards(number: str) -> None:
 @pytest.mark.parametrize("number", ["4444 4444 4444 4444", "4111 1111 1111 1112"])
 def test_fillers_and_wrong_sums_are_no_cards(number: str) -> None:
     assert [one.name for one in find_personal(number.encode(), 10) if one.name == "card"] == []
+
+
+@pytest.mark.parametrize("sign", ["\f", "\v", "\x85"])
+def test_what_ends_a_page_parts_it_from_the_next(sign: str) -> None:
+    found = clean(f"page 72\n{sign}Introduction {sign}ghp_{sign}0{sign}\n".encode())
+    assert found.text == "page 72\n\nIntroduction ghp_0\n\n"
+    assert found.changed

@@ -106,7 +106,8 @@ def test_of_no_parts_a_line_says_how_much_there_is() -> None:
 
 WROTE = {"content": [{"type": "text", "text": "Successfully wrote to a.md"}], "isError": False}
 ORDERS = json.dumps([{"id": at, "name": f"an order of {at} of them"} for at in range(40)])
-JSON_IN_TEXT = f"meta=None content=[TextContent(text={json.dumps(WROTE, indent=2)!r}, meta=None)]"
+WROTE_MORE = {**WROTE, "note": "", "flags": [0] * 99}
+JSON_IN_TEXT = f"meta=None content=[TextContent(text={json.dumps(WROTE_MORE)!r}, meta=None)]"
 
 
 @pytest.mark.parametrize(
@@ -122,14 +123,19 @@ JSON_IN_TEXT = f"meta=None content=[TextContent(text={json.dumps(WROTE, indent=2
             json.dumps({"content": [{"type": "text", "text": "Appended to a.md (29 lines) \n"}]}),
             "Appended to a.md (29 lines) … MCP wrapper …",
         ),
-        ("EXECUTION TIMED OUT\n\nsee the log\n", "EXECUTION TIMED OUT … 4 lines, 33 characters …"),
+        ("EXECUTION TIMED OUT\n\nsee the log\n", "EXECUTION TIMED OUT\n\nsee the log\n"),
+        (
+            "EXECUTION TIMED OUT\n\nsee the log\n" + "\n" * 200,
+            "EXECUTION TIMED OUT … 204 lines, 233 characters …",
+        ),
         (JSON_IN_TEXT, f"text: Successfully wrote to a.md … {len(JSON_IN_TEXT)} characters …"),
         (
             ORDERS,
             f"… 40 records, {len(ORDERS):,} characters …",
         ),
-        ('{"id": 7, "name": "Ada Lovelace", "paid": true}', "… 47 characters …"),
-        ("{\n  a: this is no JSON at all,\n", "… 3 lines, 31 characters …"),
+        ('{"id": 7, "name": "Ada Lovelace"}', '{"id": 7, "name": "Ada Lovelace"}'),
+        (json.dumps({"id": 7, "tags": ["a"] * 40}), "… 219 characters …"),
+        ("{\n  a: this is no JSON at all,\n" + "\n" * 99, "… 102 lines, 130 characters …"),
     ],
 )
 def test_a_stub_tells_how_a_call_went_or_how_much_it_found(text: str, stub_text: str) -> None:

@@ -169,7 +169,7 @@ def test_the_latest_result_is_shown_as_a_compile_afresh_shows_it(
 
 def test_a_result_that_the_base_cut_is_whole_where_it_is_interpreted() -> None:
     items = readings(8)
-    base = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=150))
+    base = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=100))
     request = CompileRequest(Phase.INTERPRET, budget=300, stable_from=base.pack.id)
     after = compile_pack(ListView(items), request, base=base.audit)
     latest = after.pack.entries[-1]

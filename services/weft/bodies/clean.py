@@ -1,5 +1,5 @@
 """Turns bytes into text that reads as it is: invisible, bidirectional and tag characters, terminal
-escapes and control codes are removed, and each is reported."""
+escapes and control codes are removed, and each is reported. Page breaks become line breaks."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ ANSI = re.compile(
     "|[\x1b\x9b]"
 )
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]+")
+_BREAK = re.compile(r"(?<=\n)[\v\f\x85]|[\v\f\x85](?=\r?\n)")
+"""Beside a line break it ends a page. Anywhere else it may cut a secret in two, and is removed."""
 _HIDDEN_ASCII = bytes(code for code in (*range(32), 127) if code not in b"\t\n\r")
 _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 _TAG = re.compile("[\U000e0000-\U000e007f]+")
@@ -63,14 +65,15 @@ def clean(data: bytes) -> Cleaned:
         return Cleaned(text, bool(signals), tuple(signals))
     if not _ANY.search("".join(set(text))):  # for a long text, far fewer than all its characters
         return Cleaned(text, bool(signals), tuple(signals))
-    before = len(text)
+    written = text
+    text = _BREAK.sub("\n", text)
     if "\x1b" in text or "\x9b" in text:
         text = _strip(text, ANSI, "control", "ansi_escape", "terminal escapes", signals)
     text = _strip(text, _CONTROL, "control", "control_code", "control codes", signals)
     if not text.isascii():
         for kind, name, pattern, detail in _HIDDEN:
             text = _strip(text, pattern, kind, name, detail, signals)
-    return Cleaned(text, bool(signals) or len(text) != before, tuple(signals))
+    return Cleaned(text, bool(signals) or text != written, tuple(signals))
 
 
 def _strip(

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from weft.passages.json_text import split_call, split_json
 from weft.passages.literals import Decoded, decoded
+from weft.passages.log import split_log
 from weft.passages.part import Outline, Part, leaf_count, moved, outlined, passage_texts
 from weft.passages.prose import split_prose, split_stretch
 from weft.passages.table import split_table
@@ -33,6 +34,7 @@ def outline_of(text: str, content_type: str = "") -> Outline | None:
         _structured(decoded_text)
         or split_table(decoded_text.text, content_type)
         or split_test_run(decoded_text.text, content_type)
+        or split_log(decoded_text.text, content_type)
         or _prose(decoded_text)
     )
     if leaf_count(root) == 1:

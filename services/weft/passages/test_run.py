@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from enum import Enum, auto
 
+from weft.passages.always_shown import split_around
 from weft.passages.part import Part
-from weft.passages.prose import split_stretch
 
 TEST_RUN = "text/x-test-run"
 _COMPARED = 400
@@ -143,23 +143,7 @@ def split_test_run(text: str, content_type: str) -> Part | None:
     if content_type != TEST_RUN:
         return None
     lines = text.splitlines(keepends=True)
-    telling = _telling(lines, kinds_of([line.rstrip() for line in lines]))
-    parts: list[Part] = []
-    start = end = 0
-    for number, line in enumerate(lines):
-        if number in telling:
-            parts += split_stretch(text, start, end) if start < end else []
-            last = parts[-1] if parts else None
-            if last is not None and last.identifies and last.end == end:
-                parts[-1] = Part(
-                    last.start, end + len(line), "line", last.count + 1, identifies=True
-                )
-            else:
-                parts.append(Part(end, end + len(line), "line", identifies=True))
-            start = end + len(line)
-        end += len(line)
-    parts += split_stretch(text, start, end) if start < end else []
-    return Part(0, len(text), "text", 1, 0, 0, False, tuple(parts))
+    return split_around(text, lines, _telling(lines, kinds_of([line.rstrip() for line in lines])))
 
 
 def _telling(lines: Sequence[str], kinds: Sequence[Line]) -> frozenset[int]:

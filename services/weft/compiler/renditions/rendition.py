@@ -138,6 +138,8 @@ def stub(row: ItemRow) -> Rendition:
     count = f"{records} records, " if records else f"{lines} lines, " if lines > 1 else ""
     mark = f"… {count}{len(text):,} characters …"
     first = "" if records else first_line(_beginning_of(row))
+    if len(text) <= HARDLY_LONGER * len(first + mark):
+        return compact(row)
     return Rendition(PARTS, f"{first} {mark}") if first else Rendition(STUB, mark)
 
 
@@ -149,6 +151,8 @@ def _beginning_of(row: ItemRow) -> Decoded:
     return Decoded(row.whole[:READ], "json" if outline.is_json else "text")
 
 
+HARDLY_LONGER = 4
+"""A text that is as many times as long as its stub is shown whole."""
 SHORT = 24
 """Characters of a text that takes no more tokens than its stub would."""
 

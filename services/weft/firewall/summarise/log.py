@@ -4,7 +4,6 @@ those with a rare value in a field that has few are told apart."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from operator import attrgetter
@@ -12,40 +11,13 @@ from operator import attrgetter
 import msgspec
 
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
+from weft.passages.log import VARIABLE, level_of, tells_error
 from weft.passages.outliers import MANY, rare_groups
 
 _LINE = 220
 """Characters of a line that are shown."""
 _ERROR_LINE = 600
 """Characters of an error, or of a line with a rare value, that are shown."""
-_ERRORS = frozenset(("ERROR", "FATAL", "CRITICAL", "SEVERE", "PANIC"))
-_NAMES = r"TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|FATAL|CRITICAL|SEVERE|PANIC"
-_LEVEL_AFTER_TIME = re.compile(
-    rf"(?:[\W\d]|[A-Z][a-z]{{2}}\b|(?<=\d)[TZ])*(?<=[\dZ\])]\s)((?i:{_NAMES}))(?=\s)"
-)
-_LEVEL = re.compile(
-    rf"(?<![^\s\[(|<\"'=:>])({_NAMES})(?![^\s\])|>\"',:;!/])"
-    rf"|(?i:(?<!\w)(?:level|lvl|severity|loglevel)[\"']?[=:]\s?[\"']?({_NAMES})\b"
-    rf"|[\[<]({_NAMES})[\]>]|(?:^|(?<=:\s))({_NAMES}):)"
-)
-"""A level where programs write one: in capitals as a word of its own, in brackets, as the value of
-a key, or as the first word after a time. `error.py` and `timeout=30` have none."""
-_BEGIN = ("INFO", "ERR", "WARN", "DEBUG", "TRACE", "NOTICE", "FATAL", "CRITICAL", "SEVERE", "PANIC")
-_NAMED = {"WARNING": "WARN", "ERR": "ERROR"}
-_LONGEST_KEY = len("loglevel") + 5
-"""Characters before the name that are part of a match: a key, its quotes and what follows it."""
-_WORD = (
-    r"(?:error|err|fatal|critical|severe|panic|exception|failed|failure|traceback|denied|refused"
-    r"|timed? ?out|not found|cannot|unable)"
-)
-ERROR = re.compile(
-    rf"(?<![\w./=-])(?i:{_WORD})(?![\w/=-]|\.\w|: ?\d)|\b(?:[A-Z]\w+(?:Error|Exception))\b"
-    r"|\b(?i:err|error|exception)=(?![\"']?(?i:nil|null|none|false|0)\b|[\"']{2}|\s|\Z)"
-)
-"""What tells of an error in a line without a level; not as a part of a name or as a setting."""
-_VARIABLE = re.compile(
-    r"\b0x[0-9a-fA-F]+\b|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,}){0,5}\b|\d+(?:[.:,\-/TZ]\d+)*|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\""
-)
 _COMPARED = 400
 """Characters of a line that are compared."""
 _DIGITS = b"0123456789"
@@ -115,7 +87,7 @@ def _by_template(lines: list[str]) -> list[list[int]]:
     merged: set[str] = set()
     for numbers in alike.values():
         start = lines[numbers[0]][:_COMPARED]
-        key = _VARIABLE.sub("#", start) if len(groups) < _TEMPLATES else start
+        key = VARIABLE.sub("#", start) if len(groups) < _TEMPLATES else start
         if key in groups:
             groups[key] += numbers
             merged.add(key)
@@ -149,39 +121,8 @@ def _rare_groups(lines: list[str], numbers: list[int]) -> list[list[int]]:
 
 def _folded(lines: list[str], numbers: list[int], rare: bool) -> Fold:
     line = lines[numbers[0]]
-    level = _level(line)
-    tells = level in _ERRORS or (not level and ERROR.search(line[:200]) is not None)
-    return Fold(numbers[0], len(numbers), line, level, tells, rare)
-
-
-def _level(line: str) -> str:
-    start = line[:200]
-    at = _name_at(start)
-    if at < 0:
-        return ""
-    # Most programs write it in capitals, as the first of these words.
-    match = (
-        _LEVEL.match(start, at)
-        or _LEVEL_AFTER_TIME.match(start)
-        or _LEVEL.search(start, max(at - _LONGEST_KEY, 0))
-    )
-    if match is None:
-        return ""
-    level = match[match.lastindex or 0].upper()
-    return _NAMED.get(level, level)
-
-
-def _name_at(start: str) -> int:
-    """Where the first name of a level may stand; -1 if there is none."""
-    if not start.isascii():
-        return 0  # capitals may take more characters
-    capitals = start.upper()
-    first = -1
-    for name in _BEGIN:
-        at = capitals.find(name, 0, first + len(name) if first >= 0 else len(start))
-        if at >= 0:
-            first = at
-    return first
+    level = level_of(line)
+    return Fold(numbers[0], len(numbers), line, level, tells_error(line, level), rare)
 
 
 def _worth(entry: Fold, last: int) -> float:

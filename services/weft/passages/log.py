@@ -1,0 +1,108 @@
+"""Reads the levels of a log's lines, and splits it so that its first errors are shown with any part
+of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from weft.passages.always_shown import split_around
+from weft.passages.part import Part
+
+LOG = "text/x-log"
+_ROOM, _LONGEST = 480, 400
+"""Characters of the errors that are shown with any part of a log, and of one of them."""
+_ERRORS = frozenset(("ERROR", "FATAL", "CRITICAL", "SEVERE", "PANIC"))
+_NAMES = r"TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|FATAL|CRITICAL|SEVERE|PANIC"
+_LEVEL_AFTER_TIME = re.compile(
+    rf"(?:[\W\d]|[A-Z][a-z]{{2}}\b|(?<=\d)[TZ])*(?<=[\dZ\])]\s)((?i:{_NAMES}))(?=\s)"
+)
+_LEVEL = re.compile(
+    rf"(?<![^\s\[(|<\"'=:>])({_NAMES})(?![^\s\])|>\"',:;!/])"
+    rf"|(?i:(?<!\w)(?:level|lvl|severity|loglevel)[\"']?[=:]\s?[\"']?({_NAMES})\b"
+    rf"|[\[<]({_NAMES})[\]>]|(?:^|(?<=:\s))({_NAMES}):)"
+)
+"""A level where programs write one: in capitals as a word of its own, in brackets, as the value of
+a key, or as the first word after a time. `error.py` and `timeout=30` have none."""
+_BEGIN = ("INFO", "ERR", "WARN", "DEBUG", "TRACE", "NOTICE", "FATAL", "CRITICAL", "SEVERE", "PANIC")
+_NAMED = {"WARNING": "WARN", "ERR": "ERROR"}
+_LONGEST_KEY = len("loglevel") + 5
+"""Characters before the name that are part of a match: a key, its quotes and what follows it."""
+_WORD = (
+    r"(?:error|err|fatal|critical|severe|panic|exception|failed|failure|traceback|denied|refused"
+    r"|timed? ?out|not found|cannot|unable)"
+)
+_ERROR = re.compile(
+    rf"(?<![\w./=-])(?i:{_WORD})(?![\w/=-]|\.\w|: ?\d)|\b(?:[A-Z]\w+(?:Error|Exception))\b"
+    r"|\b(?i:err|error|exception)=(?![\"']?(?i:nil|null|none|false|0)\b|[\"']{2}|\s|\Z)"
+)
+"""What tells of an error in a line without a level; not as a part of a name or as a setting."""
+_MAY_TELL = re.compile(rf"(?i:{_WORD})")
+"""Told quickly: most lines have none of these words."""
+VARIABLE = re.compile(
+    r"\b0x[0-9a-fA-F]+\b|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,}){0,5}\b|\d+(?:[.:,\-/TZ]\d+)*|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\""
+)
+"""What differs in lines that say the same: numbers, ids and quoted parts."""
+
+
+def split_log(text: str, content_type: str) -> Part | None:
+    """The parts of a log, None if the text is none. The first line of each kind of error is shown
+    with any other part, as far as there is room."""
+    if content_type != LOG:
+        return None
+    lines = text.splitlines(keepends=True)
+    return split_around(text, lines, _first_errors(lines))
+
+
+def _first_errors(lines: Sequence[str]) -> frozenset[int]:
+    """The numbers of the lines that tell of an error, one for each kind."""
+    taken: set[int] = set()
+    kinds: set[str] = set()
+    room = _ROOM
+    for number, line in enumerate(lines):
+        if len(line) > min(room, _LONGEST) or _MAY_TELL.search(line) is None:
+            continue
+        if not tells_error(line, level_of(line)):
+            continue
+        kind = VARIABLE.sub("#", line)
+        if kind not in kinds:
+            kinds.add(kind)
+            taken.add(number)
+            room -= len(line)
+    return frozenset(taken)
+
+
+def tells_error(line: str, level: str) -> bool:
+    """Whether a line with this level, empty for none, tells of an error."""
+    return level in _ERRORS or (not level and _ERROR.search(line[:200]) is not None)
+
+
+def level_of(line: str) -> str:
+    """The level of a line as most programs write it (`WARN`, `ERROR`), empty for none."""
+    start = line[:200]
+    at = _name_at(start)
+    if at < 0:
+        return ""
+    # Most programs write it in capitals, as the first of these words.
+    match = (
+        _LEVEL.match(start, at)
+        or _LEVEL_AFTER_TIME.match(start)
+        or _LEVEL.search(start, max(at - _LONGEST_KEY, 0))
+    )
+    if match is None:
+        return ""
+    level = match[match.lastindex or 0].upper()
+    return _NAMED.get(level, level)
+
+
+def _name_at(start: str) -> int:
+    """Where the first name of a level may stand; -1 if there is none."""
+    if not start.isascii():
+        return 0  # capitals may take more characters
+    capitals = start.upper()
+    first = -1
+    for name in _BEGIN:
+        at = capitals.find(name, 0, first + len(name) if first >= 0 else len(start))
+        if at >= 0:
+            first = at
+    return first

@@ -1,0 +1,56 @@
+"""A log's errors are shown with any part of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from weft.compiler.renditions.assembling import assembled
+from weft.passages.log import LOG, level_of
+from weft.passages.part import leaf_count
+from weft.passages.splitting import outline_of
+
+FAILED = (
+    "2025-11-24T08:20:27Z ERROR [pool-1] Hikari - Connection to pgbouncer:6432 timed out (10000 ms)"
+)
+
+
+def line(number: int, level: str = "DEBUG", said: str = "readiness check: db=DOWN") -> str:
+    return f"2025-11-24T08:{number // 60:02}:{number % 60:02}Z {level} [http-3] {said} {number}"
+
+
+def shown(lines: list[str], leaf: int) -> str:
+    text = "\n".join(lines) + "\n"
+    outline = outline_of(text, LOG)
+    assert outline is not None
+    return assembled(text, outline, [leaf % leaf_count(outline.root)])
+
+
+def test_the_only_error_is_shown_with_any_other_part() -> None:
+    lines = [*map(line, range(60)), FAILED, *map(line, range(60, 90))]
+    for leaf in (0, 5, -1):
+        text = shown(lines, leaf)
+        assert FAILED in text
+        assert "… " in text
+
+
+def test_errors_that_say_the_same_are_shown_once() -> None:
+    lines = [
+        *map(line, range(30)),
+        *(line(n, "ERROR", "no answer from host") for n in range(30, 50)),
+    ]
+    text = shown([*lines, FAILED, *map(line, range(50, 80))], 0)
+    assert text.count("no answer from host") == 1
+    assert FAILED in text
+
+
+def test_errors_have_limited_room() -> None:
+    words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
+    lines = [line(n, "ERROR", f"{word} " * 12) for n, word in enumerate(words)]
+    assert shown([*map(line, range(40)), *lines], 0).count(" ERROR ") < 5
+
+
+@pytest.mark.parametrize("text", ["ERRORS = 3", "INFO error.py: loaded", "2025 INFO no error"])
+def test_a_word_in_another_line_is_no_error(text: str) -> None:
+    lines = [*map(line, range(60)), text, *map(line, range(60, 90))]
+    assert level_of(text) != "ERROR"
+    assert text not in shown(lines, 0)
