@@ -216,3 +216,13 @@ def test_a_long_word_behind_many_others_is_left_out_of_a_stub() -> None:
     text = f"This is what the page says that was asked for: {URL}\n" + "words of a page. " * 150
     said = "This is what the page says that was asked for: … 2 lines, "
     assert stub(row_of(ItemKind.TOOL_RESULT, text)).text.startswith(said)
+
+
+def test_the_summary_stands_above_some_parts_and_not_above_nearly_all() -> None:
+    text = json.dumps(
+        [{"id": at, "name": f"order {at} " + "of some words " * 8} for at in range(40)]
+    )
+    row = row_of(ItemKind.TOOL_RESULT, text)
+    half, nearly = (of_parts(row, range(part_count(row) * n // 10)).text for n in (5, 9))
+    assert half.startswith("(of all of it:)\n")
+    assert nearly.startswith("[{id: 0, ")

@@ -193,6 +193,8 @@ OUTLIER = 2.0
 """Factor for the records of a list that differ from the others in a field with few values: the one
 rule that has a remark, the one cell that failed. No value of the panel depends on it; with 3 or 8
 LiveMCPBench loses .002 and .004 at 1,000 tokens."""
+ASIDE = 0.2
+"""Factor for what stands beside what a page says: its navigation, forms and footers."""
 FIRST_PART = 0.2
 """Extra for the first part of an item, against one that answers nothing."""
 

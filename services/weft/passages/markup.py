@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from weft.passages.outliers import MANY, at_most
 from weft.passages.part import NAMES, Part
 from weft.passages.sentences import LEAST, joined, sentence_ends, sentences
 
@@ -24,6 +25,8 @@ MOST_IDENTIFIERS = 3
 """Of one element."""
 LONGEST_TAG = 320
 """Characters of a start tag that are shown with anything in its element."""
+MOST_KINDS = 4
+"""Kinds of elements in a list of which the rare ones differ; of more kinds, none does."""
 DEEPEST = 40
 """Most levels of nesting that are split."""
 
@@ -33,6 +36,11 @@ _TAG = re.compile(
 )
 _ENDS = {"!--": "-->", "![CDATA[": "]]>", "?": "?>", "!": ">"}
 """How comments, quoted text, instructions and declarations end."""
+_ASIDE = re.compile(
+    r"(?:nav|footer|aside|form|dialog|menu|button|script|style|noscript|template|svg|iframe)\Z",
+    re.IGNORECASE,
+)
+"""Elements of HTML that are no part of what a page says."""
 _HEADING = re.compile(r"h[1-6]\Z", re.IGNORECASE)
 
 
@@ -172,10 +180,14 @@ class _Splitting:
         """Elements and the text between them; small neighbours share a part."""
         parts: list[Part] = []
         identifying = _identifying(self._text, elements)
+        differing = _differing(elements) - identifying
         for number, one in enumerate(elements):
             self._add_text(parts, start, one.start)
             begin = parts[-1].end if parts and parts[-1].end > start else start
-            self._add(parts, one, begin, number in identifying, depth)
+            if number in differing:
+                parts.append(self._differing(one, begin, depth))
+            else:
+                self._add(parts, one, begin, number in identifying, depth)
             start = one.end
         self._add_text(parts, start, end)
         return parts
@@ -201,17 +213,24 @@ class _Splitting:
             parts.append(self._split(one, start, depth))
             return
         last = parts[-1] if parts else None
+        is_aside = _ASIDE.match(one.name) is not None
         if (
             last is not None
             and not last.children
             and last.unit == "node"
-            and last.identifies == identifies
+            and (last.identifies, last.is_aside) == (identifies, is_aside)
             and max(last.size // last.count, one.end - start) <= LEAST
             and one.end - last.start <= GROUP
         ):
-            parts[-1] = Part(last.start, one.end, "node", last.count + 1, identifies=identifies)
+            parts[-1] = msgspec.structs.replace(last, end=one.end, count=last.count + 1)
         else:
-            parts.append(Part(start, one.end, "node", identifies=identifies))
+            parts.append(Part(start, one.end, "node", identifies=identifies, is_aside=is_aside))
+
+    def _differing(self, one: _Element, start: int, depth: int) -> Part:
+        """An element that differs from the others of its list: it shares no part with them."""
+        is_small = one.end - one.start <= WHOLE
+        made = Part(start, one.end, "node") if is_small else self._split(one, start, depth)
+        return msgspec.structs.replace(made, differs=True)
 
     def _split(self, one: _Element, start: int, depth: int) -> Part:
         """A large element: its start tag is shown with anything in it."""
@@ -223,12 +242,14 @@ class _Splitting:
             before = list(sentences(self._text, shown, one.inner))
         children = [*before, *self.parts(one, depth + 1)]
         return Part(
-            start, one.end, "node", 1, shown - start, one.end - one.close, False, tuple(children)
-        )
+            start, one.end, "node", 1, shown - start, one.end - one.close, False, tuple(children),
+            is_aside=_ASIDE.match(one.name) is not None,
+        )  # fmt: skip
 
 
 def _identifying(text: str, elements: Sequence[_Element]) -> frozenset[int]:
-    """Positions of the elements that say which thing the one around them is."""
+    """Positions of the elements that say which thing the one around them is, or what the columns
+    of a table are."""
     named = [
         place
         for place, one in enumerate(elements)
@@ -237,4 +258,29 @@ def _identifying(text: str, elements: Sequence[_Element]) -> frozenset[int]:
         and NAMES.search(one.name)
         and text[one.inner : one.close].strip()
     ]
-    return frozenset(named[:MOST_IDENTIFIERS])
+    heads = [
+        place
+        for place, one in enumerate(elements[:2])
+        if one.end - one.start <= LONGEST_TAG and _heads_table(one)
+    ]
+    return frozenset([*heads, *named[:MOST_IDENTIFIERS]])
+
+
+def _differing(elements: Sequence[_Element]) -> frozenset[int]:
+    """Positions of the few elements of a list that hold other elements than most do: of many test
+    cases, the one with a failure."""
+    if len(elements) < MANY:
+        return frozenset()
+    held = [(one.name, *dict.fromkeys(child.name for child in one.children)) for one in elements]
+    counts = Counter(held)
+    few = at_most(len(elements))
+    if 2 * max(counts.values()) < len(elements) or len(counts) > MOST_KINDS:
+        return frozenset()
+    return frozenset(place for place, kind in enumerate(held) if counts[kind] <= few)
+
+
+def _heads_table(one: _Element) -> bool:
+    """Whether an element at the beginning of a table says what its columns are."""
+    if one.name.lower() in ("thead", "caption"):
+        return True
+    return one.name.lower() == "tr" and any(cell.name.lower() == "th" for cell in one.children[1:2])

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import NamedTuple
@@ -42,6 +42,8 @@ class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=
     children: tuple[Part, ...] = ()
     differs: bool = False
     """It is one of the few records of its list that differ from the others."""
+    is_aside: bool = False
+    """It stands beside what a page says: navigation, a form, a footer."""
 
     @property
     def size(self) -> int:
@@ -111,12 +113,21 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
     @cached_property
     def differing(self) -> frozenset[int]:
         """The numbers of the leaves in records that differ from the others of their list."""
+        return self._leaves_in(lambda part: part.differs)
+
+    @cached_property
+    def asides(self) -> frozenset[int]:
+        """The numbers of the leaves that stand beside what a page says."""
+        return self._leaves_in(lambda part: part.is_aside)
+
+    def _leaves_in(self, wanted: Callable[[Part], bool]) -> frozenset[int]:
+        """The numbers of all leaves in the parts that are wanted."""
         found: set[int] = set()
         stack = [(self.root, 0)]
         while stack:
             part, first = stack.pop()
             family = self.families.get(id(part))
-            if part.differs:
+            if wanted(part):
                 found.update(range(first, family.firsts[-1] if family else first + 1))
             elif family is not None:
                 stack += zip(part.children, family.firsts, strict=False)

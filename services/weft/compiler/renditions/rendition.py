@@ -84,11 +84,14 @@ def _under_summary(row: ItemRow, text: str) -> str:
     """Parts of a result, below its envelope's summary if they are much longer than the summary. It
     has totals, extremes and errors of the whole result, which no choice of parts shows."""
     summary = row.envelope.summary if row.envelope is not None and row.packed else ""
-    if not summary or len(summary) * SUMMARY_SHARE > len(text):
+    is_mostly_shown = len(text) >= MOSTLY_SHOWN * len(row.readable)
+    if not summary or is_mostly_shown or len(summary) * SUMMARY_SHARE > len(text):
         return text
     return f"{OF_WHOLE}\n{summary}\n{OF_PARTS}\n{text}"
 
 
+MOSTLY_SHOWN = 0.75
+"""Parts that are this share of a text say what its summary says."""
 SUMMARY_SHARE = 5
 """How many times as long as the summary the parts must be."""
 OF_WHOLE, OF_PARTS = "(of all of it:)", "(parts of it:)"

@@ -15,6 +15,7 @@ import msgspec
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import (
     ANSWERING,
+    ASIDE,
     CALL,
     COHERENT,
     DENSITY,
@@ -225,7 +226,7 @@ def _offers(
     listed = outline.identities if is_result or _lists(row, outline) else frozenset[int]()
     named = scores.named if is_result else frozenset[str]()
     below = under_named_heads(text, outline, named, budget / density)
-    differing = outline.differing
+    differing, asides = outline.differing, outline.asides
     if row.size_of_whole <= room:
         parts = list(enumerate(leaves))
     else:
@@ -252,7 +253,7 @@ def _offers(
             * loop_factor(ahead, leaves[number].start, leaves[number].end)
             * (1 + ANSWERING * answers.get(number, 0.0))
             * (IDENTITY if number in listed else 1.0)
-            * (OUTLIER if number in differing else 1.0)
+            * (OUTLIER if number in differing else ASIDE if number in asides else 1.0)
             * (NAMED_HEAD if number in below else _named_factor(named, stretch)),
         )
         for number, stretch in taken
