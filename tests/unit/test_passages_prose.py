@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.passages.part import Part, leaf_count, leaves, outlined
-from weft.passages.prose import split_prose
+from weft.passages.prose import only_closes, split_prose
 from weft.passages.sentences import MOST
 
 CODE = "import os\n\n" + "\n".join(
@@ -263,3 +263,20 @@ def test_records_are_divided_to_a_depth_that_is_limited() -> None:
         return 1 + max(map(depth, part.children), default=0)
 
     assert depth(split_prose(text)) < 40
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("}\n", False),
+        ("    59\t}\n    60\t\n    61\t});\n", False),
+        ("  12:    ]\n", False),
+        ("    59\t} else {\n", True),
+        ("return x)\n", True),
+        ("42\n", True),
+        ("12.5, 13]\n", True),
+        ("\n", True),
+    ],
+)
+def test_lines_that_only_close_others_are_told(text: str, says: bool) -> None:
+    assert only_closes(text) is not says

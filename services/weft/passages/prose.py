@@ -387,3 +387,15 @@ def _outermost(lines: Sequence[_Line], end: int) -> int:
     """The last of the least indented lines in the second half of those that fit."""
     least = max(end // 2, 1)
     return min(range(least, end + 1), key=lambda at: (lines[at].indent, -at))
+
+
+def only_closes(text: str) -> bool:
+    """Whether lines of code only close what others opened, with or without their numbers."""
+    if len(text) > MOST_CLOSING or not any(sign in text for sign in ")]}"):
+        return False
+    return not any(line.lstrip(_NUMBERING).strip(_CLOSING) for line in text.splitlines())
+
+
+MOST_CLOSING = 60
+"""Characters of lines that may only close others."""
+_NUMBERING, _CLOSING = " \t0123456789:|\u2192", " \t)]};,"

@@ -50,6 +50,7 @@ from weft.compiler.renditions.rendition import (
 from weft.compiler.selection.greedy import best_first
 from weft.passages.json_text import says_nothing
 from weft.passages.part import Outline, Part, leaf_count
+from weft.passages.prose import only_closes
 from weft.readmodel.rows import ItemRow
 from weft.terms import words
 from weft_schemas.items import ItemKind
@@ -324,7 +325,7 @@ def _offer(
     score: float,
 ) -> Offer:
     found = value_weights(text, frozenset(asked)) if objective.values else {}
-    if says_nothing(text):
+    if says_nothing(text) or only_closes(text):
         score *= NOTHING_SAID
     return Offer(group, sequence, part, len(text) * density + 1, score, found, objective.values)
 
