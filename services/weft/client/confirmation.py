@@ -2,7 +2,8 @@
 
 Batches report neither sequences nor duplicates. So an item counts as new if the item in force under
 its id is at or after the first sequence of this publish. A conflict is found by its content: the
-server takes what lost before for a duplicate, and it is a conflict every time it is published.
+server reports an item that lost earlier as a duplicate, but it is a conflict each time it is
+published.
 """
 
 from __future__ import annotations

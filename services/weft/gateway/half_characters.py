@@ -1,5 +1,5 @@
-"""Lone surrogates in JSON, which a program writes that cuts a text within a character. JSON can
-carry them, but no text can, and the SDK refuses the whole message."""
+"""Lone surrogates in JSON, written by programs that cut a text in the middle of a character.
+JSON can carry them, but no text can, and the SDK refuses the whole message."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class SignedIn(httpx2.Auth):
     async def _renewal(self, stored: StoredSignIn, version: str | None) -> StoredSignIn:
         name = self._spec.name
         if not stored.refresh_token or stored.refresh_token == self._over:
-            raise OAuthFlowError(f"its token is good no more; {login_hint(name)}")
+            raise OAuthFlowError(f"its token is no longer valid; {login_hint(name)}")
         try:
             response = await self._asked(stored, version)
         except (httpx2.HTTPError, TimeoutError) as error:

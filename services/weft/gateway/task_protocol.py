@@ -1,6 +1,6 @@
-"""Tasks on the wire: how a server answers that continues to work after it has replied to a call. In
-the current protocol they are an extension (SEP-2663), for which the SDK has a hook. In 2025-11-25
-they are part of the protocol, and the SDK has the types."""
+"""Tasks on the wire: how a server reports on work that goes on after it has replied. In the
+current protocol they are an extension (SEP-2663), for which the SDK has a hook. In 2025-11-25 they
+are part of the protocol, and the SDK has the types."""
 
 from __future__ import annotations
 

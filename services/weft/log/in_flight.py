@@ -158,8 +158,8 @@ class InFlight:
             self._settle(token, Ack(sequence, pending.attempts == 1))
             return
         _log.warning(
-            "message %d of the log has the message id of %s, and is not the same: that is "
-            "published under another id",
+            "message %d of the log has the id of the message for %s, but other content; the latter "
+            "is published under a new id",
             sequence,
             pending.message.subject,
         )

@@ -28,7 +28,7 @@ class Choice(msgspec.Struct, frozen=True):
     said: Group | None
     """What the agent said last since the latest user turn, if it called tools since then."""
     taken_next: tuple[Group, ...]
-    """Exchanges whose results an agent acts on next that works through a list."""
+    """Exchanges whose results an agent that works through a list acts on next."""
     objective: Objective
     asked: Collection[str]
     """Fields whose values a next call may take."""

@@ -194,8 +194,8 @@ def _head(choice: Choice, kept: Shown, limit: int) -> Shown:
 
 
 class _Wanted:
-    """What a step wants of a session: the values that new compiles with the whole budget and with
-    half of it state, and the presence of their items."""
+    """What a step wants of a session: the values stated by fresh compiles at the full and at half the
+    budget, and the presence of their items."""
 
     def __init__(self, choice: Choice, pinned: Shown, fresh: Shown) -> None:
         self._choice = choice
