@@ -33,9 +33,10 @@ from weft.compiler.renditions.rendition import (
     reread,
 )
 from weft.compiler.selection.choice import Choice
+from weft.compiler.selection.dialogue import with_dialogue
 from weft.compiler.selection.exchange import with_exchange
 from weft.compiler.selection.fill import fill
-from weft.compiler.selection.select import everything_whole, pins_of
+from weft.compiler.selection.select import everything_whole, pins_of, selected
 from weft.readmodel.rows import ItemRow
 from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit, ManifestEntry
@@ -102,11 +103,11 @@ def _unbroken(shown: Mapping[int, Rendition], groups: Sequence[Group]) -> Shown:
     """The longest beginning in which every group is complete: a call whose result came since must
     not stay without it."""
     group_of = {row.sequence: group for group in groups for row in group.rows}
-    complete, missing = 0, set[int]()
+    complete, missing, before = 0, set[int](), set[int]()
     for place, sequence in enumerate(shown, 1):
-        missing |= {row.sequence for row in group_of[sequence].rows}
+        before.add(sequence)
+        missing |= {row.sequence for row in group_of[sequence].rows} - before
         missing.discard(sequence)
-        missing -= set(list(shown)[:place])
         if not missing:
             complete = place
     return dict(list(shown.items())[:complete])
@@ -119,7 +120,7 @@ def select_stable(choice: Choice, kept: Shown, ledger: Ledger) -> Shown:
     if everything is not None:
         return everything
     pinned = pins_of(choice, ledger)
-    best = fresh = fill(choice, with_exchange(choice, pinned), choice.groups, choice.budget)
+    best = fresh = selected(choice, pinned)
     wanted = _Wanted(choice, pinned, fresh)
     most = -math.inf
     for head, shown in _prompts(choice, kept, pinned, fresh):
@@ -148,7 +149,7 @@ def _prompts(
         base = {**needed, **head}
         if choice.cost.exact(base) > choice.budget:
             continue
-        base = with_exchange(choice, base)
+        base = with_dialogue(choice, with_exchange(choice, base))
         later = [group for group in choice.groups if group.key > last and group.key not in base]
         yield head, fill(choice, base, later, choice.budget)
 
@@ -194,12 +195,12 @@ def _head(choice: Choice, kept: Shown, limit: int) -> Shown:
 
 
 class _Wanted:
-    """What a step wants of a session: the values stated by fresh compiles at the full and at half the
+    """What a step wants of a session: the values stated by fresh compiles at full and half the
     budget, and the presence of their items."""
 
     def __init__(self, choice: Choice, pinned: Shown, fresh: Shown) -> None:
         self._choice = choice
-        self._said: dict[int, Mapping[str, float]] = {}
+        self._said: dict[str, Mapping[str, float]] = {}
         self._wanted = dict(self._weights_of(fresh))
         half = choice.budget // 2
         if choice.cost.exact(pinned) <= half:
@@ -229,9 +230,9 @@ class _Wanted:
         return weights
 
     def _says(self, one: Rendition) -> Mapping[str, float]:
-        if id(one) not in self._said:
-            self._said[id(one)] = value_weights(one.text, frozenset(self._choice.asked))
-        return self._said[id(one)]
+        if one.text not in self._said:
+            self._said[one.text] = value_weights(one.text, frozenset(self._choice.asked))
+        return self._said[one.text]
 
     def _used(self) -> set[str]:
         """The values that the last calls used."""

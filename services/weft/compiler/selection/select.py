@@ -22,7 +22,12 @@ def select(choice: Choice, ledger: Ledger) -> Shown:
     everything = everything_whole(choice)
     if everything is not None:
         return everything
-    base = with_dialogue(choice, with_exchange(choice, pins_of(choice, ledger)))
+    return selected(choice, pins_of(choice, ledger))
+
+
+def selected(choice: Choice, pinned: Shown) -> Shown:
+    """The pinned items, the open exchange, the newest messages and the most valuable parts."""
+    base = with_dialogue(choice, with_exchange(choice, pinned))
     shown = fill(choice, base, choice.groups, choice.budget)
     newest = choice.groups[-1] if choice.groups else None
     if newest is None or newest.key in shown or newest.rows[0].kind is not ItemKind.AGENT_MSG:
