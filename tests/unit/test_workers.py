@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ from examples.classifier import salaries
 from faststream.nats import TestNatsBroker
 from faststream.nats.annotations import NatsMessage
 
+from weft.cli.services import SERVICES
 from weft.testing import broker_of, derived
 from weft.workers import Deriver, Source, derives
+from weft.workers.running import loaded
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.events import (
     FactsEvent,
@@ -99,6 +102,21 @@ async def test_what_it_refuses_is_parked_and_names_no_text() -> None:
 def test_a_kind_that_there_is_not_is_told() -> None:
     with pytest.raises(ConfigurationError, match="'user_trun' is no kind of item"):
         derives("user_trun", version="1")
+
+
+@pytest.mark.parametrize("name", [*SERVICES, "replica"])
+def test_a_worker_never_has_the_name_of_one_of_wefts_own(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ConfigurationError, match=f"worker '{name}': weft's own"):
+        derives("user_turn", version="1", name=name)(lambda source: None)
+    module = f"own_{name}"
+    (tmp_path / f"{module}.py").write_text(
+        f"from weft.workers import Deriver\nmine = Deriver({name!r}, '1')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigurationError, match=f"worker '{name}': weft's own"):
+        loaded(f"{module}:mine")
 
 
 def test_what_only_takes_items_is_given_items_only() -> None:

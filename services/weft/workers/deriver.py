@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from weft.log.record import LogRecord
+from weft.log.topology import WORKERS
 from weft.runtime.artifacts import ArtifactStore
 from weft.workers.injecting import injected
 from weft.workers.source import Source, as_shown
@@ -30,6 +31,9 @@ Function = Callable[..., Any]
 """`Source`, and whatever it has injected, to an event, several, or None."""
 Takes = type[msgspec.Struct] | ItemKind | str
 Condition = Callable[[Source], bool]
+
+OWN_NAMES = frozenset({*WORKERS, "indexer", "compiler", "router", "replica"})
+"""Names of weft's own services. A worker shares the events of any other one of its name."""
 
 _ITEMS = "w.in.>"
 _EVERYTHING = "w.>"
@@ -133,16 +137,29 @@ def derives(
     when: Condition = _always,
     whole: bool = False,
 ) -> Callable[[Function], Deriver]:
-    """A worker of one function, by its name unless another is given. See `Deriver.of`."""
+    """A worker of one function, by its name unless another is given. See `Deriver.of`.
+
+    Raises `ConfigurationError` for what can never work, and for the name of one of weft's own.
+    """
     _types_and_kinds(taken)  # reports a wrong name at the decorator
 
     def made(function: Function) -> Deriver:
         deriver = Deriver(name or function.__name__.replace("_", "-"), version)
+        check_name(deriver.name)
         called = function if inspect.iscoroutinefunction(function) else _Named(function)
         deriver.of(*taken, when=when, whole=whole)(called)
         return deriver
 
     return made
+
+
+def check_name(name: str) -> None:
+    """Raises `ConfigurationError` for the name of one of weft's own services."""
+    if name in OWN_NAMES:
+        raise ConfigurationError(
+            f"worker {name!r}: weft's own {name} has this name, and the two would take each "
+            "other's events; rename the function, or give `derives` another name="
+        )
 
 
 class _Run:

@@ -10,14 +10,14 @@ from weft.log.publishing import Publisher
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.crashpoints import add_worker
 from weft.runtime.process import Process
-from weft.workers.deriver import Deriver
+from weft.workers.deriver import Deriver, check_name
 from weft.workers.worker_loop import run_worker
 from weft_schemas.errors import ConfigurationError
 
 
 def loaded(path: str) -> Deriver:
     """The worker at `module:name`, found as `python -m` finds modules. Raises `ConfigurationError`
-    if there is none."""
+    if there is none, or if it has the name of one of weft's own."""
     module, _, name = path.partition(":")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
@@ -27,6 +27,7 @@ def loaded(path: str) -> Deriver:
         raise ConfigurationError(f"there is no worker {path!r}: {error}") from None
     if not isinstance(found, Deriver):
         raise ConfigurationError(f"{path!r} is no worker; decorate a function with `derives`")
+    check_name(found.name)
     return found
 
 
