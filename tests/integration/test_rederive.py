@@ -2,6 +2,7 @@
 stay for `as_of`, and a second run does nothing."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.audited import KEY, answer, call, turn
@@ -185,6 +186,27 @@ async def test_facts_of_history_are_learned_by_a_memory_that_was_not_there(serve
     [facts] = of(await stored(log), FactsEvent)
     assert facts.origin.run == done.runs[0]
     assert (await rework(server, log, "memory")).published == 0
+
+
+async def test_memory_reads_the_past_in_the_languages_that_the_setting_names(
+    server, log, tmp_path: Path
+):
+    dutch = tmp_path / "dutch.json"
+    dutch.write_text('{"nl": {"says": {"name": ["ik heet …"]}}, "es": {"says": {}}}')
+    turns = [turn("u1", "Ik heet Anna."), turn("u2", "Me llamo Ana."), turn("u3", "I am Ann.")]
+    await publish(log, "s1", turns)
+    async with working(server.url, "memory"):
+        await until(log, lambda events: len(of(events, FactsEvent)) == 2)
+    settings = {"WEFT_TENANT": "acme", "WEFT_MEMORY_LANGUAGES": str(dutch)}
+    command = ("rederive", "memory", "--json")
+    first = (await weft(*command, url=server.url, settings=settings)).json
+    again = (await weft(*command, url=server.url, settings=settings)).json
+    assert (first["published"], again["published"]) == (2, 0)
+    learned, withdrawn = of(await stored(log), FactsEvent)[-2:]
+    assert [fact.value for fact in learned.facts] == ["Anna"]
+    assert (withdrawn.origin.item_id, withdrawn.facts) == ("u2", ())
+    back = await rework(server, log, "memory")
+    assert (back.published, back.unchanged) == (2, 1)
 
 
 async def test_a_source_that_cannot_be_worked_is_named(server, log: Connection):

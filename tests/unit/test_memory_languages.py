@@ -8,6 +8,7 @@ import pytest
 
 from weft.memory.derive import facts_said
 from weft.memory.languages import PLACE, Languages, languages_with, own_languages
+from weft.runtime.settings import read_settings
 from weft_schemas.errors import ConfigurationError
 
 
@@ -204,7 +205,7 @@ def test_a_file_adds_replaces_and_takes_away(tmp_path: Path) -> None:
         "joins": ["en"],
     }
     file.write_text(json.dumps({"nl": dutch, "es": {"says": {}}}))
-    languages = languages_with(file)
+    languages = languages_with(read_settings({"WEFT_MEMORY_LANGUAGES": str(file)}).memory_languages)
     assert stated("Ik heet Anna en werk", languages) == {"user_name": "Anna"}
     assert facts_said("Ik heet niet meer Anna", "user", languages) == [("user_name", "", ("Anna",))]
     assert facts_said("Me llamo Ana", "user", languages) == []

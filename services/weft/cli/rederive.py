@@ -29,7 +29,8 @@ def rederive(
     Results that differ from the old ones are published and count from their own sequence on;
     compiles `--as-of` an earlier sequence give the old bytes. Results of this version and
     policy that the log already has are neither derived nor published again, so you can restart
-    an interrupted run. Running memory workers process the new envelopes and summaries by
+    an interrupted run. (Memory derives them again, in case WEFT_MEMORY_LANGUAGES has changed, and
+    publishes what differs.) Running memory workers process the new envelopes and summaries by
     themselves. Needs a credential that may read the log and publish what workers derive, and
     the workers' settings. The exit code is 1 if a source failed.
 

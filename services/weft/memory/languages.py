@@ -7,6 +7,7 @@ phrase comes before it in its sentence. Then nobody reports it, supposes it or a
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
@@ -226,6 +227,12 @@ def _folded(text: str) -> str:
 
 
 _ONE_I = str.maketrans("İı", "ii")
+
+
+def fingerprint(languages: Languages) -> str:
+    """The same for the same phrases, whatever file they come from."""
+    read = msgspec.json.encode(languages, order="deterministic")
+    return hashlib.sha256(read).hexdigest()[:12]
 
 
 @cache

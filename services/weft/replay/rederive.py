@@ -16,6 +16,7 @@ from weft.log.connection import Connection
 from weft.log.event_log import EventLog
 from weft.log.publishing import Publisher
 from weft.log.reading import read_session, subjects
+from weft.memory.languages import fingerprint, languages_with
 from weft.memory.worker import memory
 from weft.replay.erasure.tombstones import tombstones
 from weft.replay.rederive_plan import (
@@ -102,7 +103,7 @@ def _own(connection: Connection, settings: Settings, name: str) -> Deriver:
         case "summarizer":
             return summarizer(settings, EventLog(connection))
         case "memory":
-            return memory(EventLog(connection))
+            return memory(EventLog(connection), languages_with(settings.memory_languages))
     raise InvalidInput(f"worker {name!r} is unknown; use {', '.join(WORKERS)}")
 
 
@@ -113,13 +114,21 @@ async def _rework(
     subprocess_worker = SubprocessWorker()
     async with following_policies(connection) as policies, Publisher(connection) as publisher:
         artifacts = ArtifactStore(connection, publisher)
-        model = (settings.summary_model or "") if deriver.name == "summarizer" else ""
+        by = _made_by(settings, deriver)
         try:
-            yield _Rework(
-                settings, deriver, artifacts, model, publisher, policies, subprocess_worker
-            )
+            yield _Rework(settings, deriver, artifacts, by, publisher, policies, subprocess_worker)
         finally:
             subprocess_worker.close()
+
+
+def _made_by(settings: Settings, deriver: Deriver) -> str:
+    """What results depend on beside version and policy: the summarizer's model, or the languages
+    of a memory that is given some."""
+    if deriver.name == "summarizer":
+        return settings.summary_model or ""
+    if deriver.name == "memory" and settings.memory_languages is not None:
+        return fingerprint(languages_with(settings.memory_languages))
+    return ""
 
 
 class _Rework:
@@ -130,7 +139,7 @@ class _Rework:
         settings: Settings,
         deriver: Deriver,
         artifacts: ArtifactStore,
-        model: str,
+        by: str,
         publisher: Publisher,
         policies: Policies,
         subprocess_worker: SubprocessWorker,
@@ -139,7 +148,7 @@ class _Rework:
         self._tenant = settings.tenant
         self._deriver = deriver
         self._worker = deriver.worker(artifacts).keyed(settings.fingerprint_key)
-        self._model = model
+        self._by = by
         self._publisher = publisher
         self._policies = policies
         self._subprocess_worker = subprocess_worker
@@ -150,7 +159,7 @@ class _Rework:
         pairs = decoded([record async for record in records])
         known = standings(pairs, self._worker.name)
         version, policy = self._policies.of(self._tenant, session)
-        run = run_name(self._worker.name, self._worker.version, version, self._model)
+        run = run_name(self._worker.name, self._worker.version, version, self._by)
         if run not in self.result.runs:
             self.result.runs.append(run)
         self.result.sessions += 1
@@ -176,13 +185,14 @@ class _Rework:
         origin = standing.current.origin
         made_by = (origin.worker_version, origin.policy_version)
         same = made_by == (self._worker.version, policy_version)
-        return run in standing.runs or (same and not self._other_model(standing))
+        return run in standing.runs or (same and not self._may_differ(standing))
 
-    def _other_model(self, standing: Standing) -> bool:
-        """Whether the result that counts came from another summarizer than the one configured."""
-        if self._worker.name != "summarizer":
-            return False
-        return getattr(standing.current, "model", "") != (self._model or "extractive")
+    def _may_differ(self, standing: Standing) -> bool:
+        """Whether the result that counts came from another summarizer than the one configured, or
+        from a memory: facts do not tell of which languages it knew the phrases."""
+        if self._worker.name == "summarizer":
+            return getattr(standing.current, "model", "") != (self._by or "extractive")
+        return self._worker.name == "memory"
 
     async def _one(
         self, source: Source, context: WorkContext, standing: Standing | None, session: str

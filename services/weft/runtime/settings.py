@@ -280,6 +280,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "heavy_seconds": _number(float, 0.001, inf),
     "http_port": _number(int, 0, 65_535),
     "log_level": _one_of("debug", "info", "warning", "error"),
+    "memory_languages": _existing_file,
     "durability": _one_of("process", "power", "cluster"),
     "max_age_days": _number(float, 0, inf),
     "max_bytes": _number(int, 0, 2**63 - 1),
