@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from tests.integration.logged import PATIENCE
 
 import weft
 from weft.client.sending import FEW
@@ -177,6 +178,28 @@ async def test_without_a_server_connecting_says_so() -> None:
     with pytest.raises(weft.Unavailable, match="no nats-server answers at nats://127"):
         async with weft.connect("nats://127.0.0.1:1"):
             pass
+
+
+async def test_a_closed_client_says_so_at_every_call(
+    server: EmbeddedServer, log: Connection
+) -> None:
+    async with weft.connect(server.url, tenant="acme") as client:
+        await client.publish("s1", items(1))
+    calls = [
+        lambda: client.publish("s1", items(1)),
+        lambda: client.publish("s1", items(2 * FEW)),
+        lambda: client.publish_messages("s1", [{"role": "user", "content": "hello"}]),
+        lambda: client.close_session("s1"),
+        lambda: client.compile("s1", "answer"),
+        lambda: client.status("s1"),
+        lambda: anext(client.events("s1")),
+    ]
+    async with asyncio.timeout(PATIENCE):
+        for call in calls:
+            with pytest.raises(weft.Unavailable, match="this client is closed; connect again"):
+                await call()
+    with pytest.raises(weft.Unavailable, match="this client is closed"):
+        _ = client.operator
 
 
 async def test_a_trace_is_carried_along(client: weft.Client, log: Connection) -> None:

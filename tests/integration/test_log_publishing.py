@@ -149,6 +149,16 @@ async def test_nobody_there_is_one_clear_line(server: EmbeddedServer) -> None:
         await connect("nats://127.0.0.1:9", timeout=0.5)
 
 
+async def test_what_comes_after_the_end_is_refused_at_once(log: Connection) -> None:
+    async with Publisher(log) as publisher:
+        pass
+    with pytest.raises(Unavailable, match="the publisher is closed"):
+        await publisher.publish(SUBJECT, b"{}", "m1")
+    outcomes = await publisher.attempt_many(messages(5_000))
+    assert all(isinstance(one, Unavailable) for one in outcomes)
+    assert await stored_numbers(log) == []
+
+
 async def test_limits_hold_from_the_start(folder: Path) -> None:
     async with EmbeddedServer(folder) as server:
         log = await connect(server.url)

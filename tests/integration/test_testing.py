@@ -103,6 +103,15 @@ async def test_in_memory_the_workers_work_as_they_do_under_a_policy() -> None:
         assert "order 150: open" not in pack.prompt
 
 
+async def test_a_client_in_memory_is_closed_as_a_real_one_is() -> None:
+    async with testing.in_memory() as client:
+        pass
+    with pytest.raises(weft.Unavailable, match="this client is closed; connect again"):
+        await client.publish("s1", ContextItem("u1", ItemKind.USER_TURN, "hello"))
+    with pytest.raises(weft.Unavailable, match="this client is closed; connect again"):
+        await client.compile("s1", "answer")
+
+
 async def test_in_memory_tools_are_routed_and_hydrated() -> None:
     schema = {"type": "object", "properties": {"order_id": {"type": "string"}}}
     tools = (

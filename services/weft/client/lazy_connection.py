@@ -17,6 +17,11 @@ AGAIN_SECONDS = 1.0
 """Time between two attempts to connect by a client that has no connection yet."""
 
 
+def closed() -> Unavailable:
+    """The error of every call of a client that was closed."""
+    return Unavailable("this client is closed; connect again")
+
+
 class LazyConnection:
     """Any number of tasks may use it at once. The publisher exists once `opened` has returned."""
 
@@ -31,10 +36,13 @@ class LazyConnection:
         """When no server answered last, and why."""
         self._connection: Connection | None = None
         self._open = AsyncExitStack()
+        self._is_closed = False
 
     @property
     def connection(self) -> Connection:
-        """Raises `Unavailable` if there is none (yet)."""
+        """Raises `Unavailable` if there is none (yet), or none any more."""
+        if self._is_closed:
+            raise closed()
         if self._connection is None:
             raise Unavailable(
                 "this client is not connected; use it within `async with`, and look whether the "
@@ -54,9 +62,9 @@ class LazyConnection:
 
     async def opened(self) -> Connection:
         """The connection, made now if there is none. Raises what making it raised, without a new
-        attempt within `AGAIN_SECONDS`."""
+        attempt within `AGAIN_SECONDS`; once it is closed, `Unavailable`."""
         async with self._opening:
-            if self._connection is None:
+            if self._connection is None and not self._is_closed:
                 now = asyncio.get_running_loop().time()
                 if self._refused is not None and now < self._refused[0] + AGAIN_SECONDS:
                     raise self._refused[1]
@@ -68,7 +76,8 @@ class LazyConnection:
             return self.connection
 
     async def close(self) -> None:
-        """Close it, if there is one."""
+        """Close it, if there is one, for good."""
+        self._is_closed = True
         await self._open.aclose()
 
     async def _connect(self) -> None:

@@ -62,6 +62,7 @@ class InFlight:
         self._duplicate_check = DuplicateCheck(connection)
         self._checks: set[asyncio.Task[None]] = set()
         self._unwatch: list[Callable[[], None]] = []
+        self._is_closed = False
 
     async def __aenter__(self) -> Self:
         """Listen for answers, and start sending again what has none."""
@@ -74,7 +75,8 @@ class InFlight:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Settle messages without an answer as unknown."""
+        """Settle messages without an answer as unknown, and any later ones at once."""
+        self._is_closed = True
         for unwatch in self._unwatch:
             unwatch()
         await cancelled(self._sweeper, self._stall_check, *self._checks)
@@ -86,6 +88,9 @@ class InFlight:
     def _launch(self, message: Message, index: int, settled: Settled) -> bytes:
         """The bytes to write to the connection. Empty if the message cannot be sent; it is then
         settled at once."""
+        if self._is_closed:
+            settled(index, Unavailable("the publisher is closed; connect again"))
+            return b""
         self._last += 1
         token = self._last
         try:

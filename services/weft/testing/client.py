@@ -23,6 +23,7 @@ from weft import tokens
 from weft.client.blocking import SyncClient
 from weft.client.client import Client
 from weft.client.event_check import checked
+from weft.client.lazy_connection import closed
 from weft.client.outgoing import Items, PublishAck, Sent
 from weft.compiler.attempt import CompileTask, attempt
 from weft.firewall.service import allowed, reply_of, signals_of, slice_of
@@ -97,25 +98,33 @@ class MemoryClient(Client):
         self._own_workers = workers
         self._first_policy = policy
         self._key = settings.fingerprint_key.encode()
-        self._working: Working
+        self._running: Working | None = None
         self._catalogues = CatalogRouters(_no_body, settings.encoding)
         self._audits: dict[str, bytes] = {}
         self._decisions = 0
 
     async def __aenter__(self) -> Self:
-        self._working = Working(self.settings, MemoryLog(self.settings.encoding), self._own_workers)
+        self._running = Working(self.settings, MemoryLog(self.settings.encoding), self._own_workers)
         if self._first_policy is not None:
             await self.publish_policy(self._first_policy)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._working.log.close()
+        self._running = None
+
+    @property
+    def _working(self) -> Working:
+        if self._running is None:
+            raise closed()
+        return self._running
 
     @property
     def is_up(self) -> bool:
         return True
 
     async def publish(self, session: str, items: Items, *, traceparent: str = "") -> PublishAck:
+        log = self._working.log
         given = [item async for item in _each(items)]
         for item in given:
             if not isinstance(item, ContextItem):
@@ -123,7 +132,6 @@ class MemoryClient(Client):
             if item.body is not None:
                 raise InvalidInput(f"item {item.id!r}: give its text; no body lies apart in memory")
             checked(item)
-        log = self._working.log
         first, known = len(log.records) + 1, self._payloads(session)
         last, duplicates = 0, 0
         for item in given:
