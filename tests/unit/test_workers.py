@@ -18,6 +18,7 @@ from weft.workers.running import loaded
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.events import (
     FactsEvent,
+    MemoryFact,
     ParkedEvent,
     SensitivityEvent,
     SummaryEvent,
@@ -97,6 +98,41 @@ async def test_what_it_refuses_is_parked_and_names_no_text() -> None:
     (parked,) = await ask(picky, turn("the secret text"))
     assert isinstance(parked, ParkedEvent)
     assert (parked.origin.worker, parked.code) == ("picky", "invalid_input")
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"n": 5}, "fact 'n': its value, of type int,"),
+        ({"good": "x", "a": None}, "fact 'a': its value, of type NoneType,"),
+        ({"a": "\ud800"}, "fact 'a': its value, of type str, is no valid text"),
+        ({"": "x"}, "fact '': a key is text"),
+        ({" ": "x"}, "fact ' ': a key is text"),
+        ({7: "x"}, "fact 7: a key is text"),
+    ],
+)
+async def test_a_fact_that_nobody_could_read_is_never_published(
+    values: dict[Any, Any], told: str
+) -> None:
+    @derives("user_turn", version="1")
+    def careless(source: Source) -> FactsEvent:
+        return source.facts(values)
+
+    (parked,) = await ask(careless, turn("hello"))
+    assert isinstance(parked, ParkedEvent)
+    assert (parked.code, parked.attempts) == ("invalid_input", 1)
+    assert parked.error.startswith(told)
+
+
+async def test_neither_is_a_malformed_event_that_a_worker_makes_itself() -> None:
+    @derives("user_turn", version="1")
+    def careless(source: Source) -> FactsEvent:
+        return FactsEvent(source.origin, "user:1", (MemoryFact("n", 5, ()),))  # type: ignore[arg-type]
+
+    (parked,) = await ask(careless, turn("hello"))
+    assert isinstance(parked, ParkedEvent)
+    assert parked.error.startswith("worker 'careless' derived a fact of event")
+    assert "Expected `str`, got `int` at `$.facts[0].value`" in parked.error
 
 
 def test_a_kind_that_there_is_not_is_told() -> None:

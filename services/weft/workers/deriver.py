@@ -17,11 +17,10 @@ from typing import Any
 import msgspec
 
 from weft.log.record import LogRecord
-from weft.log.topology import WORKERS
 from weft.runtime.artifacts import ArtifactStore
 from weft.workers.injecting import injected
 from weft.workers.source import Source, as_shown
-from weft.workers.work_context import HUGE_BYTES, Derived, WorkContext, Worker
+from weft.workers.work_context import HUGE_BYTES, OWN_NAMES, Derived, WorkContext, Worker
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.events import EVENT_TYPES, Event
 from weft_schemas.items import ContextItem, ItemKind
@@ -31,9 +30,6 @@ Function = Callable[..., Any]
 """`Source`, and whatever it has injected, to an event, several, or None."""
 Takes = type[msgspec.Struct] | ItemKind | str
 Condition = Callable[[Source], bool]
-
-OWN_NAMES = frozenset({*WORKERS, "indexer", "compiler", "router", "replica"})
-"""Names of weft's own services. A worker shares the events of any other one of its name."""
 
 _ITEMS = "w.in.>"
 _EVERYTHING = "w.>"

@@ -20,7 +20,7 @@ from weft_schemas.events import (
     SensitivityEvent,
     SummaryEvent,
 )
-from weft_schemas.items import ContextItem, Sensitivity
+from weft_schemas.items import ContextItem, Sensitivity, is_encodable
 from weft_schemas.policy import ContextPolicy
 
 
@@ -59,8 +59,12 @@ class Source(msgspec.Struct, frozen=True):
         return self.item.reserved.scope or f"session:{self.session}"
 
     def facts(self, values: Mapping[str, str]) -> FactsEvent:
-        """Facts, key to value, learned from this item and as sensitive as it is."""
+        """Facts, key to value, learned from this item and as sensitive as it is. An empty value
+        says that nothing is known any more. Raises `InvalidInput` naming the key if a key or a
+        value is no text."""
         item = self.item
+        for key, value in values.items():
+            _check_fact(key, value)
         facts = tuple(
             MemoryFact(key, value, (item.id,), item.sensitivity) for key, value in values.items()
         )
@@ -79,6 +83,16 @@ class Source(msgspec.Struct, frozen=True):
         if self.item.sensitivity.reaches(level):
             return None
         return SensitivityEvent(self.origin, level)
+
+
+def _check_fact(key: object, value: object) -> None:
+    if not isinstance(key, str) or not key.strip() or not is_encodable(key):
+        raise InvalidInput(f"fact {key!r:.60}: a key is text, and not empty; give it a name")
+    if not isinstance(value, str) or not is_encodable(value):
+        raise InvalidInput(
+            f"fact {key!r:.60}: its value, of type {type(value).__name__}, is no valid text; "
+            "give a str, an empty one if nothing is known any more"
+        )
 
 
 def as_shown(source: Source) -> Source:

@@ -12,9 +12,10 @@ import msgspec
 
 from weft.log.message import Message, event_headers
 from weft.log.record import LogRecord
+from weft.log.topology import WORKERS
 from weft.runtime.subprocess_worker import SubprocessWorker
 from weft_schemas.errors import InvalidInput
-from weft_schemas.events import EVENT_TYPES, Event, Origin, encode_event
+from weft_schemas.events import EVENT_TYPES, Event, Origin, decode_event, encode_event
 from weft_schemas.ids import derived_key, derived_message_id
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy
@@ -29,6 +30,8 @@ SUSPECT_DELIVERIES = 3
 """From this delivery on an event is processed alone in the subprocess. Not from the second: most
 redelivered events only happened to be held by a process that something else ended, and processing
 them one at a time would be slow exactly when processes die often."""
+OWN_NAMES = frozenset({*WORKERS, "indexer", "compiler", "router", "replica"})
+"""Names of weft's own services. A worker shares the events of any other one of its name."""
 _ROOM_FOR_HEADERS = 4_096
 """Bytes of max_payload; ours take about 400."""
 
@@ -135,7 +138,8 @@ def derived_message(
 ) -> Message:
     """The message to publish: the same source, worker, policy and run give the same message id.
 
-    Raises `InvalidInput` if it is larger than the server's `limit` in bytes.
+    Raises `InvalidInput` if it is larger than the server's `limit` in bytes, or if a worker that is
+    not weft's own has made what no reader of the log accepts.
     """
     origin = getattr(derived.event, "origin", None)
     message_id = derived_message_id(
@@ -148,6 +152,8 @@ def derived_message(
         worker.key,
     )
     payload = encode_event(derived.event)
+    if worker.name not in OWN_NAMES:
+        _check_readable(worker, record, derived, payload)
     if len(payload) > limit - _ROOM_FOR_HEADERS:
         raise InvalidInput(
             f"the {derived.part} of event {record.sequence} has {len(payload)} bytes, over the "
@@ -156,3 +162,14 @@ def derived_message(
     tag = str(type(derived.event).__struct_config__.tag)
     headers = event_headers(message_id, f"weft.{tag}", f"/weft/{worker.name}", record.traceparent)
     return Message(derived.subject, payload, message_id, headers)
+
+
+def _check_readable(worker: Worker, record: LogRecord, derived: Derived, payload: bytes) -> None:
+    """A Struct does not check the types of its fields, so only reading it back tells."""
+    try:
+        decode_event(payload)
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"worker {worker.name!r} derived a {derived.part} of event {record.sequence} that "
+            f"nobody can read: {error}"
+        ) from None
