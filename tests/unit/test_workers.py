@@ -15,6 +15,7 @@ from weft.cli.services import SERVICES
 from weft.testing import broker_of, derived
 from weft.workers import Deriver, Source, derives
 from weft.workers.running import loaded
+from weft.workers.work_context import WorkContext
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.events import (
     FactsEvent,
@@ -138,6 +139,47 @@ async def test_neither_is_a_malformed_event_that_a_worker_makes_itself() -> None
 def test_a_kind_that_there_is_not_is_told() -> None:
     with pytest.raises(ConfigurationError, match="'user_trun' is no kind of item"):
         derives("user_trun", version="1")
+
+
+def test_a_worker_of_nothing_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="name one or more of user_turn, agent_msg"):
+        derives(version="1")
+    with pytest.raises(ConfigurationError, match="name one or more of"):
+        Deriver("mine", "1").of()
+
+
+@pytest.mark.parametrize("version", ["", 1, None])
+def test_a_version_is_a_text(version: Any) -> None:
+    with pytest.raises(ConfigurationError, match=f"worker 'mine': version={version!r} is no"):
+        derives("user_turn", version=version, name="mine")(lambda source: None)
+
+
+@pytest.mark.parametrize("name", ["a.b", "my worker", "<lambda>"])
+def test_a_name_is_one_that_a_consumer_can_have(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"worker '{name}': a name consists of letters"):
+        Deriver(name, "1")
+
+
+def nothing() -> None: ...
+
+
+def two(source: Source, other: str) -> None: ...
+
+
+def plain(source: Source, context: WorkContext) -> None: ...
+
+
+async def waiting(source: Source, context: WorkContext) -> None: ...
+
+
+@pytest.mark.parametrize("function", [nothing, two, plain])
+def test_a_function_that_cannot_be_called_with_a_source_is_refused(function: Any) -> None:
+    with pytest.raises(ConfigurationError, match=rf"^{function.__name__}\(.* cannot be called"):
+        derives("user_turn", version="1")(function)
+
+
+def test_an_async_function_may_ask_for_the_context() -> None:
+    assert derives("user_turn", version="1")(waiting).name == "waiting"
 
 
 @pytest.mark.parametrize("name", [*SERVICES, "replica"])

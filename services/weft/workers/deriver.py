@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -31,6 +32,7 @@ Function = Callable[..., Any]
 Takes = type[msgspec.Struct] | ItemKind | str
 Condition = Callable[[Source], bool]
 
+_NAME = re.compile(r"[\w-]+")
 _ITEMS = "w.in.>"
 _EVERYTHING = "w.>"
 
@@ -65,10 +67,12 @@ class Deriver:
     """A worker; `name` is that of its durable consumer, which its processes share.
 
     `version` rises with every change of what is derived. `reports` is the direction whose
-    undecodable events it parks: for the firewall and the memory-updater only.
+    undecodable events it parks: for the firewall and the memory-updater only. Raises
+    `ConfigurationError` for a name that no consumer can have, and for a version that is no text.
     """
 
     def __init__(self, name: str, version: str, *, reports: str = "") -> None:
+        _check_label(name, version)
         self.name = name
         self.version = version
         self.reports = reports
@@ -92,16 +96,17 @@ class Deriver:
 
         `when` decides, without the body, whether a source is taken. An item is given as it may be
         shown, with credentials masked; of a body in the object store the first megabyte of text.
-        With `whole` it is given unmasked, and such a body as a file.
+        With `whole` it is given unmasked, and such a body as a file. Raises `ConfigurationError`
+        for a function that cannot be called with a source.
         """
         types, kinds = _types_and_kinds(taken)
 
         def added(function: Function) -> Function:
             is_async = inspect.iscoroutinefunction(function)
             context = "context" in inspect.signature(function).parameters
-            self._rules.append(
-                _Rule(injected(function), types, kinds, when, whole, is_async, context)
-            )
+            called = injected(function)
+            _check_parameters(function, is_async and context, has_others=called is not function)
+            self._rules.append(_Rule(called, types, kinds, when, whole, is_async, context))
             return function
 
         return added
@@ -156,6 +161,32 @@ def check_name(name: str) -> None:
             f"worker {name!r}: weft's own {name} has this name, and the two would take each "
             "other's events; rename the function, or give `derives` another name="
         )
+
+
+def _check_label(name: str, version: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"worker {name!r}: a name consists of letters, digits, _ and -; give one as name="
+        )
+    if not isinstance(version, str) or not version:
+        raise ConfigurationError(
+            f"worker {name!r}: version={version!r} is no version; give a text, such as "
+            f'version="{version or 1}"'
+        )
+
+
+def _check_parameters(function: Function, wants_context: bool, has_others: bool) -> None:
+    """`has_others` says that dependencies are injected, too."""
+    signature = inspect.signature(function)
+    bind = signature.bind_partial if has_others else signature.bind
+    try:
+        bind(None, **({"context": None} if wants_context else {}))
+    except TypeError as error:
+        name = getattr(function, "__name__", type(function).__name__)
+        raise ConfigurationError(
+            f"{name}{signature} cannot be called with a source alone: {error}; define it as "
+            f"`def {name}(source: Source)` (only an async function is given a `context`)"
+        ) from None
 
 
 class _Run:
@@ -281,7 +312,11 @@ def _size(event: Event) -> int:
 def _types_and_kinds(
     taken: tuple[Takes, ...],
 ) -> tuple[tuple[type[msgspec.Struct], ...], frozenset[ItemKind]]:
-    """Event types and kinds of items. Raises `ConfigurationError` for a name that is neither."""
+    """Event types and kinds of items. Raises `ConfigurationError` for a name that is neither, and
+    if there is none."""
+    known = ", ".join((*ItemKind, *EVENT_TYPES))
+    if not taken:
+        raise ConfigurationError(f"a worker of no event does nothing; name one or more of {known}")
     types: list[type[msgspec.Struct]] = []
     kinds: set[ItemKind] = set()
     for one in taken:
@@ -292,6 +327,5 @@ def _types_and_kinds(
         elif one in frozenset(ItemKind):
             kinds.add(ItemKind(one))
         else:
-            known = ", ".join((*ItemKind, *EVENT_TYPES))
             raise ConfigurationError(f"{one!r} is no kind of item and no event; use one of {known}")
     return tuple(types), frozenset(kinds)
