@@ -136,6 +136,45 @@ async def test_neither_is_a_malformed_event_that_a_worker_makes_itself() -> None
     assert "Expected `str`, got `int` at `$.facts[0].value`" in parked.error
 
 
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (lambda source: "text", "odd() returned an object of type str; return an event that it"),
+        (lambda source: source.item, "odd() returned an object of type ContextItem; return"),
+        (lambda source: (one for one in ()), "odd() returned an object of type generator; return"),
+        (lambda source: [source.facts({}), 5], "odd() returned a list of FactsEvent, int; return"),
+        (lambda source: source.sensitivity("top"), "sensitivity 'top' of item 'u1' is no level; "),
+        (lambda source: source.sensitivity(None), "use one of public, internal, confidential, "),
+        (lambda source: source.summary(None, "m"), "summary of item 'u1': its text is of type "),
+    ],
+)
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_what_is_no_event_is_parked_with_the_function_and_what_to_do(
+    made: Any, told: str, is_async: bool
+) -> None:
+    def odd(source: Source) -> Any:
+        return made(source)
+
+    async def waiting(source: Source) -> Any:
+        return made(source)
+
+    waiting.__name__ = "odd"
+    worker = derives("user_turn", version="1")(waiting if is_async else odd)
+    (parked,) = await ask(worker, turn("the secret text"))
+    assert isinstance(parked, ParkedEvent)
+    assert (parked.code, parked.attempts) == ("invalid_input", 1)
+    assert told in parked.error
+
+
+async def test_none_in_a_list_is_left_out() -> None:
+    @derives("user_turn", version="1")
+    def both(source: Source) -> list[Any]:
+        return [source.sensitivity("public"), source.facts({"a": "1"})]
+
+    (facts,) = await ask(both, turn("hello"))
+    assert isinstance(facts, FactsEvent)
+
+
 def test_a_kind_that_there_is_not_is_told() -> None:
     with pytest.raises(ConfigurationError, match="'user_trun' is no kind of item"):
         derives("user_trun", version="1")

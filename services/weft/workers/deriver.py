@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -19,11 +18,20 @@ import msgspec
 
 from weft.log.record import LogRecord
 from weft.runtime.artifacts import ArtifactStore
+from weft.workers.definition import check_label, check_name, check_parameters, name_of
 from weft.workers.injecting import injected
 from weft.workers.source import Source, as_shown
-from weft.workers.work_context import HUGE_BYTES, OWN_NAMES, Derived, WorkContext, Worker
-from weft_schemas.errors import ConfigurationError
-from weft_schemas.events import EVENT_TYPES, Event
+from weft.workers.work_context import HUGE_BYTES, Derived, WorkContext, Worker
+from weft_schemas.errors import ConfigurationError, InvalidInput
+from weft_schemas.events import (
+    EVENT_TYPES,
+    EnvelopeEvent,
+    EpisodeEvent,
+    Event,
+    FactsEvent,
+    SensitivityEvent,
+    SummaryEvent,
+)
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.subjects import Stored, derived_subject
 
@@ -32,7 +40,8 @@ Function = Callable[..., Any]
 Takes = type[msgspec.Struct] | ItemKind | str
 Condition = Callable[[Source], bool]
 
-_NAME = re.compile(r"[\w-]+")
+DERIVED = (EnvelopeEvent, EpisodeEvent, FactsEvent, SensitivityEvent, SummaryEvent)
+"""What a derive function may return."""
 _ITEMS = "w.in.>"
 _EVERYTHING = "w.>"
 
@@ -44,6 +53,7 @@ def _always(_: Source) -> bool:
 class _Rule(msgspec.Struct, frozen=True):
     """One derive function and the events that it takes."""
 
+    name: str
     function: Function
     types: tuple[type[msgspec.Struct], ...]
     kinds: frozenset[ItemKind]
@@ -72,7 +82,7 @@ class Deriver:
     """
 
     def __init__(self, name: str, version: str, *, reports: str = "") -> None:
-        _check_label(name, version)
+        check_label(name, version)
         self.name = name
         self.version = version
         self.reports = reports
@@ -105,8 +115,9 @@ class Deriver:
             is_async = inspect.iscoroutinefunction(function)
             context = "context" in inspect.signature(function).parameters
             called = injected(function)
-            _check_parameters(function, is_async and context, has_others=called is not function)
-            self._rules.append(_Rule(called, types, kinds, when, whole, is_async, context))
+            check_parameters(function, is_async and context, has_others=called is not function)
+            name = name_of(function)
+            self._rules.append(_Rule(name, called, types, kinds, when, whole, is_async, context))
             return function
 
         return added
@@ -154,41 +165,6 @@ def derives(
     return made
 
 
-def check_name(name: str) -> None:
-    """Raises `ConfigurationError` for the name of one of weft's own services."""
-    if name in OWN_NAMES:
-        raise ConfigurationError(
-            f"worker {name!r}: weft's own {name} has this name, and the two would take each "
-            "other's events; rename the function, or give `derives` another name="
-        )
-
-
-def _check_label(name: str, version: str) -> None:
-    if not _NAME.fullmatch(name):
-        raise ConfigurationError(
-            f"worker {name!r}: a name consists of letters, digits, _ and -; give one as name="
-        )
-    if not isinstance(version, str) or not version:
-        raise ConfigurationError(
-            f"worker {name!r}: version={version!r} is no version; give a text, such as "
-            f'version="{version or 1}"'
-        )
-
-
-def _check_parameters(function: Function, wants_context: bool, has_others: bool) -> None:
-    """`has_others` says that dependencies are injected, too."""
-    signature = inspect.signature(function)
-    bind = signature.bind_partial if has_others else signature.bind
-    try:
-        bind(None, **({"context": None} if wants_context else {}))
-    except TypeError as error:
-        name = getattr(function, "__name__", type(function).__name__)
-        raise ConfigurationError(
-            f"{name}{signature} cannot be called with a source alone: {error}; define it as "
-            f"`def {name}(source: Source)` (only an async function is given a `context`)"
-        ) from None
-
-
 class _Run:
     """The rules of a worker in one process."""
 
@@ -209,7 +185,7 @@ class _Run:
             if event.body is not None or len(event.text) > HUGE_BYTES:
                 return None
             source = msgspec.structs.replace(source, body=event.text)
-        return _derived(address, _called(rule.function, source, rule.whole))
+        return _derived(rule, address, _called(rule.function, source, rule.whole))
 
     async def derive(
         self, record: LogRecord, address: Stored, event: Event, context: WorkContext
@@ -224,10 +200,10 @@ class _Run:
                 seen = whole
                 if isinstance(event, ContextItem) and not rule.whole:
                     seen = await asyncio.to_thread(as_shown, whole)
-                return _derived(address, await rule.function(seen, **given))
+                return _derived(rule, address, await rule.function(seen, **given))
             size = _size(event)
             made = await context.compute(size, _called, rule.function, whole, rule.whole)
-            return _derived(address, made)
+            return _derived(rule, address, made)
 
     def _found(
         self, record: LogRecord, address: Stored, event: Event, context: WorkContext
@@ -291,16 +267,30 @@ def _named(module: str, name: str) -> Function:
     return function
 
 
-def _derived(address: Stored, made: Any) -> list[Derived]:
-    if made is None:
-        return []
+def _derived(rule: _Rule, address: Stored, made: Any) -> list[Derived]:
+    """What a function has made, as events to publish. Raises `InvalidInput` naming the function if
+    it is something else."""
     derived: list[Derived] = []
     for event in made if isinstance(made, list | tuple) else (made,):
+        if event is None:
+            continue
+        if not isinstance(event, DERIVED):
+            raise InvalidInput(
+                f"{rule.name}() returned {_kind_of(made)}; return an event that it derived, such "
+                "as `source.facts({…})`, a list of them, or None"
+            )
         tag = str(type(event).__struct_config__.tag)
         same = sum(one.part.split()[0] == tag for one in derived)
         part = f"{tag} {same + 1}" if same else tag
         derived.append(Derived(derived_subject(address.tenant, address.session, tag), event, part))
     return derived
+
+
+def _kind_of(made: Any) -> str:
+    """Without its content, which may be a body."""
+    inner = sorted({type(one).__name__ for one in made}) if isinstance(made, list | tuple) else []
+    name = type(made).__name__
+    return f"a {name} of {', '.join(inner)}" if inner else f"an object of type {name}"
 
 
 def _size(event: Event) -> int:

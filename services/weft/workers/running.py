@@ -10,7 +10,8 @@ from weft.log.publishing import Publisher
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.crashpoints import add_worker
 from weft.runtime.process import Process
-from weft.workers.deriver import Deriver, check_name
+from weft.workers.definition import check_name
+from weft.workers.deriver import Deriver
 from weft.workers.worker_loop import run_worker
 from weft_schemas.errors import ConfigurationError
 

@@ -20,7 +20,7 @@ from weft_schemas.events import (
     SensitivityEvent,
     SummaryEvent,
 )
-from weft_schemas.items import ContextItem, Sensitivity, is_encodable
+from weft_schemas.items import LEVELS, ContextItem, Sensitivity, is_encodable
 from weft_schemas.policy import ContextPolicy
 
 
@@ -73,12 +73,25 @@ class Source(msgspec.Struct, frozen=True):
     def summary(
         self, text: str, model: str, encoding: str = tokens.DEFAULT_ENCODING
     ) -> SummaryEvent:
-        """A summary of this item; `model` is the name of its author."""
+        """A summary of this item; `model` is the name of its author. Raises `InvalidInput` if one
+        of them is no text."""
+        for name, value in (("text", text), ("model", model)):
+            if not isinstance(value, str):
+                raise InvalidInput(
+                    f"summary of item {self.item.id!r}: its {name} is of type "
+                    f"{type(value).__name__}; give a str"
+                )
         count = tokens.count(text, encoding)
         return SummaryEvent(self.origin, text, count, encoding, self.item.sensitivity, model)
 
     def sensitivity(self, level: Sensitivity | str) -> SensitivityEvent | None:
-        """Raises the item to a level; None if it is that sensitive already."""
+        """Raises the item to a level; None if it is that sensitive already. Raises `InvalidInput`
+        for a level that there is not."""
+        if level not in LEVELS:
+            raise InvalidInput(
+                f"sensitivity {level!r:.60} of item {self.item.id!r} is no level; use one of "
+                f"{', '.join(LEVELS)}"
+            )
         level = Sensitivity(level)
         if self.item.sensitivity.reaches(level):
             return None

@@ -1,0 +1,61 @@
+"""Refuses a worker that could never work, or that would take another's events, where it is
+defined."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from weft.workers.work_context import OWN_NAMES
+from weft_schemas.errors import ConfigurationError
+
+Function = Callable[..., Any]
+
+_NAME = re.compile(r"[\w-]+")
+
+
+def check_name(name: str) -> None:
+    """Raises `ConfigurationError` for the name of one of weft's own services."""
+    if name in OWN_NAMES:
+        raise ConfigurationError(
+            f"worker {name!r}: weft's own {name} has this name, and the two would take each "
+            "other's events; rename the function, or give `derives` another name="
+        )
+
+
+def name_of(function: Function) -> str:
+    """As its author named it."""
+    inner = function.func if isinstance(function, partial) else function
+    return str(getattr(inner, "__name__", type(inner).__name__))
+
+
+def check_label(name: str, version: str) -> None:
+    """Raises `ConfigurationError` for a name that no consumer can have, and for a version that is
+    no text."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"worker {name!r}: a name consists of letters, digits, _ and -; give one as name="
+        )
+    if not isinstance(version, str) or not version:
+        raise ConfigurationError(
+            f"worker {name!r}: version={version!r} is no version; give a text, such as "
+            f'version="{version or 1}"'
+        )
+
+
+def check_parameters(function: Function, wants_context: bool, has_others: bool) -> None:
+    """Raises `ConfigurationError` for a function that cannot be called with a source. `has_others`
+    says that dependencies are injected, too."""
+    signature = inspect.signature(function)
+    bind = signature.bind_partial if has_others else signature.bind
+    try:
+        bind(None, **({"context": None} if wants_context else {}))
+    except TypeError as error:
+        name = name_of(function)
+        raise ConfigurationError(
+            f"{name}{signature} cannot be called with a source alone: {error}; define it as "
+            f"`def {name}(source: Source)` (only an async function is given a `context`)"
+        ) from None
