@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import msgspec
 
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import InvalidInput, UnknownVersion
-from weft_schemas.faults import fault_of
+from weft_schemas.faults import fault_of, valid_values
 from weft_schemas.grants import ScopeGrants
 from weft_schemas.items import ContextItem, Sensitivity, check_item
 from weft_schemas.policy import ContextPolicy
@@ -297,6 +298,8 @@ def _undecodable(payload: bytes, error: Exception) -> InvalidInput:
     # The whole message is given for an operator's input: he has to correct it, and it is nobody's
     # data.
     why = str(error) if seen.type in _OPERATORS else fault_of(error)
+    values = valid_values(str(error), EVENT_TYPES.get(seen.type, Any))
+    why += f": use one of {', '.join(values)}" if values else ""
     return InvalidInput(f"event of {known}: {why}; see schemas/jsonschema")
 
 

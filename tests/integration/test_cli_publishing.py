@@ -10,6 +10,7 @@ from tests.integration.command_line import weft
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence, read_session
 from weft.log.server import EmbeddedServer
+from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy
 
 CHAT = [
@@ -84,7 +85,8 @@ async def test_a_malformed_file_publishes_nothing(
     done = await weft("publish", str(file), "--session", "s1", url=server.url)
     assert done.code == 2
     assert done.err == (
-        f"weft: {file}, line 2: $.kind: invalid enum value 'dream'; nothing was published\n"
+        f"weft: {file}, line 2: $.kind: invalid enum value 'dream'; use {', '.join(ItemKind)}; "
+        "nothing was published\n"
     )
     assert await last_sequence(log) == 0
 

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 
 from weft_schemas.errors import InvalidInput
+from weft_schemas.faults import valid_values
 
 T = TypeVar("T")
 
@@ -47,7 +48,9 @@ class Record(msgspec.Struct, frozen=True):
         except msgspec.ValidationError as error:
             message, _, field = str(error).partition(" - at ")
             inner = field.strip("`") or "$"
-            self.fail(f"{path}{inner[1:]}: {message[0].lower()}{message[1:]}")
+            values = valid_values(str(error), kind)
+            todo = f"; use {', '.join(values)}" if values else ""
+            self.fail(f"{path}{inner[1:]}: {message[0].lower()}{message[1:]}{todo}")
 
 
 class Source(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ from weft.cli.connecting import client, connected, json_option, running
 from weft.cli.output import hint, print_json
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
+from weft_schemas.faults import with_valid_values
 from weft_schemas.policy import ContextPolicy
 
 
@@ -114,7 +115,8 @@ def read_policy(file: Path) -> ContextPolicy:
     try:
         made = msgspec.convert(value, ContextPolicy)
     except msgspec.ValidationError as error:
-        raise InvalidInput(f"{file}: {error}; see schemas/jsonschema/context_policy.json") from None
+        fault = with_valid_values(error, ContextPolicy)
+        raise InvalidInput(f"{file}: {fault}; see schemas/jsonschema/context_policy.json") from None
     if made.firewall.secret_patterns:
         _check_patterns(file, made)
     return made

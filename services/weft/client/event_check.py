@@ -7,6 +7,7 @@ import msgspec
 
 from weft_schemas.errors import InvalidInput, UnknownVersion
 from weft_schemas.events import Event, decode_event, encode_event
+from weft_schemas.faults import with_valid_values
 from weft_schemas.items import ContextItem, check_item
 from weft_schemas.routing import Catalog
 
@@ -46,7 +47,9 @@ def _check_types(event: msgspec.Struct) -> None:
     try:
         msgspec.convert(_plain(event), type(event))
     except msgspec.ValidationError as error:
-        raise InvalidInput(f"{_name(event)}: {error}; send the type that it says") from None
+        fault = with_valid_values(error, type(event))
+        todo = "" if fault != str(error) else "; send the type that it says"
+        raise InvalidInput(f"{_name(event)}: {fault}{todo}") from None
 
 
 def _plain(value: object) -> object:
