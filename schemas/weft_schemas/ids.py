@@ -24,12 +24,15 @@ OPERATOR = "@operator"
 this."""
 
 
-def encode_token(name: str) -> str:
+def encode_token(name: str, what: str = "id") -> str:
     """A tenant or session id as one subject token, reversibly.
 
     Ids of up to 128 characters of `[A-Za-z0-9_-]` stay as they are; any other becomes `=` and its
-    base64url form. Raises `InvalidInput` for an empty id or one longer than 256 bytes.
+    base64url form. Raises `InvalidInput` that calls it `what` for an empty id, one longer than 256
+    bytes, or one that is no text.
     """
+    if not isinstance(name, str):
+        raise InvalidInput(f"{what} {name!r:.40} is of type {type(name).__name__}; give a str")
     if _PLAIN.match(name):
         return name
     if name == TENANT_SESSION:
@@ -37,9 +40,9 @@ def encode_token(name: str) -> str:
     try:
         raw = name.encode()
     except UnicodeEncodeError:
-        raise InvalidInput(f"id {name!r} is not valid Unicode; rename it") from None
+        raise InvalidInput(f"{what} {name!r} is not valid Unicode; rename it") from None
     if not 1 <= len(raw) <= 256:
-        raise InvalidInput(f"id {name[:40]!r} is {len(raw)} bytes; give 1 to 256")
+        raise InvalidInput(f"{what} {name[:40]!r} is {len(raw)} bytes; give 1 to 256")
     return "=" + base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
@@ -62,7 +65,7 @@ def decode_token(token: str) -> str:
 
 def principal_token(name: str) -> str:
     """The publisher or requester, as the last token of a subject, which permissions can fix."""
-    return OPERATOR if name == OPERATOR else encode_token(name)
+    return OPERATOR if name == OPERATOR else encode_token(name, "principal")
 
 
 def principal_of(token: str) -> str:

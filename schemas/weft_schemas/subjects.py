@@ -48,25 +48,25 @@ class Stored(msgspec.Struct, frozen=True):
 def item_subject(tenant: str, session: str, kind: str, principal: str = "") -> str:
     """The subject to which an agent publishes an item of `kind` (or `session_closed`); as a
     principal, if one is given."""
-    subject = f"weft.{encode_token(tenant)}.{encode_token(session)}.in.{kind}"
+    subject = f"weft.{_place(tenant, session)}.in.{kind}"
     return f"{subject}.{principal_token(principal)}" if principal else subject
 
 
 def derived_subject(tenant: str, session: str, event: str) -> str:
     """The subject to which a worker publishes derived events, and an operator a tenant's own
     events."""
-    return f"weft.{encode_token(tenant)}.{encode_token(session)}.out.{event}"
+    return f"weft.{_place(tenant, session)}.out.{event}"
 
 
 def audit_subject(tenant: str, session: str, event: str) -> str:
     """The subject under which a compile or a routing decision is recorded."""
-    return f"weft-audit.{encode_token(tenant)}.{encode_token(session)}.{event}"
+    return f"weft-audit.{_place(tenant, session)}.{event}"
 
 
 def request_subject(tenant: str, session: str, service: str, principal: str = "") -> str:
     """The subject of a service: `compile`, `drilldown`, `explain`, `route`, `hydrate`, `choose`,
     `status` or `sessions`. A principal has subjects of its own, which permissions can fix."""
-    subject = f"weft-rpc.{encode_token(tenant)}.{encode_token(session)}.{service}"
+    subject = f"weft-rpc.{_place(tenant, session)}.{service}"
     return f"{subject}.{principal_token(principal)}" if principal else subject
 
 
@@ -77,9 +77,13 @@ def stored_filter(
     event: str = ">",
 ) -> str:
     """A filter over stored subjects; parts that are left out match everything."""
-    tenant_token = encode_token(tenant) if tenant is not None else "*"
-    session_token = encode_token(session) if session is not None else "*"
+    tenant_token = encode_token(tenant, "tenant") if tenant is not None else "*"
+    session_token = encode_token(session, "session") if session is not None else "*"
     return f"w.{direction}.*.{tenant_token}.{session_token}.{event}"
+
+
+def _place(tenant: str, session: str) -> str:
+    return f"{encode_token(tenant, 'tenant')}.{encode_token(session, 'session')}"
 
 
 def is_stored_as(subject: str, stored: str) -> bool:

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 from tests.integration.logged import PATIENCE
 
 import weft
+import weft.testing
 from weft.client.sending import FEW
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
@@ -144,6 +146,43 @@ async def test_closing_a_session_is_an_event(client: weft.Client, log: Connectio
     await client.publish("s1", items(1))
     await client.close_session("s1")
     assert (await stored(log, "s1"))[1] == SessionClosedEvent(0, "closed")
+
+
+@pytest.mark.parametrize(
+    ("session", "told"),
+    [
+        ("", "session '' is 0 bytes; give 1 to 256"),
+        (None, "session None is of type NoneType; give a str"),
+        (5, "session 5 is of type int; give a str"),
+        ("\ud800", "session .* is not valid Unicode; rename it"),
+    ],
+)
+async def test_a_session_that_is_no_name_is_refused_as_a_session(
+    client: weft.Client, log: Connection, session: Any, told: str
+) -> None:
+    for call in (
+        client.publish(session, items(1)),
+        client.publish_messages(session, [{"role": "user", "content": "hello"}]),
+        client.close_session(session),
+        client.compile(session, "answer"),
+    ):
+        with pytest.raises(InvalidInput, match=told):
+            await call
+    async with weft.testing.in_memory() as memory:
+        with pytest.raises(InvalidInput, match=told):
+            await memory.publish(session, items(1))
+
+
+@pytest.mark.parametrize("given", [{"id": "a", "kind": "user_turn"}, "hello", b"x", None, 5])
+async def test_what_is_no_item_is_refused_with_what_to_give(
+    client: weft.Client, log: Connection, given: Any
+) -> None:
+    told = f"expected a ContextItem or several, got a value of type {type(given).__name__}; make"
+    with pytest.raises(InvalidInput, match=told):
+        await client.publish("s1", given)
+    async with weft.testing.in_memory() as memory:
+        with pytest.raises(InvalidInput, match=told):
+            await memory.publish("s1", given)
 
 
 async def test_names_of_any_kind_are_kept(client: weft.Client, log: Connection) -> None:

@@ -60,6 +60,17 @@ def test_all_faults_are_listed_at_once():
     assert "s3cret" not in message
 
 
+def test_an_argument_that_is_no_text_is_a_fault_like_any_other():
+    with pytest.raises(ConfigurationError) as raised:
+        read_settings({}, tenant=5, principal=7, nats_url=9)
+    for expected in (
+        "WEFT_TENANT=5: tenant 5 is of type int; give a str",
+        "WEFT_PRINCIPAL=7: principal 7 is of type int; give a str",
+        "WEFT_NATS_URL=9: give a str, not a value of type int",
+    ):
+        assert expected in str(raised.value)
+
+
 def test_secrets_are_masked_when_shown():
     shown = read_settings({"WEFT_TOKEN": "s3cret", "WEFT_FINGERPRINT_KEY": "k3y"}).shown()
     assert shown["WEFT_TOKEN"] == shown["WEFT_FINGERPRINT_KEY"] == MASK

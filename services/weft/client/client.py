@@ -47,7 +47,7 @@ from weft_schemas.compile import (
 )
 from weft_schemas.errors import Forbidden, InvalidInput, Unavailable, WeftError
 from weft_schemas.grants import ScopeGrants
-from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.ids import TENANT_SESSION, encode_token
 from weft_schemas.items import BodyRef, ContextItem
 from weft_schemas.policy import ContextPolicy, Phase
 from weft_schemas.routing import (
@@ -180,6 +180,7 @@ class Client:
         `Unavailable` if it is unknown what was stored: publish again, or ask `confirm(session,
         error.ids)`. Raises `Conflict` if the session was erased: then nothing is stored.
         """
+        encode_token(session, "session")
         await self._erased.check(await self._link.opened(), session)
         sent = Sent()
         trace = traceparent or current_trace()
@@ -299,6 +300,7 @@ class Client:
     async def close_session(self, session: str, reason: str = "closed") -> Ack:
         """Say that the session has ended: it is then summarised, and its memory is kept. Raises
         `Conflict` if it was erased."""
+        encode_token(session, "session")
         await self._erased.check(await self._link.opened(), session)
         return await self._send(self._link.outgoing.closing(session, reason))
 

@@ -4,7 +4,7 @@ first."""
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -94,6 +94,7 @@ class Outgoing:
         subjects = {
             kind: item_subject(self.tenant, session, kind, self._principal) for kind in ItemKind
         }
+        check_items(items)
         async for item, payload in _encoded(items):
             if len(payload) > THRESHOLD_BYTES and len(item.text) * 4 > THRESHOLD_BYTES:
                 payload = await self._lightened(item, payload)
@@ -147,7 +148,21 @@ class Outgoing:
         return encode_event(kept)
 
 
+def check_items(items: object) -> None:
+    """Raises `InvalidInput` for what is neither an item nor several of them."""
+    is_other = isinstance(items, str | bytes | Mapping) or not isinstance(
+        items, ContextItem | Iterable | AsyncIterable
+    )
+    if is_other:
+        raise InvalidInput(
+            f"expected a ContextItem or several, got a value of type {type(items).__name__}; make "
+            'items (`ContextItem("u1", ItemKind.USER_TURN, "…")`), or give messages to '
+            "`publish_messages`"
+        )
+
+
 def _check_session(session: str) -> None:
+    encode_token(session, "session")
     if session == TENANT_SESSION:
         raise InvalidInput(
             f"{TENANT_SESSION} carries the tenant's own events and no items; name a session"

@@ -8,6 +8,7 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -224,6 +225,8 @@ def _valid(check: Callable[[str], object]) -> Callable[[str], str]:
 
 
 def _address(text: str) -> str:
+    if not isinstance(text, str):
+        raise ValueError(f"give a str, not a value of type {type(text).__name__}")
     for part in text.split(","):
         if not part.strip().startswith(("nats://", "tls://", "ws://", "wss://")):
             raise ValueError("an address starts with nats://, tls://, ws:// or wss://")
@@ -272,7 +275,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "tls_ca": _existing_file,
     "tls_cert": _existing_file,
     "tls_key": _existing_file,
-    "tenant": _valid(encode_token),
+    "tenant": _valid(partial(encode_token, what="tenant")),
     "principal": _valid(principal_token),
     "data_dir": Path,
     "encoding": encoding_named,

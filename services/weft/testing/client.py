@@ -24,7 +24,7 @@ from weft.client.blocking import SyncClient
 from weft.client.client import Client
 from weft.client.event_check import checked
 from weft.client.lazy_connection import closed
-from weft.client.outgoing import Items, PublishAck, Sent
+from weft.client.outgoing import Items, PublishAck, Sent, check_items
 from weft.compiler.attempt import CompileTask, attempt
 from weft.firewall.service import allowed, reply_of, signals_of, slice_of
 from weft.firewall.views.drill import Slice
@@ -43,7 +43,7 @@ from weft.workers.deriver import Deriver
 from weft_schemas.compile import CompileRequest, DrilldownRequest, ExplainRequest
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable
 from weft_schemas.events import Event, SessionClosedEvent
-from weft_schemas.ids import TENANT_SESSION, handle_key
+from weft_schemas.ids import TENANT_SESSION, encode_token, handle_key
 from weft_schemas.items import BodyRef, ContextItem
 from weft_schemas.policy import ContextPolicy, Phase
 from weft_schemas.ranges import check_ranges
@@ -125,6 +125,8 @@ class MemoryClient(Client):
 
     async def publish(self, session: str, items: Items, *, traceparent: str = "") -> PublishAck:
         log = self._working.log
+        encode_token(session, "session")
+        check_items(items)
         given = [item async for item in _each(items)]
         for item in given:
             if not isinstance(item, ContextItem):
