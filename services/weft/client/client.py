@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
+from weft.client.arguments import chosen, listed
 from weft.client.catalogues import newest_catalogue
 from weft.client.confirmation import (
     Confirmation,
@@ -223,6 +224,7 @@ class Client:
         The first call for a session asks a service what the session contains, or reads it from the
         log. Raises the same errors as `publish`, and `Conflict` if the session was erased.
         """
+        chosen("on_edit", on_edit, OnEdit)
         return await self.histories.hand_over(session, draft(messages, format), on_edit)
 
     def session(
@@ -358,7 +360,7 @@ class Client:
         """
         if isinstance(published, PublishAck):
             return confirmation(published, await self._confirming(session, published))
-        ids = distinct(published)
+        ids = distinct(listed("published", published))
         asked = StatusRequest(last=MOST, timeout=CONFIRM_SECONDS, newest=True)
         replies = [
             await self._ask(
@@ -431,9 +433,9 @@ class Client:
             as_of=as_of,
             after=after,
             stable_from=stable_from,
-            pin=tuple(pin) or msgspec.UNSET,
-            scopes=msgspec.UNSET if scopes is None else tuple(scopes),
-            tools=tuple(tools),
+            pin=listed("pin", pin) or msgspec.UNSET,
+            scopes=msgspec.UNSET if scopes is None else listed("scopes", scopes),
+            tools=listed("tools", tools),
             tool=tool,
             catalog=catalog,
             timeout=timeout,
@@ -481,7 +483,7 @@ class Client:
     async def status(self, session: str | None = None, *, ids: Sequence[str] = ()) -> StatusReply:
         """What a replica has folded of a session, or of the whole tenant; and for up to 1,000 `ids`
         of a session's items, their `places`."""
-        asked = StatusRequest(ids=tuple(ids))
+        asked = StatusRequest(ids=listed("ids", ids))
         return await self._ask(session or TENANT_SESSION, "status", asked, StatusReply)
 
     async def sessions(self, *, beyond: str = "", limit: int = LISTED) -> SessionsReply:
@@ -526,11 +528,11 @@ class Client:
             query=query,
             catalog=catalog,
             top_k=top_k,
-            namespaces=tuple(namespaces),
-            tags=tuple(tags),
-            exclude=tuple(exclude),
-            failed=tuple(failed),
-            used=tuple(used),
+            namespaces=listed("namespaces", namespaces),
+            tags=listed("tags", tags),
+            exclude=listed("exclude", exclude),
+            failed=listed("failed", failed),
+            used=listed("used", used),
             after=after,
             timeout=timeout,
         )

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import msgspec
 
 from weft.adapters.drafting import compact
+from weft.client.arguments import chosen
 from weft.client.drilldown import TOOL_NAME, drilldown_tool, slice_item
 from weft.client.event_check import checked
 from weft.client.histories import OnEdit, PublishedMessages
@@ -79,6 +80,7 @@ class Session:
         patience: float = 0.0,
         spool: Path = Path("weft-spool"),
     ) -> None:
+        chosen("on_unavailable", on_unavailable, OnUnavailable)
         self.client = client
         self.name = name
         self.pack: Pack | None = None
@@ -138,6 +140,7 @@ class Session:
     ) -> PublishedMessages:
         """Publish the new part of a whole history, see `Client.publish_messages`. It recognises
         what was added to the session before."""
+        chosen("on_edit", on_edit, OnEdit)
         read = draft(messages, format)
         await self.flush()
         if self._spooling is not None:

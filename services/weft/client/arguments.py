@@ -1,0 +1,31 @@
+"""Refuses arguments that Python would take for something else: a text for a list of its letters, a
+misspelt choice for the default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar, get_args
+
+from weft_schemas.errors import InvalidInput
+
+T = TypeVar("T")
+
+
+def listed(name: str, given: Iterable[T]) -> tuple[T, ...]:
+    """The elements of an argument that is a list. Raises `InvalidInput` for a text and for what has
+    no elements."""
+    if isinstance(given, str | bytes):
+        raise InvalidInput(
+            f"{name}={given!r:.60} is one text; give a list, such as [{given!r:.60}]"
+        )
+    if not isinstance(given, Iterable):
+        raise InvalidInput(f"{name}={given!r:.60} is no list; give a list")
+    return tuple(given)
+
+
+def chosen(name: str, given: T, choices: Any) -> T:
+    """An argument that is one of the values of a `Literal`. Raises `InvalidInput`."""
+    if given not in get_args(choices):
+        known = ", ".join(get_args(choices))
+        raise InvalidInput(f"{name}={given!r:.60} is unknown; use one of {known}")
+    return given
