@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -153,6 +154,36 @@ def check_item(item: ContextItem) -> ContextItem:
         )
     _ = item.reserved
     return item
+
+
+def check_new_item(item: ContextItem) -> ContextItem:
+    """The same for an item that is about to be published: the log contains older ones that break
+    these rules and must stay readable."""
+    if item.token_estimate is not None and item.token_estimate < 0:
+        raise InvalidInput(
+            f"item {item.id!r}: $.token_estimate is {item.token_estimate}; give 0 or more, or "
+            "leave it out"
+        )
+    if item.parent_id == "":
+        raise InvalidInput(
+            f"item {item.id!r}: $.parent_id is empty; name the item that this one answers, or "
+            "leave it out"
+        )
+    return check_item(item)
+
+
+def not_a_number(value: Any, path: str = "$") -> str:
+    """Path of the first number in decoded JSON that JSON cannot contain (NaN and the infinite
+    ones); empty if there is none."""
+    if isinstance(value, float):
+        return "" if isfinite(value) else path
+    if isinstance(value, dict):
+        inner = ((f"{path}.{key}", one) for key, one in value.items())
+    elif isinstance(value, list | tuple):
+        inner = ((f"{path}[{place}]", one) for place, one in enumerate(value))
+    else:
+        return ""
+    return next((found for at, one in inner if (found := not_a_number(one, at))), "")
 
 
 def is_encodable(text: str) -> bool:

@@ -16,7 +16,7 @@ from weft.adapters.media import UNREAD, LeftOut
 from weft.adapters.records import Record
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import encode_event
-from weft_schemas.items import ContextItem, ItemKind, check_item
+from weft_schemas.items import ContextItem, ItemKind, check_new_item
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -144,7 +144,7 @@ class Draft:
 def checked(record: Record, item: ContextItem) -> ContextItem:
     """The item, if it can be published as it is. Raises `InvalidInput` with file and line."""
     try:
-        encode_event(check_item(item))
+        encode_event(check_new_item(item))
     except InvalidInput as error:
         record.fail(str(error))
     return item
@@ -160,9 +160,21 @@ def compact(value: Any) -> str:
 
 def _arguments(arguments: Any) -> tuple[dict[str, Any] | None, str]:
     if not isinstance(arguments, str):
-        return (arguments if isinstance(arguments, dict) else None), compact(arguments)
+        shown = compact(arguments)
+        return (_finite(arguments, shown) if isinstance(arguments, dict) else None), shown
     try:
         parsed = json.loads(arguments)
     except (ValueError, RecursionError):
         return None, arguments
-    return (parsed, compact(parsed)) if isinstance(parsed, dict) else (None, arguments)
+    if not isinstance(parsed, dict):
+        return None, arguments
+    shown = compact(parsed)
+    return _finite(parsed, shown), shown
+
+
+def _finite(arguments: dict[str, Any], shown: str) -> dict[str, Any]:
+    """With null for numbers that JSON cannot contain, which models write nevertheless; `shown` is
+    their text."""
+    if "NaN" not in shown and "Infinity" not in shown:
+        return arguments
+    return dict(json.loads(shown, parse_constant=lambda _: None))

@@ -8,7 +8,7 @@ import msgspec
 from weft_schemas.errors import InvalidInput, UnknownVersion
 from weft_schemas.events import Event, decode_event, encode_event
 from weft_schemas.faults import with_valid_values
-from weft_schemas.items import ContextItem, check_item
+from weft_schemas.items import ContextItem, check_item, check_new_item, not_a_number
 from weft_schemas.routing import Catalog
 
 
@@ -23,7 +23,11 @@ def checked(event: Event) -> bytes:
     except InvalidInput as error:
         raise _named(event, error) from None
     if not same:
-        _check_types(event)  # otherwise it differs only as JSON does: a tuple comes back as a list
+        _check_types(event)
+        _check_numbers(event)
+        # Otherwise it differs only as JSON does: a tuple comes back as a list.
+    if isinstance(event, ContextItem):
+        check_new_item(event)
     return payload
 
 
@@ -50,6 +54,15 @@ def _check_types(event: msgspec.Struct) -> None:
         fault = with_valid_values(error, type(event))
         todo = "" if fault != str(error) else "; send the type that it says"
         raise InvalidInput(f"{_name(event)}: {fault}{todo}") from None
+
+
+def _check_numbers(event: msgspec.Struct) -> None:
+    """JSON would have null instead of them."""
+    if path := not_a_number(_plain(event)):
+        raise InvalidInput(
+            f"{_name(event)}: {path} is a number that JSON cannot contain (NaN, or infinite); give "
+            "null or a text"
+        )
 
 
 def _plain(value: object) -> object:
