@@ -84,6 +84,15 @@ async def test_a_large_text_stays_in_its_event(server: EmbeddedServer, agent: we
     assert await stored(server, "large") == [item]
 
 
+async def test_a_text_that_no_event_takes_is_named(
+    server: EmbeddedServer, agent: weft.Client
+) -> None:
+    item = ContextItem("big", ItemKind.TOOL_RESULT, "y" * agent.connection.max_payload)
+    with pytest.raises(weft.InvalidInput, match=r"item 'big': \$\.text has 8,388,610 bytes of .*"):
+        await agent.publish("larger", item)
+    assert await stored(server, "larger") == []
+
+
 async def test_what_is_not_allowed_is_forbidden_at_once(agent: weft.Client) -> None:
     with pytest.raises(weft.Forbidden, match="does not allow"):
         await agent.publish_policy(weft.ContextPolicy())

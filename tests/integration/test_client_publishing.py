@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 from tests.integration.logged import PATIENCE
 
@@ -120,6 +121,27 @@ async def test_a_large_text_goes_to_the_object_store(client: weft.Client, log: C
     assert again.duplicates == 1
 
 
+async def test_of_an_item_that_no_message_takes_the_longest_field_is_named(
+    client: weft.Client, log: Connection
+) -> None:
+    long = "y" * log.max_payload
+    call = ContextItem(
+        "huge",
+        ItemKind.TOOL_CALL,
+        "f()",
+        metadata={"tool_name": "f", "arguments": {"x": long}},
+    )
+    told = (
+        r"item 'huge': \$\.metadata\.arguments has 8,388,616 bytes of .*: shorten it, or give it as"
+    )
+    with pytest.raises(InvalidInput, match=told):
+        await client.publish("s1", [*items(2), call])
+    with pytest.raises(InvalidInput, match=told):
+        await client.publish("s1", msgspec.structs.replace(call, text=long * 2))
+    assert await stored(log, "s1") == []
+    assert (await client.publish("s1", ContextItem("a", ItemKind.TOOL_RESULT, long))).count == 1
+
+
 async def test_a_body_reference_is_published_as_it_is_where_the_body_is_the_tenants(
     client: weft.Client, log: Connection
 ) -> None:
@@ -160,14 +182,14 @@ async def test_closing_a_session_is_an_event(client: weft.Client, log: Connectio
 async def test_a_session_that_is_no_name_is_refused_as_a_session(
     client: weft.Client, log: Connection, session: Any, told: str
 ) -> None:
-    for call in (
+    for asked in (
         client.publish(session, items(1)),
         client.publish_messages(session, [{"role": "user", "content": "hello"}]),
         client.close_session(session),
         client.compile(session, "answer"),
     ):
         with pytest.raises(InvalidInput, match=told):
-            await call
+            await asked
     async with weft.testing.in_memory() as memory:
         with pytest.raises(InvalidInput, match=told):
             await memory.publish(session, items(1))
@@ -234,9 +256,9 @@ async def test_a_closed_client_says_so_at_every_call(
         lambda: anext(client.events("s1")),
     ]
     async with asyncio.timeout(PATIENCE):
-        for call in calls:
+        for one in calls:
             with pytest.raises(weft.Unavailable, match="this client is closed; connect again"):
-                await call()
+                await one()
     with pytest.raises(weft.Unavailable, match="this client is closed"):
         _ = client.operator
 

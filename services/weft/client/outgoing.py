@@ -24,6 +24,9 @@ from weft_schemas.ranges import check_ranges
 from weft_schemas.routing import Catalog
 from weft_schemas.subjects import SESSION_CLOSED, derived_subject, item_subject
 
+_ROOM_FOR_HEADERS = 4_096
+"""Bytes of max_payload; ours take about 400, and ids may be long."""
+
 Items = ContextItem | Iterable[ContextItem] | AsyncIterable[ContextItem]
 
 
@@ -95,11 +98,14 @@ class Outgoing:
             kind: item_subject(self.tenant, session, kind, self._principal) for kind in ItemKind
         }
         check_items(items)
-        async for item, payload in _encoded(items):
+        limit = self._connection.max_payload - _ROOM_FOR_HEADERS
+        async for item, payload in _encoded(items, limit):
             if len(payload) > THRESHOLD_BYTES and len(item.text) * 4 > THRESHOLD_BYTES:
                 payload = await self._lightened(item, payload)
             elif item.body is not None:
                 await self._artifacts.check(self.tenant, item)
+            if len(payload) > limit:
+                raise _too_long(item, len(payload), limit)
             message_id = message_id_of(item.id, payload)
             headers = event_headers(message_id, "weft.item", source, traceparent)
             if sent is not None:
@@ -169,23 +175,42 @@ def _check_session(session: str) -> None:
         )
 
 
-async def _encoded(items: Items) -> AsyncIterator[tuple[ContextItem, bytes]]:
-    """Items with their bytes. All of a sequence are encoded, and so checked, before the first."""
+async def _encoded(items: Items, limit: int) -> AsyncIterator[tuple[ContextItem, bytes]]:
+    """Items with their bytes, of which a message takes `limit`. All of a sequence are encoded, and
+    so checked, before the first."""
     if isinstance(items, ContextItem):
         items = [items]
     if isinstance(items, AsyncIterable):
         async for item in items:
-            yield item, _checked(item)
+            yield item, _checked(item, limit)
     elif isinstance(items, Sequence):
-        payloads = [_checked(item) for item in items]
+        payloads = [_checked(item, limit) for item in items]
         for pair in zip(items, payloads, strict=True):
             yield pair
     else:
         for item in items:
-            yield item, _checked(item)
+            yield item, _checked(item, limit)
 
 
-def _checked(item: ContextItem) -> bytes:
+def _checked(item: ContextItem, limit: int) -> bytes:
     if not isinstance(item, ContextItem):
         raise InvalidInput(f"expected a ContextItem, got {type(item).__name__}: {item!r:.60}")
-    return checked(item)
+    payload = checked(item)
+    if len(payload) > limit:
+        without_text = msgspec.structs.replace(item, text="")
+        if (size := len(encode_event(without_text))) > limit:
+            raise _too_long(without_text, size, limit)
+    return payload
+
+
+def _too_long(item: ContextItem, size: int, limit: int) -> InvalidInput:
+    """Names the longest field of what a message would have to hold. Only a text can be stored apart
+    from its item."""
+    fields = {"$.text": item.text} | {f"$.metadata.{k}": v for k, v in item.metadata.items()}
+    sizes = {field: len(msgspec.json.encode(value)) for field, value in fields.items()}
+    longest = max(sizes, key=lambda field: sizes[field])
+    todo = "shorten it" if longest == "$.text" else "shorten it, or give it as an item's text"
+    return InvalidInput(
+        f"item {item.id!r}: {longest} has {sizes[longest]:,} bytes of {size:,}; a message "
+        f"takes {limit:,} (the server's max_payload, less its headers): {todo}"
+    )

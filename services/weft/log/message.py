@@ -87,7 +87,7 @@ def command(message: Message, reply: str, limit: int) -> bytes:
         )
     if len(block) + len(message.payload) > limit:
         raise InvalidInput(
-            f"message {message.message_id or message.subject}: {len(message.payload)} bytes are "
-            f"over the server's max_payload of {limit}; put the body into the object store"
+            f"message to {message.subject[:100]}: {len(message.payload)} bytes are over the "
+            f"server's max_payload of {limit}; shorten it"
         )
     return publish_command(message.subject, reply, block, message.payload)
