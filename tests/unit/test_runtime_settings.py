@@ -1,5 +1,6 @@
 """Settings: read once, every fault at once, secrets never shown."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +70,38 @@ def test_an_argument_that_is_no_text_is_a_fault_like_any_other():
         "WEFT_NATS_URL=9: give a str, not a value of type int",
     ):
         assert expected in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "nats://127.0.0.1:abc",
+        "nats://127.0.0.1:99999",
+        "nats://127.0.0.1:0",
+        "nats://",
+        "nats://:4222",
+        "nats://[::1",
+        "nats://good:4222, tls://host:-1",
+    ],
+)
+def test_a_malformed_address_is_told_before_anybody_is_asked(address: str):
+    with pytest.raises(ConfigurationError, match=re.escape(f"WEFT_NATS_URL='{address}': ")) as told:
+        read_settings({"WEFT_NATS_URL": address})
+    assert "give HOST:PORT" in str(told.value)
+
+
+def test_a_password_in_a_malformed_address_is_not_shown():
+    with pytest.raises(ConfigurationError) as told:
+        read_settings({"WEFT_NATS_URL": "nats://ann:s3#cret@host:x"})
+    assert f"WEFT_NATS_URL='nats://{MASK}@host:x': " in str(told.value)
+    assert "s3" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["nats://ann:pass@host", "wss://[::1]:443/path", "tls://a.b:1,nats://my_host:2"]
+)
+def test_other_addresses_are_taken(address: str):
+    assert read_settings({"WEFT_NATS_URL": address}).nats_url == address
 
 
 def test_secrets_are_masked_when_shown():

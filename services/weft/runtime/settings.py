@@ -12,6 +12,7 @@ from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -154,7 +155,7 @@ def read_settings(environ: Mapping[str, str] = os.environ, **overrides: Any) -> 
         try:
             values[field.name] = _CHECKS.get(field.name, str)(text)
         except (ValueError, InvalidInput) as error:
-            shown = MASK if field.name in SECRETS else repr(text)
+            shown = MASK if field.name in SECRETS else _IN_ADDRESS.sub(f"//{MASK}@", repr(text))
             faults.append(f"{_variable(field.name)}={shown}: {error}")
     faults += _contradictions(values)
     if faults:
@@ -230,7 +231,18 @@ def _address(text: str) -> str:
     for part in text.split(","):
         if not part.strip().startswith(("nats://", "tls://", "ws://", "wss://")):
             raise ValueError("an address starts with nats://, tls://, ws:// or wss://")
+        _check_host(part.strip())
     return text
+
+
+def _check_host(address: str) -> None:
+    try:
+        parts = urlsplit(address)
+        is_whole = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # its message may quote a password
+        is_whole = False
+    if not is_whole:
+        raise ValueError("it names no server; give HOST:PORT, with a port from 1 to 65535")
 
 
 def _number(kind: type[int] | type[float], least: float, most: float) -> Callable[[str], float]:
