@@ -121,6 +121,14 @@ def test_what_only_begins_like_json_is_no_cut_json() -> None:
         assert decoded(text).form == "text"
 
 
+def test_a_text_may_be_cut_off_behind_an_identifying_key() -> None:
+    text = json.dumps({"log": [f"line {n} of it" for n in range(60)], "name": "Ada"})
+    cut = text[: text.index('"Ada"')].rstrip()
+    made = outline_of(cut)
+    assert made is not None
+    assert readable(cut, made) == cut
+
+
 def test_a_long_text_that_is_json_only_at_its_beginning_is_read_as_text() -> None:
     text = json.dumps([FOUND] * 400) + "]]}" + "and more " * 40
     assert len(text) > MAX_CHARS

@@ -253,6 +253,7 @@ def _identifying(text: str, fields: list[_Value]) -> tuple[int, ...]:
         if one.members is None
         and one.width <= IDENTIFIER
         and (key := _KEY.match(text, one.start, one.end)) is not None
+        and key.end() < one.end  # the text may be cut off before the value
         and text[key.end() : one.end] not in NOTHING
     ]
     named = [
