@@ -103,7 +103,13 @@ FAILED = 'Traceback (most recent call last):\n  File "a.py", line 3\nValueError:
 
 @pytest.mark.parametrize(
     ("text", "metadata", "is_error"),
-    [(FAILED, {}, True), ("3 orders", {"is_error": True}, True), ("3 orders", {}, None)],
+    [
+        (FAILED, {}, True),
+        (FAILED, {"is_error": False}, None),
+        ("3 orders", {"is_error": True}, True),
+        ("3 orders", {}, None),
+        ('{"status":"failed","id":1}', {}, None),
+    ],
 )
 def test_a_failed_result_is_told_to_anthropic(
     text: str, metadata: dict, is_error: bool | None

@@ -285,6 +285,20 @@ def test_the_status_is_found_out_from_the_content(body: str, status: ResultStatu
 def test_the_tools_own_word_decides_the_status() -> None:
     assert envelope("all fine", is_error=True).status is ResultStatus.ERROR
     assert envelope("Error: none", is_error=False).status is ResultStatus.SUCCESS
+    assert envelope('{"error": "none"}', is_error=False).status is ResultStatus.SUCCESS
+
+
+@pytest.mark.parametrize("inner", ["Error: none", '{"error": "one of the records"}'])
+def test_an_mcp_server_says_whether_its_call_failed(inner: str) -> None:
+    for failed, status in ((False, ResultStatus.SUCCESS), (True, ResultStatus.ERROR)):
+        wrapped = json.dumps({"content": [{"type": "text", "text": inner}], "isError": failed})
+        assert envelope(wrapped).status is status
+        twice = json.dumps({"content": [{"type": "text", "text": wrapped}], "isError": failed})
+        assert envelope(twice).status is status
+        bare = json.dumps([{"type": "text", "text": inner}])
+        around = json.dumps({"content": [{"type": "text", "text": bare}], "isError": failed})
+        assert envelope(around).status is status
+    assert envelope(wrapped, is_error=False).status is ResultStatus.SUCCESS
 
 
 def test_facts_come_from_json_tables_logs_and_prose() -> None:

@@ -86,3 +86,77 @@ def test_a_call_of_which_every_part_failed_is_an_error(value: object) -> None:
 )
 def test_a_call_of_which_a_part_did_not_fail_is_none(value: object) -> None:
     assert status_of(json.dumps(value), value, None) is ResultStatus.SUCCESS
+
+
+DATA = (
+    {"status": "failed", "id": 1},
+    {"id": "O-7781", "customer": "U-13000", "amount": "99.10", "status": "failed"},
+    {"test_run": "nightly", "status": "FAILED", "url": "http://x"},
+    {"status": 404, "url": "/missing", "hits": 12},
+    {"http_status": 500, "count": 3, "path": "/pay"},
+    {"title": "Fix the login", "status": "failed", "description": "It hangs."},
+    {"code": 404, "description": "Coupon", "id": 7},
+    {"exit_code": 0, "error": "printed, and ignored"},
+    {"isError": False, "error": "none that counts"},
+)
+REPLIES = (
+    {"status": "error", "message": "no such order"},
+    {"status": "failed"},
+    {"status": "failed", "code": "E12", "detail": "no such order", "data": None},
+    {"status": "fail", "data": {"title": "A title is required"}},
+    {"statusCode": 503, "body": "", "headers": {"Retry-After": "3"}},
+    {"type": "about:blank", "title": "Not Found", "status": 404, "instance": "/orders/7"},
+    {"status": 404, "url": "http://x/missing", "body": "Not Found"},
+    {"id": 7, "error": "no such order"},
+    {"id": 7, "status": "paid", "success": False},
+    {"exit_code": 1, "stdout": "", "path": "/srv"},
+    {"exit_code": 0, "ok": False},
+    {"isError": True, "id": 7},
+)
+
+
+@pytest.mark.parametrize("value", DATA)
+def test_a_status_among_other_data_is_data(value: object) -> None:
+    assert status_of(json.dumps(value), value, None) is ResultStatus.SUCCESS
+
+
+@pytest.mark.parametrize("value", REPLIES)
+def test_an_object_that_only_says_what_went_wrong_is_an_error(value: object) -> None:
+    assert status_of(json.dumps(value), value, None) is ResultStatus.ERROR
+
+
+@pytest.mark.parametrize("value", [*REPLIES, *DATA, {"results": FAILED_READS}])
+def test_what_the_publisher_says_stands_whatever_an_object_holds(value: object) -> None:
+    text = json.dumps(value)
+    assert status_of(text, value, False) is ResultStatus.SUCCESS
+    assert status_of(text, value, True) is ResultStatus.ERROR
+
+
+def test_a_call_that_succeeded_may_have_left_something_out() -> None:
+    assert status_of("", {"rows": [1], "truncated": True}, False) is ResultStatus.PARTIAL
+    assert status_of("rows\n[output truncated]", None, False) is ResultStatus.PARTIAL
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "exit code: 0\nError: none",
+        "Error: none\n\n[Command finished with exit code 0]\n",
+        "Exit code: 0\nWall time: 1 second\nOutput:\nFATAL is a level",
+        "Process exited with code 0\nValueError: printed",
+    ],
+)
+def test_an_exit_code_of_0_settles_it(text: str) -> None:
+    assert status_of(text, None, None) is ResultStatus.SUCCESS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "exit code: 0\nmake: *** [all] Error 2\nexit code: 2",
+        "first\nexit code: 0\nError: the second command",
+        "exit code: 10\nError: ten",
+    ],
+)
+def test_an_exit_code_of_0_settles_nothing_in_the_middle_or_before_another(text: str) -> None:
+    assert status_of(text, None, None) is ResultStatus.ERROR

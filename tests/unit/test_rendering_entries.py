@@ -80,6 +80,14 @@ def test_a_result_that_failed_says_so() -> None:
     assert not entry(row(4), whole(row(4)), b"", "context", untrusted=True).is_error
 
 
+def test_what_the_publisher_says_of_a_failure_stands_against_what_was_found() -> None:
+    """Also where the envelope is of an earlier release."""
+    body = "Error: no such user"
+    (made,) = ListView([ContextItem("r", ItemKind.TOOL_RESULT, body)]).recent(1)
+    said = msgspec.structs.replace(made, metadata={"is_error": False})
+    assert not entry(said, whole(said), b"", "context", untrusted=True).is_error
+
+
 def test_of_one_day_the_times_are_left_out() -> None:
     (made,) = ListView([ContextItem("u", ItemKind.USER_TURN, "Hi")]).recent(1)
     one = entry(made, whole(made), b"", "context", untrusted=False)

@@ -40,6 +40,14 @@ def test_a_result_may_say_itself_that_it_failed() -> None:
     assert signals_of([failed]).failed == {"pay"}
 
 
+def test_a_result_may_say_itself_that_it_did_not_fail() -> None:
+    said = {"metadata": {"is_error": False}}
+    envelope = ResultEnvelope("", status=ResultStatus.ERROR)
+    fine = row(ItemKind.TOOL_RESULT, "pay", envelope=envelope, **said)
+    known = signals_of([fine])
+    assert (known.used, known.failed) == ({"pay"}, set())
+
+
 def test_a_pending_result_says_nothing() -> None:
     known = signals_of([row(ItemKind.TOOL_RESULT, "pay", pending=True)])
     assert known.used == known.failed == set()

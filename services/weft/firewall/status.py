@@ -48,51 +48,44 @@ _TRUNCATED = re2.compile(
     rb"(?i)\btruncated\b|\[\.\.\. ?[0-9]+|\.\.\. ?\[?[0-9]+ (?:more )?"
     rb"(?:lines|characters|chars|bytes|rows|items)|<response clipped>|content (?:too long|omitted)"
 )
-_ERROR_KEYS = (
-    "error",
-    "errors",
-    "exception",
-    "isError",
-    "is_error",
-    "errorMessage",
-    "error_message",
+_EXIT_CODE = re.compile(
+    r"\W{0,6}(?:[\w ]{0,60}\b)?(?:exit(?:ed)?(?: with)?(?: status| code| value)|exited with"
+    r"|exit_code|return(?:ed)?(?: a)?(?: non-zero)? code)[^\w\n]{1,4}?(-?[0-9]{1,3})\W{0,3}",
+    re.IGNORECASE,
 )
-_STATUS_KEYS = (
-    "status",
-    "statusCode",
-    "status_code",
-    "code",
-    "http_status",
-    "exit_code",
-    "exitCode",
-)
-_BAD_WORDS = frozenset(("error", "failed", "failure", "fail", "exception", "fatal", "denied"))
-_PARTIAL_KEYS = ("truncated", "is_truncated", "isTruncated", "partial", "incomplete_results")
+"""A line that says with which code a program ended, and nothing else."""
 
 
 def status_of(text: str, value: object, is_error: bool | None) -> ResultStatus:
-    """`is_error` is the tool's own statement (`isError`, metadata); `value` is the decoded JSON or
-    None."""
+    """`is_error` is what the publisher or the server says (metadata, `isError`), which decides
+    whether the call failed; `value` is the decoded JSON or None."""
+    inner = _payload(value)
+    if is_error is None:
+        is_error = _reads_as_error(text) if value is None else _is_error_reply(inner)
     if is_error:
         return ResultStatus.ERROR
-    inner = _payload(value)
-    if isinstance(inner, dict):
-        status = _of_object(inner)
-        if status is not None:
-            return status
-    if _all_failed(inner):
-        return ResultStatus.ERROR
-    if value is None and is_error is None and _reads_as_error(text):
-        return ResultStatus.ERROR
-    if value is None and is_truncated(text):
-        return ResultStatus.PARTIAL
-    return ResultStatus.SUCCESS
+    left_out = is_truncated(text) if value is None else _says_partial(inner)
+    return ResultStatus.PARTIAL if left_out else ResultStatus.SUCCESS
 
 
 def _reads_as_error(text: str) -> bool:
+    if _ended_with_0(text):
+        return False
     if _ERROR_START.match(text[:400]) or (len(text) <= _SHORT and _REFUSAL.match(text)):
         return True
     return any(_ERROR_ANYWHERE.search(part) for part in _ends(text, _END))
+
+
+def _ended_with_0(text: str) -> bool:
+    """Whether the first or the last line says so; if both tell a code, the last counts."""
+    held = text.strip()
+    lines = (held[:_LINE].partition("\n")[0], held[-_LINE:].rpartition("\n")[2])
+    codes = [found[1] for line in lines if (found := _EXIT_CODE.fullmatch(line.strip()))]
+    return bool(codes) and int(codes[-1]) == 0
+
+
+_LINE = 200
+"""Characters at each end in which a line is looked for."""
 
 
 def is_truncated(text: str) -> bool:
@@ -130,17 +123,65 @@ _READ = 100_000
 """How many characters of a wrapped text are read."""
 
 
-def _of_object(value: dict[str, object]) -> ResultStatus | None:
-    if any(_says_error(value.get(key)) for key in _ERROR_KEYS):
-        return ResultStatus.ERROR
+def _is_error_reply(value: object) -> bool:
+    """Whether JSON is about a call that failed, and not data in which something has failed."""
+    if not isinstance(value, dict):
+        return _all_failed(value)
     if value.get("success") is False or value.get("ok") is False:
-        return ResultStatus.ERROR
-    for key in _STATUS_KEYS:
-        if _is_bad(key, value.get(key)) and (key != "code" or _TELLING.intersection(value)):
-            return ResultStatus.ERROR
-    if any(value.get(key) is True for key in _PARTIAL_KEYS):
-        return ResultStatus.PARTIAL
+        return True
+    settled = _settled(value)
+    if settled is not None:
+        return settled
+    has_error = any(_says_error(value.get(key)) for key in _ERROR_KEYS)
+    return has_error or _is_bad_reply(value) or _all_failed(value)
+
+
+def _settled(value: dict[str, object]) -> bool | None:
+    """What an object says of its call with `isError` or an exit code; None if it has neither."""
+    for key in ("isError", "is_error"):
+        if isinstance(said := value.get(key), bool):
+            return said
+    for key in ("exit_code", "exitCode"):
+        if type(code := value.get(key)) is int:
+            return code != 0
     return None
+
+
+_ERROR_KEYS = ("error", "errors", "exception", "errorMessage", "error_message")
+
+
+def _is_bad_reply(value: dict[str, object]) -> bool:
+    """Whether an object has a bad status, and beside it only what tells how a call went. A record
+    that has a status of its own has other fields too, such as its id."""
+    bad = {key: value[key] for key in _STATUS_KEYS if _is_bad(key, value.get(key))}
+    if not bad or (bad.keys() == {"code"} and value.keys().isdisjoint(_TELLING)):
+        return False
+    is_http = all(str(held).isdigit() for held in bad.values())
+    known = _OF_A_REPLY | _OF_HTTP if is_http else _OF_A_REPLY
+    return all(held in _EMPTY or _plain(key) in known for key, held in value.items())
+
+
+def _plain(key: str) -> str:
+    return key.replace("_", "").replace("-", "").lower()
+
+
+_STATUS_KEYS = ("status", "statusCode", "status_code", "http_status", "code")
+_TELLING = frozenset(("message", "msg", "detail", "details", "reason", "description", "title"))
+"""What stands beside a `code` that says how the call went."""
+_OF_A_REPLY = (_TELLING - {"title"}) | {
+    "status", "statuscode", "statustext", "httpstatus", "code", "errorcode", "hint", "timestamp",
+    "requestid", "traceid", "output", "stdout", "stderr", "traceback", "stack", "data",
+}  # fmt: skip
+"""Beside a word. `data` is what JSend puts beside `fail`; a title is a record's as well."""
+_OF_HTTP = frozenset(("title", "type", "instance", "body", "headers", "url", "path", "method"))
+"""Beside a number as well: problem details (RFC 9457), and what a request brought."""
+_EMPTY: tuple[object, ...] = (None, "", [], {})
+_BAD_WORDS = frozenset(("error", "failed", "failure", "fail", "exception", "fatal", "denied"))
+_PARTIAL_KEYS = ("truncated", "is_truncated", "isTruncated", "partial", "incomplete_results")
+
+
+def _says_partial(value: object) -> bool:
+    return isinstance(value, dict) and any(value.get(key) is True for key in _PARTIAL_KEYS)
 
 
 def _all_failed(value: object) -> bool:
@@ -175,6 +216,4 @@ def _is_bad(key: str, held: object) -> bool:
         if held.isdigit() and len(held) == 3:
             return held[0] in "45" and key != "code"
         return held.lower() in _BAD_WORDS
-    if isinstance(held, bool) or not isinstance(held, int):
-        return False
-    return held != 0 if "exit" in key.lower() else 400 <= held <= 599
+    return isinstance(held, int) and not isinstance(held, bool) and 400 <= held <= 599

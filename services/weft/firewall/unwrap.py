@@ -50,7 +50,8 @@ def unwrap(text: str, depth: int) -> Unwrapped | None:
     if len(outer.texts) == 1 and not outer.other:
         inner = unwrap(outer.texts[0], depth - 1)
         if inner is not None:
-            wrong = outer.is_error or inner.is_error
+            said = [held.is_error for held in (outer, inner) if held.is_error is not None]
+            wrong = any(said) if said else None
             value = inner.value if inner.value is not None else outer.value
             return Unwrapped(inner.texts, value, inner.other, wrong)
     return outer

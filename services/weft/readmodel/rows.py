@@ -12,7 +12,7 @@ import msgspec
 from weft.passages.part import Outline, unpacked
 from weft.passages.splitting import outline_of, readable
 from weft.readmodel.calls import call_text
-from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.envelope import ResultEnvelope, ResultStatus
 from weft_schemas.items import ItemKind, Sensitivity
 
 CACHED_TEXTS = 32
@@ -72,6 +72,14 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
         if envelope is None:
             return not self.parked and not self.pending
         return bool(self.packed) or envelope.complete or envelope.passthrough
+
+    @property
+    def failed(self) -> bool:
+        """Whether a result's call failed: as its publisher says, else as the firewall found."""
+        said = self.metadata.get("is_error")
+        if isinstance(said, bool):
+            return said
+        return self.envelope is not None and self.envelope.status is ResultStatus.ERROR
 
     @cached_property
     def whole(self) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from weft.readmodel.rows import ItemRow
-from weft_schemas.envelope import ResultStatus
 from weft_schemas.items import ItemKind
 from weft_schemas.routing import RouteRequest
 
@@ -32,7 +31,7 @@ def signals_of(rows: Iterable[ItemRow]) -> SessionSignals:
         name = row.metadata.get("tool_name")
         if row.kind is not ItemKind.TOOL_RESULT or not isinstance(name, str):
             continue
-        if _is_error(row):
+        if row.failed:
             failed.add(name)
         elif not row.pending:
             failed.discard(name)
@@ -49,9 +48,3 @@ def with_signals(
         used=tuple(dict.fromkeys((*request.used, *ids_named(known.used)))),
         failed=tuple(dict.fromkeys((*request.failed, *ids_named(known.failed)))),
     )
-
-
-def _is_error(row: ItemRow) -> bool:
-    if row.metadata.get("is_error") is True:
-        return True
-    return row.envelope is not None and row.envelope.status is ResultStatus.ERROR

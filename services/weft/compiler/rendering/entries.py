@@ -13,7 +13,7 @@ from weft.compiler.rendering.fencing import DATA, MESSAGE, fence, looks_like_lab
 from weft.compiler.renditions.rendition import PARTS, REDACTED, REFERENCE, STUB, SUMMARY, Rendition
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
-from weft_schemas.envelope import ResultStatus, Signal
+from weft_schemas.envelope import Signal
 from weft_schemas.items import ItemKind
 
 HANDLE_FROM = 300
@@ -135,11 +135,10 @@ def _handle(row: ItemRow, shown: Rendition) -> str | None:
 
 
 def _failed(row: ItemRow, shown: Rendition) -> bool:
-    """Whether the publisher says so or, unless it is redacted, the firewall found it."""
-    if row.metadata.get("is_error") is True:
-        return True
-    found = row.envelope is not None and row.envelope.status is ResultStatus.ERROR
-    return found and shown.view != REDACTED
+    """Of a redacted result only the publisher tells: what the firewall found is content."""
+    if shown.view == REDACTED:
+        return row.metadata.get("is_error") is True
+    return row.failed
 
 
 def _much_is_missing(row: ItemRow, shown: Rendition) -> bool:
