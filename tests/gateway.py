@@ -1,6 +1,7 @@
 """A gateway in this process, on a real log, with real servers behind it and the SDK's client before
 it; and servers of the tests' own that do what no honest one does."""
 
+import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from weft.gateway.state import Folder
 from weft.log.connection import Connection
 from weft.log.reading import read_session
 from weft.runtime.settings import Settings
+from weft.web_server import listener
 from weft_schemas.items import ContextItem
 
 TENANT = "t"
@@ -52,6 +54,11 @@ LEFT_SOCKETS = pytest.mark.filterwarnings(
 )
 """For tests with servers at an address: a request that is cancelled while the SDK's HTTP client
 connects leaves its socket to the garbage collector, seen once in some thirty runs of all tests."""
+
+
+def free_port() -> tuple[str, socket.socket]:
+    """Where `serving_http` may listen: an address, and a socket that does."""
+    return "127.0.0.1", listener("127.0.0.1", 0, "")
 
 
 @asynccontextmanager

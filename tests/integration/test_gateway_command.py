@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from pathlib import Path
@@ -231,6 +232,19 @@ async def test_the_status_tells_the_address_that_was_taken(
         process.send_signal(signal.SIGTERM)
         await process.wait()
     assert one["config"] == str(config)
+
+
+async def test_a_port_that_is_taken_is_named_before_anything_starts(tmp_path: Path) -> None:
+    config, data = tmp_path / "mcp.json", tmp_path / "data"
+    config.write_text('{"mcpServers": {}}')
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ran = await weft("gateway", "--config", str(config), "--data", str(data), "--http", port)
+    assert ran.code == 2
+    assert ran.err == (
+        f"weft: cannot listen on 127.0.0.1:{port}: Address already in use; choose another --http\n"
+    )
+    assert not data.exists()
 
 
 async def test_a_weft_on_the_usual_port_is_used_and_another_nats_server_is_not(

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.gateway import QUICK, called, gateway, host, logged, odd_server, text_of
+from tests.gateway import QUICK, called, free_port, gateway, host, logged, odd_server, text_of
 from tests.npm import INSPECTOR, installed
 
 from weft.gateway.config import ServerSpec
@@ -65,7 +65,7 @@ async def test_an_agent_of_a_framework_finds_and_calls_through_the_gateway(
     python = await asyncio.to_thread(framework)
     async with (
         gateway(server.url, tmp_path, odd_server()) as running,
-        serving_http(running, "127.0.0.1", 0) as port,
+        serving_http(running, *free_port()) as port,
     ):
         address = f"http://127.0.0.1:{port}/mcp"
         process = await asyncio.create_subprocess_exec(

@@ -10,7 +10,7 @@ import anyio
 import mcp_types as types
 import pytest
 from mcp import Client
-from tests.gateway import called, gateway, host, odd_server, text_of
+from tests.gateway import called, free_port, gateway, host, odd_server, text_of
 from tests.gateway_server import KEY
 
 from weft.gateway.gateway import Gateway
@@ -159,7 +159,7 @@ async def test_each_host_hears_what_it_wants_and_the_server_logs_no_more_than_th
     quiet, loud = Heard(), Heard()
     async with (
         gateway(server.url, tmp_path, odd_server()) as running,
-        serving_http(running, "127.0.0.1", 0) as port,
+        serving_http(running, *free_port()) as port,
     ):
         address = f"http://127.0.0.1:{port}/mcp"
         async with (

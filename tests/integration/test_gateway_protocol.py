@@ -22,7 +22,7 @@ from mcp_types import (
     Root,
     TextContent,
 )
-from tests.gateway import QUICK, called, gateway, host, odd_server, text_of
+from tests.gateway import QUICK, called, free_port, gateway, host, odd_server, text_of
 from tests.gateway_http_server import until_open
 from tests.gateway_server import TOOLS
 from tests.npm import installed
@@ -230,7 +230,7 @@ async def test_hosts_of_both_protocols_share_one_address_each_with_its_session(
 
     async with gateway(server.url, tmp_path, odd_server()) as running:
         running.hosts = Hosts()
-        async with serving_http(running, "127.0.0.1", 0, "s3cret") as port:
+        async with serving_http(running, *free_port(), "s3cret") as port:
             address = f"http://127.0.0.1:{port}/mcp"
             with pytest.raises((MCPError, ExceptionGroup, RuntimeError)):
                 async with Client(address):

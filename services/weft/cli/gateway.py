@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import signal
+import socket
 import sys
 import webbrowser
 from collections.abc import Coroutine
@@ -93,9 +94,18 @@ def serve(
             "send as a bearer token"
         )
     config = read_config(file)
-    serving = (config, str(file.absolute()), port, host, token, mode, limit, session)
+    serving = (token, mode, limit, session)
     with forked_when_started(settings) as forked:
-        asyncio.run(_serve(located(settings, data_dir), named, forked, *serving))
+        # After the fork, since what is forked would keep the port when the gateway is gone.
+        listening = _listening(host, port) if port is not None else None
+        place = (config, str(file.absolute()), host, listening)
+        asyncio.run(_serve(located(settings, data_dir), named, forked, *place, *serving))
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    from weft.web_server import listener
+
+    return listener(host, port, "choose another --http")
 
 
 def forked_when_started(settings: Settings) -> AbstractContextManager[PreloadedProcess | None]:
@@ -112,8 +122,8 @@ async def _serve(
     forked: PreloadedProcess | None,
     config: GatewayConfig,
     source: str,
-    port: int | None,
     host: str,
+    listening: socket.socket | None,
     token: str,
     mode: str | None,
     limit: int | None,
@@ -137,7 +147,7 @@ async def _serve(
     behind = GatewayDeployment(settings, named=named, preloaded=forked)
     folder = Folder(settings.data_dir)
     async with Gateway(config, behind, folder, session=session, source=source) as running:
-        if port is None:
+        if listening is None:
             if sys.stdin.isatty():
                 hint(
                     "serving one host on stdin and stdout, as hosts start it; `weft gateway "
@@ -146,9 +156,9 @@ async def _serve(
             await until_closed(serve_stdio(running))
         else:
             stop = _stop_signal()
-            async with serving_http(running, host, port, token) as taken:
+            async with serving_http(running, host, listening, token) as taken:
                 running.address = f"http://{host}:{taken}/mcp"
-                hint(f"serving http://{host}:{taken}/mcp, data in {settings.data_dir}")
+                hint(f"serving {running.address}, data in {settings.data_dir}")
                 await stop.wait()
 
 

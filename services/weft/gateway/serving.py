@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -59,23 +60,22 @@ class _Guarded:
 
 @contextlib.asynccontextmanager
 async def serving_http(
-    gateway: Gateway, host: str, port: int, token: str = ""
+    gateway: Gateway, host: str, listening: socket.socket, token: str = ""
 ) -> AsyncIterator[int]:
-    """Serve any number of hosts; yields the port."""
+    """Serve any number of hosts on a socket that listens on `host`; yields the port."""
     import uvicorn
 
     service = Service(gateway)
     app = http_app(gateway, service, token, host)
-    config = uvicorn.Config(app, host=host, port=port, log_config=None, timeout_graceful_shutdown=2)
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=2))
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
-    task = asyncio.create_task(server._serve())
+    task = asyncio.create_task(server._serve(sockets=[listening]))
     try:
         while not server.started and not task.done():
             await asyncio.sleep(0.01)
         if task.done():
             task.result()
-        yield server.servers[0].sockets[0].getsockname()[1]
+        yield listening.getsockname()[1]
     finally:
         await service.close()
         server.should_exit = True
