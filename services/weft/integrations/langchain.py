@@ -26,6 +26,7 @@ from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 
 import weft
+from weft.adapters.openai import FAILED
 from weft.integrations.conversations import (
     Conversations,
     DrillDown,
@@ -124,7 +125,7 @@ def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
         return request
     messages = convert_to_messages(request_of(pack, "openai")["messages"])
     thoughts = thoughts_of(pack)
-    messages = [_thinking(message, thoughts) for message in messages]
+    messages = [_thinking(_told(message), thoughts) for message in messages]
     system_messages = [one for one in request.messages if isinstance(one, SystemMessage)]
     if messages and isinstance(messages[0], SystemMessage):
         instructions = messages.pop(0).text
@@ -132,6 +133,13 @@ def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
         system = SystemMessage(f"{own.text}\n\n{instructions}" if own is not None else instructions)
         request = request.override(system_message=system)
     return request.override(messages=[*system_messages, *messages])
+
+
+def _told(message: BaseMessage) -> BaseMessage:
+    """With the status of a call that failed. The mark stays for models that get no status."""
+    if isinstance(message, ToolMessage) and message.text.startswith(FAILED):
+        return message.model_copy(update={"status": "error"})
+    return message
 
 
 def _thinking(message: BaseMessage, thoughts: Mapping[str, list[Any]]) -> BaseMessage:
