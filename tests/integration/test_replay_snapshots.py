@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -310,3 +311,12 @@ async def test_a_replica_that_was_down_serves_nothing_that_was_erased_meanwhile(
             assert reader.model().view("t", "gone").item_count() == 0
             assert reader.model().view("t", "kept").item_count() == 3
             assert files_with_canary(folder) == []
+
+
+async def test_a_folder_without_a_replica_is_refused_and_stays_as_it_is(
+    log: Connection, tmp_path: Path
+) -> None:
+    for folder in (tmp_path / "nowhere", tmp_path):
+        with pytest.raises(NotFound, match=f"{folder} has no read model"):
+            await take(log, folder)
+        assert os.listdir(tmp_path) == []

@@ -96,13 +96,18 @@ async def take(connection: Connection, data_dir: Path) -> Snapshot:
     """Take a snapshot of the replica in a data folder, while it serves, and delete older ones than
     `RETAINED`. Raises `NotFound` if the folder holds no read model, and `Corrupt` if that is not of
     this log."""
+    if not (data_dir / "replica").is_dir():
+        raise _no_read_model(data_dir)
     generations = Generations(data_dir)
     copy = generations.new()
     # Named and locked like a generation: if this process dies, the indexer removes the file.
     lock = reader_lock(copy)
     lock.acquire()
     try:
-        await _copy(generations.current(), copy)
+        current = generations.current()
+        if current is None:
+            raise _no_read_model(data_dir)
+        await _copy(current, copy)
         async with Database.reading(copy) as db:
             stored = await db.run(_identity)
         await identity.check(connection, stored)
@@ -148,9 +153,11 @@ def ordered(entries: Iterable[Meta]) -> list[Snapshot]:
     return sorted(found, key=lambda one: (one.sequence, one.taken), reverse=True)
 
 
-async def _copy(current: Path | None, copy: Path) -> None:
-    if current is None:
-        raise NotFound("this data folder has no read model; name the replica's with --data")
+def _no_read_model(data_dir: Path) -> NotFound:
+    return NotFound(f"{data_dir} has no read model; name the replica's folder with --data")
+
+
+async def _copy(current: Path, copy: Path) -> None:
     await asyncio.to_thread(PageChecksums(current).check_if_touched)
     async with Database.reading(current) as db:
         await db.execute("VACUUM INTO ?", (str(copy),))
