@@ -7,9 +7,11 @@ from tests.session_view import ListView
 
 from weft.adapters import anthropic, openai
 from weft.compiler.compile import compile_pack
+from weft.readmodel.model import ReadModel, records_of
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, Phase, PhaseRule, SelectionRules
+from weft_schemas.routing import Catalog, SelectableItem
 
 FILLER = "Nothing of note was said about the weather, the harbour and the long road home."
 
@@ -193,6 +195,18 @@ def test_pending_items_are_named_and_their_text_is_nowhere() -> None:
 def test_a_sequence_that_the_log_has_not_reached_is_told() -> None:
     pack = compiled([said("u", ItemKind.USER_TURN)], as_of=99)
     assert pack.stats.notes == (f"as of 99: what is read ends at {pack.sequence}",)
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_a_catalogue_that_is_not_in_the_log_is_told_in_every_phase(phase: Phase) -> None:
+    shop = Catalog("shop", (SelectableItem("pay", "pay"),))
+    events = [said("u", ItemKind.USER_TURN), shop]
+    view = ReadModel.in_memory(records_of(events, "t", "s")).view("t", "s")
+    for name, noted in (("nope", True), ("shop", False)):
+        for tool in (None, "pay"):
+            asked = CompileRequest(phase, catalog=name, tool=tool)
+            notes = " ".join(compile_pack(view, asked).pack.stats.notes)
+            assert (f"catalogue '{name}' is not in the log" in notes) is noted
 
 
 @pytest.mark.parametrize("order", ["call first", "result first"])

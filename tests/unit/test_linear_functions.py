@@ -59,11 +59,12 @@ UNCALLED = {
         weft.compiler.candidates.find.find_candidates(pinned_ids)
         weft.compiler.compile._candidates(key) weft.compiler.compile.compile_pack(key)
         weft.compiler.item_entries.entries_of(key)
+        weft.compiler.notes._note_missing_pins(included)
+        weft.compiler.notes.note_request(included)
         weft.compiler.rendering.memory._is_shown(shown_ids)
         weft.compiler.rendering.memory._rows(name)
         weft.compiler.rendering.memory.memory_header(shown_ids)
         weft.compiler.rights.floor_of(principal) weft.compiler.rights.policy_of(principal)
-        weft.compiler.stats._note_missing_pins(included)
         weft.compiler.rights.within_grants(principal) weft.firewall.service.allowed(handle)
         weft.firewall.service.allowed(key) weft.firewall.service.allowed(tenant)
     """,

@@ -1,0 +1,56 @@
+"""What the stats of a pack say in plain sentences of the request: what of it had no effect, and
+why."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import msgspec
+
+from weft.compiler.rendering.cost import Shown
+from weft.compiler.rendering.tools import reads_catalog, reads_tools
+from weft.compiler.state import State
+
+
+def note_request(state: State, shown: Shown, included: Collection[str]) -> None:
+    """Notes in the ledger, where what was asked for and what was given differ; `included` are the
+    ids of the items in the prompt."""
+    request, sequence = state.request, state.view.sequence
+    if not shown and state.groups:
+        state.ledger.note(f"a budget of {state.budget} tokens is too small for any item")
+    if request.as_of is not None and request.as_of > sequence:
+        state.ledger.note(f"as of {request.as_of}: what is read ends at {sequence}")
+    _note_unknown_catalogue(state)
+    _note_missing_pins(state, included)
+
+
+def _note_unknown_catalogue(state: State) -> None:
+    """Where the router was not asked, which refuses such a name."""
+    request, name = state.request, state.request.catalog
+    is_routed = reads_tools(request) and not reads_catalog(request)
+    if name and not is_routed and not state.view.catalog_size(name):
+        state.ledger.note(
+            f"catalogue {name!r:.80} is not in the log at or before sequence "
+            f"{state.view.sequence}; publish it: weft catalog publish FILE --name NAME"
+        )
+
+
+def _note_missing_pins(state: State, included: Collection[str]) -> None:
+    """Which items that the caller pinned are not in the prompt, and why. It is no error: the item
+    may have been erased since, and a step without it is better than none."""
+    asked = () if isinstance(state.request.pin, msgspec.UnsetType) else state.request.pin
+    shown = set(included)
+    missing = [one for one in dict.fromkeys(asked) if one not in shown]
+    if not missing:
+        return
+    known = {row.id for row in state.view.by_ids(missing)}
+    dropped = {one.item_id: one for one in state.ledger.dropped}
+    for item_id in missing:
+        if item_id not in known:
+            why = f"the session has no such item at or before sequence {state.view.sequence}"
+        elif item_id in dropped:
+            one = dropped[item_id]
+            why = f"dropped ({one.reason}{f': {one.detail}' if one.detail else ''})"
+        else:
+            why = "what it belongs to is not shown"
+        state.ledger.note(f"pinned item {item_id!r:.80} is not in the prompt: {why}")
