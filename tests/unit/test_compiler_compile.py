@@ -96,6 +96,28 @@ def test_a_budget_is_called_too_small_only_where_that_is_why(why: str) -> None:
     assert reasons(pack) == {"u": "kind_limit" if why == "limits" else why}
 
 
+@pytest.mark.parametrize("policy", [False, True])
+def test_a_reserve_that_leaves_nothing_is_named_first(policy: bool) -> None:
+    items = [said("u", ItemKind.USER_TURN)]
+    items += [said("p", ItemKind.POLICY)] if policy else []
+    pack = compiled(items, budget=100, reserve=5_000)
+    assert (pack.prompt, pack.stats.budget) == ("", 0)
+    assert pack.stats.notes[0] == (
+        "a reserve of 5000 tokens leaves nothing of the budget of 100: lower `reserve` or raise "
+        "`budget`"
+    )
+    assert not [note for note in pack.stats.notes if "budget of 0" in note]
+    default = compiled(items, reserve=1_000_000).stats.notes[0]
+    assert default.startswith("a reserve of 1000000 tokens leaves nothing of the budget of ")
+
+
+def test_a_budget_that_a_reserve_makes_too_small_is_told_with_it() -> None:
+    pack = compiled([said("u", ItemKind.USER_TURN, "Hi there")], budget=500, reserve=499)
+    assert pack.stats.notes[-1] == (
+        "a budget of 1 tokens (500 less a reserve of 499) is too small for any item"
+    )
+
+
 def test_reserve_comes_off_the_budget() -> None:
     pack = compiled([said("u", ItemKind.USER_TURN)], budget=500, reserve=490)
     assert pack.stats.budget == 10

@@ -33,7 +33,7 @@ from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.prefix import keep, select_stable
 from weft.compiler.selection.repeats import without_dangling
 from weft.compiler.selection.select import select
-from weft.compiler.state import State
+from weft.compiler.state import State, asked_budget
 from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit, CompileRequest, ContextPack
 from weft_schemas.items import ItemKind
@@ -79,8 +79,7 @@ def readable(view: SessionView, request: CompileRequest) -> SessionView:
 
 def budget_of(request: CompileRequest, policy: ContextPolicy) -> int:
     """Tokens that the prompt may take."""
-    wanted = policy.budgets.of(request.phase) if request.budget is None else request.budget
-    return max(wanted - request.reserve, 0)
+    return max(asked_budget(request, policy) - request.reserve, 0)
 
 
 def _candidates(

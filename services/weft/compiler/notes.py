@@ -9,7 +9,7 @@ import msgspec
 
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.rendering.tools import reads_catalog, reads_tools
-from weft.compiler.state import State
+from weft.compiler.state import State, asked_budget
 
 
 def note_request(state: State, shown: Shown, included: Collection[str]) -> None:
@@ -17,11 +17,25 @@ def note_request(state: State, shown: Shown, included: Collection[str]) -> None:
     ids of the items in the prompt."""
     request, sequence = state.request, state.view.sequence
     if not shown and state.groups:
-        state.ledger.note(f"a budget of {state.budget} tokens is too small for any item")
+        _note_budget(state)
     if request.as_of is not None and request.as_of > sequence:
         state.ledger.note(f"as of {request.as_of}: what is read ends at {sequence}")
     _note_unknown_catalogue(state)
     _note_missing_pins(state, included)
+
+
+def _note_budget(state: State) -> None:
+    """Before all others if the reserve takes it whole, since they follow from that."""
+    reserve, asked = state.request.reserve, asked_budget(state.request, state.policy)
+    if reserve > 0 and not state.budget:
+        state.ledger.notes.insert(
+            0,
+            f"a reserve of {reserve} tokens leaves nothing of the budget of {asked}: lower "
+            "`reserve` or raise `budget`",
+        )
+        return
+    less = f" ({asked} less a reserve of {reserve})" if reserve > 0 else ""
+    state.ledger.note(f"a budget of {state.budget} tokens{less} is too small for any item")
 
 
 def _note_unknown_catalogue(state: State) -> None:

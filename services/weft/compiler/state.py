@@ -18,6 +18,11 @@ from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy
 
 
+def asked_budget(request: CompileRequest, policy: ContextPolicy) -> int:
+    """Tokens of the prompt and of what `reserve` is for."""
+    return policy.budgets.of(request.phase) if request.budget is None else request.budget
+
+
 class State(msgspec.Struct):
     """Each stage reads and changes it."""
 

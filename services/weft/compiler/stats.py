@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import msgspec
-
 from weft.compiler.notes import note_request
 from weft.compiler.rendering.cost import Costed, Shown
 from weft.compiler.rendering.counting import counter
