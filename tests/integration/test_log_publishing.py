@@ -62,6 +62,28 @@ async def test_why_a_duplicate_cannot_be_checked_is_the_outcome(
             await publisher.publish(SUBJECT, b"{}", "m1")
 
 
+async def test_a_log_that_was_never_made_is_told(tmp_path: Path) -> None:
+    async with EmbeddedServer(tmp_path / "nats") as server:
+        connection = await connect(server.url)
+        async with Publisher(connection, timeout=0.5) as publisher:
+            with pytest.raises(Unavailable, match=r"2 of 2 .* has no stream weft.*weft provision"):
+                await publisher.publish_many(messages(2))
+            with pytest.raises(Unavailable, match=r"other.subject \(no stream takes it in"):
+                await publisher.publish("other.subject", b"{}")
+        await connection.close()
+
+
+async def test_a_log_that_is_made_in_time_takes_what_was_published_before(tmp_path: Path) -> None:
+    async with EmbeddedServer(tmp_path / "nats") as server:
+        connection = await connect(server.url)
+        async with Publisher(connection) as publisher:
+            published = asyncio.create_task(publisher.publish_many(messages(2)))
+            await asyncio.sleep(0)
+            await provision(connection)
+            assert [ack.sequence for ack in await published] == [1, 2]
+        await connection.close()
+
+
 async def test_the_same_message_id_again_is_a_duplicate_of_the_first(log: Connection) -> None:
     async with Publisher(log) as publisher:
         await publisher.publish(SUBJECT, b"{}", "m1")

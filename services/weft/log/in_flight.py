@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import inf
 from typing import Any, Self
 
@@ -17,7 +17,7 @@ from weft.log.api import error_of, forbidden, silence
 from weft.log.connection import Connection, Listener
 from weft.log.duplicate_check import DuplicateCheck
 from weft.log.message import Ack, Message, Outcome, command
-from weft.log.stalled import stalled, stores_nothing, stream_of
+from weft.log.stalled import is_missing, no_stream, stalled, stores_nothing, stream_of
 from weft.log.timeouts import cancelled
 from weft.log.wire import status
 from weft_schemas.errors import InvalidInput, Unavailable, WeftError
@@ -122,8 +122,10 @@ class InFlight:
             return
         if status(headers)[0] == 503:
             # No stream listens, as in a cluster that is electing a leader.
+            pending.is_unclaimed = True
             pending.put_off(asyncio.get_running_loop().time())
             return
+        pending.is_unclaimed = False
         reply = _decode(payload)
         if reply.error is None:
             if reply.duplicate:
@@ -191,13 +193,27 @@ class InFlight:
             now = clock()
             self._extend_deadlines(now - looked - SOON_SECONDS, now)
             looked = now
-            late = [t for t, f in self._in_flight.items() if now - f.first_sent > self.timeout]
-            why = f"no acknowledgement in {self.timeout:g} s"
-            for token in late:
-                self._settle(token, silence(self._in_flight[token].message.subject, why))
+            late = {t: f for t, f in self._in_flight.items() if now - f.first_sent > self.timeout}
+            await self._give_up(late)
             if self.connection.is_connected:
                 self._send_again(now)
                 self._look_for_stall(now)
+
+    async def _give_up(self, late: Mapping[int, _Pending]) -> None:
+        """Settle messages whose time is up. Where no stream took them, the server is asked whether
+        it has one: it says the same while a cluster elects a leader."""
+        missing: dict[str, bool] = {}
+        for token, pending in late.items():
+            subject, unclaimed = pending.message.subject, pending.is_unclaimed
+            stream = stream_of(subject)
+            if unclaimed and stream not in missing:
+                missing[stream] = await is_missing(self.connection, stream)
+            if token not in self._in_flight:  # answered meanwhile
+                continue
+            what = "no stream takes it" if unclaimed else "no acknowledgement"
+            none = unclaimed and missing[stream]
+            why = no_stream(stream) if none else silence(subject, f"{what} in {self.timeout:g} s")
+            self._settle(token, why)
 
     def _extend_deadlines(self, held_up: float, now: float) -> None:
         """Time in which this process did not run (see `log/timeouts.py`) does not count: answers
@@ -258,6 +274,8 @@ class _Pending(msgspec.Struct):
     retry_at: float
     silent_since: float
     attempts: int = 1
+    is_unclaimed: bool = False
+    """The server's last answer was that no stream takes it."""
     being_checked: bool = False
     """The server calls it a duplicate, which is being checked."""
 

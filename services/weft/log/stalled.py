@@ -11,7 +11,7 @@ from collections.abc import Callable
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.timeouts import pause
-from weft_schemas.errors import Unavailable, WeftError
+from weft_schemas.errors import NotFound, Unavailable, WeftError
 from weft_schemas.subjects import AUDIT_STREAM, STREAM
 
 STILL_SECONDS = 1.5
@@ -44,6 +44,27 @@ def stalled(subject: str) -> Unavailable:
         f"no answer on {subject}: the server is there and stores nothing. In a cluster, most nodes "
         "must run. Where its log says `no space left on device`, make room and restart it (`weft "
         "up` restarts its own). Then try again"
+    )
+
+
+async def is_missing(connection: Connection, stream: str) -> bool:
+    """Whether the server says that it has no such stream. False if that cannot be found out."""
+    if not stream:
+        return False
+    try:
+        await call(connection, f"STREAM.INFO.{stream}", timeout=_ASK_SECONDS)
+    except NotFound:
+        return True
+    except WeftError:
+        pass
+    return False
+
+
+def no_stream(stream: str) -> Unavailable:
+    """Why a publish is given up that nobody took. Another try is good once there is a log."""
+    return Unavailable(
+        f"this server has no stream {stream}, so nothing is stored: make it with `weft provision`, "
+        "or start `weft up`; then try again"
     )
 
 
