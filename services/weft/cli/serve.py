@@ -87,5 +87,6 @@ def serve(
             most_bytes=max_body * 1_000_000,
             rate=rate,
             listening=listening,
+            tell=lambda line: hint(f"weft serve: {line}"),
         )
     )

@@ -62,6 +62,11 @@ class Grants:
         nothing."""
         return self._by_digest.get(_digest(token))
 
+    def use_own_credential(self) -> bool:
+        """Whether some token's requests are made with the process's own credential."""
+        grants = self._by_digest.values()
+        return any(one.read_log or not (one.user or one.creds or one.nats_token) for one in grants)
+
     def __len__(self) -> int:
         return len(self._by_digest)
 

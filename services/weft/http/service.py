@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 
@@ -11,6 +12,8 @@ from weft.http.app import Application
 from weft.http.callers import check_open, open_grant
 from weft.http.clients import Clients
 from weft.http.grants import Grant, Grants
+from weft.http.log_watch import watch_log
+from weft.log.timeouts import cancelled
 from weft.runtime.logs import fields, set_up_logging
 from weft.runtime.settings import Settings
 from weft.web_server import WebServer, listener
@@ -33,15 +36,16 @@ async def serve(
     most_bytes: int,
     rate: float,
     listening: Callable[[int], None],
+    tell: Callable[[str], None],
 ) -> None:
-    """Serve until SIGTERM or SIGINT; `listening` is called with the port. Without grants, every
-    request belongs to the settings' tenant, and only loopback is served. Raises
-    `ConfigurationError` if that is not possible, or the port is taken."""
+    """Serve until SIGTERM or SIGINT; `listening` is called with the port, `tell` with a line when
+    the log is out of reach or back. Without grants, every request belongs to the settings' tenant,
+    and only loopback is served. Raises `ConfigurationError` if that is not possible, or the port is
+    taken."""
     if grants is None:
         check_open(host)
-    given: Grants | Grant = (
-        open_grant(settings.tenant, settings.principal) if grants is None else grants
-    )
+    own = open_grant(settings.tenant, settings.principal)
+    given: Grants | Grant = own if grants is None else grants
     set_up_logging("serve", settings.log_level)
     listening_on = listener(host, port, "choose another --port")
     async with Clients(settings) as clients:
@@ -59,5 +63,9 @@ async def serve(
 
         _logger.info("listening", extra=fields(port=listening_on.getsockname()[1]))
         listening(listening_on.getsockname()[1])
+        watching = None
+        if grants is None or grants.use_own_credential():
+            watching = asyncio.create_task(watch_log(clients, own, tell))
         with server.ended_by_signals(application.closing.set):
             await server.serve(sockets=[listening_on])
+        await cancelled(watching)

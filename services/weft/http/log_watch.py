@@ -1,0 +1,36 @@
+"""Tells whoever runs `weft serve` when its own credential does not reach the log, as with a wrong
+password, and when it does again. Requests alone are told otherwise, each with a refusal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from weft.http.clients import Clients
+from weft.http.grants import Grant
+from weft_schemas.errors import WeftError
+
+LOOK_SECONDS = 5.0
+
+
+async def watch_log(clients: Clients, grant: Grant, tell: Callable[[str], None]) -> None:
+    """Call `tell` with a line at every change, until cancelled. `grant` has no credential of its
+    own."""
+    known = ""
+    while True:
+        fault = await _fault(clients, grant)
+        if fault and fault != known:
+            tell(f"requests do not reach the log: {fault}")
+        elif known and not fault:
+            tell("requests reach the log again")
+        known = fault
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _fault(clients: Clients, grant: Grant) -> str:
+    """Why the log is not reached, empty if it is."""
+    try:
+        client = await clients.of(grant)
+    except WeftError as error:
+        return str(error)
+    return "" if client.connection.is_up else "the connection to its server is lost"

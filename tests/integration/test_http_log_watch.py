@@ -1,0 +1,67 @@
+"""Whoever runs `weft serve` is told when its credential does not reach the log, and at each
+change."""
+
+import asyncio
+import os
+import signal
+from asyncio.subprocess import DEVNULL, PIPE
+from pathlib import Path
+
+import pytest
+from tests.integration.preloaded import program
+from tests.integration.serving import PATIENCE
+
+from weft.http import log_watch
+from weft.http.callers import open_grant
+from weft.http.clients import Clients
+from weft.http.log_watch import watch_log
+from weft.log.server import EmbeddedServer
+from weft.runtime.settings import Settings
+
+
+def signed(password: str) -> str:
+    return f'authorization {{ user: "agent", password: "{password}" }}\n'
+
+
+async def test_every_change_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_watch, "LOOK_SECONDS", 0.05)
+    told: asyncio.Queue[str] = asyncio.Queue()
+    async with EmbeddedServer(tmp_path / "a", extra=signed("another")) as refusing:
+        settings = Settings(nats_url=refusing.url, user="agent", password="right")
+        async with Clients(settings) as clients, asyncio.timeout(PATIENCE):
+            watching = asyncio.create_task(watch_log(clients, open_grant("t"), told.put_nowait))
+            first = await told.get()
+            assert "requests do not reach the log" in first
+            assert "refused the credential; check user" in first
+            await refusing.stop()
+            assert "no nats-server answers" in await told.get()
+            letting = EmbeddedServer(tmp_path / "b", refusing.port, extra=signed("right"))
+            async with letting:
+                assert await told.get() == "requests reach the log again"
+                await letting.stop()
+                assert "the connection to its server is lost" in await told.get()
+                await letting.start()
+                assert await told.get() == "requests reach the log again"
+            watching.cancel()
+    assert told.qsize() <= 1  # the end of the last server
+
+
+async def test_a_wrong_password_is_told_at_the_start(tmp_path: Path) -> None:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
+    async with EmbeddedServer(tmp_path, extra=signed("another")) as server:
+        process = await program(
+            *("weft.cli.main", "serve", "--nats", server.url, "--port", "0", "--user", "agent"),
+            env=kept | {"WEFT_PASSWORD": "wrong"},
+            stdin=DEVNULL,
+            stderr=PIPE,
+        )
+        said = ""
+        async with asyncio.timeout(PATIENCE):
+            while "weft serve: requests do not reach the log" not in said:
+                line = await process.stderr.readline()
+                assert line, said
+                said += line.decode()
+            process.send_signal(signal.SIGTERM)
+            assert await process.wait() == 0
+    assert "weft at http://127.0.0.1:" in said
+    assert said.count("refused the credential") == 1
