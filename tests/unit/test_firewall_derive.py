@@ -152,6 +152,22 @@ def test_hidden_characters_are_stripped_and_reported() -> None:
     assert signals(found, "control") == {"ansi_escape", "control_code"}
 
 
+def test_what_was_read_of_a_larger_body_is_the_same_in_summary_and_signal() -> None:
+    for body in (invoices(900), "first line\n" + "x y\n" * 40_000):
+        found = envelope(body, limits=Bounds(analyse_bytes=16_000))
+        (seen,) = [one.detail for one in found.signals if one.kind == "bounded"]
+        read = seen.partition(";")[0]
+        assert f" of {len(body)} bytes were read: " in read
+        assert read in found.summary
+    (seen,) = [
+        one.detail
+        for one in envelope(invoices(900), limits=Bounds(analyse_bytes=16_000)).signals
+        if one.kind == "bounded"
+    ]
+    assert seen.startswith("10000 characters of ")
+    assert seen.endswith("; 16000 bytes of both ends were scanned")
+
+
 def test_over_the_bound_the_head_and_the_tail_are_looked_at() -> None:
     body = "first line\n" + "x " * 40_000 + "\nlast line ERROR disk full"
     found = envelope(body, limits=Bounds(analyse_bytes=8_000))

@@ -132,7 +132,7 @@ def _of_text(task: _Task, taken: Window) -> ResultEnvelope:
         raw_tokens=raw_tokens,
         summary_tokens=raw_tokens if counted else tokens.count(summary, task.encoding),
         sensitivity=read.scanned.sensitivity,
-        signals=read.cleaned.signals + read.scanned.signals + _bounded(taken, small, whole),
+        signals=read.cleaned.signals + read.scanned.signals + _bounded(read, small, whole),
         complete=whole,
         clean=None if whole else _clean_body(task, read, raw_tokens),
     )
@@ -279,9 +279,11 @@ def _sensitivity(task: _Task, found: Sensitivity) -> Sensitivity:
     return level if own is None else level.raised_to(own)
 
 
-def _bounded(taken: Window, small: bool, whole: bool) -> tuple[Signal, ...]:
-    if not taken.whole:
-        seen = f"{len(taken.data)} of {taken.size} bytes were looked at"
+def _bounded(read: _Read, small: bool, whole: bool) -> tuple[Signal, ...]:
+    if not read.taken.whole:
+        seen = _unread(read)
+        if read.detected.read is not None:  # more is scanned than is read
+            seen += f"; {len(read.taken.data)} bytes of both ends were scanned"
         return (Signal("bounded", "size", 1, seen),)
     if small and not whole:
         return (Signal("bounded", "whole", 1, "too large to pass whole; summarised"),)
