@@ -114,6 +114,12 @@ def test_the_record_that_differs_from_the_others_is_known(
     assert [json.loads(text[part.start : part.end])["rule"] for part in found] == ["r17"]
 
 
+def test_a_list_may_be_cut_off_anywhere() -> None:
+    text = json.dumps([{"id": f"O-{n}", "title": f"city {n}"} for n in range(9)])
+    for end in range(2, len(text)):
+        split_json(decoded(text[:end]), lines)
+
+
 @pytest.mark.parametrize("cut", [1, 3, 30, 60])
 def test_a_list_that_was_cut_off_has_the_same_differing_records(cut: int) -> None:
     text = json.dumps(rules(17, remark="for the museum"))[:-cut]

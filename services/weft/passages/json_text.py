@@ -259,7 +259,8 @@ def _identifying(text: str, fields: list[_Value]) -> tuple[int, ...]:
     named = [
         (place, key[1], _OPAQUE.search(text, key.end(), fields[place].end) is not None)
         for place, key in short
-        if (NAMES.search(key[1]) or TITLES.search(key[1])) and text[key.end()] not in "{["
+        if (NAMES.search(key[1]) or TITLES.search(key[1]))
+        and text[key.end() : key.end() + 1] not in _NO_VALUE
     ]
     if named:
         readable = [(place, name) for place, name, is_opaque in named if not is_opaque]
@@ -271,6 +272,10 @@ def _identifying(text: str, fields: list[_Value]) -> tuple[int, ...]:
         return tuple(sorted(list(kept)[:MOST_IDENTIFIERS]))
     worded = [place for place, key in short if _WORDED.match(text, key.end())]
     return tuple(sorted({*[place for place, _ in short[:1]], *worded[:1]}))
+
+
+_NO_VALUE = ("{", "[", "")
+"""What follows a name whose value is no single one, or was cut off."""
 
 
 def _differing(text: str, records: list[_Value]) -> frozenset[int]:
