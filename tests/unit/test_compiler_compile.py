@@ -1,16 +1,22 @@
 """The compile as a whole: pins, limits, reasons, phases, and what may not matter."""
 
+import hashlib
+import json
+
 import msgspec
 import pytest
 from tests.provider_rules import check_anthropic, check_openai
 from tests.session_view import ListView
 
+from weft import tokens
 from weft.adapters import anthropic, openai
 from weft.compiler.compile import compile_pack
+from weft.firewall.derive import envelope_for
 from weft.readmodel.model import ReadModel, records_of
 from weft_schemas.compile import CompileRequest, ContextPack
-from weft_schemas.items import ContextItem, ItemKind, Sensitivity
-from weft_schemas.policy import ContextPolicy, Phase, PhaseRule, SelectionRules
+from weft_schemas.events import EnvelopeEvent, Event, Origin
+from weft_schemas.items import BodyRef, ContextItem, ItemKind, Sensitivity
+from weft_schemas.policy import ContextPolicy, FirewallRules, Phase, PhaseRule, SelectionRules
 from weft_schemas.routing import Catalog, SelectableItem
 
 FILLER = "Nothing of note was said about the weather, the harbour and the long road home."
@@ -217,6 +223,41 @@ def test_pending_items_are_named_and_their_text_is_nowhere() -> None:
 def test_a_sequence_that_the_log_has_not_reached_is_told() -> None:
     pack = compiled([said("u", ItemKind.USER_TURN)], as_of=99)
     assert pack.stats.notes == (f"as of 99: what is read ends at {pack.sequence}",)
+
+
+def test_results_in_the_object_store_are_noted_as_shown_by_their_summary() -> None:
+    text = json.dumps([{"id": f"O-{n}", "city": f"city {n}"} for n in range(9_000)])
+    body = BodyRef(hashlib.sha256(text.encode()).hexdigest(), len(text))
+    events: list[Event] = [said("u", ItemKind.USER_TURN, "Which orders are there?")]
+    for n in range(5):
+        events.append(said(f"c{n}", ItemKind.TOOL_CALL, "", tool_name="f", arguments={"n": n}))
+        large = ContextItem(f"r{n}", ItemKind.TOOL_RESULT, "", f"c{n}", body=body)
+        events += [large, enveloped(large, text, len(events) + 1)]
+    view = ReadModel.in_memory(records_of(events, "t", "s")).view("t", "s")
+    stats = compile_pack(view, CompileRequest(Phase.ANSWER, budget=64_000)).pack.stats
+    assert stats.notes == (
+        *(
+            f"result 'r{n}' of {len(text):,} bytes is shown as its summary: its body is in the "
+            "object store, as all over 256 KiB are; read it by its handle"
+            for n in range(3)
+        ),
+        "2 more results in the object store are shown as their summaries",
+    )
+    small = compiled([said("r", ItemKind.TOOL_RESULT, text[:9_000])], budget=1_000)
+    assert small.stats.notes == ()
+
+
+def enveloped(item: ContextItem, text: str, sequence: int) -> EnvelopeEvent:
+    return envelope_for(
+        item,
+        text,
+        origin=Origin(sequence, item.id, "firewall", "1"),
+        rules=FirewallRules(),
+        fingerprint_key=b"",
+        encoding=tokens.DEFAULT_ENCODING,
+        tenant="t",
+        session="s",
+    )
 
 
 @pytest.mark.parametrize("phase", Phase)

@@ -1,15 +1,16 @@
-"""What the stats of a pack say in plain sentences of the request: what of it had no effect, and
-why."""
+"""What the stats of a pack say in plain sentences: what of the request had no effect, what no
+budget would show, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import msgspec
 
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.rendering.tools import reads_catalog, reads_tools
 from weft.compiler.state import State, asked_budget
+from weft.readmodel.rows import ItemRow
 
 
 def note_request(state: State, shown: Shown, included: Collection[str]) -> None:
@@ -22,6 +23,33 @@ def note_request(state: State, shown: Shown, included: Collection[str]) -> None:
         state.ledger.note(f"as of {request.as_of}: what is read ends at {sequence}")
     _note_unknown_catalogue(state)
     _note_missing_pins(state, included)
+
+
+def note_large(state: State, rows: Iterable[ItemRow]) -> None:
+    """The results among `rows`, which are shown as their summaries, of which no budget shows more:
+    there is no clean text of a body in the object store."""
+    large = [row for row in rows if _size_in_store(row)]
+    for row in large[:NAMED]:
+        state.ledger.note(
+            f"result {row.id!r:.80} of {_size_in_store(row):,} bytes is shown as its summary: its "
+            "body is in the object store, as all over 256 KiB are; read it by its handle"
+        )
+    if more := large[NAMED:]:
+        many = len(more) > 1
+        state.ledger.note(
+            f"{len(more)} more result{'s' * many} in the object store {'are' if many else 'is'} "
+            f"shown as {'their summaries' if many else 'its summary'}"
+        )
+
+
+NAMED = 3
+"""Such results with a note each."""
+
+
+def _size_in_store(row: ItemRow) -> int:
+    """Bytes of a body in the object store, 0 for any other."""
+    artifacts = row.envelope.artifacts if row.envelope is not None else ()
+    return artifacts[0].size if artifacts and artifacts[0].body is not None else 0
 
 
 def _note_budget(state: State) -> None:
