@@ -106,6 +106,10 @@ def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
             share = 1 - CUT_SHARE if group is not waiting[-1] else 0  # kept for older ones
             shown = fill(choice, shown, [group], limit - int(room * share))
             is_cut = True
+            if group is choice.exchange[0] and group.key not in shown:  # it is always told
+                least = {shape.row.sequence: shape.choose(()) for shape in shapes}
+                fits = choice.cost.fits({**shown, **least}, choice.budget)
+                shown = {**shown, **least} if fits else shown
     return with_stubs(
         choice, shown, min(choice.budget, limit + int(choice.budget * OTHER_CALLS_SHARE))
     )

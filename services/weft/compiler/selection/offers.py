@@ -141,14 +141,9 @@ def required_parts(row: ItemRow) -> frozenset[int]:
     outline = row.parts
     if row.kind is ItemKind.TOOL_CALL:
         return frozenset({0}) if outline is None else frozenset(_arguments(outline.root))
-    if row.kind is ItemKind.TOOL_RESULT and _failed(row):
+    if row.kind is ItemKind.TOOL_RESULT and row.failed:
         return frozenset({0 if outline is None else _error_part(row.readable, outline)})
     return frozenset()
-
-
-def _failed(row: ItemRow) -> bool:
-    is_error = row.envelope is not None and row.envelope.status.value == "error"
-    return is_error or row.metadata.get("is_error") is True
 
 
 def _arguments(root: Part) -> list[int]:
@@ -161,7 +156,7 @@ def _arguments(root: Part) -> list[int]:
 
 
 _ERRORS = ("error", "exception", "traceback", "fail", "fatal", "denied", "not found")
-"""Words that failing programs write, the same as in the firewall's check of a result's status."""
+"""Words that failing programs write."""
 
 
 def _error_part(text: str, outline: Outline) -> int:
