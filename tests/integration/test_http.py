@@ -223,10 +223,11 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str, str]] = [
     ("POST", "s1/items", {"content": b'{"id":"\xff"}'}, 400, "invalid_input", ""),
     ("POST", "@tenant/items", {"json": item("m1")}, 400, "invalid_input", "name a session"),
     ("POST", "=!!/items", {"json": item("m1")}, 400, "invalid_input", "session id"),
-    ("POST", "s1/compile", {"json": {"phase": "think"}}, 400, "invalid_input", "$.phase"),
+    ("POST", "s1/compile", {"json": {"phase": "think"}}, 400, "invalid_input", "route, call, "),
+    ("POST", "s1/items", {"json": item("m1", kind="user")}, 400, "invalid_input", "user_turn, "),
     ("POST", "s1/compile", {"json": LONG}, 400, "invalid_input", "$.timeout"),
     ("POST", "s1/compile", {"json": {"phase": "call", "budget": "5"}}, 400, "invalid_input", "int"),
-    ("POST", "s1/compile?provider=x", {"json": SHORT}, 400, "invalid_input", "provider"),
+    ("POST", "s1/compile?provider=x", {"json": SHORT}, 400, "invalid_input", "openai, "),
     ("POST", "s1/compile?budget=5", {"json": SHORT}, 400, "invalid_input", "no parameter 'budget'"),
     ("POST", "nobody/compile", {"json": {"phase": "call"}}, 404, "not_found", "no item"),
     (

@@ -220,7 +220,7 @@ def test_a_long_word_behind_many_others_is_left_out_of_a_stub() -> None:
 
 def test_the_summary_stands_above_some_parts_and_not_above_nearly_all() -> None:
     text = json.dumps(
-        [{"id": at, "name": f"order {at} " + "of some words " * 8} for at in range(40)]
+        [{"id": at, "name": f"order {at} " + "of some words " * 8} for at in range(400)]
     )
     row = row_of(ItemKind.TOOL_RESULT, text)
     half, nearly = (of_parts(row, range(part_count(row) * n // 10)).text for n in (5, 9))

@@ -15,6 +15,7 @@ from weft.http.operations import Operation
 from weft.http.problems import RequestRefused
 from weft_schemas.errors import InvalidInput, UnknownVersion
 from weft_schemas.events import VERSION
+from weft_schemas.faults import with_valid_values
 from weft_schemas.ids import TENANT_SESSION, decode_token, encode_token
 from weft_schemas.ranges import check_ranges
 
@@ -28,7 +29,8 @@ def body_of(operation: Operation, content: bytes) -> Any:
     try:
         body = _decoder(operation.name, operation.body).decode(content)
     except msgspec.ValidationError as error:
-        raise InvalidInput(f"{operation.name}: {error}; see /openapi.json") from None
+        said = with_valid_values(error, operation.body)
+        raise InvalidInput(f"{operation.name}: {said}; see /openapi.json") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{operation.name}: the body is not JSON: {error}") from None
     except RecursionError:
@@ -57,7 +59,8 @@ def query_of(operation: Operation, parameters: Mapping[str, str]) -> Any:
     try:
         query = msgspec.convert(dict(parameters), operation.query, strict=False)
     except msgspec.ValidationError as error:
-        raise InvalidInput(f"{operation.name}: query: {error}") from None
+        said = with_valid_values(error, operation.query)
+        raise InvalidInput(f"{operation.name}: query: {said}") from None
     check_ranges(query, f"{operation.name} query")
     return query
 
@@ -68,7 +71,7 @@ def session_of(segment: str) -> str:
     session = decode_token(segment) if segment.startswith("=") else segment
     if session == TENANT_SESSION:
         raise InvalidInput(f"{TENANT_SESSION} holds the tenant's own events; name a session")
-    encode_token(session)
+    encode_token(session, what="session")
     return session
 
 
