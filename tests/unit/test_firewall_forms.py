@@ -288,8 +288,8 @@ def test_the_tools_own_word_decides_the_status() -> None:
     assert envelope('{"error": "none"}', is_error=False).status is ResultStatus.SUCCESS
 
 
-@pytest.mark.parametrize("inner", ["Error: none", '{"error": "one of the records"}'])
-def test_an_mcp_server_says_whether_its_call_failed(inner: str) -> None:
+@pytest.mark.parametrize("inner", ["all fine", '{"error": "none"}'])
+def test_an_mcp_server_says_that_its_call_failed(inner: str) -> None:
     for failed, status in ((False, ResultStatus.SUCCESS), (True, ResultStatus.ERROR)):
         wrapped = json.dumps({"content": [{"type": "text", "text": inner}], "isError": failed})
         assert envelope(wrapped).status is status
@@ -298,6 +298,13 @@ def test_an_mcp_server_says_whether_its_call_failed(inner: str) -> None:
         bare = json.dumps([{"type": "text", "text": inner}])
         around = json.dumps({"content": [{"type": "text", "text": bare}], "isError": failed})
         assert envelope(around).status is status
+    assert envelope(wrapped, is_error=False).status is ResultStatus.SUCCESS
+
+
+def test_an_error_below_an_mcp_servers_default_is_one() -> None:
+    inner = json.dumps({"error": "No presentation is loaded or the specified ID is invalid"})
+    wrapped = json.dumps({"content": [{"type": "text", "text": inner}], "isError": False})
+    assert envelope(wrapped).status is ResultStatus.ERROR
     assert envelope(wrapped, is_error=False).status is ResultStatus.SUCCESS
 
 

@@ -97,7 +97,6 @@ DATA = (
     {"title": "Fix the login", "status": "failed", "description": "It hangs."},
     {"code": 404, "description": "Coupon", "id": 7},
     {"exit_code": 0, "error": "printed, and ignored"},
-    {"isError": False, "error": "none that counts"},
 )
 REPLIES = (
     {"status": "error", "message": "no such order"},

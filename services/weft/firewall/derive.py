@@ -263,8 +263,8 @@ def _masked(task: _Task, text: str) -> str:
 
 def _status(task: _Task, read: _Read) -> ResultStatus:
     is_error = task.item.reserved.is_error
-    if is_error is None and read.inside is not None:
-        is_error = read.inside.is_error
+    if is_error is None and read.inside is not None and read.inside.is_error:
+        is_error = True  # false is what MCP servers say by default, also above an error
     status = status_of(read.text, read.detected.value, is_error)
     if status is ResultStatus.SUCCESS and not (read.taken.whole and read.detected.complete):
         return ResultStatus.PARTIAL

@@ -137,10 +137,10 @@ def _is_error_reply(value: object) -> bool:
 
 
 def _settled(value: dict[str, object]) -> bool | None:
-    """What an object says of its call with `isError` or an exit code; None if it has neither."""
-    for key in ("isError", "is_error"):
-        if isinstance(said := value.get(key), bool):
-            return said
+    """What an object says of its call with `isError: true` or an exit code; None if it has neither.
+    A false `isError` says nothing: it is the default, which stands above many an error."""
+    if value.get("isError") is True or value.get("is_error") is True:
+        return True
     for key in ("exit_code", "exitCode"):
         if type(code := value.get(key)) is int:
             return code != 0
@@ -197,8 +197,6 @@ def _all_failed(value: object) -> bool:
     )
 
 
-_TELLING = frozenset(("message", "msg", "detail", "details", "reason", "description", "title"))
-"""What stands beside a `code` that says how the call went."""
 _NO_ERROR = frozenset(("", "0", "none", "null", "no", "false", "ok", "success"))
 
 

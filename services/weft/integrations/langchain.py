@@ -166,8 +166,10 @@ def _message(message: BaseMessage) -> dict[str, Any]:
                 "type": "tool_result",
                 "tool_use_id": message.tool_call_id,
                 "content": message.content,
-                "is_error": message.status == "error",
             }
+            # A tool that did not raise may have returned an error all the same.
+            if message.status == "error":
+                result["is_error"] = True
             return {"role": "user", "content": [result]}
         case AIMessage():
             blocks = message.content if isinstance(message.content, list) else []

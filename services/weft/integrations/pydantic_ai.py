@@ -176,8 +176,10 @@ def _blocks(part: Any) -> list[dict[str, Any]]:
             result = {
                 "tool_use_id": part.tool_call_id,
                 "content": part.model_response_str(),
-                "is_error": part.outcome in ERROR_OUTCOMES,
             }
+            # A tool that did not raise may have returned an error all the same.
+            if part.outcome in ERROR_OUTCOMES:
+                result["is_error"] = True
             return [{"type": "tool_result", **result}]
         case RetryFeedbackPart():
             return [{"type": "text", "text": str(part.content)}]
