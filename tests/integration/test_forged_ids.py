@@ -101,7 +101,7 @@ async def test_what_a_worker_derives_is_stored_under_another_id_where_one_was_ta
     assert not ack.duplicate
     stored = await read(admin, ack.sequence)
     assert (stored.address().tenant, stored.payload) == ("acme", b"{}")
-    assert "published under another id" in caplog.text
+    assert "published under a new id" in caplog.text
 
 
 async def test_ones_own_event_published_again_is_a_duplicate(guarded, admin):
@@ -158,4 +158,4 @@ async def test_every_result_gets_its_envelope_though_all_ids_that_can_be_told_we
                 await settled(c.connection, reader)
             pack = await c.compile("good", "answer", after=ack.sequence)
     assert pack.pending == ()
-    assert "published under another id" in (tmp_path / "weft.log").read_text()
+    assert "published under a new id" in (tmp_path / "weft.log").read_text()

@@ -87,7 +87,7 @@ def command(message: Message, reply: str, limit: int) -> bytes:
         )
     if len(block) + len(message.payload) > limit:
         raise InvalidInput(
-            f"message to {message.subject[:100]}: {len(message.payload)} bytes are over the "
-            f"server's max_payload of {limit}; shorten it"
+            f"message {message.message_id[:64]!r} to {message.subject[:100]}: {len(message.payload)} "
+            f"bytes are over the server's max_payload of {limit}; shorten it"
         )
     return publish_command(message.subject, reply, block, message.payload)
