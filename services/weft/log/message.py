@@ -86,8 +86,9 @@ def command(message: Message, reply: str, limit: int) -> bytes:
             f"takes {HEADER_BYTES - 1}; shorten the ids"
         )
     if len(block) + len(message.payload) > limit:
+        named = f"message {message.message_id[:64]!r} to {message.subject[:100]}"
+        size = len(message.payload)
         raise InvalidInput(
-            f"message {message.message_id[:64]!r} to {message.subject[:100]}: {len(message.payload)} "
-            f"bytes are over the server's max_payload of {limit}; shorten it"
+            f"{named}: {size} bytes are over the server's max_payload of {limit}; shorten it"
         )
     return publish_command(message.subject, reply, block, message.payload)
