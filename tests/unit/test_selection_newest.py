@@ -68,3 +68,34 @@ def test_what_the_agent_has_just_said_is_told(query: str) -> None:
     pack = compile_pack(ListView([*before, said]), request).pack
     assert "agent: Done so far, as you see." in pack.prompt
     assert pack.entries[-1].item_id == "a9"
+
+
+@pytest.mark.parametrize("budget", [200, 300, 500])
+@pytest.mark.parametrize("repeats", [1, 40, 200, 5_000])
+@pytest.mark.parametrize("count", [1, 40, 400])
+def test_the_newest_failure_is_told_however_long_its_call_and_its_error_are(
+    budget: int, repeats: int, count: int
+) -> None:
+    filler = [
+        ContextItem(f"f{n}", ItemKind.AGENT_MSG, f"Nothing of note happened in step {n} of it all.")
+        for n in range(40)
+    ]
+    arguments = {f"argument_{n}": f"value {n}" for n in range(count)}
+    said = {"tool_name": "book", "arguments": arguments}
+    items = [
+        ContextItem("u1", ItemKind.USER_TURN, "Book it."),
+        *filler,
+        ContextItem("u2", ItemKind.USER_TURN, "Now do it."),
+        ContextItem("c", ItemKind.TOOL_CALL, metadata=said),
+        ContextItem(
+            "r",
+            ItemKind.TOOL_RESULT,
+            "Error: no seats " + "x y z " * repeats,
+            "c",
+            metadata={"is_error": True},
+        ),
+    ]
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=budget)).pack
+    assert "call: book(" in pack.prompt
+    assert "Error: no seats" in pack.prompt
+    assert max(pack.stats.prompt_tokens, *pack.stats.message_tokens.values()) <= budget

@@ -19,6 +19,7 @@ from weft.compiler.profiles import (
     CUT_SHARE,
     EXCHANGE_SHARE,
     EXCHANGE_TRIES,
+    LEAST_PIN,
     OTHER_CALLS_SHARE,
     PASS_SHARE,
     SAID_SHARE,
@@ -29,6 +30,7 @@ from weft.compiler.selection.budget import longest_beginning
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import fill
 from weft.compiler.selection.offers import Shape
+from weft.readmodel.rows import ItemRow
 
 SAVED = 32
 """Most tokens by which one more exchange makes the rest of a prompt shorter: the mark of a gap that
@@ -94,21 +96,46 @@ def _with_said(choice: Choice, shown: Shown) -> Shown:
 
 def _with_least(choice: Choice, shown: Shown, group: Group, limit: int) -> Shown:
     """With the outcome of an exchange, below its call: without it the model would take the call as
-    not made. Of a long call as many of the first arguments as fit, and the names of the others."""
+    not made. What is too long is cut: first the call, to as many of its first arguments as fit and
+    the names of the others, then the results, to their beginning."""
     least = _least(choice, group)
     if choice.cost.fits(_joined(shown, [least]), choice.budget):
         return _joined(shown, [least])
+    results = group.rows[1:]
+    more = _with_call(choice, shown, group, least, limit)
+    for room, most in ((4, limit), (1, limit), (1, choice.budget)):
+        if more is None:
+            begun = {row.sequence: _begun(choice, row, room * LEAST_PIN) for row in results}
+            more = _with_call(choice, shown, group, least | begun, most)
+    return shown if more is None else more
+
+
+def _begun(choice: Choice, row: ItemRow, limit: int) -> Rendition:
+    """The beginning of a result, or its stub if that is shorter."""
+    shape = choice.shapes[row.sequence]
+    return min((shape.beginning(limit), shape.choose(())), key=lambda made: len(made.text))
+
+
+def _with_call(
+    choice: Choice, shown: Shown, group: Group, least: Shown, limit: int
+) -> Shown | None:
+    """With `least` of an exchange, and as much of its call as fits; None if not even its beginning
+    does."""
     call = choice.shapes[group.rows[0].sequence]
+    if call.fixed is not None or call.redacted:
+        more = _joined(shown, [least])
+        return more if choice.cost.fits(more, limit) else None
     arguments, free = sorted(call.required), structs.replace(call, required=frozenset())
 
     def with_first(count: int) -> Shown:
         return _joined(shown, [{**least, call.row.sequence: free.choose(arguments[:count])}])
 
-    most = 0 if call.fixed is not None or call.redacted else len(arguments) - 1
+    most = len(arguments)
     count = _nearest(most, lambda count: choice.cost.fits(with_first(count), limit), most)
     if count > 0:
         return with_first(count)
-    return _joined(shown, [longest_beginning(shown, least, call, choice.cost, limit) or {}])
+    begun = longest_beginning(shown, least, call, choice.cost, limit)
+    return None if begun is None else _joined(shown, [begun])
 
 
 def _least(choice: Choice, group: Group) -> Shown:
