@@ -54,3 +54,8 @@ def test_a_word_in_another_line_is_no_error(text: str) -> None:
     lines = [*map(line, range(60)), text, *map(line, range(60, 90))]
     assert level_of(text) != "ERROR"
     assert text not in shown(lines, 0)
+
+
+def test_a_long_line_may_be_the_only_error() -> None:
+    failed = f"2025-11-24T08:20:27Z ERROR payment failed {'x=1 ' * 170}"
+    assert failed in shown([*map(line, range(60)), failed, *map(line, range(60, 90))], 0)

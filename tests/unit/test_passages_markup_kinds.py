@@ -71,3 +71,19 @@ def test_navigation_and_forms_are_beside_what_a_page_says() -> None:
     assert "Page 39" in beside
     assert '<input name="q"/>' in beside
     assert "Sentence" not in beside
+
+
+@pytest.mark.parametrize(
+    ("before", "name", "behind"),
+    [
+        ("<html><body>", "form", "</body></html>"),
+        ("<restaurant>", "menu", "<open>daily</open></restaurant>"),
+        ("", "nav", ""),
+    ],
+)
+def test_what_a_page_consists_of_is_no_aside_and_xml_has_none(
+    before: str, name: str, behind: str
+) -> None:
+    dishes = "".join(f"<p>{f'Dish {n} with rice and a salad. ' * 6}</p>" for n in range(30))
+    made = outline(f"{before}<{name}>{dishes}</{name}>{behind}", "text/html")
+    assert not made.asides

@@ -12,6 +12,8 @@ from weft.passages.part import Part
 LOG = "text/x-log"
 _ROOM, _LONGEST = 480, 400
 """Characters of the errors that are shown with any part of a log, and of one of them."""
+LONGEST_FIRST = 800
+"""Characters of the first of them: a log often has no other."""
 _ERRORS = frozenset(("ERROR", "FATAL", "CRITICAL", "SEVERE", "PANIC"))
 _NAMES = r"TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|FATAL|CRITICAL|SEVERE|PANIC"
 _LEVEL_AFTER_TIME = re.compile(
@@ -60,7 +62,8 @@ def _first_errors(lines: Sequence[str]) -> frozenset[int]:
     kinds: set[str] = set()
     room = _ROOM
     for number, line in enumerate(lines):
-        if len(line) > min(room, _LONGEST) or _MAY_TELL.search(line) is None:
+        longest = min(room, _LONGEST) if taken else LONGEST_FIRST
+        if len(line) > longest or _MAY_TELL.search(line) is None:
             continue
         if not tells_error(line, level_of(line)):
             continue

@@ -41,6 +41,11 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 """Elements of HTML that are no part of what a page says."""
+MOST_ASIDE = 3
+"""An element that has more than one in so many characters of a page is none of these."""
+_PAGE = re.compile(r"<(?:!doctype html|html|body)\b", re.IGNORECASE)
+_BEGINNING = 1_000
+"""Characters in which a page of HTML says that it is one."""
 _HEADING = re.compile(r"h[1-6]\Z", re.IGNORECASE)
 
 
@@ -65,7 +70,8 @@ def split_markup(text: str, start: int, end: int) -> list[Part]:
     root = _read(text, start, end)
     if 2 * sum(one.end - one.start for one in root.children if one.end > one.inner) < end - start:
         return []
-    return _Splitting(text).parts(root, 0)
+    is_page = _PAGE.search(text, start, min(start + _BEGINNING, end)) is not None
+    return _Splitting(text, end - start if is_page else 0).parts(root, 0)
 
 
 class _Tag(msgspec.Struct, frozen=True, gc=False):
@@ -132,8 +138,16 @@ def _close(opened: list[_Element], open_counts: Counter[str], tag: _Tag) -> None
 
 
 class _Splitting:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, page: int) -> None:
+        """`page` is the size of a page of HTML, 0 for other markup."""
         self._text = text
+        self._page = page
+
+    def _is_aside(self, one: _Element) -> bool:
+        """Whether an element stands beside what a page says. One that has much of the page is the
+        page: some are one form."""
+        size = one.end - one.start
+        return MOST_ASIDE * size < self._page and _ASIDE.match(one.name) is not None
 
     def parts(self, holder: _Element, depth: int) -> list[Part]:
         """What is in an element: sections under their headings, elements and text."""
@@ -213,7 +227,7 @@ class _Splitting:
             parts.append(self._split(one, start, depth))
             return
         last = parts[-1] if parts else None
-        is_aside = _ASIDE.match(one.name) is not None
+        is_aside = self._is_aside(one)
         if (
             last is not None
             and not last.children
@@ -243,7 +257,7 @@ class _Splitting:
         children = [*before, *self.parts(one, depth + 1)]
         return Part(
             start, one.end, "node", 1, shown - start, one.end - one.close, False, tuple(children),
-            is_aside=_ASIDE.match(one.name) is not None,
+            is_aside=self._is_aside(one),
         )  # fmt: skip
 
 
