@@ -49,11 +49,13 @@ _TRUNCATED = re2.compile(
     rb"(?:lines|characters|chars|bytes|rows|items)|<response clipped>|content (?:too long|omitted)"
 )
 _EXIT_CODE = re.compile(
-    r"\W{0,6}(?:[\w ]{0,60}\b)?(?:exit(?:ed)?(?: with)?(?: status| code| value)|exited with"
+    r"\W{0,6}(?:the )?(?:(?:process|command|program|script) )?(?:finished with )?"
+    r"(?:exit(?:ed)?(?: with)?(?: status| code| value)|exited with"
     r"|exit_code|return(?:ed)?(?: a)?(?: non-zero)? code)[^\w\n]{1,4}?(-?[0-9]{1,3})\W{0,3}",
     re.IGNORECASE,
 )
-"""A line that says with which code a program ended, and nothing else."""
+"""A line that says with which code the call ended, and nothing else: not one of its steps, nor what
+was expected."""
 
 
 def status_of(text: str, value: object, is_error: bool | None) -> ResultStatus:
@@ -77,15 +79,35 @@ def _reads_as_error(text: str) -> bool:
 
 
 def _ended_with_0(text: str) -> bool:
-    """Whether the first or the last line says so; if both tell a code, the last counts."""
+    """Whether the last line says so, or the first does and the last lines do not read as an error;
+    if both tell a code, the last counts."""
     held = text.strip()
-    lines = (held[:_LINE].partition("\n")[0], held[-_LINE:].rpartition("\n")[2])
-    codes = [found[1] for line in lines if (found := _EXIT_CODE.fullmatch(line.strip()))]
-    return bool(codes) and int(codes[-1]) == 0
+    last = _exit_code(held[-_LINE:].rpartition("\n")[2])
+    if last is not None:
+        return last == 0
+    return _exit_code(held[:_LINE].partition("\n")[0]) == 0 and not _ends_in_error(held)
+
+
+def _exit_code(line: str) -> int | None:
+    found = _EXIT_CODE.fullmatch(line.strip())
+    return int(found[1]) if found else None
+
+
+def _ends_in_error(text: str) -> bool:
+    """Whether one of the last lines is an error; `Error: none` is not."""
+    lines = (line[:_LINE].rstrip() for line in text.rsplit("\n", _LAST_LINES)[-_LAST_LINES:])
+    return any(
+        _ERROR_ANYWHERE.search(line.encode())
+        and not _FATAL_IN_PROSE.match(line)
+        and _says_error(line.rpartition(": ")[2])
+        for line in lines
+    )
 
 
 _LINE = 200
 """Characters at each end in which a line is looked for."""
+_LAST_LINES = 3
+_FATAL_IN_PROSE = re.compile("FATAL [a-z]")
 
 
 def is_truncated(text: str) -> bool:
