@@ -96,7 +96,11 @@ DATA = (
     {"http_status": 500, "count": 3, "path": "/pay"},
     {"title": "Fix the login", "status": "failed", "description": "It hangs."},
     {"code": 404, "description": "Coupon", "id": 7},
-    {"exit_code": 0, "error": "printed, and ignored"},
+    {"exit_code": 0, "error": ""},
+    {"exit_code": 0, "error": "none"},
+    {"status": "failed", "task_id": "T1"},
+    {"status": "failed", "task_id": "T1", "message": ""},
+    {"status": "failed", "task_id": "T1", "description": "Fix the login"},
 )
 REPLIES = (
     {"status": "error", "message": "no such order"},
@@ -110,6 +114,16 @@ REPLIES = (
     {"id": 7, "status": "paid", "success": False},
     {"exit_code": 1, "stdout": "", "path": "/srv"},
     {"exit_code": 0, "ok": False},
+    {"exit_code": 0, "error": "boom"},
+    {"status": "error", "message": "x", "tool": "search"},
+    {"status": "error", "error_type": "Timeout", "message": "m"},
+    {"status": "error", "errorClass": "Timeout"},
+    {"status": "error", "tool_name": "search"},
+    {"status": "error", "code": 404, "path": "/x", "message": "m"},
+    {"status": "error", "code": 404, "path": "/x"},
+    {"status": "error", "url": "/x", "method": "GET", "detail": "m"},
+    {"status": "FAILED", "task_id": "x", "message": "boom"},
+    {"status": "failed", "jobId": 7, "reason": {"kind": "timeout"}},
     {"isError": True, "id": 7},
 )
 

@@ -160,12 +160,14 @@ def _is_error_reply(value: object) -> bool:
 
 def _settled(value: dict[str, object]) -> bool | None:
     """What an object says of its call with `isError: true` or an exit code; None if it has neither.
-    A false `isError` says nothing: it is the default, which stands above many an error."""
+    A false `isError` says nothing: it is the default, which stands above many an error. The text of
+    an `error` outranks an exit code of 0."""
     if value.get("isError") is True or value.get("is_error") is True:
         return True
     for key in ("exit_code", "exitCode"):
         if type(code := value.get(key)) is int:
-            return code != 0
+            error = value.get("error")
+            return code != 0 or (isinstance(error, str) and _says_error(error))
     return None
 
 
@@ -178,8 +180,11 @@ def _is_bad_reply(value: dict[str, object]) -> bool:
     bad = {key: value[key] for key in _STATUS_KEYS if _is_bad(key, value.get(key))}
     if not bad or (bad.keys() == {"code"} and value.keys().isdisjoint(_TELLING)):
         return False
-    is_http = all(str(held).isdigit() for held in bad.values())
-    known = _OF_A_REPLY | _OF_HTTP if is_http else _OF_A_REPLY
+    known = _OF_A_REPLY
+    if any(str(held).isdigit() for held in bad.values()):
+        known |= _OF_HTTP
+    if any(held not in _EMPTY and _plain(key) in _MESSAGES for key, held in value.items()):
+        known |= _OF_A_CALL
     return all(held in _EMPTY or _plain(key) in known for key, held in value.items())
 
 
@@ -190,13 +195,18 @@ def _plain(key: str) -> str:
 _STATUS_KEYS = ("status", "statusCode", "status_code", "http_status", "code")
 _TELLING = frozenset(("message", "msg", "detail", "details", "reason", "description", "title"))
 """What stands beside a `code` that says how the call went."""
+_MESSAGES = _TELLING - {"title", "description"}
+"""What a record that has failed rarely has."""
 _OF_A_REPLY = (_TELLING - {"title"}) | {
-    "status", "statuscode", "statustext", "httpstatus", "code", "errorcode", "hint", "timestamp",
-    "requestid", "traceid", "output", "stdout", "stderr", "traceback", "stack", "data",
+    "status", "statuscode", "statustext", "httpstatus", "code", "errorcode", "errortype",
+    "errorclass", "hint", "timestamp", "requestid", "traceid", "tool", "toolname", "output",
+    "stdout", "stderr", "traceback", "stack", "data",
 }  # fmt: skip
 """Beside a word. `data` is what JSend puts beside `fail`; a title is a record's as well."""
 _OF_HTTP = frozenset(("title", "type", "instance", "body", "headers", "url", "path", "method"))
 """Beside a number as well: problem details (RFC 9457), and what a request brought."""
+_OF_A_CALL = frozenset(("path", "url", "method", "taskid", "jobid"))
+"""Beside a word if there is a message too: a record is known by them as well."""
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 _BAD_WORDS = frozenset(("error", "failed", "failure", "fail", "exception", "fatal", "denied"))
 _PARTIAL_KEYS = ("truncated", "is_truncated", "isTruncated", "partial", "incomplete_results")
