@@ -54,6 +54,17 @@ def test_blocks_become_items_tied_together() -> None:
     assert user.text.startswith("weather")
 
 
+def test_a_false_is_error_is_only_a_default() -> None:
+    text = '{"error": "seat taken", "code": 409}'
+    use = {"type": "tool_use", "id": "tu_1", "name": "book", "input": {}}
+    answer = {"type": "tool_result", "tool_use_id": "tu_1", "content": text, "is_error": False}
+    _, result = read(
+        [{"role": "assistant", "content": [use]}, {"role": "user", "content": [answer]}]
+    )
+    assert result.text == text
+    assert result.reserved.is_error is None
+
+
 def test_thinking_is_the_models_own_and_stays_out() -> None:
     assert not any("two cities" in item.text for item in read(TALK))
 

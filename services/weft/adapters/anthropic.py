@@ -95,9 +95,8 @@ def _read(draft: Draft, record: Record, message: _Message) -> None:
 
 def _result(draft: Draft, record: Record, result: _ToolResult) -> None:
     text, content_type = result_text(result.content, draft.left_out)
-    draft.result(
-        record, text, result.tool_use_id, content_type=content_type, is_error=result.is_error
-    )
+    failed = result.is_error or None  # false is what clients fill in, also above an error
+    draft.result(record, text, result.tool_use_id, content_type=content_type, is_error=failed)
 
 
 def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
