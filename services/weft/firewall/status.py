@@ -79,13 +79,10 @@ def _reads_as_error(text: str) -> bool:
 
 
 def _ended_with_0(text: str) -> bool:
-    """Whether the last line says so, or the first does and the last lines do not read as an error;
-    if both tell a code, the last counts."""
+    """Whether the first or the last line says so; if both tell a code, the last counts."""
     held = text.strip()
     last = _exit_code(held[-_LINE:].rpartition("\n")[2])
-    if last is not None:
-        return last == 0
-    return _exit_code(held[:_LINE].partition("\n")[0]) == 0 and not _ends_in_error(held)
+    return (_exit_code(held[:_LINE].partition("\n")[0]) if last is None else last) == 0
 
 
 def _exit_code(line: str) -> int | None:
@@ -93,21 +90,8 @@ def _exit_code(line: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _ends_in_error(text: str) -> bool:
-    """Whether one of the last lines is an error; `Error: none` is not."""
-    lines = (line[:_LINE].rstrip() for line in text.rsplit("\n", _LAST_LINES)[-_LAST_LINES:])
-    return any(
-        _ERROR_ANYWHERE.search(line.encode())
-        and not _FATAL_IN_PROSE.match(line)
-        and _says_error(line.rpartition(": ")[2])
-        for line in lines
-    )
-
-
 _LINE = 200
 """Characters at each end in which a line is looked for."""
-_LAST_LINES = 3
-_FATAL_IN_PROSE = re.compile("FATAL [a-z]")
 
 
 def is_truncated(text: str) -> bool:
