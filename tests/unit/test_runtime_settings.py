@@ -98,6 +98,34 @@ def test_a_password_in_a_malformed_address_is_not_shown():
 
 
 @pytest.mark.parametrize(
+    "address",
+    [
+        "nats://me:pa/ss@host:4222",
+        "nats://me:pa?ss@host:4222",
+        "nats://me:pa#ss@host:4222",
+        "nats://me:pa,ss@host:4222",
+        "nats://me:pa,nats://ss@host:4222",
+        "nats://me:pa@s/s#ss@host:4222",
+        "nats://me:pa\nss/@host:4222",
+        "me:pa@ss@host:4222",
+        "nats:/me:pass@host:4222",
+    ],
+)
+def test_user_information_that_an_address_cannot_hold_is_refused_and_not_shown(address: str):
+    with pytest.raises(ConfigurationError) as told:
+        read_settings({"WEFT_NATS_URL": address})
+    shown = str(told.value).partition("WEFT_NATS_URL=")[2].partition(": ")[0]
+    assert shown in (f"'nats://{MASK}@host:4222'", f"'{MASK}@host:4222'")
+    assert "as WEFT_USER and WEFT_PASSWORD" in str(told.value)
+
+
+def test_each_password_of_several_addresses_is_masked_to_its_end_when_shown():
+    settings = read_settings({"WEFT_NATS_URL": "nats://ann:p@ss@one:1, tls://bob:word@two:2"})
+    shown = settings.shown()["WEFT_NATS_URL"]
+    assert shown == f"nats://{MASK}@one:1, tls://{MASK}@two:2"
+
+
+@pytest.mark.parametrize(
     "address", ["nats://ann:pass@host", "wss://[::1]:443/path", "tls://a.b:1,nats://my_host:2"]
 )
 def test_other_addresses_are_taken(address: str):

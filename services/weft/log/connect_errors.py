@@ -56,4 +56,5 @@ def _is_cut_off(cause: BaseException | None) -> bool:
 
 
 def _without_password(url: str) -> str:
-    return re.sub(r"//[^@/,]*@", "//", url)
+    """Of one or several addresses."""
+    return re.sub(r"//(?:(?!,\s*\w+://).)*@", "//", url, flags=re.DOTALL)

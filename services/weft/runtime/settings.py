@@ -37,8 +37,10 @@ SECRETS = frozenset(
 _CREDENTIALS = ("user", "password", "token", "creds", "tls_ca", "tls_cert", "tls_key")
 
 MASK = "********"
-_IN_ADDRESS = re.compile(r"//[^/@,]*@")
-"""A user, password or token within an address."""
+_IN_ADDRESS = re.compile(r"//(?:(?!,\s*\w+://).)*@", re.DOTALL)
+"""A user, password or token within an address, which may be one of several."""
+_IN_FAULTY_ADDRESS = re.compile(r"^((?:nats|tls|wss?)://)?.*@", re.DOTALL)
+"""The same where nobody knows what belongs to a password: all before the last @."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,8 +157,7 @@ def read_settings(environ: Mapping[str, str] = os.environ, **overrides: Any) -> 
         try:
             values[field.name] = _CHECKS.get(field.name, str)(text)
         except (ValueError, InvalidInput) as error:
-            shown = MASK if field.name in SECRETS else _IN_ADDRESS.sub(f"//{MASK}@", repr(text))
-            faults.append(f"{_variable(field.name)}={shown}: {error}")
+            faults.append(f"{_variable(field.name)}={_shown_fault(field.name, text)}: {error}")
     faults += _contradictions(values)
     if faults:
         raise ConfigurationError("settings cannot be used:\n  " + "\n  ".join(faults))
@@ -164,6 +165,14 @@ def read_settings(environ: Mapping[str, str] = os.environ, **overrides: Any) -> 
     if settings.fingerprint_key:
         return settings
     return msgspec.structs.replace(settings, fingerprint_key=known_secret(settings.data_dir))
+
+
+def _shown_fault(name: str, value: object) -> str:
+    if name in SECRETS:
+        return MASK
+    if name == "nats_url" and isinstance(value, str):
+        return repr(_IN_FAULTY_ADDRESS.sub(rf"\g<1>{MASK}@", value, count=1))
+    return _IN_ADDRESS.sub(f"//{MASK}@", repr(value))
 
 
 def secret_is_given(environ: Mapping[str, str] = os.environ) -> bool:
@@ -229,20 +238,32 @@ def _address(text: str) -> str:
     if not isinstance(text, str):
         raise ValueError(f"give a str, not a value of type {type(text).__name__}")
     for part in text.split(","):
-        if not part.strip().startswith(("nats://", "tls://", "ws://", "wss://")):
-            raise ValueError("an address starts with nats://, tls://, ws:// or wss://")
-        _check_host(part.strip())
+        if fault := _fault_of(part.strip()):
+            raise ValueError(f"{fault}; {_SPECIAL}" if "@" in text else fault)
     return text
 
 
-def _check_host(address: str) -> None:
+_SPECIAL = (
+    "a user, password or token that contains / ? # or a comma cannot be part of an address: give "
+    "it as WEFT_USER and WEFT_PASSWORD, or as WEFT_TOKEN"
+)
+"""Percent-encoding would not help: nats-py sends what the address contains, as it is."""
+
+
+def _fault_of(address: str) -> str:
+    """Empty for an address that can be connected to. Quotes nothing, since it may be a password."""
+    if not address.startswith(("nats://", "tls://", "ws://", "wss://")):
+        return "an address starts with nats://, tls://, ws:// or wss://"
+    user_information = address.partition("//")[2].rpartition("@")[0]
+    has_special = any(character in "/?#" for character in user_information)
     try:
         parts = urlsplit(address)
         is_whole = bool(parts.hostname) and parts.port != 0
-    except ValueError:  # its message may quote a password
+    except ValueError:
         is_whole = False
-    if not is_whole:
-        raise ValueError("it names no server; give HOST:PORT, with a port from 1 to 65535")
+    if has_special or not is_whole:
+        return "it names no server; give HOST:PORT, with a port from 1 to 65535"
+    return ""
 
 
 def _number(kind: type[int] | type[float], least: float, most: float) -> Callable[[str], float]:
