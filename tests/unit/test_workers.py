@@ -104,12 +104,12 @@ async def test_what_it_refuses_is_parked_and_names_no_text() -> None:
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ({"n": 5}, "fact 'n': its value, of type int,"),
-        ({"good": "x", "a": None}, "fact 'a': its value, of type NoneType,"),
-        ({"a": "\ud800"}, "fact 'a': its value, of type str, is no valid text"),
-        ({"": "x"}, "fact '': a key is text"),
-        ({" ": "x"}, "fact ' ': a key is text"),
-        ({7: "x"}, "fact 7: a key is text"),
+        ({"n": 5}, "fact 1 of 1: its value, of type int,"),
+        ({"good": "x", "a": None}, "fact 2 of 2: its value, of type NoneType,"),
+        ({"a": "\ud800"}, "fact 1 of 1: its value, of type str, is no valid text"),
+        ({"": "x"}, "fact 1 of 1: its key, of type str, is "),
+        ({"a": "x", " ": "x"}, "fact 2 of 2: its key, of type str, is "),
+        ({7: "x"}, "fact 1 of 1: its key, of type int, is "),
     ],
 )
 async def test_a_fact_that_nobody_could_read_is_never_published(
@@ -137,13 +137,43 @@ async def test_neither_is_a_malformed_event_that_a_worker_makes_itself() -> None
 
 
 @pytest.mark.parametrize(
+    "made",
+    [
+        lambda source: source.facts({"s3cret": 5}),
+        lambda source: source.facts({"s3cret\ud800": "x"}),
+        lambda source: source.facts({("s3cret",): "x"}),
+        lambda source: source.sensitivity("s3cret"),
+        lambda source: source.sensitivity(["s3cret"]),
+    ],
+)
+async def test_what_a_worker_made_of_a_text_is_not_told_where_no_erasure_finds_it(
+    made: Any,
+) -> None:
+    def careless(source: Source) -> Any:
+        return made(source)
+
+    (parked,) = await ask(derives("user_turn", version="1")(careless), turn("hello"))
+    assert isinstance(parked, ParkedEvent)
+    assert parked.code == "invalid_input"
+    assert "s3cret" not in parked.error
+
+
+@pytest.mark.parametrize(
     ("made", "told"),
     [
         (lambda source: "text", "odd() returned an object of type str; return an event that it"),
         (lambda source: source.item, "odd() returned an object of type ContextItem; return"),
         (lambda source: (one for one in ()), "odd() returned an object of type generator; return"),
         (lambda source: [source.facts({}), 5], "odd() returned a list of FactsEvent, int; return"),
-        (lambda source: source.sensitivity("top"), "sensitivity 'top' of item 'u1' is no level; "),
+        (
+            lambda source: source.sensitivity("top"),
+            "sensitivity of item 'u1': a value of type str and length 3 is no level",
+        ),
+        (
+            lambda source: source.sensitivity(None),
+            "a value of type NoneType is no level; use one of ",
+        ),
+        (lambda source: source.sensitivity([]), "a value of type list and length 0 is no level"),
         (lambda source: source.sensitivity(None), "use one of public, internal, confidential, "),
         (lambda source: source.summary(None, "m"), "summary of item 'u1': its text is of type "),
     ],

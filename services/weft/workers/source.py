@@ -4,7 +4,7 @@ value that can be sent to a subprocess.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from pathlib import Path
 
 import msgspec
@@ -60,11 +60,11 @@ class Source(msgspec.Struct, frozen=True):
 
     def facts(self, values: Mapping[str, str]) -> FactsEvent:
         """Facts, key to value, learned from this item and as sensitive as it is. An empty value
-        says that nothing is known any more. Raises `InvalidInput` naming the key if a key or a
-        value is no text."""
+        says that nothing is known any more. Raises `InvalidInput` with the fact's position if a
+        key or a value is no text."""
         item = self.item
-        for key, value in values.items():
-            _check_fact(key, value)
+        for position, (key, value) in enumerate(values.items(), 1):
+            _check_fact(f"fact {position} of {len(values)}", key, value)
         facts = tuple(
             MemoryFact(key, value, (item.id,), item.sensitivity) for key, value in values.items()
         )
@@ -88,9 +88,10 @@ class Source(msgspec.Struct, frozen=True):
         """Raises the item to a level; None if it is that sensitive already. Raises `InvalidInput`
         for a level that there is not."""
         if level not in LEVELS:
+            length = f" and length {len(level)}" if isinstance(level, Sized) else ""
             raise InvalidInput(
-                f"sensitivity {level!r:.60} of item {self.item.id!r} is no level; use one of "
-                f"{', '.join(LEVELS)}"
+                f"sensitivity of item {self.item.id!r}: a value of type {type(level).__name__}"
+                f"{length} is no level; use one of {', '.join(LEVELS)}"
             )
         level = Sensitivity(level)
         if self.item.sensitivity.reaches(level):
@@ -98,13 +99,17 @@ class Source(msgspec.Struct, frozen=True):
         return SensitivityEvent(self.origin, level)
 
 
-def _check_fact(key: object, value: object) -> None:
+def _check_fact(fact: str, key: object, value: object) -> None:
+    """Quotes neither: the error may go into the log, where an erasure would not find it."""
     if not isinstance(key, str) or not key.strip() or not is_encodable(key):
-        raise InvalidInput(f"fact {key!r:.60}: a key is text, and not empty; give it a name")
+        raise InvalidInput(
+            f"{fact}: its key, of type {type(key).__name__}, is empty or no valid text; give it a "
+            "name"
+        )
     if not isinstance(value, str) or not is_encodable(value):
         raise InvalidInput(
-            f"fact {key!r:.60}: its value, of type {type(value).__name__}, is no valid text; "
-            "give a str, an empty one if nothing is known any more"
+            f"{fact}: its value, of type {type(value).__name__}, is no valid text; give a str, an "
+            "empty one if nothing is known any more"
         )
 
 
