@@ -12,6 +12,7 @@ from faststream.nats import TestNatsBroker
 from faststream.nats.annotations import NatsMessage
 
 from weft.cli.services import SERVICES
+from weft.log.topology import WORKERS
 from weft.testing import broker_of, derived
 from weft.workers import Deriver, Source, derives
 from weft.workers.running import loaded
@@ -251,11 +252,13 @@ def test_an_async_function_may_ask_for_the_context() -> None:
     assert derives("user_turn", version="1")(waiting).name == "waiting"
 
 
-@pytest.mark.parametrize("name", [*SERVICES, "replica"])
+@pytest.mark.parametrize("name", WORKERS)
 def test_a_worker_never_has_the_name_of_one_of_wefts_own(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(ConfigurationError, match=f"worker '{name}': weft's own"):
+    with pytest.raises(
+        ConfigurationError, match=f"worker '{name}': weft's own .* beginning of the log"
+    ):
         derives("user_turn", version="1", name=name)(lambda source: None)
     module = f"own_{name}"
     (tmp_path / f"{module}.py").write_text(
@@ -264,6 +267,11 @@ def test_a_worker_never_has_the_name_of_one_of_wefts_own(
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ConfigurationError, match=f"worker '{name}': weft's own"):
         loaded(f"{module}:mine")
+
+
+@pytest.mark.parametrize("name", sorted({*SERVICES, "replica"} - {*WORKERS}))
+def test_it_may_have_the_name_of_a_service_that_has_no_durable(name: str) -> None:
+    assert derives("user_turn", version="1", name=name)(lambda source: None).name == name
 
 
 def test_what_only_takes_items_is_given_items_only() -> None:

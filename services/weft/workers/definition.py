@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from weft.workers.work_context import OWN_NAMES
+from weft.log.topology import WORKERS
 from weft_schemas.errors import ConfigurationError
 
 Function = Callable[..., Any]
@@ -18,11 +18,13 @@ _NAME = re.compile(r"[\w-]+")
 
 
 def check_name(name: str) -> None:
-    """Raises `ConfigurationError` for the name of one of weft's own services."""
-    if name in OWN_NAMES:
+    """Raises `ConfigurationError` for the name of one of weft's own workers."""
+    if name in WORKERS:
         raise ConfigurationError(
-            f"worker {name!r}: weft's own {name} has this name, and the two would take each "
-            "other's events; rename the function, or give `derives` another name="
+            f"worker {name!r}: weft's own {name} has a durable consumer of this name, and the two "
+            "would take each other's events; rename the function, or give another name=. A new "
+            "name means a new durable consumer, which starts at the beginning of the log; one of "
+            "an old name remains, and can be deleted"
         )
 
 

@@ -30,8 +30,6 @@ SUSPECT_DELIVERIES = 3
 """From this delivery on an event is processed alone in the subprocess. Not from the second: most
 redelivered events only happened to be held by a process that something else ended, and processing
 them one at a time would be slow exactly when processes die often."""
-OWN_NAMES = frozenset({*WORKERS, "indexer", "compiler", "router", "replica"})
-"""Names of weft's own services. A worker shares the events of any other one of its name."""
 _ROOM_FOR_HEADERS = 4_096
 """Bytes of max_payload; ours take about 400."""
 
@@ -152,7 +150,7 @@ def derived_message(
         worker.key,
     )
     payload = encode_event(derived.event)
-    if worker.name not in OWN_NAMES:
+    if worker.name not in WORKERS:
         _check_readable(worker, record, derived, payload)
     if len(payload) > limit - _ROOM_FOR_HEADERS:
         raise InvalidInput(
