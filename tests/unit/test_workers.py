@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -246,6 +247,74 @@ async def waiting(source: Source, context: WorkContext) -> None: ...
 def test_a_function_that_cannot_be_called_with_a_source_is_refused(function: Any) -> None:
     with pytest.raises(ConfigurationError, match=rf"^{function.__name__}\(.* cannot be called"):
         derives("user_turn", version="1")(function)
+
+
+def birthday(year: int, source: Source) -> FactsEvent:
+    return source.facts({"born": str(year)})
+
+
+async def later(year: int, source: Source) -> FactsEvent:
+    return source.facts({"born": str(year)})
+
+
+class Birthday:
+    def __call__(self, source: Source) -> FactsEvent:
+        return source.facts({"born": "1990"})
+
+
+class Later:
+    async def __call__(self, source: Source) -> FactsEvent:
+        return source.facts({"born": "1990"})
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (partial(birthday, 1990), "birthday"),
+        (partial(later, 1990), "later"),
+        (Birthday(), "Birthday"),
+        (Later(), "Later"),
+        (partial(Birthday()), "Birthday"),
+    ],
+)
+async def test_what_can_be_called_is_a_worker_like_a_function(function: Any, name: str) -> None:
+    worker = derives("user_turn", version="1")(function)
+    assert worker.name == name
+    (facts,) = await ask(worker, turn("hello"))
+    assert isinstance(facts, FactsEvent)
+    assert facts.facts[0].value == "1990"
+    (facts,) = await ask(worker, turn("hello " * 30_000))  # in the subprocess
+    assert isinstance(facts, FactsEvent)
+
+
+def one_by_one(source: Source) -> Any:
+    yield source.facts({})
+
+
+async def one_by_one_later(source: Source) -> Any:
+    yield source.facts({})
+
+
+class OneByOne:
+    def __call__(self, source: Source) -> Any:
+        yield source.facts({})
+
+
+@pytest.mark.parametrize(
+    "function", [one_by_one, one_by_one_later, partial(one_by_one), OneByOne()]
+)
+def test_a_generator_function_is_refused(function: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"\(\) is a generator function; return a list"):
+        derives("user_turn", version="1")(function)
+    with pytest.raises(ConfigurationError, match=r"\(\) is a generator function; return a list"):
+        Deriver("mine", "1").of("user_turn")(function)
+
+
+def test_a_name_is_as_long_as_a_consumers_may_be() -> None:
+    assert Deriver("n" * 255, "1").name
+    for name in ("n" * 256, "é" * 128):
+        with pytest.raises(ConfigurationError, match="has 256 bytes; give at most 255"):
+            Deriver(name, "1")
 
 
 def test_an_async_function_may_ask_for_the_context() -> None:

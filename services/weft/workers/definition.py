@@ -15,6 +15,8 @@ from weft_schemas.errors import ConfigurationError
 Function = Callable[..., Any]
 
 _NAME = re.compile(r"[\w-]+")
+_NAME_BYTES = 255
+"""Of a consumer: the server refuses longer ones."""
 
 
 def check_name(name: str) -> None:
@@ -34,12 +36,37 @@ def name_of(function: Function) -> str:
     return str(getattr(inner, "__name__", type(inner).__name__))
 
 
+def is_async(function: Function) -> bool:
+    """Whether what it returns is awaited."""
+    return any(inspect.iscoroutinefunction(one) for one in _codes(function))
+
+
+def _codes(function: Function) -> tuple[Any, Any]:
+    """Where its code may be: an object that can be called has it in its class."""
+    inner = function.func if isinstance(function, partial) else function
+    return inner, type(inner).__call__
+
+
+def check_result(function: Function) -> None:
+    """Raises `ConfigurationError` for a function that yields, of which nothing would be taken."""
+    for one in _codes(function):
+        if inspect.isgeneratorfunction(one) or inspect.isasyncgenfunction(one):
+            raise ConfigurationError(
+                f"{name_of(function)}() is a generator function; return a list of events instead "
+                "of yielding them"
+            )
+
+
 def check_label(name: str, version: str) -> None:
     """Raises `ConfigurationError` for a name that no consumer can have, and for a version that is
     no text."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ConfigurationError(
             f"worker {name!r}: a name consists of letters, digits, _ and -; give one as name="
+        )
+    if (size := len(name.encode())) > _NAME_BYTES:
+        raise ConfigurationError(
+            f"worker {name[:40]!r}…: its name has {size} bytes; give at most {_NAME_BYTES}"
         )
     if not isinstance(version, str) or not version:
         raise ConfigurationError(

@@ -18,7 +18,14 @@ import msgspec
 
 from weft.log.record import LogRecord
 from weft.runtime.artifacts import ArtifactStore
-from weft.workers.definition import check_label, check_name, check_parameters, name_of
+from weft.workers.definition import (
+    check_label,
+    check_name,
+    check_parameters,
+    check_result,
+    is_async,
+    name_of,
+)
 from weft.workers.injecting import injected
 from weft.workers.source import Source, as_shown
 from weft.workers.work_context import HUGE_BYTES, Derived, WorkContext, Worker
@@ -112,12 +119,13 @@ class Deriver:
         types, kinds = _types_and_kinds(taken)
 
         def added(function: Function) -> Function:
-            is_async = inspect.iscoroutinefunction(function)
+            check_result(function)
+            waits = is_async(function)
             context = "context" in inspect.signature(function).parameters
             called = injected(function)
-            check_parameters(function, is_async and context, has_others=called is not function)
+            check_parameters(function, waits and context, has_others=called is not function)
             name = name_of(function)
-            self._rules.append(_Rule(name, called, types, kinds, when, whole, is_async, context))
+            self._rules.append(_Rule(name, called, types, kinds, when, whole, waits, context))
             return function
 
         return added
@@ -156,9 +164,10 @@ def derives(
     _types_and_kinds(taken)  # reports a wrong name at the decorator
 
     def made(function: Function) -> Deriver:
-        deriver = Deriver(name or function.__name__.replace("_", "-"), version)
+        deriver = Deriver(name or name_of(function).replace("_", "-"), version)
         check_name(deriver.name)
-        called = function if inspect.iscoroutinefunction(function) else _Named(function)
+        check_result(function)
+        called = function if is_async(function) else _Named(function)
         deriver.of(*taken, when=when, whole=whole)(called)
         return deriver
 
@@ -245,12 +254,14 @@ class _Named:
     def __init__(self, function: Function) -> None:
         self._function = function
         self.__signature__ = inspect.signature(function)
-        self.__name__ = function.__name__
+        self.__name__ = name_of(function)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         return self._function(*given, **named)
 
     def __reduce__(self) -> Any:
+        if not inspect.isfunction(self._function):  # no Deriver has taken its name
+            return _Named, (self._function,)
         return _named, (self._function.__module__, self._function.__qualname__)
 
 
