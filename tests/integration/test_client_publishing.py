@@ -132,7 +132,7 @@ async def test_of_an_item_that_no_message_takes_the_longest_field_is_named(
         metadata={"tool_name": "f", "arguments": {"x": long}},
     )
     told = (
-        r"item 'huge': \$\.metadata\.arguments has 8,388,616 bytes of .*: shorten it, or give it as"
+        r"item 'huge': \$\.metadata\.arguments has 8,388,628 bytes of .*: shorten it, or give it as"
     )
     with pytest.raises(InvalidInput, match=told):
         await client.publish("s1", [*items(2), call])

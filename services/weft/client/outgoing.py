@@ -26,6 +26,8 @@ from weft_schemas.subjects import SESSION_CLOSED, derived_subject, item_subject
 
 _ROOM_FOR_HEADERS = 4_096
 """Bytes of max_payload; ours take about 400, and ids may be long."""
+_SHOWN_CHARACTERS = 60
+"""Of a metadata key, in an error."""
 
 Items = ContextItem | Iterable[ContextItem] | AsyncIterable[ContextItem]
 
@@ -206,11 +208,21 @@ def _checked(item: ContextItem, limit: int) -> bytes:
 def _too_long(item: ContextItem, size: int, limit: int) -> InvalidInput:
     """Names the longest field of what a message would have to hold. Only a text can be stored apart
     from its item."""
-    fields = {"$.text": item.text} | {f"$.metadata.{k}": v for k, v in item.metadata.items()}
-    sizes = {field: len(msgspec.json.encode(value)) for field, value in fields.items()}
-    longest = max(sizes, key=lambda field: sizes[field])
-    todo = "shorten it" if longest == "$.text" else "shorten it, or give it as an item's text"
+    fields = {name: value for name, value in msgspec.structs.asdict(item).items() if value}
+    metadata: dict[str, object] = fields.pop("metadata", {})
+    sizes = [(len(msgspec.json.encode(value)), f"$.{name}") for name, value in fields.items()]
+    sizes += [
+        (len(msgspec.json.encode({key: value})) - len("{}"), f"$.metadata.{_cut(key)}")
+        for key, value in metadata.items()
+    ]
+    bytes_of_it, longest = max(sizes)
+    is_value = longest.startswith("$.metadata.")
+    todo = "shorten it, or give it as an item's text" if is_value else "shorten it"
     return InvalidInput(
-        f"item {item.id!r}: {longest} has {sizes[longest]:,} bytes of {size:,}; a message "
+        f"item {item.id!r}: {longest} has {bytes_of_it:,} bytes of {size:,}; a message "
         f"takes {limit:,} (the server's max_payload, less its headers): {todo}"
     )
+
+
+def _cut(key: str) -> str:
+    return key if len(key) <= _SHOWN_CHARACTERS else f"{key[:_SHOWN_CHARACTERS]}…"
