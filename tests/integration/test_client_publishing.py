@@ -10,9 +10,10 @@ from tests.integration.logged import PATIENCE
 
 import weft
 import weft.testing
+from weft.client import lazy_connection
 from weft.client.sending import FEW
 from weft.log.bodies import Bodies
-from weft.log.connection import Connection
+from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_session
 from weft.log.server import EmbeddedServer
@@ -261,6 +262,28 @@ async def test_a_closed_client_says_so_at_every_call(
                 await one()
     with pytest.raises(weft.Unavailable, match="this client is closed"):
         _ = client.operator
+
+
+async def test_a_client_that_is_closed_while_it_connects_leaves_no_connection(
+    server: EmbeddedServer, log: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Connection] = []
+    client = weft.connect(server.url, tenant="acme")
+
+    async def connect_and_close(**options: Any) -> Connection:
+        made.append(await connect(**options))
+        await client.__aexit__()
+        return made[0]
+
+    monkeypatch.setattr(lazy_connection, "connect", connect_and_close)
+    before = asyncio.all_tasks()
+    with pytest.raises(weft.Unavailable, match="this client is closed"):
+        await client.__aenter__()
+    assert made[0].is_closed
+    assert not client.is_up
+    async with asyncio.timeout(PATIENCE):
+        while asyncio.all_tasks() - before:
+            await asyncio.sleep(0.01)
 
 
 async def test_a_trace_is_carried_along(client: weft.Client, log: Connection) -> None:

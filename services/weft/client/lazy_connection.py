@@ -76,7 +76,8 @@ class LazyConnection:
             return self.connection
 
     async def close(self) -> None:
-        """Close it, if there is one, for good."""
+        """Close it, if there is one, for good. One that is being made is closed once it is made,
+        by the call that makes it."""
         self._is_closed = True
         await self._open.aclose()
 
@@ -91,5 +92,7 @@ class LazyConnection:
             self.outgoing = Outgoing(
                 connection, self.publisher, settings.tenant, key, settings.principal
             )
+            if self._is_closed:  # meanwhile; leaving this block closes what was opened
+                raise closed()
             self._open = opening.pop_all()
             self._connection = connection
