@@ -51,8 +51,10 @@ class ToolCatalogue:
         self._router = Router([])
         self._pinned_before: dict[str, Pin] | None = None
         self._published: tuple[str, ...] = ()
-        self._publishing = asyncio.Lock()
-        """One at a time, so that no older catalogue comes after a newer one."""
+        self._is_publishing = False
+        """One call does it at a time, so that no older catalogue comes after a newer one."""
+        self._is_newer = False
+        """Whether publishing was asked for since the catalogue was last looked at."""
 
     async def known(self) -> None:
         """Wait for servers that were never seen before, and for lists that have just changed, but
@@ -133,19 +135,28 @@ class ToolCatalogue:
 
     async def publish(self, log: HostLog) -> None:
         """Publish the catalogue, so that the log's router knows it, and so that it can be looked up
-        later. While the log cannot take it, try again."""
-        async with self._publishing:
-            while not await self._publish(log):
-                await asyncio.sleep(AGAIN_SECONDS)
+        later. While the log cannot take it, try again. If another call is doing that, it publishes
+        this catalogue too, and this call returns at once."""
+        self._is_newer = True
+        if self._is_publishing:
+            return
+        self._is_publishing = True
+        try:
+            while self._is_newer:
+                self._is_newer = False
+                while not await self._publish(log):
+                    await asyncio.sleep(AGAIN_SECONDS)
+        finally:
+            self._is_publishing = False
 
     async def _publish(self, log: HostLog) -> bool:
         """False if it is to be tried again."""
-        deployment = await log.deployment()
-        version = tuple(f"{tool.id}#{tool.hash}" for tool in self.tools.values())
-        if version == self._published or not version:
-            return True
-        items = tuple(tool.item for tool in self.tools.values())
         try:
+            deployment = await log.deployment()
+            version = tuple(f"{tool.id}#{tool.hash}" for tool in self.tools.values())
+            if version == self._published or not version:
+                return True
+            items = tuple(tool.item for tool in self.tools.values())
             if await self._newest(log) != items:
                 await deployment.client.publish_catalog(Catalog(self._options.catalog, items))
         except WeftError as error:
