@@ -11,11 +11,12 @@ import pytest
 from tests.integration.preloaded import program
 from tests.integration.serving import PATIENCE
 
-from weft.http import log_watch
+from weft.http import log_watch, service
 from weft.http.callers import open_grant
 from weft.http.clients import Clients
 from weft.http.log_watch import watch_log
 from weft.log.server import EmbeddedServer
+from weft.log.timeouts import cancelled
 from weft.runtime.settings import Settings
 
 
@@ -44,6 +45,43 @@ async def test_every_change_is_told_once(tmp_path: Path, monkeypatch: pytest.Mon
                 assert await told.get() == "requests reach the log again"
             watching.cancel()
     assert told.qsize() <= 1  # the end of the last server
+
+
+async def test_a_closed_client_is_told_and_does_not_end_the_watch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_watch, "LOOK_SECONDS", 0.05)
+    told: asyncio.Queue[str] = asyncio.Queue()
+    async with EmbeddedServer(tmp_path) as server:
+        async with Clients(Settings(nats_url=server.url)) as clients:
+            await clients.of(open_grant("t"))
+        watching = asyncio.create_task(watch_log(clients, open_grant("t"), told.put_nowait))
+        async with asyncio.timeout(PATIENCE):
+            assert "this client is closed" in await told.get()
+        assert not watching.done()
+        await cancelled(watching)
+
+
+async def test_the_watch_ends_with_a_server_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fails(*_: object, **__: object) -> None:
+        await asyncio.sleep(0)  # so that the watch begins
+        raise OSError("no more files")
+
+    monkeypatch.setattr(service.WebServer, "serve", fails)
+    monkeypatch.setattr(service, "set_up_logging", lambda *_: None)
+    before = asyncio.all_tasks()
+    with pytest.raises(OSError, match="no more files"):
+        await service.serve(
+            Settings(nats_url="nats://127.0.0.1:1"),
+            "127.0.0.1",
+            0,
+            None,
+            most_bytes=1_000,
+            rate=1.0,
+            listening=lambda _: None,
+            tell=lambda _: None,
+        )
+    assert asyncio.all_tasks() == before
 
 
 async def test_a_wrong_password_is_told_at_the_start(tmp_path: Path) -> None:

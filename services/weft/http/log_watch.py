@@ -30,7 +30,7 @@ async def watch_log(clients: Clients, grant: Grant, tell: Callable[[str], None])
 async def _fault(clients: Clients, grant: Grant) -> str:
     """Why the log is not reached, empty if it is."""
     try:
-        client = await clients.of(grant)
+        connection = (await clients.of(grant)).connection
     except WeftError as error:
         return str(error)
-    return "" if client.connection.is_up else "the connection to its server is lost"
+    return "" if connection.is_up else "the connection to its server is lost"

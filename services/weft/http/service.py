@@ -66,6 +66,9 @@ async def serve(
         watching = None
         if grants is None or grants.use_own_credential():
             watching = asyncio.create_task(watch_log(clients, own, tell))
-        with server.ended_by_signals(application.closing.set):
-            await server.serve(sockets=[listening_on])
-        await cancelled(watching)
+        try:
+            with server.ended_by_signals(application.closing.set):
+                await server.serve(sockets=[listening_on])
+        finally:
+            listening_on.close()
+            await cancelled(watching)
