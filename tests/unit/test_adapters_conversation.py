@@ -1,6 +1,7 @@
 """A pack's entries become messages that both providers take, with every entry in them."""
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from weft.adapters import anthropic, gemini, openai, read_transcripts, responses
 from weft.adapters.conversation import CONTINUE, EMPTY_RESULT, NO_RESULT, OPENING
 from weft.adapters.exchanges import is_verbatim
 from weft.adapters.steps import RECORD
+from weft.integrations.conversations import failed_calls
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -565,3 +567,20 @@ def test_of_several_results_of_a_call_one_that_failed_counts() -> None:
     entries = [user("go"), call("c"), result("r1", "c", is_error=True), result("r2", "c")]
     [block] = anthropic.messages(entries)["messages"][-1]["content"]
     assert block["is_error"] is True
+
+
+def test_failed_calls_are_known_from_the_entries_and_not_from_a_text() -> None:
+    quoting = replace(result("r1", "c1"), text=f"{openai.FAILED} is what the tool printed")
+    entries = [
+        user("Pay all."),
+        call("c1"),
+        call("c2", call_id="x" * 60),
+        call("c3"),
+        quoting,
+        result("r2", "c2", is_error=True),
+        result("r3", "c3"),
+    ]
+    pack: Any = SimpleNamespace(entries=entries)
+    sent = [one for one in openai.messages(entries)["messages"] if one["role"] == "tool"]
+    assert [one["content"].startswith(openai.FAILED) for one in sent] == [True, True, False]
+    assert failed_calls(pack) == {sent[1]["tool_call_id"]}

@@ -22,6 +22,7 @@ from typing import Any
 import msgspec
 
 import weft
+from weft.adapters.conversation import conversation
 from weft.client.offline import OnUnavailable
 from weft.messages import Format, Provider
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable, WeftError
@@ -298,6 +299,13 @@ def request_of(pack: weft.Pack, provider: Provider) -> dict[str, Any]:
         if not asked or one.kind is not ItemKind.AGENT_MSG or one.sequence < last
     )
     return msgspec.structs.replace(pack, entries=entries).request(provider)
+
+
+def failed_calls(pack: weft.Pack) -> frozenset[str]:
+    """The ids, as in the pack's messages, of the calls that failed: for frameworks whose messages
+    have a status of their own."""
+    steps = conversation(pack.entries).steps
+    return frozenset(call.id for step in steps for call in step.calls if call.is_error)
 
 
 def thoughts_of(pack: weft.Pack) -> dict[str, list[dict[str, Any]]]:

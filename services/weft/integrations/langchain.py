@@ -8,7 +8,7 @@ The thread is the session. The state keeps the whole history; the model gets the
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from typing import Any, Literal
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
@@ -26,10 +26,10 @@ from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 
 import weft
-from weft.adapters.openai import FAILED
 from weft.integrations.conversations import (
     Conversations,
     DrillDown,
+    failed_calls,
     request_of,
     session_name,
     thoughts_of,
@@ -125,7 +125,8 @@ def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
         return request
     messages = convert_to_messages(request_of(pack, "openai")["messages"])
     thoughts = thoughts_of(pack)
-    messages = [_thinking(_told(message), thoughts) for message in messages]
+    failed = failed_calls(pack)
+    messages = [_thinking(_told(message, failed), thoughts) for message in messages]
     system_messages = [one for one in request.messages if isinstance(one, SystemMessage)]
     if messages and isinstance(messages[0], SystemMessage):
         instructions = messages.pop(0).text
@@ -135,9 +136,10 @@ def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
     return request.override(messages=[*system_messages, *messages])
 
 
-def _told(message: BaseMessage) -> BaseMessage:
-    """With the status of a call that failed. The mark stays for models that get no status."""
-    if isinstance(message, ToolMessage) and message.text.startswith(FAILED):
+def _told(message: BaseMessage, failed: Set[str]) -> BaseMessage:
+    """With the status of a call that failed. The mark in its text stays for models that get no
+    status."""
+    if isinstance(message, ToolMessage) and message.tool_call_id in failed:
         return message.model_copy(update={"status": "error"})
     return message
 
