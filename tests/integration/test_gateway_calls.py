@@ -1,6 +1,7 @@
 """A call through the gateway: found, checked, made, shortened, looked into, handed on, logged."""
 
 import asyncio
+import contextlib
 import re
 import subprocess
 from pathlib import Path
@@ -286,8 +287,12 @@ async def test_a_catalogue_that_the_log_refused_is_published_once_it_can_be(
             while "the catalogue is not published" not in caplog.text:
                 await asyncio.sleep(0.02)
             await call(log, "STREAM.UPDATE.weft", config)
-            await running.catalogue.publish(running.log)
-        _, catalogue = await (await running.log.deployment()).client.catalog("gateway")
+            behind = await running.log.deployment()
+            while True:
+                with contextlib.suppress(NotFound):
+                    _, catalogue = await behind.client.catalog("gateway")
+                    break
+                await asyncio.sleep(0.02)
     assert {item.id for item in catalogue.items} == set(running.catalogue.tools)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import ssl
 
 import nats.errors
 
+from weft.log.addresses import with_credentials_as
 from weft_schemas.errors import ConfigurationError, Forbidden, Unavailable, WeftError
 
 
@@ -23,7 +23,7 @@ def connect_error(
 ) -> WeftError:
     """The error to raise. `cause` is nats-py's last error; `wants_certificate` is what the server
     announced before it."""
-    where = _without_password(url)
+    where = with_credentials_as(url, "")
     text = str(cause) or type(cause).__name__
     if isinstance(cause, CredentialRefused):
         return Forbidden(f"{where} refused the credential; check user, token or credentials file")
@@ -53,8 +53,3 @@ def _is_cut_off(cause: BaseException | None) -> bool:
     if isinstance(cause, ssl.SSLError):
         return "ALERT" in (cause.reason or "")
     return isinstance(cause, ConnectionError | nats.errors.UnexpectedEOF)
-
-
-def _without_password(url: str) -> str:
-    """Of one or several addresses."""
-    return re.sub(r"//(?:(?!,\s*\w+://).)*@", "//", url, flags=re.DOTALL)

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from weft.log.addresses import with_credentials_as
 from weft.model_encodings import DEFAULT_ENCODING, encoding_named
 from weft.runtime.deployment import known_secret
 from weft_schemas.errors import ConfigurationError, InvalidInput
@@ -37,10 +38,8 @@ SECRETS = frozenset(
 _CREDENTIALS = ("user", "password", "token", "creds", "tls_ca", "tls_cert", "tls_key")
 
 MASK = "********"
-_IN_ADDRESS = re.compile(r"//(?:(?!,\s*\w+://).)*@", re.DOTALL)
-"""A user, password or token within an address, which may be one of several."""
 _IN_FAULTY_ADDRESS = re.compile(r"^((?:nats|tls|wss?)://)?.*@", re.DOTALL)
-"""The same where nobody knows what belongs to a password: all before the last @."""
+"""A user, password or token where nobody knows what belongs to it: all before the last @."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,7 +140,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         value = getattr(self, name)
         if value is None:
             return ""
-        return MASK if name in SECRETS else _IN_ADDRESS.sub(f"//{MASK}@", str(value))
+        return MASK if name in SECRETS else with_credentials_as(str(value), f"{MASK}@")
 
 
 def read_settings(environ: Mapping[str, str] = os.environ, **overrides: Any) -> Settings:
@@ -172,7 +171,7 @@ def _shown_fault(name: str, value: object) -> str:
         return MASK
     if name == "nats_url" and isinstance(value, str):
         return repr(_IN_FAULTY_ADDRESS.sub(rf"\g<1>{MASK}@", value, count=1))
-    return _IN_ADDRESS.sub(f"//{MASK}@", repr(value))
+    return with_credentials_as(repr(value), f"{MASK}@")
 
 
 def secret_is_given(environ: Mapping[str, str] = os.environ) -> bool:
