@@ -15,12 +15,12 @@ import pytest_asyncio
 import weft
 from weft.integrations.conversations import (
     Conversations,
-    DrillDown,
     OwnHistoryWarning,
-    SharedSession,
     request_of,
     session_name,
 )
+from weft.integrations.drill_down import DrillDown
+from weft.integrations.shared_session import SharedSession
 from weft.messages import PROVIDERS
 from weft_schemas.errors import InvalidInput, Unavailable
 from weft_schemas.items import ContextItem, ItemKind

@@ -34,7 +34,8 @@ from claude_agent_sdk import (
 
 import weft
 from weft.client.offline import OnUnavailable
-from weft.integrations.conversations import DrillDown, warn_of_own_history
+from weft.integrations.conversations import warn_of_own_history
+from weft.integrations.drill_down import DrillDown
 from weft_schemas.compile import PackEntry
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable
 from weft_schemas.ids import digest

@@ -13,9 +13,8 @@ import logging
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,8 @@ import weft
 from weft.adapters.conversation import conversation
 from weft.client.offline import OnUnavailable
 from weft.messages import Format, Provider
-from weft_schemas.errors import InvalidInput, NotFound, Unavailable, WeftError
-from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.errors import InvalidInput, Unavailable
+from weft_schemas.items import ItemKind
 
 MOST_CONVERSATIONS = 1_000
 """How many conversations are cached; an older one is read again at its next step."""
@@ -329,81 +328,3 @@ def session_name(given: str | None, of_framework: str | None, where: str) -> str
     if not name:
         raise InvalidInput(f"no session for this conversation: give session='…', or {where}")
     return name
-
-
-class SharedSession:
-    """A session for tasks, or threads with loops of their own, which use it one at a time."""
-
-    def __init__(self, session: weft.Session | weft.SyncSession) -> None:
-        self._session = session
-        self._turn = asyncio.Lock()
-        self._thread_turn = threading.Lock()
-
-    async def publish(self, items: Sequence[ContextItem]) -> None:
-        """Publish items. If that fails, they stay added and are sent with the next ones."""
-        await self._in_turn(self._session.flush, items)
-
-    async def compile(self, query: str) -> weft.Pack:
-        """See `Session.compile`."""
-        pack: weft.Pack = await self._in_turn(partial(self._session.compile, query=query))
-        return pack
-
-    async def _in_turn(self, work: Callable[[], Any], items: Sequence[ContextItem] = ()) -> Any:
-        """The result of `work`, a method of the session, after adding the items."""
-        if isinstance(self._session, weft.SyncSession):
-            return await asyncio.to_thread(self._in_turn_now, work, items)
-        async with self._turn:
-            self._session.add(*items)
-            return await work()
-
-    def _in_turn_now(self, work: Callable[[], Any], items: Sequence[ContextItem]) -> Any:
-        with self._thread_turn:
-            self._session.add(*items)
-            return work()
-
-
-class DrillDown:
-    """weft's tool for the model, in a form that is independent of frameworks."""
-
-    def __init__(self, client: weft.Client | weft.SyncClient) -> None:
-        self._client = client
-        tool = weft.drilldown_tool("openai")["function"]
-        self.name: str = tool["name"]
-        self.description: str = tool["description"]
-        self.parameters: dict[str, Any] = tool["parameters"]
-
-    async def __call__(self, arguments: Mapping[str, Any]) -> str:
-        """The slice, or the fault of the call, for the model to read."""
-        if isinstance(self._client, weft.SyncClient):
-            return await asyncio.to_thread(self.now, arguments)
-        try:
-            asked = _asked(arguments)
-            return (await self._client.drilldown(**asked)).text
-        except _FAULTS as error:
-            return _fault(error)
-
-    def now(self, arguments: Mapping[str, Any]) -> str:
-        """The same without an event loop."""
-        if not isinstance(self._client, weft.SyncClient):
-            raise InvalidInput("give a client of weft.connect_sync to run without an event loop")
-        try:
-            return self._client.drilldown(**_asked(arguments)).text
-        except _FAULTS as error:
-            return _fault(error)
-
-
-_FAULTS = (InvalidInput, NotFound, Unavailable, TypeError, ValueError)
-
-
-def _asked(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        **(arguments.get("args") or {}),
-        "handle": str(arguments.get("handle", "")),
-        "view": str(arguments.get("view") or "head"),
-        "max_tokens": int(arguments.get("max_tokens") or 1_000),
-    }
-
-
-def _fault(error: Exception) -> str:
-    kind = "" if isinstance(error, WeftError) else f"{type(error).__name__}: "
-    return f"the drill-down failed: {kind}{error}"

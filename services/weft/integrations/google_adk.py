@@ -27,13 +27,9 @@ from google.genai import types
 
 import weft
 from weft.client.offline import OnUnavailable
-from weft.integrations.conversations import (
-    Conversations,
-    DrillDown,
-    SharedSession,
-    request_of,
-    warn_of_own_history,
-)
+from weft.integrations.conversations import Conversations, request_of, warn_of_own_history
+from weft.integrations.drill_down import DrillDown
+from weft.integrations.shared_session import SharedSession
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.items import ContextItem, ItemKind
 

@@ -28,12 +28,12 @@ from langgraph.errors import GraphBubbleUp
 import weft
 from weft.integrations.conversations import (
     Conversations,
-    DrillDown,
     failed_calls,
     request_of,
     session_name,
     thoughts_of,
 )
+from weft.integrations.drill_down import DrillDown
 
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 """Types of Anthropic's blocks that precede calls."""

@@ -18,7 +18,8 @@ from agents.memory import Session, SessionSettings
 from agents.run import CallModelData, ModelInputData
 
 import weft
-from weft.integrations.conversations import Conversations, DrillDown, request_of
+from weft.integrations.conversations import Conversations, request_of
+from weft.integrations.drill_down import DrillDown
 
 
 class WeftSession:

@@ -36,13 +36,8 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import FunctionToolset
 
 import weft
-from weft.integrations.conversations import (
-    Conversations,
-    DrillDown,
-    request_of,
-    session_name,
-    thoughts_of,
-)
+from weft.integrations.conversations import Conversations, request_of, session_name, thoughts_of
+from weft.integrations.drill_down import DrillDown
 
 SIGNED_BY = frozenset({"anthropic", "bedrock"})
 """Providers that refuse a call without the reasoning before it."""
