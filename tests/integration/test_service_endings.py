@@ -49,6 +49,18 @@ async def test_what_was_not_sent_does_not_keep_a_connection_from_closing(folder:
         assert log.is_closed
 
 
+async def test_a_connection_closes_though_a_wait_for_its_socket_was_cancelled(folder: Path):
+    """As happens when it is closed just as its attempt to reconnect begins: both wait for the same
+    future of asyncio's."""
+    async with EmbeddedServer(folder) as server:
+        log = await connect(server.url)
+        attempt = asyncio.create_task(log._transport.wait_closed())
+        await asyncio.sleep(0)
+        attempt.cancel()
+        await log.close()
+        assert log.is_closed
+
+
 async def test_a_connection_that_is_closed_looks_for_no_server_any_more(folder: Path, monkeypatch):
     """Though the cancellation of its attempts comes as one of them ends, and is lost there."""
     tried, lost = asyncio.Event(), asyncio.Event()

@@ -154,12 +154,18 @@ class Connection(Client):
         return True
 
     async def close(self) -> None:
-        """Close, whatever state the socket is in."""
-        await self.flushed()
-        self._commands.clear()
+        """Close, whatever state the socket is in. If it takes no more bytes, queued commands are
+        dropped: nats-py would fail on them, or wait for ever."""
+        if not await self.flushed():
+            self._drop_queued()
+        # In a task, whose end counts however it ends: nats-py awaits a future here that the attempt
+        # to reconnect awaits too, and which is cancelled with that attempt.
         closing = asyncio.create_task(super().close())
         await asyncio.wait([closing], timeout=CLOSE_SECONDS)
         await cancelled(closing, again=CANCEL_SECONDS)
+
+    def _drop_queued(self) -> None:
+        self._commands.clear()
 
     async def abandon(self) -> None:
         """Clean up after a failed attempt to connect."""

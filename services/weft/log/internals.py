@@ -132,12 +132,8 @@ class FastConnection(Connection):
         self.write_soon(b"PING\r\n")
         return await done_within(pong, FLUSH_SECONDS)
 
-    async def close(self) -> None:
-        """Close, whatever state the socket is in. If it takes no more bytes, queued commands are
-        dropped: nats-py would fail on them, or wait for ever."""
-        if not await self.flushed():
-            self._pending, self._pending_data_size = [], 0
-        await Client.close(self)
+    def _drop_queued(self) -> None:
+        self._pending, self._pending_data_size = [], 0
 
     async def abandon(self) -> None:
         self._error_cb = _quiet
@@ -193,8 +189,7 @@ class FastConnection(Connection):
 
     async def _on_disconnect(self) -> None:
         await super()._on_disconnect()
-        self._pending = []
-        self._pending_data_size = 0
+        self._drop_queued()
 
 
 async def _unused(_: Any) -> None:
