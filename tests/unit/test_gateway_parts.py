@@ -15,7 +15,6 @@ from weft.gateway.argument_validation import faults
 from weft.gateway.arguments import Reference, filled, part_of, references
 from weft.gateway.config_file import config_from, read_config
 from weft.gateway.erased_sessions import ErasedSessions
-from weft.gateway.half_characters import without_halves
 from weft.gateway.masking import Masking, safe_value
 from weft.gateway.recording import call_item, result_item
 from weft.gateway.resource_names import named, split, with_names
@@ -24,6 +23,7 @@ from weft.gateway.results import logged_text, passed
 from weft.gateway.rules import rule_of
 from weft.gateway.tool_listing import opened_schema
 from weft.gateway.tools import MOST_NAME, gateway_tool, passed_names
+from weft.gateway.transports.lone_surrogates import without_halves
 from weft.gateway.trust import Pin, Quarantined, approved, judge
 from weft.log.record import LogRecord
 from weft_schemas.errors import ConfigurationError, InvalidInput

@@ -2,7 +2,7 @@
 
 import signal
 
-from weft.gateway.stdio import _name_of
+from weft.gateway.transports.stdio import _name_of
 
 
 def test_signals_without_a_name_are_told_by_their_number() -> None:

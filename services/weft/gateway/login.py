@@ -10,9 +10,9 @@ from mcp import Client, MCPError
 from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
 
 from weft.gateway.config import ServerSpec
-from weft.gateway.http import http_server
 from weft.gateway.redirect import Redirect
 from weft.gateway.sign_in import SignIn
+from weft.gateway.transports.http import http_server
 from weft_schemas.errors import ConfigurationError, Unavailable
 
 

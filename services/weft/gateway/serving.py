@@ -14,8 +14,8 @@ from mcp.server.models import InitializationOptions
 from mcp.server.stdio import stdio_server
 
 from weft.gateway.gateway import Gateway
-from weft.gateway.host_input import HostInput
 from weft.gateway.service import Service
+from weft.gateway.transports.stdin import HostInput
 
 
 async def serve_stdio(gateway: Gateway) -> None:

@@ -25,7 +25,6 @@ from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from pydantic import ValidationError
 
 from weft.gateway.config import ServerSpec
-from weft.gateway.http import BoundedTransport
 from weft.gateway.sign_in_file import (
     StoredSignIn,
     expiry,
@@ -34,6 +33,7 @@ from weft.gateway.sign_in_file import (
     read_sign_in,
     write_sign_in,
 )
+from weft.gateway.transports.http import BoundedTransport
 
 RENEWAL_SECONDS = 30.0
 """For an authorization server's answer, which other gateways wait for as well."""

@@ -9,7 +9,7 @@ import os
 import threading
 from typing import Self
 
-from weft.gateway.half_characters import without_halves
+from weft.gateway.transports.lone_surrogates import without_halves
 
 _READ_BYTES = 1 << 16
 _AHEAD = 64

@@ -19,8 +19,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, JSONRPCRequest, jsonrpc_message_adapter
 
 from weft.gateway.config import ServerSpec
-from weft.gateway.half_characters import without_halves
-from weft.gateway.process_limits import limited_command
+from weft.gateway.transports.lone_surrogates import without_halves
+from weft.gateway.transports.process_limits import limited_command
 
 STOP_SECONDS = 2.0
 """For it to end on its own once its stdin is closed, and again after SIGTERM."""
