@@ -29,8 +29,8 @@ from tests.gateway import gateway, git_server, host, odd_server, text_of, time_s
 from tests.npm import installed
 from weft import tokens
 from weft.gateway.config import ServerSpec
-from weft.gateway.manifest import Manifest, spec_digest
 from weft.gateway.state import Folder
+from weft.gateway.upstream.manifest import Manifest, spec_digest
 from weft.log.connection import connect
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision

@@ -14,8 +14,8 @@ from tests.gateway_server import TOOLS
 
 from weft.gateway.config import Limits
 from weft.gateway.gateway import Gateway
-from weft.gateway.manifest import spec_digest
 from weft.gateway.state import Folder
+from weft.gateway.upstream.manifest import spec_digest
 from weft.log.connection import Connection
 from weft.log.server import EmbeddedServer
 from weft_schemas.errors import Unavailable

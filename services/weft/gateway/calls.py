@@ -18,7 +18,6 @@ from weft.gateway.arguments import filled, part_of, references
 from weft.gateway.background import Background
 from weft.gateway.config import Options
 from weft.gateway.handles import Known
-from weft.gateway.hearing import is_modern
 from weft.gateway.host_log import HostLog
 from weft.gateway.hosts import LOG_LEVEL_META, Host, HostCall
 from weft.gateway.masking import as_json, safe
@@ -34,7 +33,8 @@ from weft.gateway.task_protocol import BecameTask, call_tool, cancel, outcome
 from weft.gateway.tool_catalogue import ToolCatalogue
 from weft.gateway.tool_search import FIND
 from weft.gateway.tools import GatewayTool
-from weft.gateway.upstream import Upstream
+from weft.gateway.upstream.subscriptions import is_modern
+from weft.gateway.upstream.upstream import Upstream
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.errors import WeftError
 from weft_schemas.items import ContextItem

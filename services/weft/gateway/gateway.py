@@ -18,11 +18,11 @@ from weft.gateway.config import GatewayConfig, ServerSpec
 from weft.gateway.deployment import GatewayDeployment
 from weft.gateway.host_log import HostLog
 from weft.gateway.hosts import Hosts
-from weft.gateway.manifest import spec_digest
 from weft.gateway.questions import Questions
 from weft.gateway.state import Folder, GatewayState, ServerState
 from weft.gateway.tool_catalogue import ToolCatalogue
-from weft.gateway.upstream import Upstream
+from weft.gateway.upstream.manifest import spec_digest
+from weft.gateway.upstream.upstream import Upstream
 from weft_schemas.errors import WeftError
 
 AT_ONCE = 4

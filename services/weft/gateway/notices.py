@@ -21,7 +21,7 @@ from weft.gateway.hosts import Host, Hosts
 from weft.gateway.masking import safe_model
 from weft.gateway.questions import Questions
 from weft.gateway.resource_names import named
-from weft.gateway.upstream import Upstream
+from weft.gateway.upstream.upstream import Upstream
 
 
 class Notices:

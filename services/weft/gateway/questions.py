@@ -14,7 +14,7 @@ from weft.gateway.background import Background
 from weft.gateway.host_log import HostLog
 from weft.gateway.hosts import HostCall, current
 from weft.gateway.recording import call_item, refusal_item, result_item
-from weft.gateway.upstream import Upstream
+from weft.gateway.upstream.upstream import Upstream
 
 
 class Questions:

@@ -10,7 +10,6 @@ import mcp_types as types
 from mcp import MCPError
 from mcp_types import Prompt, Resource, ResourceTemplate
 
-from weft.gateway.manifest import read
 from weft.gateway.masking import (
     Masking,
     as_json,
@@ -24,7 +23,8 @@ from weft.gateway.masking import (
 from weft.gateway.resource_names import named, named_block, named_contents
 from weft.gateway.results import text_of
 from weft.gateway.tools import passed_names
-from weft.gateway.upstream import Upstream
+from weft.gateway.upstream.manifest import read
+from weft.gateway.upstream.upstream import Upstream
 
 _LOGGED = 200_000
 """Characters of a resource or prompt that the log keeps per reading."""

@@ -27,7 +27,7 @@ from weft.gateway.resource_names import split
 from weft.gateway.results import LOOK, MARK
 from weft.gateway.task_protocol import TASKS, TaskParams, UpdateParams
 from weft.gateway.tool_listing import LOOK_TOOL, OWN, SEARCH_TOOLS, listed
-from weft.gateway.upstream import Upstream
+from weft.gateway.upstream.upstream import Upstream
 from weft_schemas.errors import InvalidInput, WeftError
 
 NAME = "weft"

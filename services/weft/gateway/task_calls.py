@@ -35,7 +35,7 @@ from weft.gateway.task_protocol import (
 )
 from weft.gateway.tool_catalogue import ToolCatalogue
 from weft.gateway.tools import GatewayTool
-from weft.gateway.upstream import Upstream
+from weft.gateway.upstream.upstream import Upstream
 from weft_schemas.ids import derived_key
 from weft_schemas.items import ContextItem
 

@@ -16,13 +16,13 @@ from weft.gateway import tool_search
 from weft.gateway.config import Options
 from weft.gateway.host_log import HostLog
 from weft.gateway.hosts import Host
-from weft.gateway.manifest import read
 from weft.gateway.masking import as_json
 from weft.gateway.refused import CallRefused
 from weft.gateway.state import Folder, Pinned
 from weft.gateway.tools import GatewayTool, gateway_tools, passed_names
 from weft.gateway.trust import Pin, Quarantined, judge
-from weft.gateway.upstream import Upstream
+from weft.gateway.upstream.manifest import read
+from weft.gateway.upstream.upstream import Upstream
 from weft.router.router import MOST_CARDS, Router
 from weft_schemas.errors import WeftError
 from weft_schemas.routing import Catalog, RouteRequest, SelectableItem

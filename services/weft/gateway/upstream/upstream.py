@@ -19,13 +19,13 @@ from mcp.client.session import ClientRequestContext
 
 from weft.gateway.authorization import authorization
 from weft.gateway.config import ServerSpec
-from weft.gateway.hearing import Hearing, is_modern
-from weft.gateway.idleness import Idleness
-from weft.gateway.manifest import Manifest, learned
 from weft.gateway.task_protocol import TaskExtension
 from weft.gateway.transports.http import http_server
 from weft.gateway.transports.stdio import StdioServer
 from weft.gateway.transports.watched_transport import Wire, is_forgotten, is_status, own_error
+from weft.gateway.upstream.idleness import Idleness
+from weft.gateway.upstream.manifest import Manifest, learned
+from weft.gateway.upstream.subscriptions import Hearing, is_modern
 from weft.secrets.scanning import without_secrets
 from weft_schemas.errors import Unavailable
 

@@ -1,0 +1,1 @@
+"""One upstream server: its life, what it offers, what it is subscribed to."""
