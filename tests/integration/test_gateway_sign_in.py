@@ -22,8 +22,8 @@ from tests.integration.preloaded import program
 from tests.integration.test_gateway_address import small
 
 from weft.gateway.config_file import config_from
-from weft.gateway.sign_in_file import read_sign_in
-from weft.gateway.signed_in import SignedIn
+from weft.gateway.oauth.token_file import read_sign_in
+from weft.gateway.oauth.token_renewal import SignedIn
 from weft.gateway.state import Folder
 from weft.log.connection import Connection
 from weft.log.ports import Port

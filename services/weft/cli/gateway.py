@@ -257,7 +257,7 @@ def login(server: str, file: Path, no_browser: bool, data_dir: Path | None) -> N
       weft gateway login github --config ~/servers.json
     """
     needed()
-    from weft.gateway.login import signed_in
+    from weft.gateway.oauth.login import signed_in
     from weft.gateway.state import Folder
 
     spec = _at_address(server, file)
@@ -285,7 +285,7 @@ def login(server: str, file: Path, no_browser: bool, data_dir: Path | None) -> N
 def logout(server: str, file: Path, data_dir: Path | None) -> None:
     """Forget the tokens of SERVER. The authorization server is not told."""
     needed()
-    from weft.gateway.sign_in_file import locked
+    from weft.gateway.oauth.token_file import locked
     from weft.gateway.state import Folder
 
     spec = _at_address(server, file)

@@ -17,8 +17,8 @@ from mcp import Client, MCPError
 from mcp.client._transport import TransportStreams
 from mcp.client.session import ClientRequestContext
 
-from weft.gateway.authorization import authorization
 from weft.gateway.config import ServerSpec
+from weft.gateway.oauth.authorization import authorization
 from weft.gateway.task_protocol import TaskExtension
 from weft.gateway.transports.http import http_server
 from weft.gateway.transports.stdio import StdioServer

@@ -25,7 +25,7 @@ from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from pydantic import ValidationError
 
 from weft.gateway.config import ServerSpec
-from weft.gateway.sign_in_file import (
+from weft.gateway.oauth.token_file import (
     StoredSignIn,
     expiry,
     locked,

@@ -11,8 +11,8 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAu
 from pydantic import AnyUrl, BaseModel
 
 from weft.gateway.config import ServerSpec
-from weft.gateway.redirect import Redirect
-from weft.gateway.sign_in_file import StoredSignIn, expiry, locked, write_sign_in
+from weft.gateway.oauth.redirect import Redirect
+from weft.gateway.oauth.token_file import StoredSignIn, expiry, locked, write_sign_in
 
 
 class SignIn(OAuthClientProvider):

@@ -10,7 +10,7 @@ from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuth
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 from weft.gateway.config import ServerSpec
-from weft.gateway.signed_in import SignedIn
+from weft.gateway.oauth.token_renewal import SignedIn
 
 
 def authorization(spec: ServerSpec, sign_in: Path) -> httpx2.Auth | None:

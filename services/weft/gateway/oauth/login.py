@@ -10,8 +10,8 @@ from mcp import Client, MCPError
 from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
 
 from weft.gateway.config import ServerSpec
-from weft.gateway.redirect import Redirect
-from weft.gateway.sign_in import SignIn
+from weft.gateway.oauth.authorization_code import SignIn
+from weft.gateway.oauth.redirect import Redirect
 from weft.gateway.transports.http import http_server
 from weft_schemas.errors import ConfigurationError, Unavailable
 
