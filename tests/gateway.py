@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult
 
-from weft.gateway.config import GatewayConfig, Limits, Options, ServerSpec
+from weft.gateway.configuration.config import GatewayConfig, Limits, Options, ServerSpec
 from weft.gateway.deployment import GatewayDeployment
 from weft.gateway.gateway import Gateway
 from weft.gateway.service import Service

@@ -28,7 +28,7 @@ from tests.data import DATA
 from tests.gateway import gateway, git_server, host, odd_server, text_of, time_server
 from tests.npm import installed
 from weft import tokens
-from weft.gateway.config import ServerSpec
+from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.state import Folder
 from weft.gateway.upstream.manifest import Manifest, spec_digest
 from weft.log.connection import connect

@@ -12,7 +12,7 @@ import pytest
 from tests.gateway import LEFT_SOCKETS, QUICK, called, gateway, host, text_of
 from tests.gateway_http_server import CLIENT, SECRET, at_port
 
-from weft.gateway.config import ClientCredentials, ServerSpec
+from weft.gateway.configuration.config import ClientCredentials, ServerSpec
 from weft.log.connection import Connection
 from weft.log.ports import Port
 from weft.log.server import EmbeddedServer

@@ -12,7 +12,7 @@ import pytest
 from tests.gateway import QUICK, called, free_port, gateway, host, logged, odd_server, text_of
 from tests.npm import INSPECTOR, installed
 
-from weft.gateway.config import ServerSpec
+from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.serving import serving_http
 from weft.log.connection import Connection
 from weft.log.server import EmbeddedServer

@@ -12,7 +12,7 @@ import pytest
 from tests.gateway import QUICK, called, gateway, host, json_of, odd_server, text_of
 from tests.gateway_server import TOOLS
 
-from weft.gateway.config import Limits
+from weft.gateway.configuration.config import Limits
 from weft.gateway.gateway import Gateway
 from weft.gateway.state import Folder
 from weft.gateway.upstream.manifest import spec_digest

@@ -27,7 +27,7 @@ from tests.gateway_http_server import until_open
 from tests.gateway_server import TOOLS
 from tests.npm import installed
 
-from weft.gateway.config import ServerSpec
+from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.serving import serving_http
 from weft.log.connection import Connection
 from weft.log.ports import Port

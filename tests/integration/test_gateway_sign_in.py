@@ -21,7 +21,7 @@ from tests.integration.mcp_program import over_stdio
 from tests.integration.preloaded import program
 from tests.integration.test_gateway_address import small
 
-from weft.gateway.config_file import config_from
+from weft.gateway.configuration.file import config_from
 from weft.gateway.oauth.token_file import read_sign_in
 from weft.gateway.oauth.token_renewal import SignedIn
 from weft.gateway.state import Folder

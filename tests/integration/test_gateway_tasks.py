@@ -18,7 +18,7 @@ from tests.gateway_task_server import at_port
 from tests.integration.test_gateway_protocol import elicit
 from tests.npm import installed
 
-from weft.gateway.config import ServerSpec
+from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.task_protocol import TASKS, TaskExtension, answer, cancel, state_of
 from weft.log.connection import Connection
 from weft.log.ports import Port

@@ -8,7 +8,7 @@ import pytest
 from mcp_types import Tool
 
 from weft.gateway import tool_catalogue
-from weft.gateway.config import Options
+from weft.gateway.configuration.config import Options
 from weft.gateway.tool_catalogue import ToolCatalogue
 from weft.gateway.tools import gateway_tool
 from weft_schemas.errors import NotFound, Unavailable

@@ -23,7 +23,7 @@ from weft.runtime.settings import Settings
 from weft_schemas.errors import ConfigurationError, NotFound
 
 if TYPE_CHECKING:
-    from weft.gateway.config import GatewayConfig, ServerSpec
+    from weft.gateway.configuration.config import GatewayConfig, ServerSpec
     from weft.supervision.preloaded import PreloadedProcess
 
 DATA = Path.home() / ".weft"
@@ -84,7 +84,7 @@ def serve(
       weft gateway --config mcp.json --http 8700 --mode search
     """
     needed()
-    from weft.gateway.config_file import read_config
+    from weft.gateway.configuration.file import read_config
 
     named = bool(click.get_current_context().params["nats_url"] or os.environ.get("WEFT_NATS_URL"))
     token = settings.gateway_token or ""
@@ -302,7 +302,7 @@ def logout(server: str, file: Path, data_dir: Path | None) -> None:
 
 
 def _at_address(server: str, file: Path) -> ServerSpec:
-    from weft.gateway.config_file import read_config
+    from weft.gateway.configuration.file import read_config
 
     servers = read_config(file).servers
     spec = servers.get(server)

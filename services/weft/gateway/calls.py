@@ -16,7 +16,8 @@ from pydantic import ValidationError
 from weft.gateway.argument_validation import faults, refusal_text
 from weft.gateway.arguments import filled, part_of, references
 from weft.gateway.background import Background
-from weft.gateway.config import Options
+from weft.gateway.configuration.call_rules import allowed, rule_of
+from weft.gateway.configuration.config import Options
 from weft.gateway.handles import Known
 from weft.gateway.host_log import HostLog
 from weft.gateway.hosts import LOG_LEVEL_META, Host, HostCall
@@ -27,7 +28,6 @@ from weft.gateway.refused import CallRefused, misfit
 from weft.gateway.relay import safe_error
 from weft.gateway.resource_names import with_names
 from weft.gateway.results import LOOK, logged_text, passed, renamed
-from weft.gateway.rules import allowed, rule_of
 from weft.gateway.task_calls import TaskCalls
 from weft.gateway.task_protocol import BecameTask, call_tool, cancel, outcome
 from weft.gateway.tool_catalogue import ToolCatalogue

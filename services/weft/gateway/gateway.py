@@ -14,7 +14,7 @@ import mcp_types as types
 
 from weft.gateway.background import Background
 from weft.gateway.calls import Calls
-from weft.gateway.config import GatewayConfig, ServerSpec
+from weft.gateway.configuration.config import GatewayConfig, ServerSpec
 from weft.gateway.deployment import GatewayDeployment
 from weft.gateway.host_log import HostLog
 from weft.gateway.hosts import Hosts

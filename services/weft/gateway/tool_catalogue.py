@@ -13,7 +13,7 @@ import mcp_types as types
 
 from weft import tokens
 from weft.gateway import tool_search
-from weft.gateway.config import Options
+from weft.gateway.configuration.config import Options
 from weft.gateway.host_log import HostLog
 from weft.gateway.hosts import Host
 from weft.gateway.masking import as_json

@@ -10,7 +10,7 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 from pydantic import AnyUrl, BaseModel
 
-from weft.gateway.config import ServerSpec
+from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.oauth.redirect import Redirect
 from weft.gateway.oauth.token_file import StoredSignIn, expiry, locked, write_sign_in
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from mcp import Client, MCPError
 from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
 
-from weft.gateway.config import ServerSpec
+from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.oauth.authorization_code import SignIn
 from weft.gateway.oauth.redirect import Redirect
 from weft.gateway.transports.http import http_server

@@ -24,7 +24,7 @@ from mcp.shared.auth import (
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from pydantic import ValidationError
 
-from weft.gateway.config import ServerSpec
+from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.oauth.token_file import (
     StoredSignIn,
     expiry,

@@ -13,7 +13,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from weft.gateway.config import ServerSpec
+from weft.gateway.configuration.config import ServerSpec
 
 
 class _Bounded(httpx2.AsyncByteStream):

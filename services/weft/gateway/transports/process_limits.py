@@ -6,7 +6,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 
-from weft.gateway.config import Limits, ServerSpec
+from weft.gateway.configuration.config import Limits, ServerSpec
 
 _NAME = "weft-limits"
 """The shell's name in its error message if it cannot set a limit."""

@@ -14,7 +14,7 @@ from mcp_types import (
 )
 from pydantic import BaseModel
 
-from weft.gateway.config import ServerSpec
+from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.masking import dumped
 from weft_schemas.errors import Unavailable
 from weft_schemas.ids import digest

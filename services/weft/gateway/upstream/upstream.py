@@ -17,7 +17,7 @@ from mcp import Client, MCPError
 from mcp.client._transport import TransportStreams
 from mcp.client.session import ClientRequestContext
 
-from weft.gateway.config import ServerSpec
+from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.oauth.authorization import authorization
 from weft.gateway.task_protocol import TaskExtension
 from weft.gateway.transports.http import http_server

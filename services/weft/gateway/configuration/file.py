@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from weft.gateway.config import (
+from weft.gateway.configuration.config import (
     ClientCredentials,
     GatewayConfig,
     Limits,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from weft.gateway.rules import Rule
+from weft.gateway.configuration.call_rules import Rule
 
 Mode = Literal["pass", "search", "auto"]
 Whole = Annotated[int, msgspec.Meta(ge=0)]
