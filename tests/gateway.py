@@ -14,8 +14,8 @@ from mcp import Client
 from mcp_types import CallToolResult
 
 from weft.gateway.configuration.config import GatewayConfig, Limits, Options, ServerSpec
-from weft.gateway.deployment import GatewayDeployment
 from weft.gateway.gateway import Gateway
+from weft.gateway.log.deployment import GatewayDeployment
 from weft.gateway.service import Service
 from weft.gateway.state import Folder
 from weft.log.connection import Connection

@@ -17,7 +17,7 @@ from tests.integration.processes import started
 from weft.cli.concealing import concealed
 from weft.client import Client
 from weft.firewall.derive import envelope_for
-from weft.gateway.deployment import GatewayDeployment
+from weft.gateway.log.deployment import GatewayDeployment
 from weft.log.api import call
 from weft.log.connection import Connection, connect
 from weft.log.message import event_headers

@@ -1,7 +1,7 @@
 """The command line of a machine where no weft runs on the usual port: here one may."""
 
 from weft.cli.main import main
-from weft.gateway import deployment
+from weft.gateway.log import deployment
 from weft.runtime.settings import Settings
 
 _is_weft = deployment._is_weft

@@ -111,7 +111,7 @@ def _listening(host: str, port: int) -> socket.socket:
 def forked_when_started(settings: Settings) -> AbstractContextManager[PreloadedProcess | None]:
     """For the services of a weft that a gateway starts: only then does it import what they need."""
     from weft.cli.services import preloaded
-    from weft.gateway.deployment import PROCESSES
+    from weft.gateway.log.deployment import PROCESSES
 
     return preloaded(PROCESSES, settings.encoding, at_once=False)
 
@@ -131,8 +131,8 @@ async def _serve(
 ) -> None:
     import msgspec
 
-    from weft.gateway.deployment import GatewayDeployment
     from weft.gateway.gateway import Gateway
+    from weft.gateway.log.deployment import GatewayDeployment
     from weft.gateway.serving import serve_stdio, serving_http
     from weft.gateway.state import Folder
     from weft.runtime.logs import set_up_logging

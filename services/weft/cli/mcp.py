@@ -43,7 +43,7 @@ def mcp(scope: str, session: str, data_dir: Path | None, settings: Settings) -> 
 async def _serve(
     settings: Settings, named: bool, forked: PreloadedProcess | None, scope: str, session: str
 ) -> None:
-    from weft.gateway.deployment import GatewayDeployment
+    from weft.gateway.log.deployment import GatewayDeployment
     from weft.gateway.weft_server import serve_own
     from weft.runtime.logs import set_up_logging
 

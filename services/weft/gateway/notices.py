@@ -16,8 +16,8 @@ from mcp.server.subscriptions import (
 )
 
 from weft.gateway import side_messages
-from weft.gateway.host_log import HostLog
 from weft.gateway.hosts import Host, Hosts
+from weft.gateway.log.host_log import HostLog
 from weft.gateway.masking import safe_model
 from weft.gateway.questions import Questions
 from weft.gateway.resource_names import named

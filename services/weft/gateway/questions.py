@@ -11,9 +11,9 @@ import mcp_types as types
 
 from weft.gateway import side_messages
 from weft.gateway.background import Background
-from weft.gateway.host_log import HostLog
 from weft.gateway.hosts import HostCall, current
-from weft.gateway.recording import call_item, refusal_item, result_item
+from weft.gateway.log.host_log import HostLog
+from weft.gateway.log.items import call_item, refusal_item, result_item
 from weft.gateway.upstream.upstream import Upstream
 
 

@@ -16,11 +16,11 @@ from mcp import Client, MCPError
 from pydantic import ValidationError
 
 from weft.gateway import side_messages
-from weft.gateway.host_log import HostLog
 from weft.gateway.hosts import Host, HostCall
+from weft.gateway.log.host_log import HostLog
+from weft.gateway.log.items import call_item, refusal_item, result_item
 from weft.gateway.masking import Masking, dumped, safe_value
 from weft.gateway.questions import Questions
-from weft.gateway.recording import call_item, refusal_item, result_item
 from weft.gateway.refused import misfit
 from weft.gateway.relay import safe_error
 from weft.gateway.resource_names import with_names

@@ -15,7 +15,7 @@ import msgspec
 
 from weft.client import Client
 from weft.file_lock import FileLock
-from weft.gateway.erased_sessions import ErasedSessions, following_erased_sessions
+from weft.gateway.log.erased_sessions import ErasedSessions, following_erased_sessions
 from weft.log.connection import connect
 from weft.log.reading import state
 from weft.log.secret_check import check_log
