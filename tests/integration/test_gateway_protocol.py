@@ -226,7 +226,7 @@ async def test_hosts_of_both_protocols_share_one_address_each_with_its_session(
 ) -> None:
     from mcp import MCPError
 
-    from weft.gateway.hosts import Hosts
+    from weft.gateway.hosts.host import Hosts
 
     async with gateway(server.url, tmp_path, odd_server()) as running:
         running.hosts = Hosts()
@@ -255,7 +255,7 @@ async def test_hosts_of_both_protocols_share_one_address_each_with_its_session(
 async def test_long_lists_come_in_pages(
     log: Connection, server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.gateway.paging.PAGE", 5)
+    monkeypatch.setattr("weft.gateway.hosts.pagination.PAGE", 5)
     async with (
         gateway(server.url, tmp_path, odd_server(), mode="pass") as running,
         host(running) as client,

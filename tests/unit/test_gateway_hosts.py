@@ -7,7 +7,7 @@ import mcp_types as types
 import pytest
 from mcp import MCPError
 
-from weft.gateway.hosts import Context, Host, HostCall, PendingCalls
+from weft.gateway.hosts.host import Context, Host, HostCall, PendingCalls
 
 QUESTION = types.ElicitRequest(
     params=types.ElicitRequestFormParams(

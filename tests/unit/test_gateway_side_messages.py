@@ -4,9 +4,9 @@ import mcp_types as types
 import pytest
 from tests.gateway_server import KEY
 
+from weft.gateway.hosts.safe_messages import MOST_PROGRESS, bounded, log_message, question
 from weft.gateway.masking import Masking
 from weft.gateway.relay import safe_completion
-from weft.gateway.side_messages import MOST_PROGRESS, bounded, log_message, question
 from weft_schemas.policy import FirewallRules
 
 MASKING = Masking(FirewallRules(), b"k" * 16, "t", "o200k_base")

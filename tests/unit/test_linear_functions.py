@@ -48,7 +48,7 @@ UNCALLED = {
         weft.gateway.resource_names.named_contents(server)
         weft.gateway.resource_names.with_names(server) weft.gateway.results.passed(query)
         weft.gateway.results.passed(session) weft.gateway.results.renamed(handle)
-        weft.gateway.results.renamed(other) weft.gateway.side_messages.log_message(server)
+        weft.gateway.results.renamed(other) weft.gateway.hosts.safe_messages.log_message(server)
         weft.gateway.tool_listing.listed(name) weft.gateway.tools.gateway_tool(server)
         weft.gateway.trust._reason(holder)
     """,

@@ -19,11 +19,11 @@ from weft.gateway.background import Background
 from weft.gateway.configuration.call_rules import allowed, rule_of
 from weft.gateway.configuration.config import Options
 from weft.gateway.handles import Known
-from weft.gateway.hosts import LOG_LEVEL_META, Host, HostCall
+from weft.gateway.hosts.host import LOG_LEVEL_META, Host, HostCall
+from weft.gateway.hosts.questions import Questions
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.log.items import call_item, refusal_item, result_item, slice_item
 from weft.gateway.masking import as_json, safe
-from weft.gateway.questions import Questions
 from weft.gateway.refused import CallRefused, misfit
 from weft.gateway.relay import safe_error
 from weft.gateway.resource_names import with_names

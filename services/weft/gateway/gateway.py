@@ -15,10 +15,10 @@ import mcp_types as types
 from weft.gateway.background import Background
 from weft.gateway.calls import Calls
 from weft.gateway.configuration.config import GatewayConfig, ServerSpec
-from weft.gateway.hosts import Hosts
+from weft.gateway.hosts.host import Hosts
+from weft.gateway.hosts.questions import Questions
 from weft.gateway.log.deployment import GatewayDeployment
 from weft.gateway.log.host_log import HostLog
-from weft.gateway.questions import Questions
 from weft.gateway.state import Folder, GatewayState, ServerState
 from weft.gateway.tool_catalogue import ToolCatalogue
 from weft.gateway.upstream.manifest import spec_digest

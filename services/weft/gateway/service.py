@@ -15,13 +15,14 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.mcpserver import require_client_extension
 from mcp.server.subscriptions import ListenHandler
 
-from weft.gateway import relay, side_messages, tool_search
+from weft.gateway import relay, tool_search
 from weft.gateway.argument_validation import faults, refusal_text
 from weft.gateway.gateway import Gateway
-from weft.gateway.hosts import LIMIT_META, Context, Host, HostCall, PendingCalls
+from weft.gateway.hosts import safe_messages
+from weft.gateway.hosts.host import LIMIT_META, Context, Host, HostCall, PendingCalls
+from weft.gateway.hosts.notifications import Notices
+from weft.gateway.hosts.pagination import paged
 from weft.gateway.masking import Model, safe_models
-from weft.gateway.notices import Notices
-from weft.gateway.paging import paged
 from weft.gateway.refused import CallRefused
 from weft.gateway.resource_names import split
 from weft.gateway.results import LOOK, MARK
@@ -147,7 +148,7 @@ class Service:
         masking = await self._gateway.log.masking(call.host)
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
-            shown = side_messages.progress_message(message, masking)
+            shown = safe_messages.progress_message(message, masking)
             await session.report_progress(progress, total, shown)
 
         result = await self._gateway.calls.call(

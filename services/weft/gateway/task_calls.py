@@ -15,12 +15,12 @@ import msgspec
 from mcp import Client, MCPError
 from pydantic import ValidationError
 
-from weft.gateway import side_messages
-from weft.gateway.hosts import Host, HostCall
+from weft.gateway.hosts import safe_messages
+from weft.gateway.hosts.host import Host, HostCall
+from weft.gateway.hosts.questions import Questions
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.log.items import call_item, refusal_item, result_item
 from weft.gateway.masking import Masking, dumped, safe_value
-from weft.gateway.questions import Questions
 from weft.gateway.refused import misfit
 from weft.gateway.relay import safe_error
 from weft.gateway.resource_names import with_names
@@ -184,7 +184,7 @@ class TaskCalls:
         shown: dict[str, Any] = {}
         for key, request in (state.input_requests or {}).items():
             reason = self._unaskable(call, upstream, request)
-            question = None if reason else side_messages.question(request, masking)
+            question = None if reason else safe_messages.question(request, masking)
             if question is not None:
                 shown[key] = dumped(question)
             await self._log_question(
@@ -246,7 +246,7 @@ def _shown_task(state: TaskState, handle: str, masking: Masking) -> dict[str, An
     """A task as the protocol writes it, without secrets and without its result."""
     shown_task = {
         "status": state.status,
-        "statusMessage": side_messages.progress_message(state.status_message, masking),
+        "statusMessage": safe_messages.progress_message(state.status_message, masking),
         "createdAt": state.created_at,
         "lastUpdatedAt": state.last_updated_at,
         "pollIntervalMs": state.poll_interval_ms,

@@ -14,7 +14,7 @@ import mcp_types as types
 from weft import tokens
 from weft.gateway import tool_search
 from weft.gateway.configuration.config import Options
-from weft.gateway.hosts import Host
+from weft.gateway.hosts.host import Host
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.masking import as_json
 from weft.gateway.refused import CallRefused

@@ -16,7 +16,7 @@ from weft.client.drilldown import PARAMETERS as LOOK_PARAMETERS
 from weft.facts.memory_fact import facts_given
 from weft.gateway.argument_validation import faults, refusal_text
 from weft.gateway.handles import WAIT_SECONDS
-from weft.gateway.hosts import Context, Host, Hosts
+from weft.gateway.hosts.host import Context, Host, Hosts
 from weft.gateway.log.deployment import GatewayDeployment
 from weft.gateway.log.items import call_item, new_id, result_item, slice_item
 from weft.gateway.masking import as_json

@@ -8,7 +8,7 @@ import logging
 from typing import Any
 
 from weft.gateway.handles import Handles
-from weft.gateway.hosts import Host
+from weft.gateway.hosts.host import Host
 from weft.gateway.log.deployment import GatewayDeployment
 from weft.gateway.log.items import call_item, result_item
 from weft.gateway.masking import Masking

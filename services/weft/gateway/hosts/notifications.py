@@ -15,11 +15,11 @@ from mcp.server.subscriptions import (
     ToolsListChanged,
 )
 
-from weft.gateway import side_messages
-from weft.gateway.hosts import Host, Hosts
+from weft.gateway.hosts import safe_messages
+from weft.gateway.hosts.host import Host, Hosts
+from weft.gateway.hosts.questions import Questions
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.masking import safe_model
-from weft.gateway.questions import Questions
 from weft.gateway.resource_names import named
 from weft.gateway.upstream.upstream import Upstream
 
@@ -77,7 +77,7 @@ class Notices:
         self, upstream: Upstream, note: types.LoggingMessageNotification, host: Host
     ) -> types.LoggingMessageNotification:
         masking = await self._log.masking(host)
-        params = side_messages.log_message(upstream.name, note.params, masking)
+        params = safe_messages.log_message(upstream.name, note.params, masking)
         return note.model_copy(update={"params": params})
 
     async def _tell(self, host: Host, note: types.ServerNotification) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import mcp_types as types
 
-from weft.gateway import side_messages
 from weft.gateway.background import Background
-from weft.gateway.hosts import HostCall, current
+from weft.gateway.hosts import safe_messages
+from weft.gateway.hosts.host import HostCall, current
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.log.items import call_item, refusal_item, result_item
 from weft.gateway.upstream.upstream import Upstream
@@ -47,7 +47,7 @@ class Questions:
         if isinstance(call, str):
             return types.ErrorData(code=types.INVALID_REQUEST, message=call)
         name = f"{upstream.name}:{request.method}"
-        shown = side_messages.question(request, await self._log.masking(call.host))
+        shown = safe_messages.question(request, await self._log.masking(call.host))
         if shown is None:
             reason = f"server {upstream.name!r} asked {_UNASKABLE}"
             unasked = call_item(name, {}, upstream.name)

@@ -1,0 +1,1 @@
+"""Hosts: who they are, what servers ask and tell them, and the pages of lists."""
