@@ -12,8 +12,8 @@ from tests.gateway import SESSION, called, gateway, host, logged, odd_server, te
 from tests.gateway_server import KEY
 
 from weft.client.operator import Operator
-from weft.gateway import handles
 from weft.gateway.gateway import Gateway
+from weft.gateway.results import handles
 from weft.log.connection import Connection
 from weft.log.server import EmbeddedServer
 from weft_schemas.items import Sensitivity

@@ -12,15 +12,15 @@ from tests.gateway_server import KEY
 
 from weft import tokens
 from weft.gateway.argument_validation import faults
-from weft.gateway.arguments import Reference, filled, part_of, references
 from weft.gateway.configuration.call_rules import rule_of
 from weft.gateway.configuration.file import config_from, read_config
 from weft.gateway.log.erased_sessions import ErasedSessions
 from weft.gateway.log.items import call_item, result_item
 from weft.gateway.masking import Masking, safe_value
 from weft.gateway.resource_names import named, split, with_names
-from weft.gateway.result_limit import shortened
-from weft.gateway.results import logged_text, passed
+from weft.gateway.results.handle_references import Reference, filled, part_of, references
+from weft.gateway.results.results import logged_text, passed
+from weft.gateway.results.shortening import shortened
 from weft.gateway.tool_listing import opened_schema
 from weft.gateway.tools import MOST_NAME, gateway_tool, passed_names
 from weft.gateway.transports.lone_surrogates import without_halves

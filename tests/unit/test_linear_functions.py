@@ -46,9 +46,9 @@ UNCALLED = {
         weft.gateway.relay.safe_resource(server) weft.gateway.task_calls._shown_task(handle)
         weft.gateway.resource_names.named_block(server)
         weft.gateway.resource_names.named_contents(server)
-        weft.gateway.resource_names.with_names(server) weft.gateway.results.passed(query)
-        weft.gateway.results.passed(session) weft.gateway.results.renamed(handle)
-        weft.gateway.results.renamed(other) weft.gateway.hosts.safe_messages.log_message(server)
+        weft.gateway.resource_names.with_names(server) weft.gateway.results.results.passed(query)
+        weft.gateway.results.results.passed(session) weft.gateway.results.results.renamed(handle)
+        weft.gateway.results.results.renamed(other) weft.gateway.hosts.safe_messages.log_message(server)
         weft.gateway.tool_listing.listed(name) weft.gateway.tools.gateway_tool(server)
         weft.gateway.trust._reason(holder)
     """,

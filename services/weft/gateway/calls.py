@@ -14,11 +14,9 @@ from mcp.shared.dispatcher import ProgressFnT
 from pydantic import ValidationError
 
 from weft.gateway.argument_validation import faults, refusal_text
-from weft.gateway.arguments import filled, part_of, references
 from weft.gateway.background import Background
 from weft.gateway.configuration.call_rules import allowed, rule_of
 from weft.gateway.configuration.config import Options
-from weft.gateway.handles import Known
 from weft.gateway.hosts.host import LOG_LEVEL_META, Host, HostCall
 from weft.gateway.hosts.questions import Questions
 from weft.gateway.log.host_log import HostLog
@@ -27,7 +25,9 @@ from weft.gateway.masking import as_json, safe
 from weft.gateway.refused import CallRefused, misfit
 from weft.gateway.relay import safe_error
 from weft.gateway.resource_names import with_names
-from weft.gateway.results import LOOK, logged_text, passed, renamed
+from weft.gateway.results.handle_references import filled, part_of, references
+from weft.gateway.results.handles import Known
+from weft.gateway.results.results import LOOK, logged_text, passed, renamed
 from weft.gateway.task_calls import TaskCalls
 from weft.gateway.task_protocol import BecameTask, call_tool, cancel, outcome
 from weft.gateway.tool_catalogue import ToolCatalogue

@@ -25,7 +25,7 @@ from weft.gateway.hosts.pagination import paged
 from weft.gateway.masking import Model, safe_models
 from weft.gateway.refused import CallRefused
 from weft.gateway.resource_names import split
-from weft.gateway.results import LOOK, MARK
+from weft.gateway.results.results import LOOK, MARK
 from weft.gateway.task_protocol import TASKS, TaskParams, UpdateParams
 from weft.gateway.tool_listing import LOOK_TOOL, OWN, SEARCH_TOOLS, listed
 from weft.gateway.upstream.upstream import Upstream

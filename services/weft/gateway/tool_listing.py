@@ -9,7 +9,7 @@ import mcp_types as types
 
 from weft.client.drilldown import PARAMETERS as LOOK_PARAMETERS
 from weft.gateway import tool_search
-from weft.gateway.results import LOOK, MARK
+from weft.gateway.results.results import LOOK, MARK
 from weft.gateway.tools import GatewayTool
 
 FIND_TOOL = types.Tool(

@@ -7,11 +7,11 @@ import asyncio
 import logging
 from typing import Any
 
-from weft.gateway.handles import Handles
 from weft.gateway.hosts.host import Host
 from weft.gateway.log.deployment import GatewayDeployment
 from weft.gateway.log.items import call_item, result_item
 from weft.gateway.masking import Masking
+from weft.gateway.results.handles import Handles
 from weft_schemas.errors import WeftError
 from weft_schemas.items import ContextItem
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from weft.gateway.masking import as_json
-from weft.gateway.results import MARK
+from weft.gateway.results.results import MARK
 from weft_schemas.errors import InvalidInput
 
 HANDLE = re.compile(r"art:[a-z2-7]{10}\Z")

@@ -24,7 +24,7 @@ from weft.firewall.bounds import Bounds
 from weft.firewall.derive import FIREWALL_VERSION, envelope_for
 from weft.firewall.unwrap import unwrap
 from weft.gateway.masking import Masking, as_json, safe_block, safe_value
-from weft.gateway.result_limit import shortened
+from weft.gateway.results.shortening import shortened
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import Origin
 from weft_schemas.items import ContextItem

@@ -17,7 +17,7 @@ from weft.firewall.slice_hmac import slice_hmac
 from weft.firewall.unwrap import unwrap
 from weft.firewall.views.drill import drill
 from weft.gateway.masking import Masking
-from weft.gateway.results import clean_whole, envelope_of
+from weft.gateway.results.results import clean_whole, envelope_of
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read, read_matching
 from weft.runtime.artifacts import ArtifactStore
