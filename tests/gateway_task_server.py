@@ -18,7 +18,7 @@ from mcp.server.mcpserver import MCPServer, require_client_extension
 from tests.gateway_http_server import until_open
 from tests.gateway_server import KEY
 from tests.integration.preloaded import program
-from weft.gateway.task_protocol import TASKS, TaskParams, UpdateParams
+from weft.gateway.tasks.protocol import TASKS, TaskParams, UpdateParams
 
 TIME = "2026-11-24T10:00:00Z"
 QUESTION = {

@@ -19,7 +19,7 @@ from tests.integration.test_gateway_protocol import elicit
 from tests.npm import installed
 
 from weft.gateway.configuration.config import ServerSpec
-from weft.gateway.task_protocol import TASKS, TaskExtension, answer, cancel, state_of
+from weft.gateway.tasks.protocol import TASKS, TaskExtension, answer, cancel, state_of
 from weft.log.connection import Connection
 from weft.log.ports import Port
 from weft.log.server import EmbeddedServer

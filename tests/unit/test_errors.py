@@ -7,7 +7,7 @@ from tests.growing import modules
 from weft_schemas.errors import WeftError
 
 CAUGHT_WITHIN = {
-    "weft.gateway.task_protocol.BecameTask": "the gateway's calls go on with the task",
+    "weft.gateway.tasks.protocol.BecameTask": "the gateway's calls go on with the task",
     "weft.log.connect_errors.CredentialRefused": "`connect` raises `Forbidden`",
     "weft.log.connect_errors.WithoutTls": "`connect` raises `Unavailable`",
 }

@@ -43,7 +43,7 @@ UNCALLED = {
     """,
     "beside a model of the protocol: names": """
         weft.gateway.refused.misfit(tool) weft.gateway.relay.safe_prompt(server)
-        weft.gateway.relay.safe_resource(server) weft.gateway.task_calls._shown_task(handle)
+        weft.gateway.relay.safe_resource(server) weft.gateway.tasks.calls._shown_task(handle)
         weft.gateway.resource_names.named_block(server)
         weft.gateway.resource_names.named_contents(server)
         weft.gateway.resource_names.with_names(server) weft.gateway.results.results.passed(query)

@@ -28,8 +28,8 @@ from weft.gateway.resource_names import with_names
 from weft.gateway.results.handle_references import filled, part_of, references
 from weft.gateway.results.handles import Known
 from weft.gateway.results.results import LOOK, logged_text, passed, renamed
-from weft.gateway.task_calls import TaskCalls
-from weft.gateway.task_protocol import BecameTask, call_tool, cancel, outcome
+from weft.gateway.tasks.calls import TaskCalls
+from weft.gateway.tasks.protocol import BecameTask, call_tool, cancel, outcome
 from weft.gateway.tool_catalogue import ToolCatalogue
 from weft.gateway.tool_search import FIND
 from weft.gateway.tools import GatewayTool

@@ -26,7 +26,7 @@ from weft.gateway.masking import Model, safe_models
 from weft.gateway.refused import CallRefused
 from weft.gateway.resource_names import split
 from weft.gateway.results.results import LOOK, MARK
-from weft.gateway.task_protocol import TASKS, TaskParams, UpdateParams
+from weft.gateway.tasks.protocol import TASKS, TaskParams, UpdateParams
 from weft.gateway.tool_listing import LOOK_TOOL, OWN, SEARCH_TOOLS, listed
 from weft.gateway.upstream.upstream import Upstream
 from weft_schemas.errors import InvalidInput, WeftError

@@ -20,7 +20,7 @@ from mcp.server.session import ServerSession
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from weft.gateway.task_protocol import TASKS
+from weft.gateway.tasks.protocol import TASKS
 from weft_schemas.ids import digest
 
 SESSION_META = "weft/session"

@@ -19,7 +19,7 @@ from mcp.client.session import ClientRequestContext
 
 from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.oauth.authorization import authorization
-from weft.gateway.task_protocol import TaskExtension
+from weft.gateway.tasks.protocol import TaskExtension
 from weft.gateway.transports.http import http_server
 from weft.gateway.transports.stdio import StdioServer
 from weft.gateway.transports.watched_transport import Wire, is_forgotten, is_status, own_error

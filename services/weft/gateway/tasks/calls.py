@@ -24,7 +24,7 @@ from weft.gateway.masking import Masking, dumped, safe_value
 from weft.gateway.refused import misfit
 from weft.gateway.relay import safe_error
 from weft.gateway.resource_names import with_names
-from weft.gateway.task_protocol import (
+from weft.gateway.tasks.protocol import (
     TaskState,
     answer,
     cancel,
