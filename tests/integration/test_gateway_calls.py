@@ -23,7 +23,6 @@ from tests.gateway_server import KEY
 from tests.retrying import PATIENCE
 
 from weft import tokens
-from weft.gateway import tool_catalogue
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.reading import read_matching
@@ -279,7 +278,7 @@ async def test_a_catalogue_that_the_log_refused_is_published_once_it_can_be(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(tool_catalogue, "AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr("weft.gateway.tools.catalogue.AGAIN_SECONDS", 0.05)
     config = (await call(log, "STREAM.INFO.weft"))["config"]
     await call(log, "STREAM.UPDATE.weft", {**config, "max_bytes": 1})
     async with gateway(server.url, tmp_path, odd_server()) as running:

@@ -14,7 +14,7 @@ from tests.gateway_server import KEY
 
 from weft.gateway.hosts.host import Host
 from weft.gateway.state import Folder, Pinned
-from weft.gateway.trust import approved
+from weft.gateway.tools.quarantine import approved
 from weft.log.connection import Connection, connect
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision

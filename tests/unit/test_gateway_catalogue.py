@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from mcp_types import Tool
 
-from weft.gateway import tool_catalogue
 from weft.gateway.configuration.config import Options
-from weft.gateway.tool_catalogue import ToolCatalogue
-from weft.gateway.tools import gateway_tool
+from weft.gateway.tools.catalogue import ToolCatalogue
+from weft.gateway.tools.tool import gateway_tool
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.routing import Catalog
 
@@ -69,7 +68,7 @@ async def test_while_the_log_is_away_one_task_waits_and_publishes_the_newest() -
 async def test_a_weft_that_is_not_there_yet_is_asked_for_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tool_catalogue, "AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr("weft.gateway.tools.catalogue.AGAIN_SECONDS", 0.01)
     log: Any = Log()
     log.back.set()
     log.faults = [Unavailable("away"), Unavailable("away")]

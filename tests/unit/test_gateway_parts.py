@@ -11,7 +11,6 @@ from mcp_types import CallToolResult, ImageContent, ResourceLink, TextContent, T
 from tests.gateway_server import KEY
 
 from weft import tokens
-from weft.gateway.argument_validation import faults
 from weft.gateway.configuration.call_rules import rule_of
 from weft.gateway.configuration.file import config_from, read_config
 from weft.gateway.log.erased_sessions import ErasedSessions
@@ -21,10 +20,11 @@ from weft.gateway.resource_names import named, split, with_names
 from weft.gateway.results.handle_references import Reference, filled, part_of, references
 from weft.gateway.results.results import logged_text, passed
 from weft.gateway.results.shortening import shortened
-from weft.gateway.tool_listing import opened_schema
-from weft.gateway.tools import MOST_NAME, gateway_tool, passed_names
+from weft.gateway.tools.argument_validation import faults
+from weft.gateway.tools.listing import opened_schema
+from weft.gateway.tools.quarantine import Pin, Quarantined, approved, judge
+from weft.gateway.tools.tool import MOST_NAME, gateway_tool, passed_names
 from weft.gateway.transports.lone_surrogates import without_halves
-from weft.gateway.trust import Pin, Quarantined, approved, judge
 from weft.log.record import LogRecord
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.events import ErasedEvent, encode_event

@@ -42,15 +42,16 @@ UNCALLED = {
         weft.firewall.views.text._or_none(nothing)
     """,
     "beside a model of the protocol: names": """
-        weft.gateway.refused.misfit(tool) weft.gateway.relay.safe_prompt(server)
+        weft.gateway.tools.refusal.misfit(tool) weft.gateway.relay.safe_prompt(server)
         weft.gateway.relay.safe_resource(server) weft.gateway.tasks.calls._shown_task(handle)
         weft.gateway.resource_names.named_block(server)
         weft.gateway.resource_names.named_contents(server)
         weft.gateway.resource_names.with_names(server) weft.gateway.results.results.passed(query)
         weft.gateway.results.results.passed(session) weft.gateway.results.results.renamed(handle)
-        weft.gateway.results.results.renamed(other) weft.gateway.hosts.safe_messages.log_message(server)
-        weft.gateway.tool_listing.listed(name) weft.gateway.tools.gateway_tool(server)
-        weft.gateway.trust._reason(holder)
+        weft.gateway.results.results.renamed(other)
+        weft.gateway.hosts.safe_messages.log_message(server)
+        weft.gateway.tools.listing.listed(name) weft.gateway.tools.quarantine._reason(holder)
+        weft.gateway.tools.tool.gateway_tool(server)
     """,
     "beside a read model: names and keys": """
         weft.audit.backtest._altered(id) weft.audit.difference_from_log._compiled(key)

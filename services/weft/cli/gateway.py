@@ -228,7 +228,7 @@ def approve(data_dir: Path | None, pattern: str) -> None:
     """
     needed()
     from weft.gateway.state import Folder, Pinned
-    from weft.gateway.trust import approved
+    from weft.gateway.tools.quarantine import approved
 
     folder = Folder(_folder(data_dir))
     with folder.locked():

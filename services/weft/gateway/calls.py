@@ -13,7 +13,6 @@ from mcp import Client, MCPError
 from mcp.shared.dispatcher import ProgressFnT
 from pydantic import ValidationError
 
-from weft.gateway.argument_validation import faults, refusal_text
 from weft.gateway.background import Background
 from weft.gateway.configuration.call_rules import allowed, rule_of
 from weft.gateway.configuration.config import Options
@@ -22,7 +21,6 @@ from weft.gateway.hosts.questions import Questions
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.log.items import call_item, refusal_item, result_item, slice_item
 from weft.gateway.masking import as_json, safe
-from weft.gateway.refused import CallRefused, misfit
 from weft.gateway.relay import safe_error
 from weft.gateway.resource_names import with_names
 from weft.gateway.results.handle_references import filled, part_of, references
@@ -30,9 +28,11 @@ from weft.gateway.results.handles import Known
 from weft.gateway.results.results import LOOK, logged_text, passed, renamed
 from weft.gateway.tasks.calls import TaskCalls
 from weft.gateway.tasks.protocol import BecameTask, call_tool, cancel, outcome
-from weft.gateway.tool_catalogue import ToolCatalogue
-from weft.gateway.tool_search import FIND
-from weft.gateway.tools import GatewayTool
+from weft.gateway.tools.argument_validation import faults, refusal_text
+from weft.gateway.tools.catalogue import ToolCatalogue
+from weft.gateway.tools.refusal import CallRefused, misfit
+from weft.gateway.tools.search import FIND
+from weft.gateway.tools.tool import GatewayTool
 from weft.gateway.upstream.subscriptions import is_modern
 from weft.gateway.upstream.upstream import Upstream
 from weft_schemas.compile import DrilldownRequest

@@ -20,7 +20,7 @@ from weft.gateway.hosts.questions import Questions
 from weft.gateway.log.deployment import GatewayDeployment
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.state import Folder, GatewayState, ServerState
-from weft.gateway.tool_catalogue import ToolCatalogue
+from weft.gateway.tools.catalogue import ToolCatalogue
 from weft.gateway.upstream.manifest import spec_digest
 from weft.gateway.upstream.upstream import Upstream
 from weft_schemas.errors import WeftError

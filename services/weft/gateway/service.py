@@ -15,19 +15,20 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.mcpserver import require_client_extension
 from mcp.server.subscriptions import ListenHandler
 
-from weft.gateway import relay, tool_search
-from weft.gateway.argument_validation import faults, refusal_text
+from weft.gateway import relay
 from weft.gateway.gateway import Gateway
 from weft.gateway.hosts import safe_messages
 from weft.gateway.hosts.host import LIMIT_META, Context, Host, HostCall, PendingCalls
 from weft.gateway.hosts.notifications import Notices
 from weft.gateway.hosts.pagination import paged
 from weft.gateway.masking import Model, safe_models
-from weft.gateway.refused import CallRefused
 from weft.gateway.resource_names import split
 from weft.gateway.results.results import LOOK, MARK
 from weft.gateway.tasks.protocol import TASKS, TaskParams, UpdateParams
-from weft.gateway.tool_listing import LOOK_TOOL, OWN, SEARCH_TOOLS, listed
+from weft.gateway.tools import search
+from weft.gateway.tools.argument_validation import faults, refusal_text
+from weft.gateway.tools.listing import LOOK_TOOL, OWN, SEARCH_TOOLS, listed
+from weft.gateway.tools.refusal import CallRefused
 from weft.gateway.upstream.upstream import Upstream
 from weft_schemas.errors import InvalidInput, WeftError
 
@@ -75,8 +76,8 @@ class Service:
     def _instructions(self) -> str:
         count = len(self._gateway.upstreams)
         return (
-            f"Tools of {count} servers behind one gateway. Where {tool_search.FIND} is listed, "
-            f"find tools with it and call them with {tool_search.CALL}. Long results come "
+            f"Tools of {count} servers behind one gateway. Where {search.FIND} is listed, "
+            f"find tools with it and call them with {search.CALL}. Long results come "
             f"shortened with a handle; {LOOK} shows the rest."
         )
 
@@ -116,11 +117,11 @@ class Service:
             if own is not None and wrong:
                 raise CallRefused(refusal_text(own.name, wrong, own.input_schema))
             match params.name:
-                case tool_search.FIND:
+                case search.FIND:
                     return await self._gateway.calls.find(call, arguments)
                 case _ if params.name == LOOK:
                     return await self._gateway.calls.look(call, arguments)
-                case tool_search.CALL:
+                case search.CALL:
                     tool, inner = arguments["tool"], arguments.get("arguments") or {}
                     try:
                         return await self._upstream(call, tool, inner, False, params)

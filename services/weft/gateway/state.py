@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from weft.file_lock import FileLock
-from weft.gateway.trust import Pin, Quarantined
+from weft.gateway.tools.quarantine import Pin, Quarantined
 from weft.gateway.upstream.manifest import Manifest
 from weft.runtime.deployment import private
 from weft_schemas.errors import ConfigurationError

@@ -14,7 +14,6 @@ from mcp.server.lowlevel.server import Server
 
 from weft.client.drilldown import PARAMETERS as LOOK_PARAMETERS
 from weft.facts.memory_fact import facts_given
-from weft.gateway.argument_validation import faults, refusal_text
 from weft.gateway.hosts.host import Context, Host, Hosts
 from weft.gateway.log.deployment import GatewayDeployment
 from weft.gateway.log.items import call_item, new_id, result_item, slice_item
@@ -22,6 +21,7 @@ from weft.gateway.masking import as_json
 from weft.gateway.results.handles import WAIT_SECONDS
 from weft.gateway.results.results import LOOK
 from weft.gateway.serving import on_stdio
+from weft.gateway.tools.argument_validation import faults, refusal_text
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.errors import InvalidInput, Unavailable, WeftError
 from weft_schemas.items import ContextItem, ItemKind

@@ -21,7 +21,6 @@ from weft.gateway.hosts.questions import Questions
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.log.items import call_item, refusal_item, result_item
 from weft.gateway.masking import Masking, dumped, safe_value
-from weft.gateway.refused import misfit
 from weft.gateway.relay import safe_error
 from weft.gateway.resource_names import with_names
 from weft.gateway.tasks.protocol import (
@@ -33,8 +32,9 @@ from weft.gateway.tasks.protocol import (
     respond,
     state_of,
 )
-from weft.gateway.tool_catalogue import ToolCatalogue
-from weft.gateway.tools import GatewayTool
+from weft.gateway.tools.catalogue import ToolCatalogue
+from weft.gateway.tools.refusal import misfit
+from weft.gateway.tools.tool import GatewayTool
 from weft.gateway.upstream.upstream import Upstream
 from weft_schemas.ids import derived_key
 from weft_schemas.items import ContextItem

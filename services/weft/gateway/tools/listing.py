@@ -8,16 +8,16 @@ from typing import Any
 import mcp_types as types
 
 from weft.client.drilldown import PARAMETERS as LOOK_PARAMETERS
-from weft.gateway import tool_search
 from weft.gateway.results.results import LOOK, MARK
-from weft.gateway.tools import GatewayTool
+from weft.gateway.tools import search
+from weft.gateway.tools.tool import GatewayTool
 
 FIND_TOOL = types.Tool(
-    name=tool_search.FIND,
+    name=search.FIND,
     description=(
         "Find tools by what they are for. Many tools are at hand here that are not listed: say in "
         "a few words what you want to do, and you get the ids of those that fit, what they do, and "
-        f"their arguments. Then call one with {tool_search.CALL}. With `tools` you get everything "
+        f"their arguments. Then call one with {search.CALL}. With `tools` you get everything "
         "about tools whose ids you know."
     ),
     input_schema={
@@ -31,9 +31,9 @@ FIND_TOOL = types.Tool(
     annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
 )
 CALL_TOOL = types.Tool(
-    name=tool_search.CALL,
+    name=search.CALL,
     description=(
-        f"Call a tool by the id that {tool_search.FIND} gave, with its arguments. A long result "
+        f"Call a tool by the id that {search.FIND} gave, with its arguments. A long result "
         f"comes shortened, with a handle (art:…): {LOOK} shows more of it, and "
         f'{{"{MARK}": "art:…"}} as an argument hands all of it to another tool.'
     ),

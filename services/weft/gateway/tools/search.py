@@ -7,8 +7,8 @@ from typing import Any
 
 from weft import tokens
 from weft.gateway.masking import as_json
-from weft.gateway.tools import GatewayTool
-from weft.gateway.trust import Quarantined
+from weft.gateway.tools.quarantine import Quarantined
+from weft.gateway.tools.tool import GatewayTool
 from weft.router.cards import card_of, plain
 
 FIND, CALL = "find_tools", "call_tool"

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from weft.bodies.clean import clean
-from weft.gateway.tools import GatewayTool
+from weft.gateway.tools.tool import GatewayTool
 from weft.injections.find import THRESHOLD, suspicion_score
 from weft.router.cards import gives_orders
 

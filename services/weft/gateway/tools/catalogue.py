@@ -12,15 +12,15 @@ from typing import Any
 import mcp_types as types
 
 from weft import tokens
-from weft.gateway import tool_search
 from weft.gateway.configuration.config import Options
 from weft.gateway.hosts.host import Host
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.masking import as_json
-from weft.gateway.refused import CallRefused
 from weft.gateway.state import Folder, Pinned
-from weft.gateway.tools import GatewayTool, gateway_tools, passed_names
-from weft.gateway.trust import Pin, Quarantined, judge
+from weft.gateway.tools import search
+from weft.gateway.tools.quarantine import Pin, Quarantined, judge
+from weft.gateway.tools.refusal import CallRefused
+from weft.gateway.tools.tool import GatewayTool, gateway_tools, passed_names
 from weft.gateway.upstream.manifest import read
 from weft.gateway.upstream.upstream import Upstream
 from weft.router.router import MOST_CARDS, Router
@@ -72,7 +72,7 @@ class ToolCatalogue:
         if tool is None:
             raise CallRefused(self._missing(tool_id))
         if wanted and wanted != tool.hash:
-            description = tool_search.found_text([(tool, 1.0)], tokens.DEFAULT_ENCODING, whole=True)
+            description = search.found_text([(tool, 1.0)], tokens.DEFAULT_ENCODING, whole=True)
             raise CallRefused(
                 f"{tool_id} has changed since {wanted} and was not called. It is now:\n"
                 f"{description}"
@@ -110,15 +110,15 @@ class ToolCatalogue:
         query, named = str(arguments.get("query") or ""), arguments.get("tools") or []
         if named:
             tools = [(self.tool(str(one)), 1.0) for one in named[:MOST_CARDS]]
-            return tool_search.found_text(tools, encoding, whole=True)
+            return search.found_text(tools, encoding, whole=True)
         if not query:
-            raise CallRefused(f"{tool_search.FIND}: give a query, or the ids of tools")
+            raise CallRefused(f"{search.FIND}: give a query, or the ids of tools")
         top = min(int(arguments.get("limit") or self._options.find), MOST_CARDS)
         reply = self._router.route(RouteRequest(query, self._options.catalog, top_k=top))
         tools = [(self.tools[card.id], card.score) for card in reply.cards]
         doubt = "[None of these may fit: say it in other words.]" if reply.abstain else ""
-        notes = [doubt, tool_search.quarantine_note(self.quarantined.values())]
-        return tool_search.found_text(tools, encoding, notes=filter(None, notes))
+        notes = [doubt, search.quarantine_note(self.quarantined.values())]
+        return search.found_text(tools, encoding, notes=filter(None, notes))
 
     def refresh(self) -> bool:
         """Check again everything that servers have said; returns whether the tools have changed."""

@@ -1,0 +1,1 @@
+"""Servers' tools: how they are listed, found and set apart, and whether a call's arguments fit."""
