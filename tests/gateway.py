@@ -14,10 +14,10 @@ from mcp import Client
 from mcp_types import CallToolResult
 
 from weft.gateway.configuration.config import GatewayConfig, Limits, Options, ServerSpec
+from weft.gateway.data_folder import Folder
 from weft.gateway.gateway import Gateway
 from weft.gateway.log.deployment import GatewayDeployment
 from weft.gateway.service import Service
-from weft.gateway.state import Folder
 from weft.log.connection import Connection
 from weft.log.reading import read_session
 from weft.runtime.settings import Settings

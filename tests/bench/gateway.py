@@ -29,7 +29,7 @@ from tests.gateway import gateway, git_server, host, odd_server, text_of, time_s
 from tests.npm import installed
 from weft import tokens
 from weft.gateway.configuration.config import ServerSpec
-from weft.gateway.state import Folder
+from weft.gateway.data_folder import Folder
 from weft.gateway.upstream.manifest import Manifest, spec_digest
 from weft.log.connection import connect
 from weft.log.server import EmbeddedServer

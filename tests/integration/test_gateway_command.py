@@ -19,9 +19,9 @@ from tests.integration.mcp_program import over_stdio
 from tests.integration.preloaded import program
 
 from weft.file_lock import FileLock
+from weft.gateway.data_folder import Folder
 from weft.gateway.log import deployment
 from weft.gateway.log.deployment import GatewayDeployment
-from weft.gateway.state import Folder
 from weft.gateway.weft_server import WeftServer
 from weft.log.connection import connect
 from weft.log.server import EmbeddedServer

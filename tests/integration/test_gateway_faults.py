@@ -12,8 +12,8 @@ from mcp_types import CreateMessageResult, TextContent
 from tests.gateway import QUICK, called, gateway, host, logged, odd_server, text_of
 from tests.gateway_server import KEY
 
+from weft.gateway.data_folder import Folder, Pinned
 from weft.gateway.hosts.host import Host
-from weft.gateway.state import Folder, Pinned
 from weft.gateway.tools.quarantine import approved
 from weft.log.connection import Connection, connect
 from weft.log.server import EmbeddedServer

@@ -13,8 +13,8 @@ from tests.gateway import QUICK, called, gateway, host, json_of, odd_server, tex
 from tests.gateway_server import TOOLS
 
 from weft.gateway.configuration.config import Limits
+from weft.gateway.data_folder import Folder
 from weft.gateway.gateway import Gateway
-from weft.gateway.state import Folder
 from weft.gateway.upstream.manifest import spec_digest
 from weft.log.connection import Connection
 from weft.log.server import EmbeddedServer

@@ -22,9 +22,9 @@ from tests.integration.preloaded import program
 from tests.integration.test_gateway_address import small
 
 from weft.gateway.configuration.file import config_from
+from weft.gateway.data_folder import Folder
 from weft.gateway.oauth.token_file import read_sign_in
 from weft.gateway.oauth.token_renewal import SignedIn
-from weft.gateway.state import Folder
 from weft.log.connection import Connection
 from weft.log.ports import Port
 from weft.log.server import EmbeddedServer

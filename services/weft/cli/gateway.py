@@ -131,10 +131,10 @@ async def _serve(
 ) -> None:
     import msgspec
 
+    from weft.gateway.data_folder import Folder
     from weft.gateway.gateway import Gateway
     from weft.gateway.log.deployment import GatewayDeployment
     from weft.gateway.serving import serve_stdio, serving_http
-    from weft.gateway.state import Folder
     from weft.runtime.logs import set_up_logging
 
     set_up_logging("gateway", settings.log_level)
@@ -186,7 +186,7 @@ def status(data_dir: Path | None, as_json: bool) -> None:
     """Show what each gateway of the data folder has configured, discovered, started and called,
     and which tools are set apart."""
     needed()
-    from weft.gateway.state import Folder
+    from weft.gateway.data_folder import Folder
 
     folder = Folder(_folder(data_dir))
     running, pinned = folder.running(), folder.pinned()
@@ -227,7 +227,7 @@ def approve(data_dir: Path | None, pattern: str) -> None:
       weft gateway approve 'github:*'
     """
     needed()
-    from weft.gateway.state import Folder, Pinned
+    from weft.gateway.data_folder import Folder, Pinned
     from weft.gateway.tools.quarantine import approved
 
     folder = Folder(_folder(data_dir))
@@ -257,8 +257,8 @@ def login(server: str, file: Path, no_browser: bool, data_dir: Path | None) -> N
       weft gateway login github --config ~/servers.json
     """
     needed()
+    from weft.gateway.data_folder import Folder
     from weft.gateway.oauth.login import signed_in
-    from weft.gateway.state import Folder
 
     spec = _at_address(server, file)
     folder = Folder(_folder(data_dir))
@@ -285,8 +285,8 @@ def login(server: str, file: Path, no_browser: bool, data_dir: Path | None) -> N
 def logout(server: str, file: Path, data_dir: Path | None) -> None:
     """Forget the tokens of SERVER. The authorization server is not told."""
     needed()
+    from weft.gateway.data_folder import Folder
     from weft.gateway.oauth.token_file import locked
-    from weft.gateway.state import Folder
 
     spec = _at_address(server, file)
     path = Folder(_folder(data_dir)).sign_in(spec.name, spec.url)

@@ -15,11 +15,11 @@ import mcp_types as types
 from weft.gateway.background import Background
 from weft.gateway.calls import Calls
 from weft.gateway.configuration.config import GatewayConfig, ServerSpec
+from weft.gateway.data_folder import Folder, GatewayState, ServerState
 from weft.gateway.hosts.host import Hosts
 from weft.gateway.hosts.questions import Questions
 from weft.gateway.log.deployment import GatewayDeployment
 from weft.gateway.log.host_log import HostLog
-from weft.gateway.state import Folder, GatewayState, ServerState
 from weft.gateway.tools.catalogue import ToolCatalogue
 from weft.gateway.upstream.manifest import spec_digest
 from weft.gateway.upstream.upstream import Upstream

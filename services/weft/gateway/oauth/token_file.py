@@ -13,7 +13,7 @@ import msgspec
 from mcp.shared.auth import OAuthToken
 
 from weft.file_lock import FileLock
-from weft.gateway.state import replace_file
+from weft.gateway.data_folder import replace_file
 
 _LOOK_SECONDS = 0.02
 _EARLY_SECONDS = 5.0

@@ -13,10 +13,10 @@ import mcp_types as types
 
 from weft import tokens
 from weft.gateway.configuration.config import Options
+from weft.gateway.data_folder import Folder, Pinned
 from weft.gateway.hosts.host import Host
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.masking import as_json
-from weft.gateway.state import Folder, Pinned
 from weft.gateway.tools import search
 from weft.gateway.tools.quarantine import Pin, Quarantined, judge
 from weft.gateway.tools.refusal import CallRefused
