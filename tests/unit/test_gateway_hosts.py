@@ -7,7 +7,8 @@ import mcp_types as types
 import pytest
 from mcp import MCPError
 
-from weft.gateway.hosts.host import Context, Host, HostCall, PendingCalls
+from weft.gateway.hosts.host import Context, Host, HostCall
+from weft.gateway.hosts.pending_calls import PendingCalls
 
 QUESTION = types.ElicitRequest(
     params=types.ElicitRequestFormParams(

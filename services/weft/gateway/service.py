@@ -18,9 +18,10 @@ from mcp.server.subscriptions import ListenHandler
 from weft.gateway import relay
 from weft.gateway.gateway import Gateway
 from weft.gateway.hosts import safe_messages
-from weft.gateway.hosts.host import LIMIT_META, Context, Host, HostCall, PendingCalls
+from weft.gateway.hosts.host import LIMIT_META, Context, Host, HostCall
 from weft.gateway.hosts.notifications import Notices
 from weft.gateway.hosts.pagination import paged
+from weft.gateway.hosts.pending_calls import PendingCalls
 from weft.gateway.masking import Model, safe_models
 from weft.gateway.resource_names import split
 from weft.gateway.results.results import LOOK, MARK

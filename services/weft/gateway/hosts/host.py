@@ -1,7 +1,6 @@
-"""The hosts of a gateway, what each of them can do, and how an upstream's question reaches the host
-whose call is running. A handshake-era host is asked by a request. A host of the current protocol
-gets the question as its call's result and repeats the call with the answer; meanwhile the call
-waits here."""
+"""The hosts of a gateway, what each of them can do, and how a server's question is put to the host
+whose call is running: by a request to a host that began with a handshake, and as its call's result
+to a host of the current protocol, which then repeats the call with the answer."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ import asyncio
 import re
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
@@ -29,8 +28,6 @@ SESSION_HEADER = "weft-session"
 LIMIT_META = "weft/limit"
 """In a request's `_meta`: how many tokens of a result the host wants to see at first."""
 MOST_HOSTS = 256
-WAITING_SECONDS = 600.0
-"""How long a call waits for its host to answer a question."""
 LOG_LEVEL_META = "io.modelcontextprotocol/logLevel"
 
 Context = ServerRequestContext[Any, Any]
@@ -175,61 +172,3 @@ class Hosts:
     def _made(self, name: str, wire: str) -> str:
         plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:32] or "host"
         return f"mcp-{plain}-{digest('wire', wire)[:12] if wire else self._run}"
-
-
-class PendingCalls:
-    """Calls of hosts of the current protocol that wait for the host's answer to a question."""
-
-    def __init__(self) -> None:
-        self._calls: dict[str, tuple[HostCall, asyncio.Task[Any]]] = {}
-
-    async def run(
-        self,
-        call: HostCall,
-        work: Callable[[], Awaitable[Any]],
-        responses: types.InputResponses | None,
-        state: str | None,
-    ) -> Any:
-        """The result of `work`, or the question that it waits for. With `state`, it continues an
-        earlier request of the same host."""
-        if not call.host.is_modern:
-            return await work()
-        if state is not None:
-            held = self._calls.get(state)
-            if held is None or held[0].host.session != call.host.session:
-                raise MCPError(
-                    types.INVALID_PARAMS, "requestState is unknown here, or was waited for too long"
-                )
-            call, task = self._calls.pop(state)
-            for key, response in (responses or {}).items():
-                answer = call.answers.pop(key, None)
-                if answer is not None and not answer.done():
-                    answer.set_result(response)
-        else:
-            task = asyncio.ensure_future(work())
-        next_question = asyncio.ensure_future(call.questions.get())
-        try:
-            await asyncio.wait([task, next_question], return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
-            task.cancel()
-            next_question.cancel()
-            raise
-        if task.done():
-            next_question.cancel()
-            return task.result()
-        key, question = next_question.result()
-        token = secrets.token_urlsafe(16)
-        self._calls[token] = (call, task)
-        asyncio.get_running_loop().call_later(WAITING_SECONDS, self._give_up, token)
-        return types.InputRequiredResult(input_requests={key: question}, request_state=token)
-
-    def _give_up(self, token: str) -> None:
-        held = self._calls.pop(token, None)
-        if held is not None:
-            held[1].cancel()
-
-    async def close(self) -> None:
-        tasks = [task for _, task in self._calls.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
