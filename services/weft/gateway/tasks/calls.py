@@ -1,11 +1,8 @@
-"""Calls that became tasks, for hosts that accept tasks. The gateway's handle for a task holds all
-that is known about the call, so it outlives the gateway. Tasks' results are treated like all
-others."""
+"""Calls that became tasks, for hosts that accept tasks: their state, questions and cancellation.
+Their results are treated like all others."""
 
 from __future__ import annotations
 
-import base64
-import hmac
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
@@ -23,6 +20,7 @@ from weft.gateway.log.items import call_item, refusal_item, result_item
 from weft.gateway.masking import Masking, dumped, safe_value
 from weft.gateway.relay import safe_error
 from weft.gateway.resource_names import with_names
+from weft.gateway.tasks.handle import Running, handle_of, running_of
 from weft.gateway.tasks.protocol import (
     TaskState,
     answer,
@@ -36,7 +34,6 @@ from weft.gateway.tools.catalogue import ToolCatalogue
 from weft.gateway.tools.refusal import misfit
 from weft.gateway.tools.tool import GatewayTool
 from weft.gateway.upstream.upstream import Upstream
-from weft_schemas.ids import derived_key
 from weft_schemas.items import ContextItem
 
 Pass = Callable[
@@ -46,19 +43,6 @@ Pass = Callable[
 """Handles a raw result on its way to the host: logs it under an item's id, checks it, shortens
 it."""
 _MOST_REMEMBERED = 1_000
-
-
-class Running(msgspec.Struct, frozen=True, array_like=True):
-    """What a task's handle contains."""
-
-    tool: str
-    """`server:tool`."""
-    task: str
-    """The task's id at the server."""
-    call: str
-    """The id of the call's item in the log, …"""
-    session: str
-    """… and its session."""
 
 
 class TaskCalls:
@@ -220,26 +204,6 @@ class TaskCalls:
         if isinstance(request, types.CreateMessageRequest) and not upstream.spec.sampling:
             return f"server {upstream.name!r} may not ask the host's model by this gateway's file"
         return "" if call.can(request) else f"the host does not answer {request.method}"
-
-
-def handle_of(running: Running, masking: Masking) -> str:
-    """A task's id for hosts. Nobody without the deployment's secret can make one."""
-    written = base64.urlsafe_b64encode(msgspec.json.encode(running)).decode().rstrip("=")
-    return f"{written}.{_signature(written, masking)}"
-
-
-def running_of(handle: str, masking: Masking) -> Running | None:
-    """None if no gateway of the tenant made it."""
-    written, _, signature = handle.partition(".")
-    if not hmac.compare_digest(signature.encode(), _signature(written, masking).encode()):
-        return None
-    padded = written + "=" * (-len(written) % 4)
-    return msgspec.json.decode(base64.urlsafe_b64decode(padded), type=Running)
-
-
-def _signature(written: str, masking: Masking) -> str:
-    key = derived_key(masking.key, "tasks")
-    return hmac.digest(key, f"{masking.tenant}.{written}".encode(), "sha256").hex()[:32]
 
 
 def _shown_task(state: TaskState, handle: str, masking: Masking) -> dict[str, Any]:
