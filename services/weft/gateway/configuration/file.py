@@ -9,21 +9,18 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from weft.gateway.configuration.config import (
-    ClientCredentials,
     GatewayConfig,
     Limits,
     Options,
     ServerSpec,
-    SignInClient,
 )
+from weft.gateway.configuration.variables import Variables
 from weft_schemas.errors import ConfigurationError
-
-Credentials = TypeVar("Credentials", ClientCredentials, SignInClient)
 
 
 class _Entry(msgspec.Struct, kw_only=True):
@@ -79,7 +76,7 @@ def config_from(
                 f"{', '.join(map(repr, named))}"
             )
     servers, left_out = dict[str, ServerSpec](), list[str]()
-    variables = _Variables(environ, folder or Path.cwd())
+    variables = Variables(environ, folder or Path.cwd())
     for name, entry in named.items():
         where = f"{source}: server {name!r}"
         try:
@@ -115,7 +112,7 @@ def _servers(content: Any) -> dict[str, Any] | None:
     return None
 
 
-def _spec(name: str, entry: _Entry, options: Options, variables: _Variables) -> ServerSpec | str:
+def _spec(name: str, entry: _Entry, options: Options, variables: Variables) -> ServerSpec | str:
     if ":" in name or not name.strip() or not name.isprintable():
         raise ValueError("a server's name is printable and has no colon; rename it")
     if entry.disabled:
@@ -155,42 +152,6 @@ def _spec(name: str, entry: _Entry, options: Options, variables: _Variables) -> 
 def _is_gateway(command: str, args: list[str]) -> bool:
     words = [Path(command).name, *args]
     return "gateway" in args and any(word in ("weft", "weft.cli.entry") for word in words)
-
-
-_VARIABLE = re.compile(r"\$\{(?P<name>[^}]+)\}")
-
-
-class _Variables:
-    """`${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${workspaceFolder}`, `${input:id}`."""
-
-    def __init__(self, environ: Mapping[str, str], folder: Path) -> None:
-        self._environ = environ
-        self._folder = folder
-
-    def filled(self, text: str) -> str:
-        """Raises `ValueError` for a variable without a value."""
-        return _VARIABLE.sub(lambda found: self._value(found["name"]), text)
-
-    def filled_in(self, given: Credentials) -> Credentials:
-        """The server with the variables in all its fields replaced."""
-        fields = msgspec.structs.asdict(given)
-        known = {key: self.filled(v) if isinstance(v, str) else v for key, v in fields.items()}
-        return msgspec.convert(known, type(given))
-
-    def _value(self, name: str) -> str:
-        if name in ("workspaceFolder", "workspaceRoot"):
-            return str(self._folder)
-        if name in ("userHome", "HOME"):
-            return self._environ.get("HOME", str(Path.home()))
-        if name == "pathSeparator":
-            return os.sep
-        wanted, marked, default = name.removeprefix("env:").partition(":-")
-        if wanted.startswith("input:"):
-            wanted = re.sub(r"\W", "_", wanted.removeprefix("input:")).upper()
-        value = self._environ.get(wanted)
-        if value is None and not marked:
-            raise ValueError(f"${{{name}}} has no value; set the environment variable {wanted}")
-        return default if value is None else value
 
 
 _STRING = r'"(?:[^"\\]++|\\.)*+"?'
