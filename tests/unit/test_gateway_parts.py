@@ -21,9 +21,9 @@ from weft.gateway.results.handle_references import Reference, filled, part_of, r
 from weft.gateway.results.results import logged_text, passed
 from weft.gateway.results.shortening import shortened
 from weft.gateway.tools.argument_validation import faults
-from weft.gateway.tools.listing import opened_schema
+from weft.gateway.tools.listing import MOST_NAME, opened_schema, passed_names
 from weft.gateway.tools.quarantine import Pin, Quarantined, approved, judge
-from weft.gateway.tools.tool import MOST_NAME, gateway_tool, passed_names
+from weft.gateway.tools.tool import gateway_tool
 from weft.gateway.transports.lone_surrogates import without_halves
 from weft.log.record import LogRecord
 from weft_schemas.errors import ConfigurationError, InvalidInput

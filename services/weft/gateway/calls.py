@@ -25,13 +25,13 @@ from weft.gateway.relay import safe_error
 from weft.gateway.resource_names import with_names
 from weft.gateway.results.handle_references import filled, part_of, references
 from weft.gateway.results.handles import Known
-from weft.gateway.results.results import LOOK, logged_text, passed, renamed
+from weft.gateway.results.results import logged_text, passed, renamed
 from weft.gateway.tasks.calls import TaskCalls
 from weft.gateway.tasks.protocol import BecameTask, call_tool, cancel, outcome
 from weft.gateway.tools.argument_validation import faults, refusal_text
 from weft.gateway.tools.catalogue import ToolCatalogue
+from weft.gateway.tools.own_tools import FIND, LOOK
 from weft.gateway.tools.refusal import CallRefused, misfit
-from weft.gateway.tools.search import FIND
 from weft.gateway.tools.tool import GatewayTool
 from weft.gateway.upstream.subscriptions import is_modern
 from weft.gateway.upstream.upstream import Upstream

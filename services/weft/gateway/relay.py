@@ -22,7 +22,7 @@ from weft.gateway.masking import (
 )
 from weft.gateway.resource_names import named, named_block, named_contents
 from weft.gateway.results.results import text_of
-from weft.gateway.tools.tool import passed_names
+from weft.gateway.tools.listing import passed_names
 from weft.gateway.upstream.manifest import read
 from weft.gateway.upstream.upstream import Upstream
 

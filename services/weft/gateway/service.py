@@ -24,11 +24,11 @@ from weft.gateway.hosts.pagination import paged
 from weft.gateway.hosts.pending_calls import PendingCalls
 from weft.gateway.masking import Model, safe_models
 from weft.gateway.resource_names import split
-from weft.gateway.results.results import LOOK, MARK
+from weft.gateway.results.handle_references import MARK
 from weft.gateway.tasks.protocol import TASKS, TaskParams, UpdateParams
-from weft.gateway.tools import search
+from weft.gateway.tools import own_tools
 from weft.gateway.tools.argument_validation import faults, refusal_text
-from weft.gateway.tools.listing import LOOK_TOOL, OWN, SEARCH_TOOLS, listed
+from weft.gateway.tools.listing import listed
 from weft.gateway.tools.refusal import CallRefused
 from weft.gateway.upstream.upstream import Upstream
 from weft_schemas.errors import InvalidInput, WeftError
@@ -77,9 +77,9 @@ class Service:
     def _instructions(self) -> str:
         count = len(self._gateway.upstreams)
         return (
-            f"Tools of {count} servers behind one gateway. Where {search.FIND} is listed, "
-            f"find tools with it and call them with {search.CALL}. Long results come "
-            f"shortened with a handle; {LOOK} shows the rest."
+            f"Tools of {count} servers behind one gateway. Where {own_tools.FIND} is listed, "
+            f"find tools with it and call them with {own_tools.CALL}. Long results come "
+            f"shortened with a handle; {own_tools.LOOK} shows the rest."
         )
 
     # Tools
@@ -91,7 +91,7 @@ class Service:
         host = gateway.hosts.of(context)
         await gateway.catalogue.known() if gateway.options.mode != "search" else None
         searches = gateway.catalogue.searches(host)
-        tools = SEARCH_TOOLS if searches else [*self._passed_tools(), LOOK_TOOL]
+        tools = own_tools.SEARCH_TOOLS if searches else self._passed_tools()
         page, cursor = await self._page(context, tools, params)
         said = f"{len(tools)} tools: " + ", ".join(tool.name for tool in page)
         self._record(host, "tools/list", params, said)
@@ -99,7 +99,8 @@ class Service:
 
     def _passed_tools(self) -> list[types.Tool]:
         catalogue = self._gateway.catalogue
-        return [listed(catalogue.tools[i], name) for name, i in catalogue.names.items()]
+        servers = [listed(catalogue.tools[key], name) for name, key in catalogue.names.items()]
+        return [*servers, own_tools.LOOK_TOOL]
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> Any:
         host = self._gateway.hosts.of(context)
@@ -113,16 +114,16 @@ class Service:
     ) -> types.CallToolResult | dict[str, Any]:
         arguments = params.arguments or {}
         try:
-            own = OWN.get(params.name)
+            own = own_tools.BY_NAME.get(params.name)
             wrong = faults(arguments, own.input_schema) if own is not None else []
             if own is not None and wrong:
                 raise CallRefused(refusal_text(own.name, wrong, own.input_schema))
             match params.name:
-                case search.FIND:
+                case own_tools.FIND:
                     return await self._gateway.calls.find(call, arguments)
-                case _ if params.name == LOOK:
+                case own_tools.LOOK:
                     return await self._gateway.calls.look(call, arguments)
-                case search.CALL:
+                case own_tools.CALL:
                     tool, inner = arguments["tool"], arguments.get("arguments") or {}
                     try:
                         return await self._upstream(call, tool, inner, False, params)

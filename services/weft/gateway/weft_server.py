@@ -19,9 +19,9 @@ from weft.gateway.log.deployment import GatewayDeployment
 from weft.gateway.log.items import call_item, new_id, result_item, slice_item
 from weft.gateway.masking import as_json
 from weft.gateway.results.handles import WAIT_SECONDS
-from weft.gateway.results.results import LOOK
 from weft.gateway.serving import on_stdio
 from weft.gateway.tools.argument_validation import faults, refusal_text
+from weft.gateway.tools.own_tools import LOOK
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.errors import InvalidInput, Unavailable, WeftError
 from weft_schemas.items import ContextItem, ItemKind

@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 from weft.gateway.masking import as_json
-from weft.gateway.results.results import MARK
 from weft_schemas.errors import InvalidInput
 
+MARK = "$weft"
+"""The key, in arguments and in structured content, of a handle that replaces a whole result."""
 HANDLE = re.compile(r"art:[a-z2-7]{10}\Z")
 _LINES = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?\Z")
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,9})\]|\[\"((?:[^\"\\]|\\.)*)\"\]")

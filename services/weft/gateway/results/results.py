@@ -24,16 +24,14 @@ from weft.firewall.bounds import Bounds
 from weft.firewall.derive import FIREWALL_VERSION, envelope_for
 from weft.firewall.unwrap import unwrap
 from weft.gateway.masking import Masking, as_json, safe_block, safe_value
+from weft.gateway.results.handle_references import MARK
 from weft.gateway.results.shortening import shortened
+from weft.gateway.tools.own_tools import LOOK
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import Origin
 from weft_schemas.items import ContextItem
 from weft_schemas.policy import FirewallRules, SignalAction, action_on, shown_up_to
 
-LOOK = "look_into_result"
-"""The tool that reads a result by its handle."""
-MARK = "$weft"
-"""The key, in arguments and in structured content, of a handle that replaces a whole result."""
 _NOTE_TOKENS = 120
 """Part of the limit that is reserved for the line about what is missing and how to get it."""
 

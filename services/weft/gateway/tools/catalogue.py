@@ -18,9 +18,11 @@ from weft.gateway.hosts.host import Host
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.masking import as_json
 from weft.gateway.tools import search
+from weft.gateway.tools.listing import passed_names
+from weft.gateway.tools.own_tools import FIND
 from weft.gateway.tools.quarantine import Pin, Quarantined, judge
 from weft.gateway.tools.refusal import CallRefused
-from weft.gateway.tools.tool import GatewayTool, gateway_tools, passed_names
+from weft.gateway.tools.tool import GatewayTool, gateway_tools
 from weft.gateway.upstream.manifest import read
 from weft.gateway.upstream.upstream import Upstream
 from weft.router.router import MOST_CARDS, Router
@@ -112,7 +114,7 @@ class ToolCatalogue:
             tools = [(self.tool(str(one)), 1.0) for one in named[:MOST_CARDS]]
             return search.found_text(tools, encoding, whole=True)
         if not query:
-            raise CallRefused(f"{search.FIND}: give a query, or the ids of tools")
+            raise CallRefused(f"{FIND}: give a query, or the ids of tools")
         top = min(int(arguments.get("limit") or self._options.find), MOST_CARDS)
         reply = self._router.route(RouteRequest(query, self._options.catalog, top_k=top))
         tools = [(self.tools[card.id], card.score) for card in reply.cards]

@@ -7,11 +7,11 @@ from typing import Any
 
 from weft import tokens
 from weft.gateway.masking import as_json
+from weft.gateway.tools.own_tools import FIND
 from weft.gateway.tools.quarantine import Quarantined
 from weft.gateway.tools.tool import GatewayTool
 from weft.router.cards import card_of, plain
 
-FIND, CALL = "find_tools", "call_tool"
 SCHEMA_TOKENS = 400
 """Longest schema of a tool in a search's answer; of a longer one, an outline is given."""
 _LONGEST = 100

@@ -3,7 +3,6 @@ the router."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,8 +15,6 @@ from weft_schemas.ids import digest
 from weft_schemas.routing import Effect, SelectableItem
 
 HASH_DIGITS = 8
-MOST_NAME = 64
-"""Characters of a tool's name that every provider accepts."""
 
 
 class GatewayTool(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,23 +67,3 @@ def tool_hash(described: dict[str, Any]) -> str:
 
 
 _HASHED_FIELDS = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
-
-
-def passed_names(ids: Iterable[str]) -> dict[str, str]:
-    """Names that providers accept → ids, for all tools together: `server__tool`, with a hash if
-    that is too long or if two would be the same. A tool's name does not depend on the order."""
-    plain: dict[str, list[str]] = {}
-    for tool_id in ids:
-        plain.setdefault(_NOT_IN_NAMES.sub("_", tool_id.replace(":", "__", 1)), []).append(tool_id)
-    names: dict[str, str] = {}
-    for name, same in plain.items():
-        for tool_id in same:
-            if len(same) > 1 or len(name) > MOST_NAME:
-                tail = digest("name", tool_id)[:HASH_DIGITS]
-                names[f"{name[: MOST_NAME - HASH_DIGITS - 1]}_{tail}"] = tool_id
-            else:
-                names[name] = tool_id
-    return names
-
-
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
