@@ -42,7 +42,7 @@ UNCALLED = {
         weft.firewall.views.text._or_none(nothing)
     """,
     "beside a model of the protocol: names": """
-        weft.gateway.tools.refusal.misfit(tool) weft.gateway.relay.safe_prompt(server)
+        weft.gateway.results.results.misfit(tool) weft.gateway.relay.safe_prompt(server)
         weft.gateway.relay.safe_resource(server) weft.gateway.tasks.calls._shown_task(handle)
         weft.gateway.resource_names.named_block(server)
         weft.gateway.resource_names.named_contents(server)

@@ -20,20 +20,20 @@ from weft.gateway.hosts.host import LOG_LEVEL_META, Host, HostCall
 from weft.gateway.hosts.questions import Questions
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.log.items import call_item, refusal_item, result_item, slice_item
-from weft.gateway.masking import as_json, safe
-from weft.gateway.relay import safe_error
+from weft.gateway.masking import safe, safe_error
+from weft.gateway.protocol_json import as_json
 from weft.gateway.resource_names import with_names
 from weft.gateway.results.handle_references import filled, part_of, references
 from weft.gateway.results.handles import Known
-from weft.gateway.results.results import logged_text, passed, renamed
+from weft.gateway.results.results import logged_text, misfit, passed, renamed
 from weft.gateway.tasks.calls import TaskCalls
 from weft.gateway.tasks.protocol import BecameTask, call_tool, cancel, outcome
 from weft.gateway.tools.argument_validation import faults, refusal_text
 from weft.gateway.tools.catalogue import ToolCatalogue
 from weft.gateway.tools.own_tools import FIND, LOOK
-from weft.gateway.tools.refusal import CallRefused, misfit
+from weft.gateway.tools.refusal import CallRefused
 from weft.gateway.tools.tool import GatewayTool
-from weft.gateway.upstream.subscriptions import is_modern
+from weft.gateway.upstream.protocol_version import is_modern
 from weft.gateway.upstream.upstream import Upstream
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.errors import WeftError

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
+from mcp import MCPError
 from mcp_types import ContentBlock, TextContent
 from pydantic import BaseModel, ValidationError
 
 from weft.bodies.clean import clean
 from weft.firewall.bounds import Bounds
 from weft.firewall.scan import scan
+from weft.gateway.protocol_json import as_json, dumped
 from weft_schemas.policy import FirewallRules
 
 _TO_FILES = ("content", "contents", "messages", "resource")
@@ -106,6 +108,12 @@ def safe_block(block: ContentBlock, masking: Masking) -> ContentBlock:
     return TextContent(text=safe(as_json(texts), masking))
 
 
+def safe_error(error: MCPError, masking: Masking) -> MCPError:
+    """A server's refusal as the host gets it."""
+    data = None if error.error.data is None else safe_value(error.error.data, masking)
+    return MCPError(error.code, safe(error.message, masking), data)
+
+
 def without_files(value: Any, place: Place = ()) -> tuple[Any, dict[Place, str]]:
     """A model's JSON without its images and files, and these by their places."""
     if isinstance(value, list):
@@ -135,12 +143,3 @@ def _together(value: Any, files: dict[Place, str]) -> Any:
             at = at[key]
         at[last] = file
     return value
-
-
-def dumped(model: BaseModel) -> Any:
-    """As the protocol writes it."""
-    return model.model_dump(by_alias=True, mode="json", exclude_none=True)
-
-
-def as_json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

@@ -7,19 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import mcp_types as types
-from mcp import MCPError
 from mcp_types import Prompt, Resource, ResourceTemplate
 
-from weft.gateway.masking import (
-    Masking,
-    as_json,
-    dumped,
-    safe,
-    safe_block,
-    safe_model,
-    safe_value,
-    without_files,
-)
+from weft.gateway.masking import Masking, safe, safe_block, safe_model, without_files
+from weft.gateway.protocol_json import as_json, dumped
 from weft.gateway.resource_names import named, named_block, named_contents
 from weft.gateway.results.results import text_of
 from weft.gateway.tools.listing import passed_names
@@ -112,9 +103,3 @@ def safe_completion(result: types.CompleteResult, masking: Masking) -> types.Com
         return shown
     values = [safe(value, masking) for value in result.completion.values]
     return types.CompleteResult(completion=types.Completion(values=values))
-
-
-def safe_error(error: MCPError, masking: Masking) -> MCPError:
-    """A server's refusal as the host gets it."""
-    data = None if error.error.data is None else safe_value(error.error.data, masking)
-    return MCPError(error.code, safe(error.message, masking), data)

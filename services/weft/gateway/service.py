@@ -22,7 +22,7 @@ from weft.gateway.hosts.host import LIMIT_META, Context, Host, HostCall
 from weft.gateway.hosts.notifications import Notices
 from weft.gateway.hosts.pagination import paged
 from weft.gateway.hosts.pending_calls import PendingCalls
-from weft.gateway.masking import Model, safe_models
+from weft.gateway.masking import Model, safe_error, safe_models
 from weft.gateway.resource_names import split
 from weft.gateway.results.handle_references import MARK
 from weft.gateway.tasks.protocol import TASKS, TaskParams, UpdateParams
@@ -367,7 +367,7 @@ class Service:
             code = types.INVALID_PARAMS if isinstance(error, InvalidInput) else types.INTERNAL_ERROR
             raise MCPError(code, str(error)) from None
         except MCPError as error:
-            raise relay.safe_error(error, await self._gateway.log.masking(call.host)) from None
+            raise safe_error(error, await self._gateway.log.masking(call.host)) from None
 
     async def close(self) -> None:
         self._listen.close()

@@ -17,7 +17,7 @@ from weft.facts.memory_fact import facts_given
 from weft.gateway.hosts.host import Context, Host, Hosts
 from weft.gateway.log.deployment import GatewayDeployment
 from weft.gateway.log.items import call_item, new_id, result_item, slice_item
-from weft.gateway.masking import as_json
+from weft.gateway.protocol_json import as_json
 from weft.gateway.results.handles import WAIT_SECONDS
 from weft.gateway.serving import on_stdio
 from weft.gateway.tools.argument_validation import faults, refusal_text

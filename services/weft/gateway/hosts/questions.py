@@ -14,6 +14,7 @@ from weft.gateway.hosts import safe_messages
 from weft.gateway.hosts.host import HostCall, current
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.log.items import call_item, refusal_item, result_item
+from weft.gateway.protocol_json import dumped
 from weft.gateway.upstream.upstream import Upstream
 
 
@@ -88,7 +89,7 @@ _UNASKABLE = (
 
 
 def _params(request: Any) -> dict[str, Any]:
-    written: dict[str, Any] = request.model_dump(by_alias=True, mode="json", exclude_none=True)
+    written: dict[str, Any] = dumped(request)
     params: dict[str, Any] = written.get("params") or {}
     return params
 

@@ -7,15 +7,8 @@ from typing import Any
 
 import mcp_types as types
 
-from weft.gateway.masking import (
-    Masking,
-    as_json,
-    dumped,
-    safe,
-    safe_model,
-    safe_value,
-    without_files,
-)
+from weft.gateway.masking import Masking, safe, safe_model, safe_value, without_files
+from weft.gateway.protocol_json import as_json, dumped
 
 MOST_LOGGED = 16_000
 """Characters of one log message."""

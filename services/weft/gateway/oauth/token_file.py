@@ -69,8 +69,3 @@ def expiry(tokens: OAuthToken) -> float | None:
     """When to renew a token that was issued now, in seconds since 1970; None if it does not say how
     long it is valid."""
     return None if tokens.expires_in is None else time.time() + tokens.expires_in - _EARLY_SECONDS
-
-
-def login_hint(name: str) -> str:
-    """What the user has to do."""
-    return f"sign in with: weft gateway login {name} --config FILE"

@@ -29,7 +29,6 @@ from weft.gateway.oauth.token_file import (
     StoredSignIn,
     expiry,
     locked,
-    login_hint,
     read_sign_in,
     write_sign_in,
 )
@@ -90,7 +89,7 @@ class SignedIn(httpx2.Auth):
     def _stored(self) -> StoredSignIn:
         stored = read_sign_in(self._path)
         if stored is None:
-            raise OAuthFlowError(f"nobody is signed in to it; {login_hint(self._spec.name)}")
+            raise OAuthFlowError(f"nobody is signed in to it; {_login_hint(self._spec.name)}")
         return stored
 
     async def _renewed(self, refused: str, version: str | None) -> str:
@@ -104,7 +103,7 @@ class SignedIn(httpx2.Auth):
     async def _renewal(self, stored: StoredSignIn, version: str | None) -> StoredSignIn:
         name = self._spec.name
         if not stored.refresh_token or stored.refresh_token == self._over:
-            raise OAuthFlowError(f"its token is no longer valid; {login_hint(name)}")
+            raise OAuthFlowError(f"its token is no longer valid; {_login_hint(name)}")
         try:
             response = await self._asked(stored, version)
         except (httpx2.HTTPError, TimeoutError) as error:
@@ -116,14 +115,14 @@ class SignedIn(httpx2.Auth):
             self._over = stored.refresh_token
             raise OAuthFlowError(
                 f"its authorization server renews the token no more (HTTP {response.status_code});"
-                f" {login_hint(name)}"
+                f" {_login_hint(name)}"
             )
         try:
             tokens = OAuthToken.model_validate_json(response.content)
         except ValidationError:
             raise OAuthFlowError(
                 f"its authorization server gave no token (HTTP {response.status_code}); call again "
-                f"later, or {login_hint(name)}"
+                f"later, or {_login_hint(name)}"
             ) from None
         received = tokens.model_dump(mode="json", exclude_none=True)
         kept_on = {
@@ -167,3 +166,8 @@ def _context(spec: ServerSpec, stored: StoredSignIn) -> OAuthContext:
         metadata = ProtectedResourceMetadata.model_validate(stored.resource)
         context.protected_resource_metadata = metadata
     return context
+
+
+def _login_hint(name: str) -> str:
+    """What the user has to do."""
+    return f"sign in with: weft gateway login {name} --config FILE"

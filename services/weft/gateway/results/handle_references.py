@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from weft.gateway.masking import as_json
+from weft.gateway.protocol_json import as_json
 from weft_schemas.errors import InvalidInput
 
 MARK = "$weft"

@@ -23,7 +23,8 @@ from weft.bodies.masking import clean_text
 from weft.firewall.bounds import Bounds
 from weft.firewall.derive import FIREWALL_VERSION, envelope_for
 from weft.firewall.unwrap import unwrap
-from weft.gateway.masking import Masking, as_json, safe_block, safe_value
+from weft.gateway.masking import Masking, safe_block, safe_value
+from weft.gateway.protocol_json import as_json, dumped
 from weft.gateway.results.handle_references import MARK
 from weft.gateway.results.shortening import shortened
 from weft.gateway.tools.own_tools import LOOK
@@ -64,7 +65,7 @@ def logged_text(result: CallToolResult) -> tuple[str, str | None]:
 def _placed(block: ContentBlock) -> dict[str, Any]:
     if isinstance(block, TextContent):
         return {"type": "text", "text": block.text}
-    written = block.model_dump(by_alias=True, mode="json", exclude_none=True)
+    written = dumped(block)
     return {"type": "text", "text": block_text(written, Counter()) or as_json(written)}
 
 
@@ -269,3 +270,8 @@ def renamed(result: CallToolResult, handle: str, other: str) -> CallToolResult:
     """A shortened result with another handle."""
     written = result.model_dump_json(by_alias=True).replace(handle, other)
     return CallToolResult.model_validate_json(written, by_name=False)
+
+
+def misfit(tool: str, error: Exception) -> str:
+    """What a model reads if an answer does not have the form that the tool declared."""
+    return f"{tool} answered what does not fit its own description: {str(error)[:500]}"

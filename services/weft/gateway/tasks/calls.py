@@ -17,9 +17,10 @@ from weft.gateway.hosts.host import Host, HostCall
 from weft.gateway.hosts.questions import Questions
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.log.items import call_item, refusal_item, result_item
-from weft.gateway.masking import Masking, dumped, safe_value
-from weft.gateway.relay import safe_error
+from weft.gateway.masking import Masking, safe_error, safe_value
+from weft.gateway.protocol_json import dumped
 from weft.gateway.resource_names import with_names
+from weft.gateway.results.results import misfit
 from weft.gateway.tasks.handle import Running, handle_of, running_of
 from weft.gateway.tasks.protocol import (
     TaskState,
@@ -31,7 +32,6 @@ from weft.gateway.tasks.protocol import (
     state_of,
 )
 from weft.gateway.tools.catalogue import ToolCatalogue
-from weft.gateway.tools.refusal import misfit
 from weft.gateway.tools.tool import GatewayTool
 from weft.gateway.upstream.upstream import Upstream
 from weft_schemas.items import ContextItem
@@ -105,15 +105,13 @@ class TaskCalls:
             named = with_names(result, tool.server)
             item_id = _item_id("result", running)
             shown = await self._passed(host, logged, tool, named, limit, item_id)
-            shown_task["result"] = shown.model_dump(by_alias=True, mode="json", exclude_none=True)
+            shown_task["result"] = dumped(shown)
         elif state.status == "failed":
             error = failure(state)
             item = result_item(logged, error.message, is_error=True)
             await self._log.publish(host, _with_id(item, _item_id("result", running)))
             shown_error = safe_error(error, masking).error
-            shown_task["error"] = shown_error.model_dump(
-                by_alias=True, mode="json", exclude_none=True
-            )
+            shown_task["error"] = dumped(shown_error)
         return shown_task
 
     async def update(

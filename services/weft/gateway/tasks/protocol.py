@@ -13,7 +13,7 @@ from mcp import Client, MCPError
 from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from mcp.shared.dispatcher import ProgressFnT
 
-from weft.gateway.upstream.subscriptions import is_modern
+from weft.gateway.upstream.protocol_version import is_modern
 
 TASKS = "io.modelcontextprotocol/tasks"
 _EVERY_SECONDS = 1.0

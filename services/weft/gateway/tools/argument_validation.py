@@ -14,7 +14,7 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from jsonschema import Draft202012Validator, ValidationError, validators
-from weft.gateway.masking import as_json
+from weft.gateway.protocol_json import as_json
 
 MOST_FAULTS = 5
 _MOST_SCHEMA = 1_500

@@ -16,7 +16,7 @@ from weft.gateway.configuration.config import Options
 from weft.gateway.data_folder import Folder, Pinned
 from weft.gateway.hosts.host import Host
 from weft.gateway.log.host_log import HostLog
-from weft.gateway.masking import as_json
+from weft.gateway.protocol_json import as_json
 from weft.gateway.tools import search
 from weft.gateway.tools.listing import passed_names
 from weft.gateway.tools.own_tools import FIND

@@ -8,8 +8,3 @@ class CallRefused(WeftError):
     what to do instead."""
 
     code = "refused"
-
-
-def misfit(tool: str, error: Exception) -> str:
-    """What a model reads if an answer does not have the form that the tool declared."""
-    return f"{tool} answered what does not fit its own description: {str(error)[:500]}"

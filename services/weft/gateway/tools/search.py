@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from weft import tokens
-from weft.gateway.masking import as_json
+from weft.gateway.protocol_json import as_json
 from weft.gateway.tools.own_tools import FIND
 from weft.gateway.tools.quarantine import Quarantined
 from weft.gateway.tools.tool import GatewayTool

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from mcp_types import Tool
 
+from weft.gateway.protocol_json import dumped
 from weft.router.formats import item_from
 from weft_schemas.errors import InvalidInput
 from weft_schemas.ids import digest
@@ -40,7 +41,7 @@ class GatewayTool(msgspec.Struct, frozen=True, kw_only=True):
 
 def gateway_tool(server: str, tool: Tool) -> GatewayTool:
     """Raises `InvalidInput` for a tool that the router cannot take."""
-    described = tool.model_dump(by_alias=True, mode="json", exclude_none=True)
+    described = dumped(tool)
     item = item_from(described, 0)
     tool_id = f"{server}:{tool.name}"
     item = msgspec.structs.replace(item, id=tool_id, namespace=server)

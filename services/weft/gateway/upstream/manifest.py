@@ -15,7 +15,7 @@ from mcp_types import (
 from pydantic import BaseModel
 
 from weft.gateway.configuration.config import ServerSpec
-from weft.gateway.masking import dumped
+from weft.gateway.protocol_json import dumped
 from weft_schemas.errors import Unavailable
 from weft_schemas.ids import digest
 

@@ -12,7 +12,8 @@ from typing import Any
 import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from weft.gateway.upstream.protocol_version import is_modern
 
 AGAIN_SECONDS = 1.0
 """Before a server that ended its stream is listened to again."""
@@ -101,11 +102,6 @@ class Hearing:
                 await again
             finally:
                 again.cancel()
-
-
-def is_modern(client: Client) -> bool:
-    """Whether a connected server speaks the current protocol, without a handshake."""
-    return client.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
 async def _subscribe(client: Client, uri: str, wanted: bool) -> None:

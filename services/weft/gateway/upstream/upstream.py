@@ -25,7 +25,8 @@ from weft.gateway.transports.stdio import StdioServer
 from weft.gateway.transports.watched_transport import Wire, is_forgotten, is_status, own_error
 from weft.gateway.upstream.idleness import Idleness
 from weft.gateway.upstream.manifest import Manifest, learned
-from weft.gateway.upstream.subscriptions import Hearing, is_modern
+from weft.gateway.upstream.protocol_version import is_modern
+from weft.gateway.upstream.subscriptions import Hearing
 from weft.secrets.scanning import without_secrets
 from weft_schemas.errors import Unavailable
 
