@@ -16,7 +16,7 @@ from weft.gateway.configuration.file import config_from, read_config
 from weft.gateway.log.erased_sessions import ErasedSessions
 from weft.gateway.log.items import call_item, result_item
 from weft.gateway.masking import Masking, safe_value
-from weft.gateway.resource_names import named, split, with_names
+from weft.gateway.resources import gateway_uri, server_uri, with_gateway_uris
 from weft.gateway.results.handle_references import Reference, filled, part_of, references
 from weft.gateway.results.results import logged_text, passed
 from weft.gateway.results.shortening import shortened
@@ -228,7 +228,7 @@ def test_images_and_links_pass_beside_a_long_text() -> None:
     image = ImageContent(data="aGk=", mime_type="image/png")
     link = ResourceLink(name="r", uri="demo://r")
     long = TextContent(text="\n".join(f"line {n}" for n in range(9_000)))
-    result = with_names(CallToolResult(content=[image, long, link], is_error=True), "s")
+    result = with_gateway_uris(CallToolResult(content=[image, long, link], is_error=True), "s")
     text, _ = logged_text(result)
     item = result_item(call_item("s:t", {}, "h"), text, is_error=True)
     assert "aGk=" not in text
@@ -262,9 +262,9 @@ def test_what_the_policy_drops_for_its_flags_reaches_no_host(
 
 
 def test_addresses_stand_under_their_server() -> None:
-    assert split(named("a b", "file:///x")) == ("a b", "file:///x")
-    assert named("a", "https://b.example/x") == "https://b.example/x"
-    assert split("file:///x") is None
+    assert server_uri(gateway_uri("a b", "file:///x")) == ("a b", "file:///x")
+    assert gateway_uri("a", "https://b.example/x") == "https://b.example/x"
+    assert server_uri("file:///x") is None
 
 
 def test_secrets_in_structured_content_are_masked_in_their_place() -> None:

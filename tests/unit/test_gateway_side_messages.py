@@ -6,7 +6,7 @@ from tests.gateway_server import KEY
 
 from weft.gateway.hosts.safe_messages import MOST_PROGRESS, bounded, log_message, question
 from weft.gateway.masking import Masking
-from weft.gateway.relay import safe_completion
+from weft.gateway.prompts import safe_completion
 from weft_schemas.policy import FirewallRules
 
 MASKING = Masking(FirewallRules(), b"k" * 16, "t", "o200k_base")

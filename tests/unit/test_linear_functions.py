@@ -42,11 +42,11 @@ UNCALLED = {
         weft.firewall.views.text._or_none(nothing)
     """,
     "beside a model of the protocol: names": """
-        weft.gateway.results.results.misfit(tool) weft.gateway.relay.safe_prompt(server)
-        weft.gateway.relay.safe_resource(server) weft.gateway.tasks.calls._shown_task(handle)
-        weft.gateway.resource_names.named_block(server)
-        weft.gateway.resource_names.named_contents(server)
-        weft.gateway.resource_names.with_names(server) weft.gateway.results.results.passed(query)
+        weft.gateway.results.results.misfit(tool) weft.gateway.prompts.safe_prompt(server)
+        weft.gateway.resources.safe_resource(server) weft.gateway.tasks.calls._shown_task(handle)
+        weft.gateway.resources.block_with_gateway_uri(server)
+        weft.gateway.resources.contents_with_gateway_uri(server)
+        weft.gateway.resources.with_gateway_uris(server) weft.gateway.results.results.passed(query)
         weft.gateway.results.results.passed(session) weft.gateway.results.results.renamed(handle)
         weft.gateway.results.results.renamed(other)
         weft.gateway.hosts.safe_messages.log_message(server)

@@ -22,7 +22,7 @@ from weft.gateway.log.host_log import HostLog
 from weft.gateway.log.items import call_item, refusal_item, result_item, slice_item
 from weft.gateway.masking import safe, safe_error
 from weft.gateway.protocol_json import as_json
-from weft.gateway.resource_names import with_names
+from weft.gateway.resources import with_gateway_uris
 from weft.gateway.results.handle_references import filled, part_of, references
 from weft.gateway.results.handles import Known
 from weft.gateway.results.results import logged_text, misfit, passed, renamed
@@ -123,7 +123,7 @@ class Calls:
             await self._record(call.host, logging, logged, item)
             raise safe_error(error, await self._log.masking(call.host)) from None
         self._upstreams[tool.server].errors += bool(result.is_error)
-        named = with_names(result, tool.server)
+        named = with_gateway_uris(result, tool.server)
         return await self._passed(call.host, logged, tool, named, limit)
 
     async def look(self, call: HostCall, arguments: dict[str, Any]) -> types.CallToolResult:

@@ -15,7 +15,6 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.mcpserver import require_client_extension
 from mcp.server.subscriptions import ListenHandler
 
-from weft.gateway import relay
 from weft.gateway.gateway import Gateway
 from weft.gateway.hosts import safe_messages
 from weft.gateway.hosts.host import LIMIT_META, Context, Host, HostCall
@@ -23,7 +22,13 @@ from weft.gateway.hosts.notifications import Notices
 from weft.gateway.hosts.pagination import paged
 from weft.gateway.hosts.pending_calls import PendingCalls
 from weft.gateway.masking import Model, safe_error, safe_models
-from weft.gateway.resource_names import split
+from weft.gateway.prompts import listed_prompts, safe_completion, safe_prompt
+from weft.gateway.resources import (
+    listed_resources,
+    listed_templates,
+    safe_resource,
+    server_uri,
+)
 from weft.gateway.results.handle_references import MARK
 from weft.gateway.tasks.protocol import TASKS, TaskParams, UpdateParams
 from weft.gateway.tools import own_tools
@@ -204,14 +209,14 @@ class Service:
     async def _list_resources(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        found = relay.resources(await self._known(context, "resources/list", params))
+        found = listed_resources(await self._known(context, "resources/list", params))
         page, cursor = await self._page(context, found, params)
         return types.ListResourcesResult(resources=page, next_cursor=cursor)
 
     async def _list_templates(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        found = relay.templates(await self._known(context, "resources/templates/list", params))
+        found = listed_templates(await self._known(context, "resources/templates/list", params))
         page, cursor = await self._page(context, found, params)
         return types.ListResourceTemplatesResult(resource_templates=page, next_cursor=cursor)
 
@@ -224,7 +229,7 @@ class Service:
 
         async def work() -> types.ReadResourceResult:
             result = await self._asking(call, upstream, lambda one: one.read_resource(uri))
-            shown, said = relay.safe_resource(result, upstream.name, masking)
+            shown, said = safe_resource(result, upstream.name, masking)
             await self._gateway.log.record(call.host, "resources/read", {"uri": params.uri}, said)
             return shown
 
@@ -236,7 +241,7 @@ class Service:
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
         upstreams = await self._known(context, "prompts/list", params)
-        found = [prompt for _, _, prompt in relay.prompts(upstreams).values()]
+        found = [prompt for _, _, prompt in listed_prompts(upstreams).values()]
         page, cursor = await self._page(context, found, params)
         return types.ListPromptsResult(prompts=page, next_cursor=cursor)
 
@@ -250,7 +255,7 @@ class Service:
             result = await self._asking(
                 call, upstream, lambda one: one.get_prompt(name, params.arguments)
             )
-            shown, said = relay.safe_prompt(result, upstream.name, masking)
+            shown, said = safe_prompt(result, upstream.name, masking)
             await self._gateway.log.record(call.host, "prompts/get", {"name": params.name}, said)
             return shown
 
@@ -275,7 +280,7 @@ class Service:
         result: types.CompleteResult = await self._asking(
             call, upstream, lambda one: one.complete(ref, argument, given)
         )
-        return relay.safe_completion(result, await self._gateway.log.masking(call.host))
+        return safe_completion(result, await self._gateway.log.masking(call.host))
 
     async def _subscribe(
         self, context: Context, params: types.SubscribeRequestParams
@@ -298,7 +303,7 @@ class Service:
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         wanted = params.notifications.resource_subscriptions or []
-        places = [self._of_address(uri) for uri in wanted if split(uri)]
+        places = [self._of_address(uri) for uri in wanted if server_uri(uri)]
         for upstream, uri in places:
             with contextlib.suppress(WeftError, MCPError):
                 await upstream.subscribe(uri)
@@ -341,7 +346,7 @@ class Service:
         self._gateway.background.spawn(self._gateway.log.record(host, method, cursor, said))
 
     def _of_address(self, uri: str) -> tuple[Upstream, str]:
-        found = split(str(uri))
+        found = server_uri(str(uri))
         upstream = self._gateway.upstreams.get(found[0]) if found else None
         if upstream is None or found is None:
             text = f"no server here has the resource {str(uri)[:200]!r}; list the resources"
@@ -349,7 +354,7 @@ class Service:
         return upstream, found[1]
 
     def _of_prompt(self, name: str) -> tuple[Upstream, str]:
-        found = relay.prompts(list(self._gateway.upstreams.values())).get(name)
+        found = listed_prompts(list(self._gateway.upstreams.values())).get(name)
         if found is None:
             raise MCPError(types.INVALID_PARAMS, f"no prompt {name[:200]!r}; list the prompts")
         return found[0], found[1]

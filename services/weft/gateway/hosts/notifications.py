@@ -20,7 +20,7 @@ from weft.gateway.hosts.host import Host, Hosts
 from weft.gateway.hosts.questions import Questions
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.masking import safe_model
-from weft.gateway.resource_names import named
+from weft.gateway.resources import gateway_uri
 from weft.gateway.upstream.upstream import Upstream
 
 
@@ -42,7 +42,7 @@ class Notices:
 
     async def notified(self, upstream: Upstream, note: types.ServerNotification) -> None:
         if isinstance(note, types.ResourceUpdatedNotification):
-            uri = named(upstream.name, str(note.params.uri))
+            uri = gateway_uri(upstream.name, str(note.params.uri))
             await self.bus.publish(ResourceUpdated(uri=uri))
             notification = types.ResourceUpdatedNotification(
                 params=types.ResourceUpdatedNotificationParams(uri=uri)

@@ -19,7 +19,7 @@ from weft.gateway.log.host_log import HostLog
 from weft.gateway.log.items import call_item, refusal_item, result_item
 from weft.gateway.masking import Masking, safe_error, safe_value
 from weft.gateway.protocol_json import dumped
-from weft.gateway.resource_names import with_names
+from weft.gateway.resources import with_gateway_uris
 from weft.gateway.results.results import misfit
 from weft.gateway.tasks.handle import Running, handle_of, running_of
 from weft.gateway.tasks.protocol import (
@@ -102,7 +102,7 @@ class TaskCalls:
         upstream.idleness.keep_no_more(running.task)
         logged = self._logged(running, host)
         if result is not None:
-            named = with_names(result, tool.server)
+            named = with_gateway_uris(result, tool.server)
             item_id = _item_id("result", running)
             shown = await self._passed(host, logged, tool, named, limit, item_id)
             shown_task["result"] = dumped(shown)
