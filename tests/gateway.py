@@ -14,7 +14,7 @@ from mcp import Client
 from mcp_types import CallToolResult
 
 from weft.gateway.configuration.config import GatewayConfig, Limits, Options, ServerSpec
-from weft.gateway.data_folder import Folder
+from weft.gateway.data_folder import DataFolder
 from weft.gateway.gateway import Gateway
 from weft.gateway.log.deployment import GatewayDeployment
 from weft.gateway.service import Service
@@ -72,10 +72,10 @@ async def gateway(
     config = GatewayConfig(servers={one.name: one for one in servers}, options=Options(**options))
     behind = GatewayDeployment(settings, named=True)
     behind.is_own = True  # no firewall runs here that could tell a handle
-    async with Gateway(config, behind, Folder(folder), session=SESSION) as made:
+    async with Gateway(config, behind, DataFolder(folder), session=SESSION) as made:
         await made.log.deployment()
         if is_learned:
-            await made.catalogue.known()
+            await made.catalogue.wait_until_known()
         yield made
 
 

@@ -29,7 +29,7 @@ from tests.gateway import gateway, git_server, host, odd_server, text_of, time_s
 from tests.npm import installed
 from weft import tokens
 from weft.gateway.configuration.config import ServerSpec
-from weft.gateway.data_folder import Folder
+from weft.gateway.data_folder import DataFolder
 from weft.gateway.upstream.manifest import Manifest, spec_digest
 from weft.log.connection import connect
 from weft.log.server import EmbeddedServer
@@ -90,7 +90,7 @@ def crowd(base: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 
 def learned(folder: Path, servers: dict[str, list[dict[str, Any]]]) -> list[ServerSpec]:
     """Servers that are known from before, and that nobody starts here."""
-    kept, specs = Folder(folder), []
+    kept, specs = DataFolder(folder), []
     for name, tools in servers.items():
         spec = msgspec.structs.replace(odd_server(name), args=("-c", f"# {name}"))
         manifest = Manifest(spec=spec_digest(spec), name=name, tools=tuple(tools))
@@ -196,7 +196,7 @@ async def process(url: str, folder: Path, config: Path) -> AsyncIterator[tuple[C
         command=sys.executable, args=[*command, "--mode", "search"], env=environ
     )
     async with Client(params, cache=None) as client:
-        states = Folder(folder).running()
+        states = DataFolder(folder).running()
         yield client, states[0].pid if states else 0
 
 

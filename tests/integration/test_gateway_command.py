@@ -19,7 +19,7 @@ from tests.integration.mcp_program import over_stdio
 from tests.integration.preloaded import program
 
 from weft.file_lock import FileLock
-from weft.gateway.data_folder import Folder
+from weft.gateway.data_folder import DataFolder
 from weft.gateway.log import deployment
 from weft.gateway.log.deployment import GatewayDeployment
 from weft.gateway.weft_server import WeftServer
@@ -114,7 +114,7 @@ async def test_a_gateway_that_is_killed_takes_nothing_with_it(tmp_path: Path) ->
 
     started = asyncio.create_task(first())
     handle = HANDLE.search(await made).group()
-    (state,) = Folder(data).running()
+    (state,) = DataFolder(data).running()
     async with host(data, config, "--session", "second") as client:
         assert text_of(await called(client, "odd:echo", text="x")) == '{"text": "x"}'
         os.kill(state.pid, signal.SIGKILL)

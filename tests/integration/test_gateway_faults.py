@@ -12,7 +12,7 @@ from mcp_types import CreateMessageResult, TextContent
 from tests.gateway import QUICK, called, gateway, host, logged, odd_server, text_of
 from tests.gateway_server import KEY
 
-from weft.gateway.data_folder import Folder, Pinned
+from weft.gateway.data_folder import DataFolder, Pinned
 from weft.gateway.hosts.host import Host
 from weft.gateway.tools.quarantine import approved
 from weft.log.connection import Connection, connect
@@ -114,7 +114,7 @@ async def test_a_tool_that_changes_is_set_apart_until_a_person_approves_it(
         found = text_of(await client.call_tool("find_tools", {"query": "returns orders"}))
         assert "odd:big (" not in found
         assert "1 tools are set apart" in found
-        folder = Folder(tmp_path / "w")
+        folder = DataFolder(tmp_path / "w")
         pins, let = approved("odd:*", folder.pinned().quarantined, folder.pinned().pins)
         folder.keep_pinned(Pinned(pins))
         assert [one.id for one in let] == ["odd:big"]

@@ -13,7 +13,7 @@ from tests.gateway import QUICK, called, gateway, host, json_of, odd_server, tex
 from tests.gateway_server import TOOLS
 
 from weft.gateway.configuration.config import Limits
-from weft.gateway.data_folder import Folder
+from weft.gateway.data_folder import DataFolder
 from weft.gateway.gateway import Gateway
 from weft.gateway.upstream.manifest import spec_digest
 from weft.log.connection import Connection
@@ -67,7 +67,7 @@ async def test_hundreds_of_servers_are_offered_and_one_is_started(
 ) -> None:
     """From what was learned before; what becomes of each is told apart."""
     many = [odd_server(f"odd{number:03}") for number in range(300)]
-    folder = Folder(tmp_path)
+    folder = DataFolder(tmp_path)
     async with gateway(server.url, tmp_path / "learned", odd_server()) as running:
         manifest = running.upstreams["odd"].manifest
         assert manifest is not None

@@ -22,9 +22,9 @@ from tests.integration.preloaded import program
 from tests.integration.test_gateway_address import small
 
 from weft.gateway.configuration.file import config_from
-from weft.gateway.data_folder import Folder
+from weft.gateway.data_folder import DataFolder
 from weft.gateway.oauth.token_file import read_sign_in
-from weft.gateway.oauth.token_renewal import SignedIn
+from weft.gateway.oauth.token_renewal import SignedInAuth
 from weft.log.connection import Connection
 from weft.log.ports import Port
 from weft.log.server import EmbeddedServer
@@ -66,7 +66,7 @@ async def test_who_signed_in_stays_signed_in(
     async with at_port(port, "sign-in"):
         code, said = await login(file, tmp_path)
         assert (code, "signed in to small" in said) == (0, True), said
-        kept = Folder(tmp_path).sign_in("small", f"http://127.0.0.1:{port}/mcp")
+        kept = DataFolder(tmp_path).sign_in("small", f"http://127.0.0.1:{port}/mcp")
         assert kept.stat().st_mode & 0o777 == 0o600
         assert kept.parent.stat().st_mode & 0o777 == 0o700
         first, second = gateway(server.url, tmp_path, small(port)), small(port)
@@ -119,10 +119,10 @@ async def test_what_a_cancelled_call_renewed_is_kept(tmp_path: Path) -> None:
     port = Port().number
     async with at_port(port, "sign-in", "thinks"):
         assert (await login(config(tmp_path, port), tmp_path))[0] == 0
-        kept = Folder(tmp_path).sign_in("small", f"http://127.0.0.1:{port}/mcp")
+        kept = DataFolder(tmp_path).sign_in("small", f"http://127.0.0.1:{port}/mcp")
         before = msgspec.json.decode(kept.read_bytes())
         kept.write_bytes(msgspec.json.encode({**before, "expires_at": 1.0}))
-        async with httpx2.AsyncClient(auth=SignedIn(small(port), kept)) as client:
+        async with httpx2.AsyncClient(auth=SignedInAuth(small(port), kept)) as client:
             call = asyncio.create_task(client.get(small(port).url))
             lock = kept.with_suffix(".lock")
             async with asyncio.timeout(20):
@@ -181,7 +181,7 @@ async def test_who_signed_out_is_not_signed_in_by_a_gateway_that_runs(
             over = await called(client, "small:renewed")
             assert over.is_error
             assert "nobody is signed in to it" in text_of(over)
-        kept = Folder(tmp_path).sign_in("small", f"http://127.0.0.1:{port}/mcp")
+        kept = DataFolder(tmp_path).sign_in("small", f"http://127.0.0.1:{port}/mcp")
         assert not kept.exists()
 
 
@@ -246,7 +246,7 @@ async def test_a_server_without_sign_in_needs_none(tmp_path: Path) -> None:
 
 
 def test_tokens_belong_to_one_address_of_a_server(tmp_path: Path) -> None:
-    folder = Folder(tmp_path)
+    folder = DataFolder(tmp_path)
     assert folder.sign_in("a", "https://one/mcp") != folder.sign_in("a", "https://two/mcp")
     assert folder.sign_in("a", "https://one/mcp") != folder.sign_in("b", "https://one/mcp")
 

@@ -22,9 +22,9 @@ from weft.gateway.results.results import logged_text, passed
 from weft.gateway.results.shortening import shortened
 from weft.gateway.tools.argument_validation import faults
 from weft.gateway.tools.listing import MOST_NAME, opened_schema, passed_names
-from weft.gateway.tools.quarantine import Pin, Quarantined, approved, judge
+from weft.gateway.tools.quarantine import Pin, Quarantined, approved, check_tools
 from weft.gateway.tools.tool import gateway_tool
-from weft.gateway.transports.lone_surrogates import without_halves
+from weft.gateway.transports.lone_surrogates import without_lone_surrogates
 from weft.log.record import LogRecord
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.events import ErasedEvent, encode_event
@@ -137,7 +137,7 @@ def test_what_is_approved_is_what_the_pattern_says(pattern: str, let: list[str])
 def test_half_a_character_is_told_as_lost_and_nothing_else_changes(
     written: str, decoded: str
 ) -> None:
-    assert msgspec.json.decode(without_halves(written.encode())) == decoded
+    assert msgspec.json.decode(without_lone_surrogates(written.encode())) == decoded
 
 
 def test_a_hash_changes_with_all_that_a_model_is_told() -> None:
@@ -154,15 +154,15 @@ def test_a_hash_changes_with_all_that_a_model_is_told() -> None:
 
 def test_a_tool_with_a_pin_keeps_its_name_against_one_that_is_listed_before_it() -> None:
     mine, theirs = made("z"), made("a")
-    trust = judge([theirs, mine], {mine.id: Pin(mine.hash)})
-    assert set(trust.trusted) == {"z:read"}
-    assert trust.quarantined["a:read"].reason == "it has the name of z:read"
-    pins, let = approved("a:*#nope", trust.quarantined, trust.pins)
+    checked = check_tools([theirs, mine], {mine.id: Pin(mine.hash)})
+    assert set(checked.trusted) == {"z:read"}
+    assert checked.quarantined["a:read"].reason == "it has the name of z:read"
+    pins, let = approved("a:*#nope", checked.quarantined, checked.pins)
     assert let == []
-    pins, let = approved(f"a:*#{theirs.hash}", trust.quarantined, trust.pins)
-    assert set(judge([theirs, mine], pins).trusted) == {"a:read", "z:read"}
+    pins, let = approved(f"a:*#{theirs.hash}", checked.quarantined, checked.pins)
+    assert set(check_tools([theirs, mine], pins).trusted) == {"a:read", "z:read"}
     changed = made("a", description="Reads, and more.")
-    assert set(judge([changed, mine], pins).trusted) == {"z:read"}
+    assert set(check_tools([changed, mine], pins).trusted) == {"z:read"}
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_tool_with_a_pin_keeps_its_name_against_one_that_is_listed_before_it()
     ],
 )
 def test_orders_and_hidden_letters_in_a_description_are_seen(description: str) -> None:
-    assert judge([made(description=description)], {}).trusted == {}
+    assert check_tools([made(description=description)], {}).trusted == {}
 
 
 def test_handles_in_arguments_are_found_and_filled() -> None:

@@ -131,7 +131,7 @@ async def _serve(
 ) -> None:
     import msgspec
 
-    from weft.gateway.data_folder import Folder
+    from weft.gateway.data_folder import DataFolder
     from weft.gateway.gateway import Gateway
     from weft.gateway.log.deployment import GatewayDeployment
     from weft.gateway.serving import serve_stdio, serving_http
@@ -145,7 +145,7 @@ async def _serve(
     for left_out in config.left_out:
         hint(f"left out: {left_out}")
     behind = GatewayDeployment(settings, named=named, preloaded=forked)
-    folder = Folder(settings.data_dir)
+    folder = DataFolder(settings.data_dir)
     async with Gateway(config, behind, folder, session=session, source=source) as running:
         if listening is None:
             if sys.stdin.isatty():
@@ -186,9 +186,9 @@ def status(data_dir: Path | None, as_json: bool) -> None:
     """Show what each gateway of the data folder has configured, discovered, started and called,
     and which tools are set apart."""
     needed()
-    from weft.gateway.data_folder import Folder
+    from weft.gateway.data_folder import DataFolder
 
-    folder = Folder(_folder(data_dir))
+    folder = DataFolder(_folder(data_dir))
     running, pinned = folder.running(), folder.pinned()
     if as_json:
         apart = list(pinned.quarantined.values())
@@ -227,10 +227,10 @@ def approve(data_dir: Path | None, pattern: str) -> None:
       weft gateway approve 'github:*'
     """
     needed()
-    from weft.gateway.data_folder import Folder, Pinned
+    from weft.gateway.data_folder import DataFolder, Pinned
     from weft.gateway.tools.quarantine import approved
 
-    folder = Folder(_folder(data_dir))
+    folder = DataFolder(_folder(data_dir))
     with folder.locked():
         pinned = folder.pinned()
         pins, let = approved(pattern, pinned.quarantined, pinned.pins)
@@ -257,11 +257,11 @@ def login(server: str, file: Path, no_browser: bool, data_dir: Path | None) -> N
       weft gateway login github --config ~/servers.json
     """
     needed()
-    from weft.gateway.data_folder import Folder
-    from weft.gateway.oauth.login import signed_in
+    from weft.gateway.data_folder import DataFolder
+    from weft.gateway.oauth.login import sign_in
 
     spec = _at_address(server, file)
-    folder = Folder(_folder(data_dir))
+    folder = DataFolder(_folder(data_dir))
     # The SDK logs what it raises, with the place in its code; the reason alone is told.
     logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)
 
@@ -270,7 +270,7 @@ def login(server: str, file: Path, no_browser: bool, data_dir: Path | None) -> N
         if not no_browser:
             await asyncio.to_thread(webbrowser.open, address)
 
-    is_needed = asyncio.run(signed_in(spec, folder.sign_in(spec.name, spec.url), show))
+    is_needed = asyncio.run(sign_in(spec, folder.sign_in(spec.name, spec.url), show))
     if not is_needed:
         click.echo(f"{server} lets this gateway in without signing in")
         return
@@ -285,11 +285,11 @@ def login(server: str, file: Path, no_browser: bool, data_dir: Path | None) -> N
 def logout(server: str, file: Path, data_dir: Path | None) -> None:
     """Forget the tokens of SERVER. The authorization server is not told."""
     needed()
-    from weft.gateway.data_folder import Folder
+    from weft.gateway.data_folder import DataFolder
     from weft.gateway.oauth.token_file import locked
 
     spec = _at_address(server, file)
-    path = Folder(_folder(data_dir)).sign_in(spec.name, spec.url)
+    path = DataFolder(_folder(data_dir)).sign_in(spec.name, spec.url)
     if not path.exists():
         raise NotFound(f"nobody is signed in to {server!r}")
 

@@ -24,7 +24,7 @@ from weft.gateway.masking import safe, safe_error
 from weft.gateway.protocol_json import as_json
 from weft.gateway.resources import with_gateway_uris
 from weft.gateway.results.handle_references import filled, part_of, references
-from weft.gateway.results.handles import Known
+from weft.gateway.results.handles import ReceivedResult
 from weft.gateway.results.results import logged_text, misfit, passed, renamed
 from weft.gateway.tasks.calls import TaskCalls
 from weft.gateway.tasks.protocol import BecameTask, call_tool, cancel, outcome
@@ -92,7 +92,7 @@ class Calls:
         logged = call_item(self._catalogue.names.get(name, name), arguments, call.host.name)
         try:
             if not self._catalogue.has(name):
-                await self._catalogue.known()
+                await self._catalogue.wait_until_known()
             tool = self._catalogue.tool(name)
             logged = _of(logged, tool)
             await self._permitted(call, tool, arguments, host_sees_it)
@@ -262,7 +262,8 @@ class Calls:
         if done.handle:
             handles = await self._log.handles()
             own = await handles.confirmed(host.session, item.id, sequence, done.handle)
-            handles.remember(own, Known(item, host.session, sequence, done.envelope, masking))
+            received = ReceivedResult(item, host.session, sequence, done.envelope, masking)
+            handles.remember(own, received)
             if own != done.handle:
                 shown = renamed(shown, done.handle, own)
         return shown

@@ -57,7 +57,7 @@ class Pinned(msgspec.Struct, frozen=True):
     quarantined: dict[str, Quarantined] = {}
 
 
-class Folder:
+class DataFolder:
     """`DIR/gateway`."""
 
     def __init__(self, data_dir: Path) -> None:

@@ -15,7 +15,7 @@ import mcp_types as types
 from weft.gateway.background import Background
 from weft.gateway.calls import Calls
 from weft.gateway.configuration.config import GatewayConfig, ServerSpec
-from weft.gateway.data_folder import Folder, GatewayState, ServerState
+from weft.gateway.data_folder import DataFolder, GatewayState, ServerState
 from weft.gateway.hosts.host import Hosts
 from weft.gateway.hosts.questions import Questions
 from weft.gateway.log.deployment import GatewayDeployment
@@ -38,7 +38,7 @@ class Gateway:
         self,
         config: GatewayConfig,
         deployment: GatewayDeployment,
-        folder: Folder,
+        folder: DataFolder,
         *,
         session: str = "",
         source: str = "",

@@ -18,7 +18,7 @@ from mcp.server.subscriptions import ListenHandler
 from weft.gateway.gateway import Gateway
 from weft.gateway.hosts import safe_messages
 from weft.gateway.hosts.host import LIMIT_META, Context, Host, HostCall
-from weft.gateway.hosts.notifications import Notices
+from weft.gateway.hosts.notifications import Notifications
 from weft.gateway.hosts.pagination import paged
 from weft.gateway.hosts.pending_calls import PendingCalls
 from weft.gateway.masking import Model, safe_error, safe_models
@@ -47,10 +47,10 @@ class Service:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._pending_calls = PendingCalls()
-        notices = Notices(gateway.hosts, gateway.log, gateway.questions)
-        self._listen = ListenHandler(notices.bus)
-        gateway.changed = notices.changed
-        gateway.notified = notices.notified
+        notifications = Notifications(gateway.hosts, gateway.log, gateway.questions)
+        self._listen = ListenHandler(notifications.bus)
+        gateway.changed = notifications.changed
+        gateway.notified = notifications.notified
 
     def server(self) -> Server[Any]:
         """The SDK's server, which can run on any transport."""
@@ -94,7 +94,7 @@ class Service:
     ) -> types.ListToolsResult:
         gateway = self._gateway
         host = gateway.hosts.of(context)
-        await gateway.catalogue.known() if gateway.options.mode != "search" else None
+        await gateway.catalogue.wait_until_known() if gateway.options.mode != "search" else None
         searches = gateway.catalogue.searches(host)
         tools = own_tools.SEARCH_TOOLS if searches else self._passed_tools()
         page, cursor = await self._page(context, tools, params)
@@ -246,7 +246,7 @@ class Service:
         return types.ListPromptsResult(prompts=page, next_cursor=cursor)
 
     async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> Any:
-        await self._gateway.catalogue.known()
+        await self._gateway.catalogue.wait_until_known()
         upstream, name = self._of_prompt(params.name)
         call = HostCall(self._gateway.hosts.of(context), context)
         masking = await self._gateway.log.masking(call.host)
@@ -266,7 +266,7 @@ class Service:
     async def _complete(
         self, context: Context, params: types.CompleteRequestParams
     ) -> types.CompleteResult:
-        await self._gateway.catalogue.known()
+        await self._gateway.catalogue.wait_until_known()
         ref: Any
         if isinstance(params.ref, types.PromptReference):
             upstream, name = self._of_prompt(params.ref.name)
@@ -334,7 +334,7 @@ class Service:
     async def _known(
         self, context: Context, method: str, params: types.PaginatedRequestParams | None
     ) -> list[Upstream]:
-        await self._gateway.catalogue.known()
+        await self._gateway.catalogue.wait_until_known()
         self._record(self._gateway.hosts.of(context), method, params, "listed")
         return list(self._gateway.upstreams.values())
 

@@ -9,7 +9,7 @@ import msgspec
 from weft.gateway.configuration.call_rules import Rule
 
 Mode = Literal["pass", "search", "auto"]
-Whole = Annotated[int, msgspec.Meta(ge=0)]
+NonNegative = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -26,12 +26,12 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     idle_seconds: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     """Without a call, after which the server is ended; the next call starts it again. 0 keeps it
     running, which a server with state between calls needs."""
-    memory_bytes: Whole = 0
+    memory_bytes: NonNegative = 0
     """Address space of each of its processes. This limit and the two below apply to servers that
     the gateway starts; 0 means no limit."""
-    cpu_seconds: Whole = 0
+    cpu_seconds: NonNegative = 0
     """Processor time of each of its processes, since its start."""
-    open_files: Whole = 0
+    open_files: NonNegative = 0
     """Open files of each of its processes, including pipes and connections."""
 
 

@@ -24,7 +24,7 @@ from weft.gateway.resources import gateway_uri
 from weft.gateway.upstream.upstream import Upstream
 
 
-class Notices:
+class Notifications:
     """Sends to handshake-era hosts at once, to others through their subscriptions."""
 
     def __init__(self, hosts: Hosts, log: HostLog, questions: Questions) -> None:

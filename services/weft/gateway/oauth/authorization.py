@@ -10,7 +10,7 @@ from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuth
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 from weft.gateway.configuration.config import ServerSpec
-from weft.gateway.oauth.token_renewal import SignedIn
+from weft.gateway.oauth.token_renewal import SignedInAuth
 
 
 def authorization(spec: ServerSpec, sign_in: Path) -> httpx2.Auth | None:
@@ -18,7 +18,7 @@ def authorization(spec: ServerSpec, sign_in: Path) -> httpx2.Auth | None:
     according to the file `sign_in`."""
     oauth = spec.oauth
     if oauth is None:
-        return SignedIn(spec, sign_in) if sign_in.exists() else None
+        return SignedInAuth(spec, sign_in) if sign_in.exists() else None
     return ClientCredentialsOAuthProvider(
         spec.url,
         _InMemory(),

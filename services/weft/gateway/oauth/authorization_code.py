@@ -15,7 +15,7 @@ from weft.gateway.oauth.redirect import Redirect
 from weft.gateway.oauth.token_file import StoredSignIn, expiry, locked, write_sign_in
 
 
-class SignIn(OAuthClientProvider):
+class SignInProvider(OAuthClientProvider):
     """Authorizes the requests of one connection, and sends a person to the browser if the server
     asks for a sign-in."""
 

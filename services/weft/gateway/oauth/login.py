@@ -10,20 +10,20 @@ from mcp import Client, MCPError
 from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
 
 from weft.gateway.configuration.config import ServerSpec
-from weft.gateway.oauth.authorization_code import SignIn
+from weft.gateway.oauth.authorization_code import SignInProvider
 from weft.gateway.oauth.redirect import Redirect
 from weft.gateway.transports.http import http_server
 from weft_schemas.errors import ConfigurationError, Unavailable
 
 
-async def signed_in(spec: ServerSpec, path: Path, show: Callable[[str], Awaitable[None]]) -> bool:
+async def sign_in(spec: ServerSpec, path: Path, show: Callable[[str], Awaitable[None]]) -> bool:
     """Let a person sign in to a server. `show` is called with the address to open; the result is
     stored at `path`. Returns whether the server asked for a sign-in. Raises `Unavailable` with the
     reason if it failed."""
     port = spec.sign_in.port if spec.sign_in is not None else 0
     try:
         async with Redirect(show, port) as redirect:
-            provider = SignIn(spec, path, redirect)
+            provider = SignInProvider(spec, path, redirect)
             async with Client(http_server(spec, provider)) as client:
                 able = client.server_capabilities
                 if able is not None and able.tools is not None:

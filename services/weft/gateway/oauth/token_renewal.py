@@ -40,7 +40,7 @@ _IS_OVER = (400, 401)
 """The error for a refresh token that is no longer valid (RFC 6749, section 5.2)."""
 
 
-class SignedIn(httpx2.Auth):
+class SignedInAuth(httpx2.Auth):
     """Safe for any number of requests at once."""
 
     def __init__(self, spec: ServerSpec, path: Path) -> None:

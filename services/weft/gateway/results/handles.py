@@ -42,7 +42,7 @@ AGAIN_SECONDS = 60.0
 _LOOK_SECONDS = 0.1
 
 
-class Known(msgspec.Struct, frozen=True):
+class ReceivedResult(msgspec.Struct, frozen=True):
     """A result that this gateway received."""
 
     item: ContextItem
@@ -68,10 +68,10 @@ class Handles:
         self._client = client
         self._policy = policy
         self._masking = masking
-        self._known: OrderedDict[str, Known] = OrderedDict()
+        self._known: OrderedDict[str, ReceivedResult] = OrderedDict()
         self._bytes = 0
 
-    def remember(self, handle: str, known: Known) -> None:
+    def remember(self, handle: str, known: ReceivedResult) -> None:
         """Remember a result until newer ones replace it."""
         if not self.is_own:
             return
@@ -144,7 +144,7 @@ class Handles:
             signals=made.signals or msgspec.UNSET,
         )
 
-    async def _in_force(self, handle: str) -> Known | None:
+    async def _in_force(self, handle: str) -> ReceivedResult | None:
         """The remembered result as it may be shown now; None if the service has to decide."""
         known = self._known.get(handle)
         if known is None:
@@ -160,7 +160,7 @@ class Handles:
         known = await asyncio.to_thread(self._judged, known, level)
         return known if self._is_shown(known) else None
 
-    async def _level(self, known: Known) -> Sensitivity:
+    async def _level(self, known: ReceivedResult) -> Sensitivity:
         """The item's sensitivity, as classifiers have raised it since."""
         level = known.envelope.sensitivity
         subjects = stored_filter(self._client.tenant, known.session, "out", "sensitivity")
@@ -174,7 +174,7 @@ class Handles:
                 level = level.raised_to(event.sensitivity)
         return level
 
-    def _judged(self, known: Known, level: Sensitivity) -> Known:
+    def _judged(self, known: ReceivedResult, level: Sensitivity) -> ReceivedResult:
         """The result under the rules that are in force for its session now."""
         masking, envelope = self._masking(known.session), known.envelope
         if masking.rules != known.masking.rules:
@@ -184,7 +184,7 @@ class Handles:
         )
         return msgspec.structs.replace(known, envelope=envelope, masking=masking)
 
-    def _is_shown(self, known: Known) -> bool:
+    def _is_shown(self, known: ReceivedResult) -> bool:
         """Whether the policy in force for its session neither drops nor redacts it."""
         policy = self._policy(known.session)
         action = action_on(policy.firewall, known.envelope.signals)
@@ -208,7 +208,7 @@ class Handles:
             )
         return _meant(text), known.envelope.sensitivity
 
-    async def _logged(self, handle: str) -> Known:
+    async def _logged(self, handle: str) -> ReceivedResult:
         """From the log, with the envelope made anew under the rules in force."""
         reply = await self._drilled(DrilldownRequest(handle, max_tokens=1))
         client = self._client
@@ -227,7 +227,7 @@ class Handles:
         item = msgspec.structs.replace(event, text=text, body=None)
         masking = self._masking(reply.session)
         envelope = await asyncio.to_thread(envelope_of, item, reply.session, masking)
-        known = Known(item, reply.session, sequence, envelope, masking)
+        known = ReceivedResult(item, reply.session, sequence, envelope, masking)
         known = self._judged(known, reply.sensitivity)
         self.remember(handle, known)  # only if the gateway makes the same handles
         return known

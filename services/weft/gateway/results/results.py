@@ -37,7 +37,7 @@ _NOTE_TOKENS = 120
 """Part of the limit that is reserved for the line about what is missing and how to get it."""
 
 
-class Passed(msgspec.Struct, frozen=True):
+class PassedResult(msgspec.Struct, frozen=True):
     """What the host gets, and what was done to the result."""
 
     result: CallToolResult
@@ -78,7 +78,7 @@ def passed(
     limit: int,
     query: str = "",
     has_schema: bool = False,
-) -> Passed:
+) -> PassedResult:
     """The result as the host gets it. `item` is the raw one in the log; `has_schema` says whether
     the host was told of an output schema."""
     envelope = envelope_of(item, session, masking)
@@ -86,7 +86,7 @@ def passed(
         signal.kind in ("secret", "pii", "invisible", "control") for signal in envelope.signals
     )
     if action_on(masking.rules, envelope.signals) is not SignalAction.FENCE:
-        return Passed(_withheld(result, envelope, has_schema), envelope)
+        return PassedResult(_withheld(result, envelope, has_schema), envelope)
     texts = [text for block in result.content if (text := text_of(block)) is not None]
     is_repeated = _is_repeated(result)
     size = _size(
@@ -96,7 +96,7 @@ def passed(
     fits = size <= limit and (most is None or size <= most)
     if fits:
         shown = _without_secrets(result, masking, unsafe)
-        return Passed(_flagged(shown, envelope), envelope)
+        return PassedResult(_flagged(shown, envelope), envelope)
     handle = envelope.artifacts[0].handle
     text = _large(item, session, envelope, masking, limit, query, most)
     note = _missing(handle, envelope, tokens.count(text, masking.encoding))
@@ -104,7 +104,7 @@ def passed(
     content = _with_text(result.content, f"{text}\n{note}")
     large = result.model_copy(update={"content": content, "structured_content": structured})
     large = _without_secrets(large, masking, in_texts=False)
-    return Passed(_flagged(large, envelope), envelope, handle)
+    return PassedResult(_flagged(large, envelope), envelope, handle)
 
 
 def envelope_of(

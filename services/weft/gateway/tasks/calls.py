@@ -21,7 +21,7 @@ from weft.gateway.masking import Masking, safe_error, safe_value
 from weft.gateway.protocol_json import dumped
 from weft.gateway.resources import with_gateway_uris
 from weft.gateway.results.results import misfit
-from weft.gateway.tasks.handle import Running, handle_of, running_of
+from weft.gateway.tasks.handle import RunningTask, handle_of, task_of
 from weft.gateway.tasks.protocol import (
     TaskState,
     answer,
@@ -36,7 +36,7 @@ from weft.gateway.tools.tool import GatewayTool
 from weft.gateway.upstream.upstream import Upstream
 from weft_schemas.items import ContextItem
 
-Pass = Callable[
+PassesResult = Callable[
     [Host, ContextItem, GatewayTool, types.CallToolResult, int | None, str],
     Awaitable[types.CallToolResult],
 ]
@@ -52,7 +52,7 @@ class TaskCalls:
         catalogue: ToolCatalogue,
         log: HostLog,
         questions: Questions,
-        passed: Pass,
+        passed: PassesResult,
     ) -> None:
         self._upstreams = upstreams
         self._catalogue = catalogue
@@ -69,7 +69,7 @@ class TaskCalls:
     ) -> dict[str, Any]:
         """What the host gets in place of a result."""
         masking = await self._log.masking(host)
-        running = Running(tool.id, task.task_id, logged.id, host.session)
+        running = RunningTask(tool.id, task.task_id, logged.id, host.session)
         if len(self._calls) >= _MOST_REMEMBERED:
             del self._calls[next(iter(self._calls))]
         self._calls[logged.id] = logged
@@ -135,20 +135,22 @@ class TaskCalls:
         await self._log.publish(host, _with_id(item, _item_id("cancelled", running)))
         return types.EmptyResult()
 
-    async def _of(self, call: HostCall, handle: str) -> tuple[Running, GatewayTool, Host, Masking]:
+    async def _of(
+        self, call: HostCall, handle: str
+    ) -> tuple[RunningTask, GatewayTool, Host, Masking]:
         """The task of a handle, and who made the call. Raises `MCPError`."""
-        running = running_of(handle, await self._log.masking(call.host))
+        running = task_of(handle, await self._log.masking(call.host))
         if running is None:
             raise MCPError(types.INVALID_PARAMS, "there is no such task")
         if not self._catalogue.has(running.tool):
-            await self._catalogue.known()
+            await self._catalogue.wait_until_known()
         if not self._catalogue.has(running.tool):
             raise MCPError(types.INVALID_PARAMS, f"the task's tool {running.tool} is not here now")
         host = Host(self._log.session_after(running.session), call.host.name, True)
         tool = self._catalogue.tool(running.tool)
         return running, tool, host, await self._log.masking(host)
 
-    def _logged(self, running: Running, host: Host) -> ContextItem:
+    def _logged(self, running: RunningTask, host: Host) -> ContextItem:
         """The call's item; without its arguments if an earlier gateway made the call."""
         known = self._calls.get(running.call)
         if known is not None:
@@ -158,7 +160,7 @@ class TaskCalls:
         return msgspec.structs.replace(item, id=running.call, metadata=metadata)
 
     async def _questions_of(
-        self, call: HostCall, running: Running, tool: GatewayTool, state: TaskState
+        self, call: HostCall, running: RunningTask, tool: GatewayTool, state: TaskState
     ) -> dict[str, Any]:
         """The questions that the host may be asked; the others are declined."""
         upstream = self._upstreams[tool.server]
@@ -219,7 +221,7 @@ def _shown_task(state: TaskState, handle: str, masking: Masking) -> dict[str, An
     return {**shown, "taskId": handle, "ttlMs": state.ttl_ms}
 
 
-def _item_id(kind: str, running: Running) -> str:
+def _item_id(kind: str, running: RunningTask) -> str:
     """The same at each query of a task, so that the log accepts it once."""
     return f"{kind}-of-{running.call}"
 

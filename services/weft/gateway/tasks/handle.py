@@ -12,7 +12,7 @@ from weft.gateway.masking import Masking
 from weft_schemas.ids import derived_key
 
 
-class Running(msgspec.Struct, frozen=True, array_like=True):
+class RunningTask(msgspec.Struct, frozen=True, array_like=True):
     """What a task's handle contains."""
 
     tool: str
@@ -25,19 +25,19 @@ class Running(msgspec.Struct, frozen=True, array_like=True):
     """… and its session."""
 
 
-def handle_of(running: Running, masking: Masking) -> str:
+def handle_of(running: RunningTask, masking: Masking) -> str:
     """A task's id for hosts. Nobody without the deployment's secret can make one."""
     written = base64.urlsafe_b64encode(msgspec.json.encode(running)).decode().rstrip("=")
     return f"{written}.{_signature(written, masking)}"
 
 
-def running_of(handle: str, masking: Masking) -> Running | None:
+def task_of(handle: str, masking: Masking) -> RunningTask | None:
     """None if no gateway of the tenant made it."""
     written, _, signature = handle.partition(".")
     if not hmac.compare_digest(signature.encode(), _signature(written, masking).encode()):
         return None
     padded = written + "=" * (-len(written) % 4)
-    return msgspec.json.decode(base64.urlsafe_b64decode(padded), type=Running)
+    return msgspec.json.decode(base64.urlsafe_b64decode(padded), type=RunningTask)
 
 
 def _signature(written: str, masking: Masking) -> str:

@@ -45,7 +45,7 @@ class TaskState(Task):
     error: dict[str, Any] | None = None
 
 
-class Created(Task):
+class CreatedTask(Task):
     """What a server returns in place of a call's result."""
 
     result_type: Literal["task"] = "task"
@@ -92,10 +92,10 @@ class TaskExtension(ClientExtension):
     identifier = TASKS
 
     def claims(self) -> Sequence[ResultClaim[Any]]:
-        return (ResultClaim(result_type="task", model=Created, resolve=_defer),)
+        return (ResultClaim(result_type="task", model=CreatedTask, resolve=_defer),)
 
 
-async def _defer(created: Created, context: ClaimContext) -> types.CallToolResult:
+async def _defer(created: CreatedTask, context: ClaimContext) -> types.CallToolResult:
     raise BecameTask(TaskState.model_validate(created.model_dump(by_alias=True), by_name=False))
 
 
@@ -115,21 +115,21 @@ async def call_tool(
         name=tool.name, arguments=arguments, task=wanted, _meta=meta
     )
     made = await client.session.send_request(
-        types.CallToolRequest(params=params), _Made, progress_callback=report
+        types.CallToolRequest(params=params), _ResultOrTask, progress_callback=report
     )
     if made.task is None:
         return types.CallToolResult.model_validate(made.model_dump(by_alias=True), by_name=False)
-    raise BecameTask(_of_old(made.task))
+    raise BecameTask(_from_2025(made.task))
 
 
-class _Made(types.CallToolResult):
+class _ResultOrTask(types.CallToolResult):
     """In 2025-11-25: a result, or a task in its place."""
 
     content: list[types.ContentBlock] = []
     task: types.Task | None = None
 
 
-def _of_old(task: types.Task) -> TaskState:
+def _from_2025(task: types.Task) -> TaskState:
     return TaskState(
         task_id=task.task_id,
         status=task.status,
@@ -146,7 +146,7 @@ async def state_of(client: Client, task_id: str) -> TaskState:
     request = _Get(params=TaskParams(task_id=task_id))
     if is_modern(client):
         return await client.session.send_request(request, TaskState)
-    return _of_old(await client.session.send_request(request, types.GetTaskResult))
+    return _from_2025(await client.session.send_request(request, types.GetTaskResult))
 
 
 async def answer(client: Client, task_id: str, responses: types.InputResponses) -> None:

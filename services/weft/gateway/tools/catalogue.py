@@ -13,14 +13,14 @@ import mcp_types as types
 
 from weft import tokens
 from weft.gateway.configuration.config import Options
-from weft.gateway.data_folder import Folder, Pinned
+from weft.gateway.data_folder import DataFolder, Pinned
 from weft.gateway.hosts.host import Host
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.protocol_json import as_json
 from weft.gateway.tools import search
 from weft.gateway.tools.listing import passed_names
 from weft.gateway.tools.own_tools import FIND
-from weft.gateway.tools.quarantine import Pin, Quarantined, judge
+from weft.gateway.tools.quarantine import Pin, Quarantined, check_tools
 from weft.gateway.tools.refusal import CallRefused
 from weft.gateway.tools.tool import GatewayTool, gateway_tools
 from weft.gateway.upstream.manifest import read
@@ -38,7 +38,9 @@ _log = logging.getLogger(__name__)
 
 
 class ToolCatalogue:
-    def __init__(self, folder: Folder, options: Options, upstreams: Mapping[str, Upstream]) -> None:
+    def __init__(
+        self, folder: DataFolder, options: Options, upstreams: Mapping[str, Upstream]
+    ) -> None:
         """`upstreams` may be filled later."""
         self.tools: dict[str, GatewayTool] = {}
         """Tools by id."""
@@ -58,14 +60,14 @@ class ToolCatalogue:
         self._is_newer = False
         """Whether publishing was asked for since the catalogue was last looked at."""
 
-    async def known(self) -> None:
+    async def wait_until_known(self) -> None:
         """Wait for servers that were never seen before, and for lists that have just changed, but
         not for long."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LEARN_SECONDS):
                 await self.complete.wait()
                 for upstream in self._upstreams.values():
-                    await upstream.current()
+                    await upstream.wait_for_lists()
 
     def tool(self, name: str) -> GatewayTool:
         """A tool by its id, by id and hash, or by the name that hosts see. Raises `CallRefused`."""
@@ -108,7 +110,7 @@ class ToolCatalogue:
     async def found(self, arguments: dict[str, Any], encoding: str) -> str:
         """The tools that fit a query, or the named tools, as text for a model. Raises
         `CallRefused`."""
-        await self.known()
+        await self.wait_until_known()
         query, named = str(arguments.get("query") or ""), arguments.get("tools") or []
         if named:
             tools = [(self.tool(str(one)), 1.0) for one in named[:MOST_CARDS]]
@@ -130,7 +132,7 @@ class ToolCatalogue:
             if upstream.manifest is not None:
                 offered |= gateway_tools(upstream.name, read(types.Tool, upstream.manifest.tools))
         with self._folder.locked():
-            self._judge(offered.values())
+            self._check(offered.values())
         self.names = passed_names(self.tools)
         self._router.update(tool.item for tool in self.tools.values())
         return before != self.tools
@@ -175,19 +177,19 @@ class ToolCatalogue:
             return ()
         return newest.items
 
-    def _judge(self, offered: Iterable[GatewayTool]) -> None:
+    def _check(self, offered: Iterable[GatewayTool]) -> None:
         pinned = self._folder.pinned()
         strict = self._options.collisions == "quarantine"
-        trust = judge(offered, self._pins(pinned.pins), collisions=strict)
+        checked = check_tools(offered, self._pins(pinned.pins), collisions=strict)
         others = {
             one.id: one
             for one in pinned.quarantined.values()
             if one.id.partition(":")[0] not in self._upstreams
         }
-        now = Pinned(trust.pins, {**others, **trust.quarantined})
+        now = Pinned(checked.pins, {**others, **checked.quarantined})
         if now != pinned:
             self._folder.keep_pinned(now)
-        self.tools, self.quarantined = trust.trusted, trust.quarantined
+        self.tools, self.quarantined = checked.trusted, checked.quarantined
 
     def _pins(self, pins: Mapping[str, Pin]) -> Mapping[str, Pin]:
         """The pins that apply. Until all servers were seen once, these are the earlier pins and

@@ -32,7 +32,7 @@ class Quarantined(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Trust(msgspec.Struct, frozen=True):
+class CheckedTools(msgspec.Struct, frozen=True):
     """The outcome of checking all tools."""
 
     trusted: dict[str, GatewayTool]
@@ -41,9 +41,9 @@ class Trust(msgspec.Struct, frozen=True):
     """The pins, including those of new tools."""
 
 
-def judge(
+def check_tools(
     tools: Iterable[GatewayTool], pins: Mapping[str, Pin], *, collisions: bool = True
-) -> Trust:
+) -> CheckedTools:
     """Which tools may be offered. Earlier `tools` take a name first; a tool with a pin keeps its
     name against later ones."""
     tools = list(tools)
@@ -61,7 +61,7 @@ def judge(
             continue
         trusted[tool.id] = tool
         known.setdefault(tool.id, Pin(tool.hash))
-    return Trust(trusted, set_apart, known)
+    return CheckedTools(trusted, set_apart, known)
 
 
 def _reason(tool: GatewayTool, pin: Pin | None, holder: str) -> str:

@@ -12,7 +12,7 @@ _SURROGATE = re.compile(
 """A lone surrogate; backslashes and whole pairs are skipped."""
 
 
-def without_halves(line: bytes) -> bytes:
+def without_lone_surrogates(line: bytes) -> bytes:
     """The message with each lone surrogate replaced by the replacement character."""
     if rb"\ud" not in line and rb"\uD" not in line:
         return line

@@ -9,7 +9,7 @@ import os
 import threading
 from typing import Self
 
-from weft.gateway.transports.lone_surrogates import without_halves
+from weft.gateway.transports.lone_surrogates import without_lone_surrogates
 
 _READ_BYTES = 1 << 16
 _AHEAD = 64
@@ -39,7 +39,7 @@ class HostInput:
         if line is None:
             raise StopAsyncIteration
         self._room.release()
-        return without_halves(line).decode("utf-8", "replace")
+        return without_lone_surrogates(line).decode("utf-8", "replace")
 
     def _read(self) -> None:
         rest = b""

@@ -19,7 +19,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, JSONRPCRequest, jsonrpc_message_adapter
 
 from weft.gateway.configuration.config import ServerSpec
-from weft.gateway.transports.lone_surrogates import without_halves
+from weft.gateway.transports.lone_surrogates import without_lone_surrogates
 from weft.gateway.transports.process_limits import limited_command
 
 STOP_SECONDS = 2.0
@@ -172,7 +172,7 @@ class StdioServer:
 def _message(line: bytes) -> JSONRPCMessage:
     """Raises `_InvalidMessage`."""
     try:
-        return jsonrpc_message_adapter.validate_json(without_halves(line), by_name=False)
+        return jsonrpc_message_adapter.validate_json(without_lone_surrogates(line), by_name=False)
     except ValueError:
         raise _InvalidMessage("it sent what is no JSON-RPC message") from None
 

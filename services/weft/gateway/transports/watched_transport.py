@@ -24,22 +24,22 @@ from mcp_types import (
 )
 
 _SHARED_CODES = (CONNECTION_CLOSED, REQUEST_TIMEOUT)
-_LOST = "SSE stream "
+_LOST_ANSWER = "SSE stream "
 """How the SDK's transport begins its message about an answer that never came."""
-_FORGOTTEN = "Session terminated"
+_UNKNOWN_SESSION = "Session terminated"
 """The SDK's transport's message if the server does not know the session any more."""
 
 _NO_ANSWER = "Server returned an error response"
 """The SDK's transport's message if the server answered with only an HTTP status."""
 
 
-class Own(msgspec.Struct, frozen=True):
+class ServerErrorData(msgspec.Struct, frozen=True):
     """Added to the data of an error that the server itself gave."""
 
     data: Any
 
 
-class Wire:
+class WatchedTransport:
     """A transport for the SDK's client that watches the messages."""
 
     def __init__(self, transport: AbstractAsyncContextManager[TransportStreams]) -> None:
@@ -54,33 +54,33 @@ class Wire:
 
     async def __aenter__(self) -> TransportStreams:
         read, write = await self._transport.__aenter__()
-        return _Heard(read, self.ended), write
+        return _WatchedStream(read, self.ended), write
 
     async def __aexit__(self, *error: Any) -> bool | None:
         self.ended.set()
         return await self._transport.__aexit__(*error)
 
 
-def own_error(error: MCPError) -> MCPError | None:
+def server_error(error: MCPError) -> MCPError | None:
     """The error as the server gave it; None for one that the SDK made."""
     if error.code not in _SHARED_CODES:
         return error
-    if isinstance(error.error.data, Own):
+    if isinstance(error.error.data, ServerErrorData):
         return MCPError(error.code, error.message, error.error.data.data)
     return None
 
 
-def is_forgotten(error: MCPError) -> bool:
+def is_unknown_session(error: MCPError) -> bool:
     """Whether the server rejected the request because it does not know the session."""
-    return error.code == INVALID_REQUEST and error.message == _FORGOTTEN
+    return error.code == INVALID_REQUEST and error.message == _UNKNOWN_SESSION
 
 
-def is_status(error: MCPError) -> bool:
+def is_http_status(error: MCPError) -> bool:
     """Whether the server answered with only an HTTP status."""
     return error.code == INTERNAL_ERROR and error.message == _NO_ANSWER
 
 
-class _Heard:
+class _WatchedStream:
     """The stream that the SDK's client reads from."""
 
     def __init__(self, stream: Any, ended: asyncio.Event) -> None:
@@ -93,18 +93,18 @@ class _Heard:
 
     async def receive(self) -> SessionMessage | Exception:
         try:
-            held: SessionMessage | Exception = await self._stream.receive()
+            received: SessionMessage | Exception = await self._stream.receive()
         except (anyio.EndOfStream, anyio.ClosedResourceError):
             self._ended.set()
             raise
-        message = held.message if isinstance(held, SessionMessage) else None
-        if isinstance(message, JSONRPCResponse) and isinstance(held, SessionMessage):
-            return SessionMessage(_opened(message), held.metadata)
-        if not isinstance(message, JSONRPCError) or not isinstance(held, SessionMessage):
-            return held
-        if is_forgotten(MCPError(message.error.code, message.error.message)):
+        message = received.message if isinstance(received, SessionMessage) else None
+        if isinstance(message, JSONRPCResponse) and isinstance(received, SessionMessage):
+            return SessionMessage(_opened(message), received.metadata)
+        if not isinstance(message, JSONRPCError) or not isinstance(received, SessionMessage):
+            return received
+        if is_unknown_session(MCPError(message.error.code, message.error.message)):
             self._ended.set()
-        return SessionMessage(_marked(message), held.metadata)
+        return SessionMessage(_marked(message), received.metadata)
 
     def __aiter__(self) -> Self:
         return self
@@ -142,6 +142,7 @@ def _marked(message: JSONRPCError) -> JSONRPCError:
     error = message.error
     if error.code not in _SHARED_CODES:
         return message
-    if error.code == CONNECTION_CLOSED and error.message.startswith(_LOST):
+    if error.code == CONNECTION_CLOSED and error.message.startswith(_LOST_ANSWER):
         return message
-    return message.model_copy(update={"error": error.model_copy(update={"data": Own(error.data)})})
+    marked = error.model_copy(update={"data": ServerErrorData(error.data)})
+    return message.model_copy(update={"error": marked})

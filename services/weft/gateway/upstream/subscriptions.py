@@ -19,7 +19,7 @@ AGAIN_SECONDS = 1.0
 """Before a server that ended its stream is listened to again."""
 
 
-class Hearing:
+class Subscriptions:
     def __init__(self) -> None:
         self.resources: set[str] = set()
         """Addresses of the resources that hosts want to hear about."""

@@ -22,11 +22,16 @@ from weft.gateway.oauth.authorization import authorization
 from weft.gateway.tasks.protocol import TaskExtension
 from weft.gateway.transports.http import http_server
 from weft.gateway.transports.stdio import StdioServer
-from weft.gateway.transports.watched_transport import Wire, is_forgotten, is_status, own_error
+from weft.gateway.transports.watched_transport import (
+    WatchedTransport,
+    is_http_status,
+    is_unknown_session,
+    server_error,
+)
 from weft.gateway.upstream.idleness import Idleness
 from weft.gateway.upstream.manifest import Manifest, learned
 from weft.gateway.upstream.protocol_version import is_modern
-from weft.gateway.upstream.subscriptions import Hearing
+from weft.gateway.upstream.subscriptions import Subscriptions
 from weft.secrets.scanning import without_secrets
 from weft_schemas.errors import Unavailable
 
@@ -93,9 +98,9 @@ class Upstream:
         self._relearned = asyncio.Event()
         """Set, and replaced, each time its lists have been requested."""
         self._stdio: StdioServer | None = None
-        self._wire: Wire | None = None
+        self._transport: WatchedTransport | None = None
         self._next_start = 0.0
-        self._hearing = Hearing()
+        self._subscriptions = Subscriptions()
         self.idleness = Idleness(spec.limits.idle_seconds)
 
     @property
@@ -149,16 +154,16 @@ class Upstream:
         try:
             return await work(client)
         except MCPError as error:
-            if is_forgotten(error):
+            if is_unknown_session(error):
                 await self._ended()
                 return await work(await self.client())
-            fault = self._wire.fault if self._wire is not None else ""
-            if fault and is_status(error):
+            fault = self._transport.fault if self._transport is not None else ""
+            if fault and is_http_status(error):
                 self.last_error = fault
                 raise Unavailable(f"server {self.name!r} did not take the call: {fault}") from None
-            own = own_error(error)
-            if own is not None:
-                raise own from None
+            given = server_error(error)
+            if given is not None:
+                raise given from None
             if error.code == types.REQUEST_TIMEOUT:
                 if self._proving is None:
                     self._proving = asyncio.create_task(self._prove_alive(client))
@@ -171,7 +176,8 @@ class Upstream:
 
     async def _ended(self) -> None:
         """Wait until a connection that has broken is closed."""
-        if self._owner is not None and self._wire is not None and self._wire.ended.is_set():
+        is_broken = self._transport is not None and self._transport.ended.is_set()
+        if self._owner is not None and is_broken:
             await asyncio.wait([self._owner], timeout=PING_SECONDS)
 
     async def close(self) -> None:
@@ -185,9 +191,9 @@ class Upstream:
 
     async def subscribe(self, uri: str, wanted: bool = True) -> None:
         """Subscribe to a resource's changes, or unsubscribe. Raises as `use` does."""
-        await self.use(lambda client: self._hearing.subscribe(client, uri, wanted))
+        await self.use(lambda client: self._subscriptions.subscribe(client, uri, wanted))
 
-    async def current(self) -> None:
+    async def wait_for_lists(self) -> None:
         """Wait until every list that it has said is changed is asked for again; at once if it does
         not run."""
         wanted = self._changes
@@ -196,7 +202,7 @@ class Upstream:
 
     async def set_log_level(self, level: str) -> None:
         """Set its level of log messages: now if it runs, and at each later start."""
-        await self._hearing.log_at(self._client, level)
+        await self._subscriptions.log_at(self._client, level)
 
     async def _live(self, ready: asyncio.Future[Client]) -> None:
         limits = self.spec.limits
@@ -206,7 +212,7 @@ class Upstream:
                     async with asyncio.timeout(limits.start_seconds):
                         client = await stack.enter_async_context(self._made())
                         manifest = await learned(client, self.spec)
-                        await self._hearing.begin(client)
+                        await self._subscriptions.begin(client)
                 except TimeoutError:
                     raise Unavailable(
                         f"it did not introduce itself in {limits.start_seconds:g} s"
@@ -232,7 +238,7 @@ class Upstream:
     def _made(self) -> Client:
         is_stdio = self.spec.transport == "stdio"
         self._stdio = StdioServer(self.spec, self._seen) if is_stdio else None
-        self._wire = Wire(self._stdio or self._at_address())
+        self._transport = WatchedTransport(self._stdio or self._at_address())
 
         async def sample(
             context: ClientRequestContext, params: types.CreateMessageRequestParams
@@ -256,7 +262,7 @@ class Upstream:
                 await self._notified(self, message)
 
         return Client(
-            self._wire,
+            self._transport,
             read_timeout_seconds=self.spec.limits.call_seconds,
             sampling_callback=sample if self.spec.sampling else None,
             elicitation_callback=elicit,
@@ -278,11 +284,11 @@ class Upstream:
 
     async def _watch(self, client: Client) -> None:
         """Runs until it is closed or ends; asks again for what it reports as changed."""
-        assert self._wire is not None
-        events = [self._closing, self._relearn, self._wire.ended]
+        assert self._transport is not None
+        events = [self._closing, self._relearn, self._transport.ended]
         if self._stdio is not None:
             events.append(self._stdio.ended)
-        async with self._hearing.listening(client):
+        async with self._subscriptions.listening(client):
             self._in_a_row = 0
             self.idleness.begin()
             while True:
@@ -313,9 +319,9 @@ class Upstream:
         """Seconds until it is ended as idle; None if it never is. It is not idle while hosts are
         subscribed to its resources."""
         left = self.idleness.left()
-        return (
-            self.spec.limits.idle_seconds if left is not None and self._hearing.resources else left
-        )
+        if left is not None and self._subscriptions.resources:
+            return self.spec.limits.idle_seconds
+        return left
 
     def _tell_learned(self, changes: int) -> None:
         self._learned_changes = changes
@@ -353,13 +359,13 @@ class Upstream:
         if isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED:
             return f"it ended{self._last_words()}"
         is_refused = isinstance(error, MCPError | httpx2.HTTPStatusError)
-        if is_refused and self._wire is not None and self._wire.fault:
-            return self._wire.fault
+        if is_refused and self._transport is not None and self._transport.fault:
+            return self._transport.fault
         return f"{str(error) or type(error).__name__}{self._last_words()}"
 
     def _gone(self) -> str:
-        if self._wire is not None and self._stdio is None and self._wire.fault:
-            return f"server {self.name!r} did not take the call: {self._wire.fault}"
+        if self._transport is not None and self._stdio is None and self._transport.fault:
+            return f"server {self.name!r} did not take the call: {self._transport.fault}"
         fault = self._stdio.fault if self._stdio else ""
         return (
             f"server {self.name!r} ended in the call ({fault or 'it closed the connection'}"
