@@ -72,7 +72,7 @@ class Calls:
         `CallRefused`."""
         logged = call_item(FIND, arguments, call.host.name)
         masking = await self._log.masking(call.host)
-        text = safe(await self._catalogue.found(arguments, masking.encoding), masking)
+        text = safe(await self._catalogue.find(arguments, masking.encoding), masking)
         await self._log.publish(call.host, logged, result_item(logged, text))
         return types.CallToolResult(content=[types.TextContent(text=text)])
 
@@ -94,7 +94,7 @@ class Calls:
             if not self._catalogue.has(name):
                 await self._catalogue.wait_until_known()
             tool = self._catalogue.tool(name)
-            logged = _of(logged, tool)
+            logged = _with_tool(logged, tool)
             await self._permitted(call, tool, arguments, host_sees_it)
             sent = await self._filled(call, tool, arguments)
             wrong = faults(sent, tool.tool.input_schema)
@@ -182,15 +182,16 @@ class Calls:
         _, policy = (await self._log.deployment()).policy(call.host.session)
         handles = await self._log.handles()
         values = {}
-        for one in wanted:
-            text, level = await handles.whole(one.handle)
+        for reference in wanted:
+            text, level = await handles.whole(reference.handle)
             if level.reaches(policy.sensitivity_floor):
                 raise CallRefused(
-                    f"{one.handle} is {level.value}: it may not go to another tool ({tool.id})"
+                    f"{reference.handle} is {level.value}: it may not go to another tool "
+                    f"({tool.id})"
                 )
-            values[one] = part_of(text, one)
-        made: dict[str, Any] = filled(arguments, values, tool.tool.input_schema)
-        return made
+            values[reference] = part_of(text, reference)
+        with_values: dict[str, Any] = filled(arguments, values, tool.tool.input_schema)
+        return with_values
 
     async def _sent(
         self,
@@ -298,7 +299,7 @@ _NOT_KEPT = (
 )
 
 
-def _of(logged: ContextItem, tool: GatewayTool) -> ContextItem:
+def _with_tool(logged: ContextItem, tool: GatewayTool) -> ContextItem:
     """The call with the tool's id and version."""
     metadata = {**logged.metadata, "tool_name": tool.id, "tool_hash": tool.hash}
     return msgspec.structs.replace(logged, metadata=metadata)

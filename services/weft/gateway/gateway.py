@@ -58,9 +58,11 @@ class Gateway:
             self.questions,
             self.background,
         )
-        self.changed: Callable[[str], Awaitable[None]] = _nobody
+        self.changed: Callable[[str], Awaitable[None]] = _ignore_change
         """Called with `tools`, `prompts` or `resources` when what is offered has changed."""
-        self.notified: Callable[[Upstream, types.ServerNotification], Awaitable[None]] = _unheard
+        self.notified: Callable[[Upstream, types.ServerNotification], Awaitable[None]] = (
+            _ignore_note
+        )
         self.address = ""
         """The address for HTTP; empty for stdio."""
         self._source = source
@@ -70,14 +72,14 @@ class Gateway:
     async def __aenter__(self) -> Self:
         self.log.open()
         self._refresh()
-        unknown = [one for one in self.upstreams.values() if one.manifest is None]
+        unknown = [server for server in self.upstreams.values() if server.manifest is None]
         self.background.spawn(self._learn(unknown))
         self.background.spawn(self._watch_folder())
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.background.close()
-        await asyncio.gather(*(one.close() for one in self.upstreams.values()))
+        await asyncio.gather(*(upstream.close() for upstream in self.upstreams.values()))
         self._folder.forget_state()
         await self.log.close()
 
@@ -96,12 +98,12 @@ class Gateway:
         """Start the servers that were never seen before, a few at a time."""
         turns = asyncio.Semaphore(AT_ONCE)
 
-        async def one(upstream: Upstream) -> None:
+        async def start(upstream: Upstream) -> None:
             async with turns:
                 with contextlib.suppress(WeftError):
                     await upstream.client()
 
-        await asyncio.gather(*map(one, upstreams))
+        await asyncio.gather(*map(start, upstreams))
         self.catalogue.complete.set()
         self._keep_state()
 
@@ -125,48 +127,49 @@ class Gateway:
 
     async def _watch_folder(self) -> None:
         """While the gateway runs, a person may approve tools, sign in, or ask for its state."""
-        known, signed_in = self._folder.stamp(), self._sign_ins()
+        pins, sign_ins = self._folder.stamp(), self._sign_ins()
         while True:
             self._keep_state()
             await asyncio.sleep(_STATE_SECONDS)
             now = self._sign_ins()
-            new = [self.upstreams[name] for name in now if now[name] != signed_in.get(name)]
+            new = [self.upstreams[name] for name in now if now[name] != sign_ins.get(name)]
             if new:
                 self._try_again(new)
-            signed_in = now
-            if self._folder.stamp() != known:
+            sign_ins = now
+            if self._folder.stamp() != pins:
                 if self._refresh():
                     await self.changed("tools")
-                known = self._folder.stamp()
+                pins = self._folder.stamp()
 
     def _sign_ins(self) -> dict[str, float]:
         """Server → when somebody signed in to it, or its tokens were last renewed."""
-        found = {}
-        for name, one in self.upstreams.items():
+        times = {}
+        for name, upstream in self.upstreams.items():
             with contextlib.suppress(OSError):
-                found[name] = self._folder.sign_in(name, one.spec.url).stat().st_mtime
-        return found
+                times[name] = self._folder.sign_in(name, upstream.spec.url).stat().st_mtime
+        return times
 
     def _try_again(self, upstreams: list[Upstream]) -> None:
         """The servers that could not be reached without a sign-in."""
-        for one in upstreams:
-            one.try_again()
-        self.background.spawn(self._learn([one for one in upstreams if one.manifest is None]))
+        for upstream in upstreams:
+            upstream.try_again()
+        unknown = [upstream for upstream in upstreams if upstream.manifest is None]
+        self.background.spawn(self._learn(unknown))
 
     def _keep_state(self) -> None:
         per_server = Counter(tool.server for tool in self.catalogue.tools.values())
         servers = tuple(
             ServerState(
-                one.name,
-                one.state,
-                per_server[one.name],
-                one.calls,
-                one.failures,
-                one.last_error,
-                one.manifest.protocol if one.manifest else "",
-                one.errors,
+                upstream.name,
+                upstream.state,
+                per_server[upstream.name],
+                upstream.calls,
+                upstream.failures,
+                upstream.last_error,
+                upstream.manifest.protocol if upstream.manifest else "",
+                upstream.errors,
             )
-            for one in self.upstreams.values()
+            for upstream in self.upstreams.values()
         )
         hosts = tuple(f"{host.name} ({host.session})" for host in self.hosts)
         state = GatewayState(
@@ -181,9 +184,9 @@ class Gateway:
         self._folder.keep_state(state)
 
 
-async def _nobody(_: str) -> None:
+async def _ignore_change(_: str) -> None:
     return None
 
 
-async def _unheard(_: Upstream, __: types.ServerNotification) -> None:
+async def _ignore_note(_: Upstream, __: types.ServerNotification) -> None:
     return None

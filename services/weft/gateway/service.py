@@ -67,14 +67,16 @@ class Service:
             on_read_resource=self._read_resource,
             on_subscribe_resource=self._subscribe,
             on_unsubscribe_resource=self._unsubscribe,
-            on_subscriptions_listen=self._listened,
+            on_subscriptions_listen=self._listen_to_changes,
             on_list_prompts=self._list_prompts,
             on_get_prompt=self._get_prompt,
             on_completion=self._complete,
         )
-        server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._level)
+        server.add_request_handler(
+            "logging/setLevel", types.SetLevelRequestParams, self._set_log_level
+        )
         server.extensions[TASKS] = {}
-        server.add_request_handler("tasks/get", TaskParams, self._task)
+        server.add_request_handler("tasks/get", TaskParams, self._get_task)
         server.add_request_handler("tasks/update", UpdateParams, self._update_task)
         server.add_request_handler("tasks/cancel", TaskParams, self._cancel_task)
         return server
@@ -94,7 +96,8 @@ class Service:
     ) -> types.ListToolsResult:
         gateway = self._gateway
         host = gateway.hosts.of(context)
-        await gateway.catalogue.wait_until_known() if gateway.options.mode != "search" else None
+        if gateway.options.mode != "search":
+            await gateway.catalogue.wait_until_known()
         searches = gateway.catalogue.searches(host)
         tools = own_tools.SEARCH_TOOLS if searches else self._passed_tools()
         page, cursor = await self._page(context, tools, params)
@@ -111,10 +114,13 @@ class Service:
         host = self._gateway.hosts.of(context)
         call = HostCall(host, context)
         return await self._pending_calls.run(
-            call, lambda: self._called(call, params), params.input_responses, params.request_state
+            call,
+            lambda: self._called_tool(call, params),
+            params.input_responses,
+            params.request_state,
         )
 
-    async def _called(
+    async def _called_tool(
         self, call: HostCall, params: types.CallToolRequestParams
     ) -> types.CallToolResult | dict[str, Any]:
         arguments = params.arguments or {}
@@ -131,19 +137,19 @@ class Service:
                 case own_tools.CALL:
                     tool, inner = arguments["tool"], arguments.get("arguments") or {}
                     try:
-                        return await self._upstream(call, tool, inner, False, params)
+                        return await self._call_upstream(call, tool, inner, False, params)
                     except MCPError as error:
                         raise CallRefused(f"{tool}: {error.message}") from None
                 case _:
                     # A tool that the host was not told about is called without its user having seen
                     # it.
                     sees = not self._gateway.catalogue.searches(call.host)
-                    return await self._upstream(call, params.name, arguments, sees, params)
+                    return await self._call_upstream(call, params.name, arguments, sees, params)
         except WeftError as error:
             text = types.TextContent(text=str(error))
             return types.CallToolResult(content=[text], is_error=True)
 
-    async def _upstream(
+    async def _call_upstream(
         self,
         call: HostCall,
         name: str,
@@ -178,13 +184,13 @@ class Service:
 
     # Tasks
 
-    async def _task(self, context: Context, params: TaskParams) -> dict[str, Any]:
+    async def _get_task(self, context: Context, params: TaskParams) -> dict[str, Any]:
         call, limit = self._task_call(context), _limit(dict(params.meta or {}))
         tasks = self._gateway.calls.tasks
-        found: dict[str, Any] = await self._as_protocol_errors(
+        task: dict[str, Any] = await self._as_protocol_errors(
             call, tasks.get(call, params.task_id, limit)
         )
-        return found
+        return task
 
     async def _update_task(self, context: Context, params: UpdateParams) -> Any:
         call = self._task_call(context)
@@ -209,26 +215,26 @@ class Service:
     async def _list_resources(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        found = listed_resources(await self._known(context, "resources/list", params))
-        page, cursor = await self._page(context, found, params)
+        upstreams = await self._listing(context, "resources/list", params)
+        page, cursor = await self._page(context, listed_resources(upstreams), params)
         return types.ListResourcesResult(resources=page, next_cursor=cursor)
 
     async def _list_templates(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        found = listed_templates(await self._known(context, "resources/templates/list", params))
-        page, cursor = await self._page(context, found, params)
+        upstreams = await self._listing(context, "resources/templates/list", params)
+        page, cursor = await self._page(context, listed_templates(upstreams), params)
         return types.ListResourceTemplatesResult(resource_templates=page, next_cursor=cursor)
 
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> Any:
-        upstream, uri = self._of_address(params.uri)
+        upstream, uri = self._upstream_and_uri(params.uri)
         call = HostCall(self._gateway.hosts.of(context), context)
         masking = await self._gateway.log.masking(call.host)
 
         async def work() -> types.ReadResourceResult:
-            result = await self._asking(call, upstream, lambda one: one.read_resource(uri))
+            result = await self._use(call, upstream, lambda client: client.read_resource(uri))
             shown, said = safe_resource(result, upstream.name, masking)
             await self._gateway.log.record(call.host, "resources/read", {"uri": params.uri}, said)
             return shown
@@ -240,20 +246,20 @@ class Service:
     async def _list_prompts(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
-        upstreams = await self._known(context, "prompts/list", params)
-        found = [prompt for _, _, prompt in listed_prompts(upstreams).values()]
-        page, cursor = await self._page(context, found, params)
+        upstreams = await self._listing(context, "prompts/list", params)
+        prompts = [prompt for _, _, prompt in listed_prompts(upstreams).values()]
+        page, cursor = await self._page(context, prompts, params)
         return types.ListPromptsResult(prompts=page, next_cursor=cursor)
 
     async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> Any:
         await self._gateway.catalogue.wait_until_known()
-        upstream, name = self._of_prompt(params.name)
+        upstream, name = self._upstream_and_prompt(params.name)
         call = HostCall(self._gateway.hosts.of(context), context)
         masking = await self._gateway.log.masking(call.host)
 
         async def work() -> types.GetPromptResult:
-            result = await self._asking(
-                call, upstream, lambda one: one.get_prompt(name, params.arguments)
+            result = await self._use(
+                call, upstream, lambda client: client.get_prompt(name, params.arguments)
             )
             shown, said = safe_prompt(result, upstream.name, masking)
             await self._gateway.log.record(call.host, "prompts/get", {"name": params.name}, said)
@@ -269,23 +275,23 @@ class Service:
         await self._gateway.catalogue.wait_until_known()
         ref: Any
         if isinstance(params.ref, types.PromptReference):
-            upstream, name = self._of_prompt(params.ref.name)
+            upstream, name = self._upstream_and_prompt(params.ref.name)
             ref = params.ref.model_copy(update={"name": name})
         else:
-            upstream, uri = self._of_address(params.ref.uri)
+            upstream, uri = self._upstream_and_uri(params.ref.uri)
             ref = params.ref.model_copy(update={"uri": uri})
         argument = {"name": params.argument.name, "value": params.argument.value}
         given = params.context.arguments if params.context else None
         call = HostCall(self._gateway.hosts.of(context), context)
-        result: types.CompleteResult = await self._asking(
-            call, upstream, lambda one: one.complete(ref, argument, given)
+        result: types.CompleteResult = await self._use(
+            call, upstream, lambda client: client.complete(ref, argument, given)
         )
         return safe_completion(result, await self._gateway.log.masking(call.host))
 
     async def _subscribe(
         self, context: Context, params: types.SubscribeRequestParams
     ) -> types.EmptyResult:
-        upstream, uri = self._of_address(params.uri)
+        upstream, uri = self._upstream_and_uri(params.uri)
         self._gateway.hosts.of(context).subscribed.add(params.uri)
         await upstream.subscribe(uri)
         return types.EmptyResult()
@@ -293,29 +299,28 @@ class Service:
     async def _unsubscribe(
         self, context: Context, params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
-        upstream, uri = self._of_address(params.uri)
+        upstream, uri = self._upstream_and_uri(params.uri)
         self._gateway.hosts.of(context).subscribed.discard(params.uri)
         if not any(params.uri in host.subscribed for host in self._gateway.hosts):
             await upstream.subscribe(uri, wanted=False)
         return types.EmptyResult()
 
-    async def _listened(
+    async def _listen_to_changes(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         wanted = params.notifications.resource_subscriptions or []
-        places = [self._of_address(uri) for uri in wanted if server_uri(uri)]
-        for upstream, uri in places:
+        for upstream, uri in [self._upstream_and_uri(uri) for uri in wanted if server_uri(uri)]:
             with contextlib.suppress(WeftError, MCPError):
                 await upstream.subscribe(uri)
         return await self._listen(context, params)
 
-    async def _level(
+    async def _set_log_level(
         self, context: Context, params: types.SetLevelRequestParams
     ) -> types.EmptyResult:
         hosts = self._gateway.hosts
         hosts.of(context).log_level = params.level
         upstreams = self._gateway.upstreams.values()
-        await asyncio.gather(*(one.set_log_level(hosts.log_level) for one in upstreams))
+        await asyncio.gather(*(upstream.set_log_level(hosts.log_level) for upstream in upstreams))
         return types.EmptyResult()
 
     async def _page(
@@ -331,9 +336,10 @@ class Service:
 
     # Which host and session
 
-    async def _known(
+    async def _listing(
         self, context: Context, method: str, params: types.PaginatedRequestParams | None
     ) -> list[Upstream]:
+        """Records that a list was asked for; returns the servers whose entries it has."""
         await self._gateway.catalogue.wait_until_known()
         self._record(self._gateway.hosts.of(context), method, params, "listed")
         return list(self._gateway.upstreams.values())
@@ -345,22 +351,23 @@ class Service:
         cursor = {"cursor": params.cursor} if params and params.cursor else {}
         self._gateway.background.spawn(self._gateway.log.record(host, method, cursor, said))
 
-    def _of_address(self, uri: str) -> tuple[Upstream, str]:
-        found = server_uri(str(uri))
-        upstream = self._gateway.upstreams.get(found[0]) if found else None
-        if upstream is None or found is None:
+    def _upstream_and_uri(self, uri: str) -> tuple[Upstream, str]:
+        server, own_uri = server_uri(str(uri)) or ("", "")
+        upstream = self._gateway.upstreams.get(server)
+        if upstream is None:
             text = f"no server here has the resource {str(uri)[:200]!r}; list the resources"
             raise MCPError(types.INVALID_PARAMS, text)
-        return upstream, found[1]
+        return upstream, own_uri
 
-    def _of_prompt(self, name: str) -> tuple[Upstream, str]:
-        found = listed_prompts(list(self._gateway.upstreams.values())).get(name)
-        if found is None:
+    def _upstream_and_prompt(self, name: str) -> tuple[Upstream, str]:
+        listed = listed_prompts(self._gateway.upstreams.values()).get(name)
+        if listed is None:
             raise MCPError(types.INVALID_PARAMS, f"no prompt {name[:200]!r}; list the prompts")
-        return found[0], found[1]
+        upstream, own_name, _ = listed
+        return upstream, own_name
 
-    async def _asking(self, call: HostCall, upstream: Upstream, work: Callable[[Any], Any]) -> Any:
-        """`work` with the upstream's client."""
+    async def _use(self, call: HostCall, upstream: Upstream, work: Callable[[Any], Any]) -> Any:
+        """Runs `work` with the upstream's client, for a host's call."""
         with self._gateway.questions.working(upstream, call):
             return await self._as_protocol_errors(call, upstream.use(work))
 

@@ -96,19 +96,19 @@ def _options(content: Any) -> Options:
     """Raises `msgspec.ValidationError`."""
     options = msgspec.convert(content, Options)
     limits, own = content.get("limits", {}), content.get("servers", {})
-    merged = {name: msgspec.convert(limits | held, Limits) for name, held in own.items()}
+    merged = {name: msgspec.convert(limits | given, Limits) for name, given in own.items()}
     return msgspec.structs.replace(options, servers=merged)
 
 
 def _servers(content: Any) -> dict[str, Any] | None:
     if not isinstance(content, dict):
         return None
-    for held in (content, content.get("mcp")):
-        if isinstance(held, dict):
+    for part in (content, content.get("mcp")):
+        if isinstance(part, dict):
             for key in ("mcpServers", "servers"):
-                if isinstance(held.get(key), dict):
-                    found: dict[str, Any] = held[key]
-                    return found
+                if isinstance(part.get(key), dict):
+                    servers: dict[str, Any] = part[key]
+                    return servers
     return None
 
 
@@ -161,5 +161,5 @@ _TRAILING = re.compile(_STRING + r"|,(?=\s*+[}\]])", re.DOTALL)
 
 def _without_comments(text: str) -> str:
     """JSON as editors write it: comments and trailing commas are removed."""
-    kept = _COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else " ", text)
-    return _TRAILING.sub(lambda found: found[0] if found[0][0] == '"' else "", kept)
+    kept = _COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else " ", text)
+    return _TRAILING.sub(lambda match: match[0] if match[0][0] == '"' else "", kept)

@@ -25,7 +25,7 @@ class Variables:
 
     def filled(self, text: str) -> str:
         """Raises `ValueError` for a variable without a value."""
-        return _VARIABLE.sub(lambda found: self._value(found["name"]), text)
+        return _VARIABLE.sub(lambda match: self._value(match["name"]), text)
 
     def filled_in(self, given: Credentials) -> Credentials:
         """The server with the variables in all its fields replaced."""

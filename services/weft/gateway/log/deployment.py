@@ -134,8 +134,8 @@ async def _is_weft(settings: Settings) -> bool:
 
 async def _somebody_listens(url: str) -> bool:
     """A refused connection is reported at once; the client would retry for a while."""
-    for one in url.split(","):
-        place = urlsplit(one.strip())
+    for address in url.split(","):
+        place = urlsplit(address.strip())
         try:
             async with asyncio.timeout(_TRY_SECONDS):
                 _, writer = await asyncio.open_connection(place.hostname, place.port or 4222)

@@ -107,10 +107,10 @@ def filled(arguments: Any, values: Mapping[Reference, Any], schema: Any = None) 
             value = values[_reference(arguments)]
             return _as_wanted(value, schema) if isinstance(value, str) else value
         known = schema.get("properties", {}) if isinstance(schema, dict) else {}
-        return {key: filled(held, values, known.get(key)) for key, held in arguments.items()}
+        return {key: filled(value, values, known.get(key)) for key, value in arguments.items()}
     if isinstance(arguments, list):
         items = schema.get("items") if isinstance(schema, dict) else None
-        return [filled(held, values, items) for held in arguments]
+        return [filled(value, values, items) for value in arguments]
     return arguments
 
 

@@ -107,13 +107,13 @@ class ToolCatalogue:
         written = [as_json(tool.item) for tool in self.tools.values()]
         return sum(map(tokens.count, written)) > options.auto_tokens
 
-    async def found(self, arguments: dict[str, Any], encoding: str) -> str:
+    async def find(self, arguments: dict[str, Any], encoding: str) -> str:
         """The tools that fit a query, or the named tools, as text for a model. Raises
         `CallRefused`."""
         await self.wait_until_known()
         query, named = str(arguments.get("query") or ""), arguments.get("tools") or []
         if named:
-            tools = [(self.tool(str(one)), 1.0) for one in named[:MOST_CARDS]]
+            tools = [(self.tool(str(name)), 1.0) for name in named[:MOST_CARDS]]
             return search.found_text(tools, encoding, whole=True)
         if not query:
             raise CallRefused(f"{FIND}: give a query, or the ids of tools")
@@ -182,9 +182,9 @@ class ToolCatalogue:
         strict = self._options.collisions == "quarantine"
         checked = check_tools(offered, self._pins(pinned.pins), collisions=strict)
         others = {
-            one.id: one
-            for one in pinned.quarantined.values()
-            if one.id.partition(":")[0] not in self._upstreams
+            tool.id: tool
+            for tool in pinned.quarantined.values()
+            if tool.id.partition(":")[0] not in self._upstreams
         }
         now = Pinned(checked.pins, {**others, **checked.quarantined})
         if now != pinned:
@@ -199,15 +199,15 @@ class ToolCatalogue:
             return pins
         if self._pinned_before is None:
             self._pinned_before = dict(pins)
-        return self._pinned_before | {one: pin for one, pin in pins.items() if pin.approved}
+        return self._pinned_before | {key: pin for key, pin in pins.items() if pin.approved}
 
     def _missing(self, tool_id: str) -> str:
-        apart = self.quarantined.get(tool_id)
-        if apart is not None:
+        quarantined = self.quarantined.get(tool_id)
+        if quarantined is not None:
             return (
-                f"{tool_id} is set apart: {apart.reason}. A person can look at it with `weft "
+                f"{tool_id} is set apart: {quarantined.reason}. A person can look at it with `weft "
                 f"gateway status` and let it through: "
-                f"weft gateway approve '{apart.id}#{apart.hash}'"
+                f"weft gateway approve '{quarantined.id}#{quarantined.hash}'"
             )
         near = self._router.route(RouteRequest(tool_id.replace(":", " "), "", top_k=3)).cards
         names = ", ".join(card.id for card in near) or "none"

@@ -110,9 +110,9 @@ def approved(
     """The pins once a person has approved the tools that match `server:tool`, a glob of it, or
     `server:tool#hash`; and these tools."""
     glob, _, wanted = pattern.rpartition("#")  # a tool's own name may have one, too
-    let = [
-        one
-        for one in quarantined.values()
-        if fnmatchcase(one.id, pattern) or (fnmatchcase(one.id, glob) and wanted == one.hash)
+    matching = [
+        tool
+        for tool in quarantined.values()
+        if fnmatchcase(tool.id, pattern) or (fnmatchcase(tool.id, glob) and wanted == tool.hash)
     ]
-    return {**pins, **{one.id: Pin(one.hash, True) for one in let}}, let
+    return {**pins, **{tool.id: Pin(tool.hash, True) for tool in matching}}, matching

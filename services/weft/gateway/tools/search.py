@@ -55,28 +55,28 @@ def arguments_text(schema: dict[str, Any], encoding: str, whole: bool = False) -
 def _outline(schema: dict[str, Any]) -> str:
     required = set(schema.get("required", ()))
     fields = [
-        f"{name}{'' if name in required else '?'}: {_kind(held)}{_remark(held)}"
-        for name, held in schema.get("properties", {}).items()
-        if isinstance(held, dict)
+        f"{name}{'' if name in required else '?'}: {_kind(field)}{_remark(field)}"
+        for name, field in schema.get("properties", {}).items()
+        if isinstance(field, dict)
     ]
     return "{" + "; ".join(fields) + "}"
 
 
-def _kind(held: dict[str, Any]) -> str:
-    if isinstance(held.get("enum"), list):
-        return "|".join(map(str, held["enum"][:8]))
-    kind = held.get("type", "any")
+def _kind(field: dict[str, Any]) -> str:
+    if isinstance(field.get("enum"), list):
+        return "|".join(map(str, field["enum"][:8]))
+    kind = field.get("type", "any")
     return "|".join(map(str, kind)) if isinstance(kind, list) else str(kind)
 
 
-def _remark(held: dict[str, Any]) -> str:
-    text = plain(str(held.get("description", "")))
+def _remark(field: dict[str, Any]) -> str:
+    text = plain(str(field.get("description", "")))
     return f" ({text[:_LONGEST]})" if text else ""
 
 
 def quarantine_note(quarantined: Iterable[Quarantined]) -> str:
     """A note that some tools are not offered, and what a person can do."""
-    ids = sorted(one.id for one in quarantined)
+    ids = sorted(tool.id for tool in quarantined)
     if not ids:
         return ""
     shown = ", ".join(plain(name) for name in ids[:3]) + (", …" if len(ids) > 3 else "")

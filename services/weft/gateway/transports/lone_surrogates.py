@@ -16,4 +16,4 @@ def without_lone_surrogates(line: bytes) -> bytes:
     """The message with each lone surrogate replaced by the replacement character."""
     if rb"\ud" not in line and rb"\uD" not in line:
         return line
-    return _SURROGATE.sub(lambda found: found[1] or rb"\ufffd", line)
+    return _SURROGATE.sub(lambda match: match[1] or rb"\ufffd", line)

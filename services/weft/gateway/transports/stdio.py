@@ -122,8 +122,8 @@ class StdioServer:
         assert self._process.stdin is not None
         stdin = self._process.stdin
         try:
-            async for held in from_client:
-                text = held.message.model_dump_json(by_alias=True, exclude_unset=True)
+            async for sent in from_client:
+                text = sent.message.model_dump_json(by_alias=True, exclude_unset=True)
                 stdin.write(text.encode() + b"\n")
                 await stdin.drain()
         except (OSError, anyio.ClosedResourceError):
