@@ -205,7 +205,7 @@ class Calls:
         said = _passed_meta(meta, call)
 
         async def asked(question: types.InputRequest) -> Any:
-            return await self._questions.asked(upstream, question)
+            return await self._questions.ask(upstream, question)
 
         async def work(client: Client) -> types.CallToolResult:
             try:

@@ -7,7 +7,6 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
@@ -17,8 +16,6 @@ from weft.gateway.upstream.manifest import Manifest
 from weft.runtime.deployment import private
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.ids import digest
-
-Kept = TypeVar("Kept")
 
 
 class ServerState(msgspec.Struct, frozen=True):

@@ -88,10 +88,10 @@ class Gateway:
             spec,
             self._folder.manifest(spec.name, spec_digest(spec)),
             self._folder.sign_in(spec.name, spec.url),
-            asked=self.questions.asked,
+            asked=self.questions.ask,
             changed=self._learned,
             notified=self._notified,
-            refused=self.questions.refused,
+            refused=self.questions.log_refused,
         )
 
     async def _learn(self, upstreams: list[Upstream]) -> None:

@@ -334,7 +334,7 @@ class Service:
         masking = await self._gateway.log.masking(self._gateway.hosts.of(context))
         return safe_models(page, masking), cursor
 
-    # Which host and session
+    # Servers of a request, and the log
 
     async def _listing(
         self, context: Context, method: str, params: types.PaginatedRequestParams | None

@@ -24,7 +24,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     backoff_seconds: float = 60.0
     """Longest pause before a server that keeps failing is started again."""
     idle_seconds: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    """Without a call, after which the server is ended; the next call starts it again. 0 keeps it
+    """A server without a call for so long is ended; the next call starts it again. 0 keeps it
     running, which a server with state between calls needs."""
     memory_bytes: NonNegative = 0
     """Address space of each of its processes. This limit and the two below apply to servers that

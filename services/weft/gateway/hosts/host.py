@@ -62,7 +62,7 @@ class HostCall:
 
     async def ask(self, request: types.InputRequest) -> Any:
         """Ask the host. Returns its answer, or why there is none."""
-        if not self.can(request):
+        if not self.can_answer(request):
             text = f"the host does not answer {request.method}"
             return types.ErrorData(code=types.INVALID_REQUEST, message=text)
         if self.host.is_modern:
@@ -77,22 +77,22 @@ class HostCall:
         except MCPError as error:
             return error.error
 
-    def can(self, request: types.InputRequest) -> bool:
+    def can_answer(self, request: types.InputRequest) -> bool:
         """Whether the host declared that it can answer this."""
-        able = self.context.session.client_capabilities
-        if able is None:
+        capabilities = self.context.session.client_capabilities
+        if capabilities is None:
             return False
         if isinstance(request, types.ElicitRequest):
-            return able.elicitation is not None
+            return capabilities.elicitation is not None
         if isinstance(request, types.ListRootsRequest):
-            return able.roots is not None
-        return able.sampling is not None
+            return capabilities.roots is not None
+        return capabilities.sampling is not None
 
     @property
     def takes_tasks(self) -> bool:
         """Whether the host declared that it accepts a task in place of a result."""
-        able = self.context.session.client_capabilities
-        return self.host.is_modern and TASKS in ((able and able.extensions) or {})
+        capabilities = self.context.session.client_capabilities
+        return self.host.is_modern and TASKS in ((capabilities and capabilities.extensions) or {})
 
     @property
     def log_level(self) -> str:
@@ -153,11 +153,11 @@ class Hosts:
         info = context.session.client_params
         name = info.client_info.name if info is not None else "host"
         headers: Mapping[str, str] = getattr(context.request, "headers", None) or {}
-        wire = headers.get("mcp-session-id", "")
+        transport_session = headers.get("mcp-session-id", "")
         named = (context.meta or {}).get(SESSION_META) or headers.get(SESSION_HEADER)
         is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
-        session = str(named) if named else self._session or self._made(name, wire)
-        key = f"{wire}/{session}/{name}/{is_modern}"
+        session = str(named) if named else self._session or self._made(name, transport_session)
+        key = f"{transport_session}/{session}/{name}/{is_modern}"
         host = self._known.get(key)
         if host is None:
             host = self._known[key] = Host(session, name, is_modern)
@@ -169,6 +169,7 @@ class Hosts:
             host.sender = context.session
         return host
 
-    def _made(self, name: str, wire: str) -> str:
+    def _made(self, name: str, transport_session: str) -> str:
         plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:32] or "host"
-        return f"mcp-{plain}-{digest('wire', wire)[:12] if wire else self._run}"
+        tail = digest("wire", transport_session)[:12] if transport_session else self._run
+        return f"mcp-{plain}-{tail}"

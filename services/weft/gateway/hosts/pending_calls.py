@@ -36,8 +36,8 @@ class PendingCalls:
         if not call.host.is_modern:
             return await work()
         if state is not None:
-            held = self._calls.get(state)
-            if held is None or held[0].host.session != call.host.session:
+            pending = self._calls.get(state)
+            if pending is None or pending[0].host.session != call.host.session:
                 raise MCPError(
                     types.INVALID_PARAMS, "requestState is unknown here, or was waited for too long"
                 )
@@ -65,9 +65,9 @@ class PendingCalls:
         return types.InputRequiredResult(input_requests={key: question}, request_state=token)
 
     def _give_up(self, token: str) -> None:
-        held = self._calls.pop(token, None)
-        if held is not None:
-            held[1].cancel()
+        pending = self._calls.pop(token, None)
+        if pending is not None:
+            pending[1].cancel()
 
     async def close(self) -> None:
         tasks = [task for _, task in self._calls.values()]

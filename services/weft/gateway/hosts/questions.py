@@ -1,5 +1,5 @@
-"""Questions of servers to the host whose call they are handling: stripped of secrets, put to that
-host alone, and logged with the answer."""
+"""Questions of servers (elicitation, sampling, roots) to the host whose call they are handling:
+stripped of secrets, put to that host alone, and logged with the answer."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Questions:
     def __init__(self, log: HostLog, background: Background) -> None:
         self._log = log
         self._background = background
-        self._on_the_way: dict[str, list[HostCall]] = {}
+        self._running_calls: dict[str, list[HostCall]] = {}
 
     @contextmanager
     def working(self, upstream: Upstream, call: HostCall) -> Iterator[None]:
         """Around a host's call to a server, which may ask questions about it."""
-        calls = self._on_the_way.setdefault(upstream.name, [])
+        calls = self._running_calls.setdefault(upstream.name, [])
         token = current.set(call)
         calls.append(call)
         try:
@@ -38,13 +38,13 @@ class Questions:
 
     def calls_at(self, upstream: Upstream) -> list[HostCall]:
         """The hosts' calls that the server is handling."""
-        return list(self._on_the_way.get(upstream.name, ()))
+        return list(self._running_calls.get(upstream.name, ()))
 
-    async def asked(
+    async def ask(
         self, upstream: Upstream, request: types.InputRequest
     ) -> types.InputResponse | types.ErrorData:
         """The host's answer, or why there is none."""
-        call = current.get() or self._meant(upstream)
+        call = current.get() or self._call_of(upstream)
         if isinstance(call, str):
             return types.ErrorData(code=types.INVALID_REQUEST, message=call)
         name = f"{upstream.name}:{request.method}"
@@ -64,7 +64,7 @@ class Questions:
         self._background.spawn(self._log.publish(call.host, asked, result))
         return answer
 
-    def refused(self, upstream: Upstream, request: types.JSONRPCRequest) -> None:
+    def log_refused(self, upstream: Upstream, request: types.JSONRPCRequest) -> None:
         """Log a question that the configuration does not allow, for those who are calling the
         server."""
         asked = call_item(f"{upstream.name}:{request.method}", request.params or {}, upstream.name)
@@ -73,7 +73,7 @@ class Questions:
         for host in hosts.values():
             self._background.spawn(self._log.publish(host, asked, refusal_item(asked, reason)))
 
-    def _meant(self, upstream: Upstream) -> HostCall | str:
+    def _call_of(self, upstream: Upstream) -> HostCall | str:
         """The call that a question belongs to, or why it is not known."""
         calls = self.calls_at(upstream)
         if not calls:

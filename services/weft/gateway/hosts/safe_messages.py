@@ -1,4 +1,4 @@
-"""What servers send besides their results, as a host may see it: log messages, progress and
+"""What servers send besides their results, made safe for a host to see: log messages, progress and
 questions, without secrets and limited in size. Pure."""
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class HostLog:
     """Usable at once; methods that need the log wait until it is open."""
 
     def __init__(self, deployment: GatewayDeployment) -> None:
-        self._opening = deployment
+        self._deployment = deployment
         self._opened: asyncio.Future[GatewayDeployment]
         self._closing = asyncio.Event()
         self._handles: Handles | None = None
@@ -30,11 +30,11 @@ class HostLog:
     def open(self) -> None:
         """Begin to open the log."""
         self._opened = asyncio.get_running_loop().create_future()
-        self._owner = asyncio.create_task(self._own())
+        self._running = asyncio.create_task(self._run())
 
     async def close(self) -> None:
         self._closing.set()
-        await asyncio.gather(self._owner, return_exceptions=True)
+        await asyncio.gather(self._running, return_exceptions=True)
 
     async def deployment(self) -> GatewayDeployment:
         """The weft, once it can be reached. Raises `Unavailable`."""
@@ -85,10 +85,10 @@ class HostLog:
             )
         return self._handles
 
-    async def _own(self) -> None:
+    async def _run(self) -> None:
         """Opens the deployment, and closes it, in one and the same task."""
         try:
-            async with self._opening as deployment:
+            async with self._deployment as deployment:
                 self._opened.set_result(deployment)
                 await self._closing.wait()
         except BaseException as error:

@@ -25,8 +25,8 @@ async def sign_in(spec: ServerSpec, path: Path, show: Callable[[str], Awaitable[
         async with Redirect(show, port) as redirect:
             provider = SignInProvider(spec, path, redirect)
             async with Client(http_server(spec, provider)) as client:
-                able = client.server_capabilities
-                if able is not None and able.tools is not None:
+                capabilities = client.server_capabilities
+                if capabilities is not None and capabilities.tools is not None:
                     await client.list_tools()
     except OSError as error:
         raise ConfigurationError(f"port {port}: {error.strerror}; give another, or 0") from None

@@ -12,12 +12,10 @@ from collections.abc import Callable
 import msgspec
 
 from weft.client import Client
-from weft.firewall.bounds import Bounds
 from weft.firewall.slice_hmac import slice_hmac
-from weft.firewall.unwrap import unwrap
 from weft.firewall.views.drill import drill
 from weft.gateway.masking import Masking
-from weft.gateway.results.results import clean_whole, envelope_of
+from weft.gateway.results.results import clean_whole, envelope_of, text_inside
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read, read_matching
 from weft.runtime.artifacts import ArtifactStore
@@ -68,23 +66,23 @@ class Handles:
         self._client = client
         self._policy = policy
         self._masking = masking
-        self._known: OrderedDict[str, ReceivedResult] = OrderedDict()
+        self._received: OrderedDict[str, ReceivedResult] = OrderedDict()
         self._bytes = 0
 
-    def remember(self, handle: str, known: ReceivedResult) -> None:
+    def remember(self, handle: str, received: ReceivedResult) -> None:
         """Remember a result until newer ones replace it."""
         if not self.is_own:
             return
         self._forget(handle)
-        self._known[handle] = known
-        self._bytes += len(known.item.text)
-        while self._bytes > KEPT_BYTES and len(self._known) > 1:
-            self._forget(next(iter(self._known)))
+        self._received[handle] = received
+        self._bytes += len(received.item.text)
+        while self._bytes > KEPT_BYTES and len(self._received) > 1:
+            self._forget(next(iter(self._received)))
 
     def _forget(self, handle: str) -> None:
-        gone = self._known.pop(handle, None)
-        if gone is not None:
-            self._bytes -= len(gone.item.text)
+        forgotten = self._received.pop(handle, None)
+        if forgotten is not None:
+            self._bytes -= len(forgotten.item.text)
 
     async def confirmed(self, session: str, item_id: str, after: int, handle: str) -> str:
         """The handle that the log's firewall gives a result. The gateway computes the same one if
@@ -113,15 +111,15 @@ class Handles:
 
     async def look(self, request: DrilldownRequest) -> DrilldownReply:
         """A slice of a result. Raises `NotFound`, `InvalidInput`, `Unavailable`."""
-        known = await self._in_force(request.handle)
-        if known is None:
+        received = await self._in_force(request.handle)
+        if received is None:
             return await self._drilled(request)
-        made, masking = known.envelope, known.masking
+        envelope, masking = received.envelope, received.masking
         shown = await asyncio.to_thread(
             drill,
-            known.item.text,
+            received.item.text,
             request,
-            content_type=made.content_type,
+            content_type=envelope.content_type,
             fingerprint_key=masking.key,
             encoding=masking.encoding,
             rules=masking.rules,
@@ -132,81 +130,81 @@ class Handles:
             text=shown.text,
             tokens=shown.tokens,
             truncated=shown.truncated,
-            item_id=known.item.id,
-            session=known.session,
-            sensitivity=made.sensitivity,
-            content_type=made.content_type,
+            item_id=received.item.id,
+            session=received.session,
+            sensitivity=envelope.sensitivity,
+            content_type=envelope.content_type,
             views=shown.views,
             next=shown.next,
             seal=slice_hmac(
-                masking.key, masking.tenant, request.handle, made.sensitivity, shown.text
+                masking.key, masking.tenant, request.handle, envelope.sensitivity, shown.text
             ),
-            signals=made.signals or msgspec.UNSET,
+            signals=envelope.signals or msgspec.UNSET,
         )
 
     async def _in_force(self, handle: str) -> ReceivedResult | None:
         """The remembered result as it may be shown now; None if the service has to decide."""
-        known = self._known.get(handle)
-        if known is None:
+        received = self._received.get(handle)
+        if received is None:
             return None
         try:
-            await read(self._client.connection, known.sequence)
-            level = await self._level(known)
+            await read(self._client.connection, received.sequence)
+            level = await self._level(received)
         except NotFound:  # erased, or trimmed
             self._forget(handle)
             return None
         except Forbidden:  # these credentials cannot tell
             return None
-        known = await asyncio.to_thread(self._judged, known, level)
-        return known if self._is_shown(known) else None
+        received = await asyncio.to_thread(self._under_current_rules, received, level)
+        return received if self._is_shown(received) else None
 
-    async def _level(self, known: ReceivedResult) -> Sensitivity:
+    async def _level(self, received: ReceivedResult) -> Sensitivity:
         """The item's sensitivity, as classifiers have raised it since."""
-        level = known.envelope.sensitivity
-        subjects = stored_filter(self._client.tenant, known.session, "out", "sensitivity")
+        level = received.envelope.sensitivity
+        subjects = stored_filter(self._client.tenant, received.session, "out", "sensitivity")
         connection = self._client.connection
-        async for record in read_matching(connection, subjects, after=known.sequence):
+        async for record in read_matching(connection, subjects, after=received.sequence):
             try:
                 event = record.event()
             except InvalidInput:
                 continue
-            if isinstance(event, SensitivityEvent) and event.origin.item_id == known.item.id:
+            if isinstance(event, SensitivityEvent) and event.origin.item_id == received.item.id:
                 level = level.raised_to(event.sensitivity)
         return level
 
-    def _judged(self, known: ReceivedResult, level: Sensitivity) -> ReceivedResult:
+    def _under_current_rules(self, received: ReceivedResult, level: Sensitivity) -> ReceivedResult:
         """The result under the rules that are in force for its session now."""
-        masking, envelope = self._masking(known.session), known.envelope
-        if masking.rules != known.masking.rules:
-            envelope = envelope_of(known.item, known.session, masking)
+        masking, envelope = self._masking(received.session), received.envelope
+        if masking.rules != received.masking.rules:
+            envelope = envelope_of(received.item, received.session, masking)
         envelope = msgspec.structs.replace(
             envelope, sensitivity=envelope.sensitivity.raised_to(level)
         )
-        return msgspec.structs.replace(known, envelope=envelope, masking=masking)
+        return msgspec.structs.replace(received, envelope=envelope, masking=masking)
 
-    def _is_shown(self, known: ReceivedResult) -> bool:
+    def _is_shown(self, received: ReceivedResult) -> bool:
         """Whether the policy in force for its session neither drops nor redacts it."""
-        policy = self._policy(known.session)
-        action = action_on(policy.firewall, known.envelope.signals)
-        is_sensitive = known.envelope.sensitivity.reaches(policy.sensitivity_floor)
+        policy = self._policy(received.session)
+        action = action_on(policy.firewall, received.envelope.signals)
+        is_sensitive = received.envelope.sensitivity.reaches(policy.sensitivity_floor)
         return not is_sensitive and action not in (SignalAction.DROP, SignalAction.REDACT)
 
     async def whole(self, handle: str) -> tuple[str, Sensitivity]:
         """The whole text that a handle stands for, as it may be passed on, and its sensitivity.
         Raises `NotFound`, `Unavailable`, and `Forbidden` if only a summary may be shown."""
-        known = await self._in_force(handle) or await self._logged(handle)
-        if not self._is_shown(known):
+        received = await self._in_force(handle) or await self._logged(handle)
+        if not self._is_shown(received):
             raise Forbidden(
-                f"{handle} is {known.envelope.sensitivity.value} or flagged, and the policy in "
+                f"{handle} is {received.envelope.sensitivity.value} or flagged, and the policy in "
                 f"force in its session does not show it; it goes to no other tool"
             )
-        text = await asyncio.to_thread(clean_whole, known.item.text, known.envelope)
+        text = await asyncio.to_thread(clean_whole, received.item.text, received.envelope)
         if text is None:
             raise Forbidden(
                 f"{handle} cannot be handed on whole: it is no text, or its policy or size lets "
                 "only its summary show; look into it and hand on what is needed"
             )
-        return _meant(text), known.envelope.sensitivity
+        return text_inside(text), received.envelope.sensitivity
 
     async def _logged(self, handle: str) -> ReceivedResult:
         """From the log, with the envelope made anew under the rules in force."""
@@ -227,10 +225,10 @@ class Handles:
         item = msgspec.structs.replace(event, text=text, body=None)
         masking = self._masking(reply.session)
         envelope = await asyncio.to_thread(envelope_of, item, reply.session, masking)
-        known = ReceivedResult(item, reply.session, sequence, envelope, masking)
-        known = self._judged(known, reply.sensitivity)
-        self.remember(handle, known)  # only if the gateway makes the same handles
-        return known
+        received = ReceivedResult(item, reply.session, sequence, envelope, masking)
+        received = self._under_current_rules(received, reply.sensitivity)
+        self.remember(handle, received)  # only if the gateway makes the same handles
+        return received
 
     async def _drilled(self, request: DrilldownRequest) -> DrilldownReply:
         """Ask the service; waits while it starts, or until it has read what the log holds."""
@@ -249,9 +247,3 @@ class Handles:
                 if loop.time() >= deadline:
                     raise
             await asyncio.sleep(_LOOK_SECONDS)
-
-
-def _meant(text: str) -> str:
-    """The text inside a container, if the result had several blocks."""
-    inside = unwrap(text, Bounds().depth)
-    return "\n".join((*inside.texts, *inside.other)) if inside is not None else text

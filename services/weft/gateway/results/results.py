@@ -54,7 +54,7 @@ def logged_text(result: CallToolResult) -> tuple[str, str | None]:
         return result.content[0].text, None
     if not result.content and result.structured_content is not None:
         return as_json(result.structured_content), "application/json"
-    container: dict[str, Any] = {"content": [_placed(block) for block in result.content]}
+    container: dict[str, Any] = {"content": [_with_placeholder(block) for block in result.content]}
     if not same:
         container["structuredContent"] = result.structured_content
     if result.is_error:
@@ -62,7 +62,7 @@ def logged_text(result: CallToolResult) -> tuple[str, str | None]:
     return as_json(container), None
 
 
-def _placed(block: ContentBlock) -> dict[str, Any]:
+def _with_placeholder(block: ContentBlock) -> dict[str, Any]:
     if isinstance(block, TextContent):
         return {"type": "text", "text": block.text}
     written = dumped(block)
@@ -96,15 +96,15 @@ def passed(
     fits = size <= limit and (most is None or size <= most)
     if fits:
         shown = _without_secrets(result, masking, unsafe)
-        return PassedResult(_flagged(shown, envelope), envelope)
+        return PassedResult(_with_warning(shown, envelope), envelope)
     handle = envelope.artifacts[0].handle
-    text = _large(item, session, envelope, masking, limit, query, most)
-    note = _missing(handle, envelope, tokens.count(text, masking.encoding))
+    text = _shortened_text(item, session, envelope, masking, limit, query, most)
+    note = _note_on_the_rest(handle, envelope, tokens.count(text, masking.encoding))
     structured = {MARK: handle, "note": note} if has_schema else None
     content = _with_text(result.content, f"{text}\n{note}")
     large = result.model_copy(update={"content": content, "structured_content": structured})
     large = _without_secrets(large, masking, in_texts=False)
-    return PassedResult(_flagged(large, envelope), envelope, handle)
+    return PassedResult(_with_warning(large, envelope), envelope, handle)
 
 
 def envelope_of(
@@ -132,7 +132,7 @@ _BOUNDS = Bounds(count_bytes=16 << 10)
 third of the time that a result of 100 KB takes."""
 
 
-def _large(
+def _shortened_text(
     item: ContextItem,
     session: str,
     envelope: ResultEnvelope,
@@ -144,12 +144,12 @@ def _large(
     room = max(limit - _NOTE_TOKENS, 1)
     whole = clean_whole(item.text, envelope)
     if whole is not None and most != 0:
-        inside = unwrap(whole, Bounds().depth)
-        meant = "\n".join((*inside.texts, *inside.other)) if inside else whole
         summary = envelope.summary if not envelope.complete else ""
         per_token = len(item.text) / max(envelope.raw_tokens, 1)
         kind = envelope.content_type
-        return shortened(meant, summary, query, room, masking.encoding, kind, per_token)
+        return shortened(
+            text_inside(whole), summary, query, room, masking.encoding, kind, per_token
+        )
     cap = min(room, masking.rules.summary_tokens) if most == 0 else room
     rules = msgspec.structs.replace(masking.rules, summary_tokens=cap)
     return envelope_of(item, session, masking, rules).summary
@@ -160,6 +160,12 @@ def clean_whole(text: str, envelope: ResultEnvelope) -> str | None:
     if envelope.complete:
         return envelope.summary
     return clean_text(text, envelope.clean) if envelope.clean is not None else None
+
+
+def text_inside(text: str) -> str:
+    """The text inside a container, if the result had several blocks."""
+    inside = unwrap(text, Bounds().depth)
+    return "\n".join((*inside.texts, *inside.other)) if inside is not None else text
 
 
 def _without_secrets(result: CallToolResult, masking: Masking, in_texts: bool) -> CallToolResult:
@@ -235,7 +241,7 @@ def _is_repeated(result: CallToolResult) -> bool:
     return False
 
 
-def _flagged(result: CallToolResult, envelope: ResultEnvelope) -> CallToolResult:
+def _with_warning(result: CallToolResult, envelope: ResultEnvelope) -> CallToolResult:
     """With a warning before it if it contains instructions to the model."""
     names = sorted({signal.name for signal in envelope.signals if signal.kind == "injection"})
     if not names:
@@ -257,7 +263,7 @@ def _withheld(result: CallToolResult, envelope: ResultEnvelope, has_schema: bool
     )
 
 
-def _missing(handle: str, envelope: ResultEnvelope, shown: int) -> str:
+def _note_on_the_rest(handle: str, envelope: ResultEnvelope, shown: int) -> str:
     views = ", ".join(view.name for view in envelope.views)
     return (
         f"[weft: {shown:,} of about {envelope.raw_tokens:,} tokens are shown. All of it: "

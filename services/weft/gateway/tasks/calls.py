@@ -203,7 +203,7 @@ class TaskCalls:
     def _unaskable(self, call: HostCall, upstream: Upstream, request: types.InputRequest) -> str:
         if isinstance(request, types.CreateMessageRequest) and not upstream.spec.sampling:
             return f"server {upstream.name!r} may not ask the host's model by this gateway's file"
-        return "" if call.can(request) else f"the host does not answer {request.method}"
+        return "" if call.can_answer(request) else f"the host does not answer {request.method}"
 
 
 def _shown_task(state: TaskState, handle: str, masking: Masking) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Pins: what each tool said about itself when it was first seen. A tool is set apart until a person
-approves it if its description has changed, if it takes another server's tool's name, or if its
-description gives orders."""
+"""Which tools are quarantined, that is, not offered until a person approves them: those whose
+description changed since it was pinned, when it was first seen; those that take the name of another
+server's tool; and those whose description gives orders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Pin(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is known of a tool."""
 
     hash: str
-    """What a model may be told of it."""
+    """Hash of what a model may be told of it."""
     approved: bool = False
     """Whether a person approved this hash; else it is the first that was seen."""
 

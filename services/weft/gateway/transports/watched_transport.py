@@ -1,5 +1,5 @@
-"""Messages from a server over any transport: notices when the connection ends, and which errors are
-the server's own. The SDK's client reports a lost connection and a missing answer with codes that
+"""Watches the messages that come over any transport: when the connection ends, and which errors the
+server gave itself. The SDK's client reports a lost connection and a missing answer with codes that
 servers use as well."""
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ServerErrorData(msgspec.Struct, frozen=True):
 
 
 class WatchedTransport:
-    """A transport for the SDK's client that watches the messages."""
+    """Wraps a transport for the SDK's client."""
 
     def __init__(self, transport: AbstractAsyncContextManager[TransportStreams]) -> None:
         self._transport = transport

@@ -56,13 +56,13 @@ def spec_digest(spec: ServerSpec) -> str:
 async def learned(client: Client, spec: ServerSpec) -> Manifest:
     """Everything that a connected server lists. Raises `Unavailable` if a list has no end, and what
     the connection raises."""
-    can = client.server_capabilities or ServerCapabilities()
-    tools = await _all(client.list_tools, "tools") if can.tools else []
-    resources = await _all(client.list_resources, "resources") if can.resources else []
+    capabilities = client.server_capabilities or ServerCapabilities()
+    tools = await _all(client.list_tools, "tools") if capabilities.tools else []
+    resources = await _all(client.list_resources, "resources") if capabilities.resources else []
     templates: list[Any] = []
-    if can.resources:
+    if capabilities.resources:
         templates = await _all(client.list_resource_templates, "resource_templates", spare=True)
-    prompts = await _all(client.list_prompts, "prompts") if can.prompts else []
+    prompts = await _all(client.list_prompts, "prompts") if capabilities.prompts else []
     info = client.server_info
     return Manifest(
         spec=spec_digest(spec),
@@ -70,7 +70,7 @@ async def learned(client: Client, spec: ServerSpec) -> Manifest:
         version=info.version if info else "",
         protocol=str(client.protocol_version),
         instructions=client.instructions or "",
-        capabilities=dumped(can),
+        capabilities=dumped(capabilities),
         tools=tuple(map(dumped, tools)),
         resources=tuple(map(dumped, resources)),
         templates=tuple(map(dumped, templates)),
@@ -81,19 +81,19 @@ async def learned(client: Client, spec: ServerSpec) -> Manifest:
 async def _all(
     page: Callable[..., Awaitable[PaginatedResult]], name: str, spare: bool = False
 ) -> list[Any]:
-    found: list[Any] = []
+    entries: list[Any] = []
     cursor: str | None = None
     for _ in range(MOST_PAGES):
         try:
             reply = await page(cursor=cursor, cache_mode="refresh")
         except MCPError:
             if spare:  # servers with resources need not have templates
-                return found
+                return entries
             raise
-        found += getattr(reply, name)
+        entries += getattr(reply, name)
         cursor = reply.next_cursor
         if cursor is None:
-            return found
-        if len(found) > MOST_LISTED:
+            return entries
+        if len(entries) > MOST_LISTED:
             break
-    raise Unavailable(f"it lists {name} without end; {len(found)} were read")
+    raise Unavailable(f"it lists {name} without end; {len(entries)} were read")

@@ -1,5 +1,5 @@
-"""What hosts want to hear from a server besides its answers: the server is asked for it in the way
-of its protocol, and again whenever it is restarted."""
+"""What hosts want to hear from a server besides its answers: changed lists and resources, and log
+messages. The server is asked for it in the way of its protocol, and again after each restart."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ AGAIN_SECONDS = 1.0
 
 
 class Subscriptions:
+    """Those of all hosts, at one server."""
+
     def __init__(self) -> None:
         self.resources: set[str] = set()
         """Addresses of the resources that hosts want to hear about."""
