@@ -32,7 +32,7 @@ from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.readmodel.fold import Fold
 from weft.readmodel.generations import Reader
-from weft.replay.snapshots import take
+from weft.snapshots.snapshot import take
 from weft_schemas.errors import Unavailable
 from weft_schemas.events import encode_event
 from weft_schemas.ids import item_message_id

@@ -12,9 +12,9 @@ from tests.crash.test_random_kills import seed
 from tests.integration.preloaded import shared_preloaded
 from weft.audit.verify import verify
 from weft.client import Client
+from weft.erasure.session import erase, plan
 from weft.log.connection import Connection, connect
 from weft.readmodel.generations import Reader
-from weft.replay.erasure.session import erase, plan
 from weft.runtime.settings import Settings
 from weft.supervision.up import Up, running
 from weft_schemas.errors import NotFound, WeftError
@@ -84,7 +84,7 @@ async def erase_in_parts(log: Connection, session: str) -> None:
 async def test_after_kills_and_erasures_the_auditor_finds_no_fault(
     tmp_path: Path, tell, monkeypatch
 ) -> None:
-    monkeypatch.setattr("weft.replay.erasure.session.REPLICA_SECONDS", 5.0)
+    monkeypatch.setattr("weft.erasure.session.REPLICA_SECONDS", 5.0)
     report, chance = Report(seed()), random.Random()
     chance.seed(report.seed)
     settings = Settings(data_dir=tmp_path, tenant="acme")

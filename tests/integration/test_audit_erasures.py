@@ -11,20 +11,20 @@ from tests.integration.logged import publish, publish_raw
 from tests.integration.test_audit_verify import kinds, only
 
 from weft.audit.verify import verify
+from weft.erasure.records import publish_own
+from weft.erasure.scope import erase_scope, plan_scope
+from weft.erasure.session import erase as erase_planned
+from weft.erasure.session import plan
 from weft.log import secure_delete
 from weft.log.api import call as ask_server
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.secure_delete import erase
-from weft.replay.erasure.records import publish_own
-from weft.replay.erasure.scope import erase_scope, plan_scope
-from weft.replay.erasure.session import erase as erase_planned
-from weft.replay.erasure.session import plan
 from weft_schemas.events import ErasedEvent, ErasingEvent, ErasureReceiptEvent, encode_event
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import STREAM, derived_subject
 
-ERASE_ALL = "weft.replay.erasure.records.erase_all"
+ERASE_ALL = "weft.erasure.records.erase_all"
 OF_SCOPE = {"scope": "user:1"}
 
 
@@ -93,7 +93,7 @@ async def test_the_erasure_of_a_tenant_finishes_those_of_its_sessions(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as dying:
-        dying.setattr("weft.replay.erasure.session.until_settled", die)
+        dying.setattr("weft.erasure.session.until_settled", die)
         with pytest.raises(KeyboardInterrupt):
             await erase_planned(log, await plan(log, "acme", "s2"))
     only(await verify(log, tmp_path, "o200k_base"), "unfinished_erasure")

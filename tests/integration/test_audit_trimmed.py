@@ -15,8 +15,8 @@ from weft.indexer.rebuild import rebuild
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
-from weft.replay.snapshots import take
-from weft.replay.trimming import trim
+from weft.snapshots.snapshot import take
+from weft.snapshots.trimming import trim
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy, Phase
 

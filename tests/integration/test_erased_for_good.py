@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.integration.command_line import services, weft
 from tests.integration.raw import publish_each
-from tests.integration.test_replay_erase import (
+from tests.integration.test_erasure import (
     CANARY,
     PATIENCE,
     connected,
@@ -16,8 +16,8 @@ from tests.integration.test_replay_erase import (
     put,
 )
 
+from weft.dead_letters.reviving import dead_letters
 from weft.log.reading import read_matching
-from weft.replay.reviving import dead_letters
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.subjects import item_subject
 

@@ -1,8 +1,8 @@
 """The events that an erasure writes itself."""
 
+from weft.erasure.records import publish_own
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
-from weft.replay.erasure.records import publish_own
 from weft_schemas.events import ErasureReceiptEvent
 
 

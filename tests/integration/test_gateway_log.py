@@ -10,8 +10,8 @@ from typing import Any
 from mcp import Client
 from tests.gateway import called, odd_server, text_of
 from tests.integration.command_line import weft
+from tests.integration.test_erasure import CANARY, files_with
 from tests.integration.test_gateway_command import host
-from tests.integration.test_replay_erase import CANARY, files_with
 
 HANDLE = re.compile(r"art:[a-z2-7]{10}")
 LONG = "".join(f"Line {n} of {CANARY} was shipped to Rotterdam.\n" for n in range(2_000))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tests.integration.command_line import Ran, services, weft
 from tests.integration.raw import publish_each
+from tests.integration.test_erasure import connected, files_with, put
 from tests.integration.test_hostile_events import HOSTS, hostile, publish_all
-from tests.integration.test_replay_erase import connected, files_with, put
 
 from weft.log.bodies import Bodies
 from weft.log.reading import last_sequence

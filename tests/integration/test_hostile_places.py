@@ -18,6 +18,7 @@ from tests.integration.raw import publish_each, raw
 from tests.integration.test_supervisor_up import until_answering
 
 from weft.client import Client
+from weft.dead_letters.reviving import dead_letters
 from weft.log.connection import connect
 from weft.log.following import Follower
 from weft.log.identity import check, identify
@@ -25,7 +26,6 @@ from weft.log.publishing import Publisher
 from weft.log.reading import read, read_matching
 from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Reader
-from weft.replay.reviving import dead_letters
 from weft.runtime.settings import Settings
 from weft.supervision.up import EVERYTHING, running
 from weft_schemas.items import ContextItem, ItemKind

@@ -16,7 +16,7 @@ from weft.compiler.compile import compile_pack
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence
 from weft.readmodel.digest import content_digest
-from weft.replay.rederive import Rederived, rederive
+from weft.rederive.run import Rederived, rederive
 from weft.runtime.settings import Settings
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable

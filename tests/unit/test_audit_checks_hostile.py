@@ -5,8 +5,8 @@ from tests.folded import result
 
 from weft.audit.checks import Doubles, gaps
 from weft.audit.grounding import _structure
+from weft.erasure.accounts import Accounts
 from weft.log.record import LogRecord
-from weft.replay.erasure.accounts import Accounts
 from weft_schemas.events import ErasedEvent, ErasureReceiptEvent
 
 

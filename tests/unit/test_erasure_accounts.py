@@ -1,7 +1,7 @@
 """What records of erasures account for; see `test_audit_verify` for real erasures."""
 
 from weft.audit.checks import gaps
-from weft.replay.erasure.accounts import Accounts, Target
+from weft.erasure.accounts import Accounts, Target
 from weft_schemas.events import (
     ErasedEvent,
     ErasingEvent,

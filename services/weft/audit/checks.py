@@ -11,12 +11,12 @@ from pathlib import Path
 
 import msgspec
 
+from weft.erasure.accounts import Account, Accounts, Target
+from weft.erasure.sequence_runs import holds
 from weft.log.record import LogRecord
 from weft.readmodel.digest import content_digest, session_digests
 from weft.readmodel.sql import statements
 from weft.readmodel.store import get_meta, snapshot
-from weft.replay.erasure.accounts import Account, Accounts, Target
-from weft.replay.sequence_runs import holds
 from weft_schemas.errors import InvalidInput
 
 # An absolute path replaces the read model's own folder.

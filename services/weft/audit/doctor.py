@@ -21,6 +21,7 @@ from typing import Any, Literal, cast
 import msgspec
 
 from weft.audit.permission_files import findings_in
+from weft.erasure.tombstones import left_of_erased
 from weft.log.api import call
 from weft.log.connection import Connection, connect
 from weft.log.reading import nanoseconds
@@ -30,7 +31,6 @@ from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations
 from weft.readmodel.page_checksums import PageChecksums
 from weft.readmodel.store import get_meta
-from weft.replay.erasure.tombstones import left_of_erased
 from weft.runtime.policies import grants_in_force
 from weft.runtime.roll_call import call_roll
 from weft.runtime.settings import Settings

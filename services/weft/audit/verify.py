@@ -24,6 +24,7 @@ from weft.audit.checks import (
     gaps,
     waiting,
 )
+from weft.erasure.records import accounts
 from weft.indexer import starting
 from weft.indexer.catching_up import catch_up
 from weft.indexer.writer import Writer
@@ -37,8 +38,7 @@ from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta
-from weft.replay.erasure.records import accounts
-from weft.replay.trimming import trimmed_before
+from weft.snapshots.trimming import trimmed_before
 from weft_schemas.errors import Corrupt, InvalidInput, NotFound
 from weft_schemas.items import BodyRef
 from weft_schemas.subjects import STREAM, stored_filter

@@ -123,7 +123,7 @@ async def sequence_of(log: Client, as_of: str | None) -> int | None:
     """A sequence as given; for a time, its sequence, which the log is asked for."""
     if as_of is None or as_of.isdigit():
         return None if as_of is None else int(as_of)
-    from weft.replay.time_to_sequence import parse_time, sequence_at
+    from weft.log.time_to_sequence import parse_time, sequence_at
 
     return await sequence_at(log.connection, parse_time(as_of))
 

@@ -12,7 +12,7 @@ from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from weft.replay.dead_letters import Letter
+    from weft.dead_letters.dead_letter import Letter
 
 _ERROR_CHARACTERS = 80
 """How many characters of an error the table shows; `weft dlq show` shows all of it."""
@@ -119,15 +119,15 @@ def drop(as_json: bool, settings: Settings, **which: Any) -> None:
 
 
 async def _found(settings: Settings, session: str | None) -> list[Letter]:
-    from weft.replay.reviving import dead_letters
+    from weft.dead_letters.reviving import dead_letters
 
     async with client(settings) as log:
         return list(await dead_letters(log.connection, settings.tenant, session))
 
 
 async def _shown(settings: Settings, sequence: int) -> tuple[list[Letter], dict[str, Any] | None]:
+    from weft.dead_letters.reviving import dead_letters, of_source
     from weft.log.reading import read
-    from weft.replay.reviving import dead_letters, of_source
     from weft_schemas.errors import NotFound
 
     async with client(settings) as log:
@@ -153,7 +153,7 @@ async def _revived(
     worker: str | None,
     drop: bool,
 ) -> list[Letter]:
-    from weft.replay.reviving import chosen, dead_letters, revive
+    from weft.dead_letters.reviving import chosen, dead_letters, revive
 
     if bool(sequences) == everything:
         raise InvalidInput("name the sources' sequences, or give --all; `weft dlq list` shows them")

@@ -14,8 +14,8 @@ from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from weft.replay.erasure.scope import ErasedScope
-    from weft.replay.erasure.session import Erased, Plan
+    from weft.erasure.scope import ErasedScope
+    from weft.erasure.session import Erased, Plan
 
 
 @click.command()
@@ -89,7 +89,7 @@ def _say(done: ErasedScope, as_json: bool) -> None:
 async def _erase_scope(
     settings: Settings, scope: str, reason: str, yes: bool, quiet: bool
 ) -> ErasedScope:
-    from weft.replay.erasure import scope as of_scope
+    from weft.erasure import scope as of_scope
 
     async with connection(settings, "erase") as log:
         with steps(quiet) as on_progress:
@@ -106,7 +106,7 @@ async def _erase_scope(
 async def _erase(
     settings: Settings, session: str | None, reason: str, yes: bool, quiet: bool
 ) -> Erased:
-    from weft.replay.erasure import session as of_session
+    from weft.erasure import session as of_session
 
     async with connection(settings, "erase") as log:
         with steps(quiet) as on_progress:

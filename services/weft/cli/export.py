@@ -18,8 +18,8 @@ from weft.runtime.settings import Settings
 from weft_schemas.errors import Corrupt, InvalidInput
 
 if TYPE_CHECKING:
-    from weft.replay.exporting import Exported
-    from weft.replay.importing import Imported
+    from weft.copies.exporting import Exported
+    from weft.copies.importing import Imported
 
 
 @click.command()
@@ -87,7 +87,7 @@ def import_(file: Path, session: str | None, as_json: bool, settings: Settings) 
 
 
 async def _export(settings: Settings, session: str | None, file: Path, quiet: bool) -> Exported:
-    from weft.replay.exporting import export as write
+    from weft.copies.exporting import export as write
 
     async with connection(settings, "export") as log:
         with progress("events", quiet) as on_progress:
@@ -98,7 +98,7 @@ async def _export(settings: Settings, session: str | None, file: Path, quiet: bo
 
 
 async def _import(settings: Settings, session: str | None, file: Path, quiet: bool) -> Imported:
-    from weft.replay.importing import import_ as read
+    from weft.copies.importing import import_ as read
 
     async with connection(settings, "import") as log:
         with progress("events", quiet) as on_progress:

@@ -11,7 +11,7 @@ from weft.cli.output import print_json
 from weft.runtime.settings import Settings
 
 if TYPE_CHECKING:
-    from weft.replay.forking import Forked
+    from weft.copies.forking import Forked
 
 
 @click.command()
@@ -42,7 +42,7 @@ def fork(session: str, at: int, new: str, as_json: bool, settings: Settings) -> 
 
 
 async def _fork(settings: Settings, session: str, at: int, new: str) -> Forked:
-    from weft.replay.forking import fork as copy
+    from weft.copies.forking import fork as copy
 
     async with connection(settings, "fork") as log:
         return await copy(log, settings.tenant, session, at, new)

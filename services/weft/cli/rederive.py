@@ -11,7 +11,7 @@ from weft.cli.output import hint, print_json
 from weft.runtime.settings import Settings
 
 if TYPE_CHECKING:
-    from weft.replay.rederive import Rederived
+    from weft.rederive.run import Rederived
 
 
 @click.command()
@@ -51,7 +51,7 @@ async def _rederived(
     settings: Settings, worker: str, session: str | None, quiet: bool
 ) -> Rederived:
     from weft.cli.progress import progress
-    from weft.replay.rederive import rederive as work
+    from weft.rederive.run import rederive as work
     from weft.workers.running import loaded
 
     known = loaded(worker) if ":" in worker else worker

@@ -13,8 +13,8 @@ from weft.cli.progress import progress
 from weft.runtime.settings import Settings
 
 if TYPE_CHECKING:
-    from weft.replay.snapshots import Snapshot
-    from weft.replay.trimming import Trimmed
+    from weft.snapshots.snapshot import Snapshot
+    from weft.snapshots.trimming import Trimmed
 
 
 @click.command()
@@ -71,7 +71,7 @@ def trim(before: int, as_json: bool, settings: Settings) -> None:
 
 
 async def _snapshots(settings: Settings, data_dir: Path | None) -> list[Snapshot]:
-    from weft.replay.snapshots import Bucket, take
+    from weft.snapshots.snapshot import Bucket, take
 
     async with connection(settings, "snapshot") as log:
         if data_dir is not None:
@@ -81,7 +81,7 @@ async def _snapshots(settings: Settings, data_dir: Path | None) -> list[Snapshot
 
 
 async def _trim(settings: Settings, before: int, quiet: bool) -> Trimmed:
-    from weft.replay.trimming import trim as erase_before
+    from weft.snapshots.trimming import trim as erase_before
 
     async with connection(settings, "trim") as log:
         with progress("events", quiet) as on_progress:

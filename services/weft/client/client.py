@@ -288,7 +288,7 @@ class Client:
 
     async def _logged_ids(self, session: str) -> tuple[int, Sequence[str]]:
         """The same from the log: needs no service, but a credential that may read it."""
-        from weft.replay.erasure.tombstones import check_not_erased
+        from weft.erasure.tombstones import check_not_erased
 
         await check_not_erased(await self._link.opened(), self.tenant, session)
         found: dict[str, int] = {}

@@ -8,8 +8,8 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from math import inf
 
+from weft.erasure.tombstones import KNOWN_SECONDS, tombstones_after
 from weft.log.connection import Connection
-from weft.replay.erasure.tombstones import KNOWN_SECONDS, tombstones_after
 from weft_schemas.errors import Conflict, Forbidden, WeftError, erased_session
 
 ASKED_SECONDS = 10.0

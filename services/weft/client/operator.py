@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from weft.audit.backtest_from_log import Backtest
     from weft.audit.difference import Difference
     from weft.audit.verify import Verification
+    from weft.copies.exporting import Exported
+    from weft.copies.forking import Forked
+    from weft.copies.importing import Imported
+    from weft.dead_letters.dead_letter import Letter
+    from weft.erasure.scope import ErasedScope
+    from weft.erasure.session import Erased
     from weft.indexer.rebuild import Rebuilt
-    from weft.replay.dead_letters import Letter
-    from weft.replay.erasure.scope import ErasedScope
-    from weft.replay.erasure.session import Erased
-    from weft.replay.exporting import Exported
-    from weft.replay.forking import Forked
-    from weft.replay.importing import Imported
-    from weft.replay.rederive import Rederived
-    from weft.replay.snapshots import Snapshot
-    from weft.replay.trimming import Trimmed
+    from weft.rederive.run import Rederived
+    from weft.snapshots.snapshot import Snapshot
+    from weft.snapshots.trimming import Trimmed
 
 
 class Operator:
@@ -61,19 +61,19 @@ class Operator:
 
     async def fork(self, session: str, at: int, new: str) -> Forked:
         """Copy a session, as it was at a sequence, to session `new`."""
-        from weft.replay.forking import fork
+        from weft.copies.forking import fork
 
         return await fork(self._connection, self._tenant, session, at, new)
 
     async def export(self, file: BinaryIO, session: str | None = None) -> Exported:
         """A session, or the whole tenant, as JSON lines."""
-        from weft.replay.exporting import export
+        from weft.copies.exporting import export
 
         return await export(self._connection, self._tenant, session, file)
 
     async def import_(self, file: BinaryIO, session: str | None = None) -> Imported:
         """Copy an export into the log; a single session under another name, if one is given."""
-        from weft.replay.importing import import_
+        from weft.copies.importing import import_
 
         return await import_(self._connection, file, self._tenant, session)
 
@@ -84,7 +84,7 @@ class Operator:
     async def erase_scope(self, scope: str, reason: str = "") -> ErasedScope:
         """Erase a scope such as `user:42`: its items in every session, everything derived from
         them, and its memory. This cannot be undone."""
-        from weft.replay.erasure.scope import erase_scope, plan_scope
+        from weft.erasure.scope import erase_scope, plan_scope
 
         found = await plan_scope(self._connection, self._tenant, scope)
         return await erase_scope(self._connection, found, reason)
@@ -94,14 +94,14 @@ class Operator:
         return await self._erase(None, reason)
 
     async def _erase(self, session: str | None, reason: str) -> Erased:
-        from weft.replay.erasure.session import erase, plan
+        from weft.erasure.session import erase, plan
 
         found = await plan(self._connection, self._tenant, session)
         return await erase(self._connection, found, reason)
 
     async def rederive(self, worker: str, session: str | None = None) -> Rederived:
         """Run this release's `firewall`, `summarizer` or `memory` over the past."""
-        from weft.replay.rederive import rederive
+        from weft.rederive.run import rederive
 
         return await rederive(self._connection, self._settings, worker, session)
 
@@ -123,26 +123,26 @@ class Operator:
 
     async def snapshot(self, data_dir: Path | None = None) -> Snapshot:
         """Put a replica's read model into the object store."""
-        from weft.replay.snapshots import take
+        from weft.snapshots.snapshot import take
 
         return await take(self._connection, data_dir or self._settings.data_dir)
 
     async def trim(self, before: int) -> Trimmed:
         """Remove every session's events below a sequence from the log, once a snapshot contains
         them."""
-        from weft.replay.trimming import trim
+        from weft.snapshots.trimming import trim
 
         return await trim(self._connection, before, self._settings.encoding)
 
     async def dead_letters(self, session: str | None = None) -> list[Letter]:
         """What workers gave up, open or not."""
-        from weft.replay.reviving import dead_letters
+        from weft.dead_letters.reviving import dead_letters
 
         return await dead_letters(self._connection, self._tenant, session)
 
     async def revive(self, *letters: Letter, drop: bool = False) -> int:
         """Have these processed again, or dropped; returns the sequence of the last event about
         it."""
-        from weft.replay.reviving import revive
+        from weft.dead_letters.reviving import revive
 
         return await revive(self._connection, self._tenant, letters, drop)

@@ -18,9 +18,9 @@ from weft.log.reading import last_sequence, read_matching
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, discard
 from weft.readmodel.store import SQLITE_FAULTS, get_meta, schema_version
-from weft.replay.snapshots import Bucket, Snapshot, newest
-from weft.replay.trimming import trimmed_before
 from weft.runtime.logs import fields
+from weft.snapshots.snapshot import Bucket, Snapshot, newest
+from weft.snapshots.trimming import trimmed_before
 from weft_schemas.errors import ConfigurationError, Corrupt, Forbidden, NotFound
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import stored_filter

@@ -14,6 +14,7 @@ import sqlite3
 import time
 
 from weft import tokens
+from weft.erasure.replicas import ReplicaState, answer, replica_name
 from weft.file_lock import FileLock
 from weft.indexer.idle import closing
 from weft.indexer.rebuild import take_over
@@ -23,7 +24,6 @@ from weft.log.following import Followed, Follower
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
 from weft.readmodel.generations import Generations
-from weft.replay.replicas import ReplicaState, answer, replica_name
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.logs import fields
 from weft.runtime.process import Process

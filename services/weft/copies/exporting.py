@@ -1,0 +1,91 @@
+"""Exporting a session or a tenant from the log, with its large bodies."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from typing import BinaryIO
+
+import msgspec
+
+from weft.copies.copy_digest import CopyDigest
+from weft.copies.copying import finished
+from weft.copies.portable import Body, Chunk, End, Line, Start, line_of, written
+from weft.copies.renaming import Name
+from weft.log.bodies import Bodies
+from weft.log.connection import Connection
+from weft.log.publishing import Publisher
+from weft.log.reading import last_sequence, read_matching
+from weft.references.bodies import body_of
+from weft.snapshots.trimming import trimmed_items
+from weft_schemas.errors import NotFound
+from weft_schemas.items import BodyRef
+from weft_schemas.subjects import UNREADABLE, place_of, stored_filter
+
+OnProgress = Callable[[int, int], None]
+"""Called with the sequence that was reached, and the last one."""
+
+
+class Exported(msgspec.Struct, frozen=True):
+    tenant: str
+    session: str | None
+    records: int
+    bodies: int
+    missing: tuple[str, ...]
+    """SHA-256 digests of bodies that records refer to and the object store does not hold."""
+    digest: str
+    trimmed: int = 0
+    """Items that are only in snapshots since the log was trimmed; the export does not have them."""
+
+
+async def export(
+    connection: Connection,
+    tenant: str,
+    session: str | None,
+    file: BinaryIO,
+    on_progress: OnProgress = lambda at, last: None,
+) -> Exported:
+    """Write a session, or all of a tenant, as it is now. Raises `NotFound` if there is nothing."""
+    last = await last_sequence(connection)
+    copy_digest, bodies, missing = CopyDigest(), 0, []
+    seen: set[str] = set()
+    async with Publisher(connection) as publisher:
+        store = Bodies(connection, publisher, tenant)
+        settled = await finished(connection)
+        _write(file, Start(tenant, session, last, settled))
+        subjects = stored_filter(tenant, session)
+        async for record in read_matching(connection, subjects, through=last):
+            if place_of(record.subject)[1] == UNREADABLE:
+                continue  # of sessions that an import could not make
+            reference = body_of(record)
+            if reference is not None and reference.sha256 not in seen:
+                seen.add(reference.sha256)
+                if await _write_body(file, store, reference):
+                    bodies += 1
+                else:
+                    missing.append(reference.sha256)
+            _write(file, line_of(record))
+            copy_digest.take(record, Name(tenant, record.address().session))
+            on_progress(record.sequence, last)
+    if not copy_digest.count:
+        whose = f"session {session!r} of tenant" if session is not None else "tenant"
+        raise NotFound(f"{whose} {tenant!r} has no events; is it spelt right?")
+    on_progress(last, last)
+    digest = copy_digest.hexdigest()
+    _write(file, End(copy_digest.count, bodies, digest))
+    trimmed = await trimmed_items(connection, tenant, session)
+    return Exported(tenant, session, copy_digest.count, bodies, tuple(missing), digest, trimmed)
+
+
+async def _write_body(file: BinaryIO, store: Bodies, reference: BodyRef) -> bool:
+    """Whether the object store has it."""
+    if not await store.exists(reference.sha256):
+        return False
+    _write(file, Body(reference.sha256, reference.size))
+    async for piece in store.chunks(reference):
+        _write(file, Chunk(base64.b64encode(piece).decode()))
+    return True
+
+
+def _write(file: BinaryIO, line: Line) -> None:
+    file.write(written(line))

@@ -1,0 +1,1 @@
+"""Dead letters: the sources that a worker gave up; found, processed again or dropped."""

@@ -1,0 +1,83 @@
+"""Dead letters in a real log: find, revive or drop them. Reviving publishes an event that the
+worker takes like any other, so the worker need not run now, and what it derives follows in the log
+as if it had come late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from weft.dead_letters.dead_letter import Letter, letters
+from weft.log.connection import Connection
+from weft.log.message import Message, event_headers
+from weft.log.publishing import Publisher
+from weft.log.reading import read_matching
+from weft.log.record import LogRecord
+from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.events import RevivedEvent, encode_event
+from weft_schemas.ids import digest
+from weft_schemas.subjects import item_subject, stored_filter
+
+
+async def dead_letters(
+    connection: Connection, tenant: str, session: str | None = None
+) -> list[Letter]:
+    """Every source of a tenant that was parked, open or not."""
+    records: list[LogRecord] = []
+    for direction, event in (("out", "parked"), ("*", "revived")):
+        subjects = stored_filter(tenant, session, direction, event)
+        records += [record async for record in read_matching(connection, subjects)]
+    return letters(sorted(records, key=lambda record: record.sequence))
+
+
+def of_source(found: Iterable[Letter], sequence: int) -> list[Letter]:
+    """What is parked of one source. Raises `NotFound`."""
+    ones = [letter for letter in found if letter.sequence == sequence]
+    if not ones:
+        raise NotFound(f"event {sequence} is not parked; `weft dlq list` shows what is")
+    return ones
+
+
+def chosen(found: Iterable[Letter], sequences: Iterable[int], worker: str | None) -> list[Letter]:
+    """The letters of these sources that can be revived: open ones, and dropped ones by name. Raises
+    `NotFound` for a source that is not parked."""
+    of = {number: [one for one in found if one.sequence == number] for number in sequences}
+    picked: list[Letter] = []
+    for number, ones in of.items():
+        fitting = [one for one in ones if worker in (None, one.worker) and _waits(one)]
+        if not fitting:
+            raise NotFound(_why_not(number, ones, worker))
+        picked += fitting
+    return picked
+
+
+async def revive(
+    connection: Connection, tenant: str, letters: Iterable[Letter], drop: bool = False
+) -> int:
+    """Publish that these are revived (or dropped). Returns the sequence of the last event. Raises
+    `InvalidInput` if there are none."""
+    messages = [_message(tenant, letter, drop) for letter in letters]
+    if not messages:
+        raise InvalidInput("no parked event was named; `weft dlq list` shows them")
+    async with Publisher(connection) as publisher:
+        acks = await publisher.publish_many(messages)
+    return acks[-1].sequence
+
+
+def _message(tenant: str, letter: Letter, drop: bool) -> Message:
+    subject = item_subject(tenant, letter.session, "revived")
+    payload = encode_event(RevivedEvent(letter.origin(), drop))
+    # The same decision about the same parking is stored once, whoever makes it again.
+    id = digest("revived", letter.sequence, letter.worker, letter.parked, str(drop))[:32]
+    return Message(subject, payload, id, event_headers(id, "weft.revived", "/weft/dlq"))
+
+
+def _waits(letter: Letter) -> bool:
+    return letter.open or letter.dropped
+
+
+def _why_not(number: int, ones: list[Letter], worker: str | None) -> str:
+    if not ones:
+        return f"event {number} is not parked; `weft dlq list` shows what is"
+    if worker is not None and all(one.worker != worker for one in ones):
+        return f"event {number} was parked by {ones[0].worker}, not by {worker}"
+    return f"event {number} was replayed already, by event {ones[0].revived}; look at its session"

@@ -1,0 +1,1 @@
+"""Erasing a session, a tenant or a scope from the log, the snapshots and every replica's files."""

@@ -1,0 +1,1 @@
+"""Rederiving: this release's workers run over sessions that have results already."""

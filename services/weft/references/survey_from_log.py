@@ -1,0 +1,26 @@
+"""Surveys a real log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from weft.log.connection import Connection
+from weft.log.reading import last_sequence, read_matching
+from weft.references.survey import Survey
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.subjects import stored_filter
+
+OnProgress = Callable[[str, int, int], None]
+
+
+async def extend(connection: Connection, survey: Survey, on_progress: OnProgress) -> None:
+    """Continue a survey with what was published since."""
+    last = await last_sequence(connection)
+    after = survey.through
+    catalogs = stored_filter(session=TENANT_SESSION, direction="out", event="catalog")
+    for subjects in (stored_filter(direction="in"), catalogs):
+        async for record in read_matching(connection, subjects, after=after, through=last):
+            survey.take(record)
+            if record.sequence % 1_000 == 0:
+                on_progress("looking through the log", record.sequence, last)
+    survey.through = last

@@ -1,0 +1,1 @@
+"""Snapshots of the read model, and trimming the log up to one of them."""

@@ -1,0 +1,148 @@
+"""Trims the log: its old end is deleted once a snapshot holds the result. A tenant's own events
+(policies, catalogues, records of erasures) stay, since workers and the auditor read them from
+the log. A mark beside the snapshots tells a new replica that the log is not complete."""
+
+from __future__ import annotations
+
+import base64
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from weft.log.api import call
+from weft.log.bodies import Bodies, Meta
+from weft.log.connection import Connection
+from weft.log.publishing import Publisher
+from weft.log.reading import last_of, read_matching
+from weft.log.secure_delete import erase_all
+from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM, WORKERS
+from weft.readmodel.database import Database
+from weft.readmodel.sql import statements
+from weft.references.bodies import body_of
+from weft.references.survey import Survey
+from weft.references.survey_from_log import extend
+from weft.snapshots.snapshot import Bucket, newest
+from weft_schemas.errors import ConfigurationError, Conflict, NotFound
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.subjects import STREAM, place_of
+
+_sql = statements("erasure")
+_Body = tuple[str, str]
+"""Tenant and digest."""
+_MARK = f"$O.{SNAPSHOTS_BUCKET}.M." + base64.urlsafe_b64encode(b"trimmed").decode()
+_PAGE = 10_000
+"""Sequences that are collected before they are erased."""
+
+OnProgress = Callable[[int, int], None]
+"""Called with the sequence that was reached, and the last one to be trimmed."""
+
+
+class Trimmed(msgspec.Struct, frozen=True):
+    before: int
+    """The sequence at which the log's sessions begin now."""
+    erased: int
+    bodies: int
+    """Large bodies that were deleted with the events."""
+    snapshot: str
+    """Name of the snapshot that holds what was trimmed."""
+
+
+async def trimmed_before(connection: Connection) -> int:
+    """Where the sessions in the log begin, 0 for a whole log."""
+    try:
+        record = await last_of(connection, _MARK, SNAPSHOTS_STREAM)
+    except NotFound:
+        return 0
+    entry = msgspec.json.decode(record.payload, type=Meta)
+    return int(entry.metadata["weft.trimmed_before"])
+
+
+async def trimmed_items(connection: Connection, tenant: str, session: str | None) -> int:
+    """How many items of a session, or of a tenant (None), are only in snapshots; 0 for a whole log.
+    Raises `Corrupt` if the newest snapshot cannot be read."""
+    before = await trimmed_before(connection)
+    if not before:
+        return 0
+    with tempfile.TemporaryDirectory(prefix="weft-trimmed-") as folder:
+        path = Path(folder) / "snapshot.sqlite"
+        async with Bucket(connection) as bucket:
+            for one in (await bucket.snapshots())[:1]:
+                await bucket.fetch(one, path)
+        place = {"tenant": tenant, "session": session, "before": before}
+        async with Database.reading(path) as db:
+            [(found,)] = await db.execute_fetchall(_sql.items_before, place)
+        return int(found)
+
+
+async def trim(
+    connection: Connection,
+    before: int,
+    encoding: str,
+    on_progress: OnProgress = lambda at, last: None,
+) -> Trimmed:
+    """Erase every session's events below `before`. Raises `ConfigurationError` if no snapshot holds
+    them, and `Conflict` if a worker has not finished them."""
+    snapshot = await newest(connection, encoding)
+    if snapshot is None or snapshot.sequence < before - 1:
+        held = f"the newest one ends at {snapshot.sequence}" if snapshot else "there is none"
+        raise ConfigurationError(
+            f"trimming before {before} needs a snapshot up to {before - 1}, and {held}; "
+            "take one with `weft snapshot`"
+        )
+    await _check_workers(connection, before)
+    await _mark(connection, max(before, await trimmed_before(connection)))
+    erased, bodies = await _erase(connection, before, on_progress)
+    return Trimmed(before, erased, await _erase_bodies(connection, bodies), snapshot.name)
+
+
+async def _check_workers(connection: Connection, before: int) -> None:
+    for worker in WORKERS:
+        info = await call(connection, f"CONSUMER.INFO.{STREAM}.{worker}")
+        idle = not info["num_pending"] and not info["num_ack_pending"]
+        finished = info["ack_floor"]["stream_seq"]
+        if not idle and finished < before - 1:
+            raise Conflict(
+                f"{worker} has finished events up to {finished} only; let it work, or trim before "
+                f"{finished + 1}"
+            )
+
+
+async def _mark(connection: Connection, before: int) -> None:
+    metadata = {"weft.trimmed_before": str(before)}
+    entry = Meta("trimmed", SNAPSHOTS_BUCKET, "trimmed", 0, metadata=metadata)
+    async with Bucket(connection) as bucket:
+        payload = msgspec.json.encode(entry)
+        await bucket.publisher.publish(_MARK, payload, headers={"Nats-Rollup": "sub"})
+
+
+async def _erase(
+    connection: Connection, before: int, on_progress: OnProgress
+) -> tuple[int, set[_Body]]:
+    """How many events were trimmed, and which bodies they referred to, as tenant and digest."""
+    erased, bodies = 0, set[_Body]()
+    page: list[int] = []
+    async for record in read_matching(connection, ">", through=before - 1):
+        if record.subject.split(".")[4] == TENANT_SESSION:
+            continue
+        page.append(record.sequence)
+        if (body := body_of(record)) is not None:
+            bodies.add((place_of(record.subject)[0], body.sha256))
+        if len(page) == _PAGE:
+            erased += await erase_all(connection, STREAM, page)
+            on_progress(page[-1], before - 1)
+            page = []
+    erased += await erase_all(connection, STREAM, page)
+    on_progress(before - 1, before - 1)
+    return erased, bodies
+
+
+async def _erase_bodies(connection: Connection, named: set[_Body]) -> int:
+    """Bodies to which nothing in the log refers any more: no later erasure would find them."""
+    survey = Survey()
+    await extend(connection, survey, lambda *_: None)
+    async with Publisher(connection) as publisher:
+        gone = [one for one in sorted(named) if not survey.is_referred_to(*one)]
+        stores = {tenant: Bodies(connection, publisher, tenant) for tenant, _ in gone}
+        return sum([await stores[tenant].delete(sha256) > 0 for tenant, sha256 in gone])

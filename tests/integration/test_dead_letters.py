@@ -1,0 +1,101 @@
+"""Dead letters on a real log: replayed after a fix, a source takes its place in the read model."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+from tests.integration.echo_worker import WORKER
+from tests.integration.logged import publish, result, stored, until, until_finished
+
+from weft.dead_letters.reviving import chosen, dead_letters, revive
+from weft.log.connection import Connection, connect
+from weft.log.reading import read_matching
+from weft.readmodel.model import ReadModel
+from weft.runtime.process import Process
+from weft.runtime.settings import Settings
+from weft.workers.work_context import Worker
+from weft.workers.worker_loop import run_worker
+from weft_schemas.errors import InvalidInput
+from weft_schemas.events import EnvelopeEvent, ParkedEvent
+
+
+async def refusing(record, address, event, context):
+    raise InvalidInput("the rule for this tool is broken")
+
+
+BROKEN = Worker("firewall", "broken", refusing, reports="in")
+
+
+@asynccontextmanager
+async def working(url: str, worker: Worker):
+    process = Process("firewall", Settings(nats_url=url))
+    process.connection = await connect(url)
+    task = asyncio.create_task(run_worker(process, worker))
+    try:
+        yield
+    finally:
+        process.stopping.set()
+        await task
+        await process.connection.close()
+
+
+async def read_model(log: Connection) -> ReadModel:
+    return ReadModel.in_memory([record async for record in read_matching(log, ">")])
+
+
+async def parked_items(server, log: Connection) -> None:
+    """Two results that a broken firewall gave up."""
+    await publish(log, "s1", [result("a", "text a"), result("b", "text b")])
+    async with working(server.url, BROKEN):
+        await until_finished(log)
+    found = await dead_letters(log, "acme")
+    assert [(one.item_id, one.worker, one.open) for one in found] == [
+        ("a", "firewall", True),
+        ("b", "firewall", True),
+    ]
+
+
+async def test_a_replayed_source_takes_its_place_after_the_fix(server, log: Connection):
+    await parked_items(server, log)
+    assert [row.parked for row in (await read_model(log)).view("acme", "s1").recent(2)] == [
+        True
+    ] * 2
+    await revive(log, "acme", chosen(await dead_letters(log, "acme"), [1], None))
+    rows = (await read_model(log)).view("acme", "s1").recent(2)
+    assert {row.id: row.parked for row in rows} == {"a": False, "b": True}
+    async with working(server.url, WORKER):
+        events = await until(
+            log, lambda events: any(isinstance(e, EnvelopeEvent) for _, e in events)
+        )
+        await until_finished(log)
+    [envelope] = [event for _, event in events if isinstance(event, EnvelopeEvent)]
+    assert (envelope.origin.sequence, envelope.origin.item_id) == (1, "a")
+    view = (await read_model(log)).view("acme", "s1")
+    assert {row.id: row.text for row in view.recent(2)} == {"a": "seen: text a", "b": ""}
+    assert [row.id for row in view.recent(2)] == ["b", "a"]
+    assert [one.item_id for one in await dead_letters(log, "acme") if one.open] == ["b"]
+
+
+async def test_what_fails_again_is_parked_again(server, log: Connection):
+    await parked_items(server, log)
+    await revive(log, "acme", chosen(await dead_letters(log, "acme"), [2], None))
+    async with working(server.url, BROKEN):
+        await until_finished(log)
+    parked = [event for _, event in await stored(log) if isinstance(event, ParkedEvent)]
+    assert [event.origin.item_id for event in parked] == ["a", "b", "b"]
+    [again] = [one for one in await dead_letters(log, "acme") if one.item_id == "b"]
+    assert again.open
+    assert again.times == 2
+    assert [row.parked for row in (await read_model(log)).view("acme", "s1").recent(2)] == [
+        True
+    ] * 2
+
+
+async def test_a_dropped_source_stays_parked_and_is_listed_no_more(server, log: Connection):
+    await parked_items(server, log)
+    await revive(log, "acme", chosen(await dead_letters(log, "acme"), [1], "firewall"), drop=True)
+    async with working(server.url, WORKER):
+        await until_finished(log)
+    assert [one.item_id for one in await dead_letters(log, "acme") if one.open] == ["b"]
+    assert not [event for _, event in await stored(log) if isinstance(event, EnvelopeEvent)]
+    model = await read_model(log)
+    assert model.view("acme", "s1").by_ids(["a"])[0].parked

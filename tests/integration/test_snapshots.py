@@ -1,0 +1,322 @@
+"""Snapshots on a real log: new replicas start from them, trimming needs one, restores forget."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+from pathlib import Path
+
+import pytest
+from tests.integration.indexer_process import folded, indexer, publish
+from tests.integration.logged import until_finished
+from tests.integration.test_erasure import files_with
+
+from weft.copies.exporting import export
+from weft.copies.forking import fork
+from weft.erasure.accounts import Target
+from weft.erasure.records import erase_named
+from weft.erasure.session import erase, plan
+from weft.erasure.tombstones import tombstones
+from weft.indexer.rebuild import rebuild
+from weft.indexer.starting import check_replaceable
+from weft.log.bodies import Bodies
+from weft.log.connection import Connection
+from weft.log.consuming import Consumer
+from weft.log.publishing import Publisher
+from weft.log.reading import read_matching
+from weft.log.server import EmbeddedServer
+from weft.readmodel.digest import content_digest
+from weft.readmodel.generations import Generations, Reader
+from weft.readmodel.model import ReadModel
+from weft.readmodel.store import get_meta
+from weft.snapshots.snapshot import RETAINED, Bucket, take
+from weft.snapshots.trimming import trim, trimmed_before
+from weft_schemas.errors import ConfigurationError, Conflict, NotFound
+from weft_schemas.events import ErasedEvent, encode_event
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import ContextPolicy
+from weft_schemas.subjects import derived_subject
+
+ENCODING = "o200k_base"
+
+
+def turns(count: int, prefix: str = "i", first: int = 0) -> list[ContextItem]:
+    names = range(first, first + count)
+    return [ContextItem(f"{prefix}{n}", ItemKind.USER_TURN, f"turn {n}") for n in names]
+
+
+async def snapshot_of(log: Connection, folder: Path):
+    """A replica made without an indexer process, and its snapshot."""
+    await rebuild(log, folder, ENCODING)
+    return await take(log, folder)
+
+
+def files_with_canary(folder: Path) -> list[str]:
+    return files_with(folder, "zanzibarcanary")
+
+
+def digest_in(folder: Path) -> str:
+    with Reader(folder) as reader:
+        return content_digest(reader.model().db)
+
+
+async def test_a_new_replica_starts_from_the_snapshot_and_the_tail(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    await publish(log, "s", turns(400))
+    made = await snapshot_of(log, tmp_path / "a")
+    assert made.sequence == 400
+    assert made.taken.startswith("20")
+    assert made.digest == digest_in(tmp_path / "a")
+    await publish(log, "s", turns(50, first=400))
+    async with indexer(server.url, tmp_path / "b"):
+        with Reader(tmp_path / "b") as reader:
+            await folded(log, reader)
+            model = reader.model()
+            assert model.view("t", "s").item_count() == 450
+            records = [record async for record in read_matching(log, ">")]
+            whole = ReadModel.in_memory(records)
+            assert content_digest(model.db) == content_digest(whole.db)
+            whole.close()
+
+
+async def test_a_rebuild_from_a_snapshot_has_the_digest_of_the_live_one(
+    log: Connection, folder: Path
+) -> None:
+    await publish(log, "s", turns(300))
+    await snapshot_of(log, folder)
+    await publish(log, "s", turns(20, first=300))
+    reported: list[int] = []
+    done = await rebuild(
+        log, folder, ENCODING, lambda folded, last: reported.append(folded), snapshot=True
+    )
+    assert done.equal
+    assert done.replaced
+    assert min(reported) > 300
+
+
+async def test_without_a_snapshot_that_fits_it_says_so(log: Connection, folder: Path) -> None:
+    await publish(log, "s", turns(3))
+    with pytest.raises(NotFound, match="weft snapshot"):
+        await rebuild(log, folder, ENCODING, snapshot=True)
+    assert not list(Generations(folder).folder.glob("*.sqlite"))
+
+
+async def test_old_snapshots_go(log: Connection, folder: Path) -> None:
+    for round in range(RETAINED + 2):
+        await publish(log, "s", turns(2, first=2 * round))
+        newest = await snapshot_of(log, folder)
+    async with Bucket(log) as bucket:
+        kept = await bucket.snapshots()
+    assert [one.sequence for one in kept] == [2 * (RETAINED + 2), 2 * (RETAINED + 1)]
+    assert kept[0].name == newest.name
+    assert len(list(Generations(folder).folder.glob("*.sqlite"))) <= 2
+
+
+async def test_trimming_is_refused_without_a_snapshot_that_holds_it(
+    log: Connection, folder: Path
+) -> None:
+    await publish(log, "s", turns(10))
+    with pytest.raises(ConfigurationError, match="there is none"):
+        await trim(log, 6, ENCODING)
+    await snapshot_of(log, folder)
+    await publish(log, "s", turns(10, first=10))
+    with pytest.raises(ConfigurationError, match="ends at 10"):
+        await trim(log, 15, ENCODING)
+    assert len([record async for record in read_matching(log, ">")]) == 20
+
+
+async def acknowledge_all(log: Connection) -> None:
+    for worker in ("firewall", "summarizer", "memory"):
+        async with Consumer(log, worker) as consumer:
+            acknowledging = asyncio.create_task(acknowledge(consumer))
+            await until_finished(log, worker)
+            consumer.stop()
+            await acknowledging
+
+
+async def acknowledge(consumer: Consumer) -> None:
+    async for batch in consumer:
+        for delivery in batch:
+            delivery.ack()
+
+
+async def test_after_trimming_a_replica_needs_the_snapshot_and_has_it_all(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    subject = derived_subject("t", TENANT_SESSION, "context_policy")
+    await publish(log, "s", turns(100))
+    await acknowledge_all(log)
+    async with Publisher(log) as publisher:
+        await publisher.publish(subject, encode_event(ContextPolicy(name="strict")))
+    await snapshot_of(log, tmp_path / "a")
+    await publish(log, "s", turns(5, first=100))
+    done = await trim(log, 101, ENCODING)
+    assert done.erased == 100
+    assert await trimmed_before(log) == 101
+    left = [record.sequence async for record in read_matching(log, ">")]
+    assert left == [101, 102, 103, 104, 105, 106]
+    async with indexer(server.url, tmp_path / "b"):
+        with Reader(tmp_path / "b") as reader:
+            await folded(log, reader)
+            assert reader.model().view("t", "s").item_count() == 105
+            assert reader.model().view("t", "s").policy()[1].name == "strict"
+    with pytest.raises(ConfigurationError, match="--from snapshot"):
+        await rebuild(log, tmp_path / "c", ENCODING)
+
+
+async def test_another_encoding_over_a_trimmed_log_is_refused_before_anything_is_dropped(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    await publish(log, "s", turns(100))
+    await acknowledge_all(log)
+    await snapshot_of(log, tmp_path / "a")
+    await trim(log, 101, ENCODING)
+    async with indexer(server.url, tmp_path / "b"):
+        with Reader(tmp_path / "b") as reader:
+            await folded(log, reader)
+    before = Generations(tmp_path / "b").current()
+    async with indexer(server.url, tmp_path / "b", WEFT_ENCODING="cl100k_base") as process:
+        assert await asyncio.wait_for(process.wait(), 60) == 2
+    assert Generations(tmp_path / "b").current() == before
+    with pytest.raises(ConfigurationError, match=r"set it back to o200k_base: .* Nothing was"):
+        await check_replaceable(log, before, "cl100k_base")
+    async with indexer(server.url, tmp_path / "b"):
+        with Reader(tmp_path / "b") as reader:
+            await folded(log, reader)
+            assert reader.model().view("t", "s").item_count() == 100
+
+
+async def test_what_was_trimmed_is_not_left_out_in_silence_of_a_fork_or_an_export(
+    log: Connection, tmp_path: Path
+) -> None:
+    await publish(log, "s", turns(10))
+    await acknowledge_all(log)
+    await snapshot_of(log, tmp_path / "a")
+    await publish(log, "s", turns(5, first=10))
+    await publish(log, "new", turns(2))
+    await trim(log, 9, ENCODING)
+    with pytest.raises(Conflict, match="8 items of session 's' were trimmed"):
+        await fork(log, "t", "s", 15, "copy")
+    exported = await export(log, "t", "s", io.BytesIO())
+    assert (exported.records, exported.trimmed) == (7, 8)
+    assert (await export(log, "t", None, io.BytesIO())).trimmed == 8
+    assert (await export(log, "t", "new", io.BytesIO())).trimmed == 0
+    assert (await fork(log, "t", "new", 17, "copy")).items == 2
+
+
+async def test_a_worker_that_has_not_finished_holds_the_trimming_up(
+    log: Connection, folder: Path
+) -> None:
+    await publish(log, "s", turns(10))
+    await snapshot_of(log, folder)
+    with pytest.raises(Conflict, match="has finished events up to 0"):
+        await trim(log, 6, ENCODING)
+
+
+async def test_what_was_erased_after_the_snapshot_is_gone_before_it_serves(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    await publish(log, "gone", [ContextItem("g", ItemKind.USER_TURN, "zanzibarcanary")])
+    await publish(log, "kept", turns(3))
+    await snapshot_of(log, tmp_path / "a")
+    tombstone = (await publish(log, TENANT_SESSION, [ErasedEvent("gone")]))[0]
+    async with indexer(server.url, tmp_path / "b"):
+        with Reader(tmp_path / "b") as reader:
+            await folded(log, reader)
+            # The first generation that anybody can read is scrubbed already.
+            assert int(get_meta(reader.model().db, "scrubbed") or 0) >= tombstone
+            assert reader.model().view("t", "gone").item_count() == 0
+            assert files_with_canary(tmp_path / "b") == []
+
+
+async def test_an_erasure_after_trimming_writes_the_snapshot_anew_without_the_session(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    async with Publisher(log) as publisher:
+        body = await Bodies(log, publisher, "t").put(b"zanzibarcanary " * 20_000)
+    copy = {"forked_from": {"session": "gone"}}
+    await publish(log, "gone", [ContextItem("g", ItemKind.USER_TURN, "zanzibarcanary")])
+    await publish(log, "gone", [ContextItem("b", ItemKind.DOC_SNIPPET, body=body)])
+    await publish(
+        log, "copy", [ContextItem("g", ItemKind.USER_TURN, "zanzibarcanary", metadata=copy)]
+    )
+    await publish(log, "kept", turns(30))
+    await acknowledge_all(log)
+    old = await snapshot_of(log, tmp_path / "a")
+    assert (await trim(log, 20, ENCODING)).bodies == 1
+    done = await erase(log, await plan(log, "t", "gone"))
+    assert done.forks == ("copy",)
+    async with Bucket(log) as bucket:
+        [made] = await bucket.snapshots()
+    assert made.name != old.name
+    assert files_with_canary(server.data_dir) == []
+    async with indexer(server.url, tmp_path / "b"):
+        with Reader(tmp_path / "b") as reader:
+            await folded(log, reader)
+            assert reader.model().view("t", "kept").item_count() == 30
+            assert reader.model().view("t", "gone").item_count() == 0
+
+
+async def test_an_erasure_that_was_interrupted_is_finished_by_the_next(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    for session in ("s", "fork"):
+        origin = {"forked_from": {"session": "s"}} if session == "fork" else {}
+        items = [
+            ContextItem(f"i{n}", ItemKind.USER_TURN, "zanzibarcanary", metadata=origin)
+            for n in range(80)
+        ]
+        await publish(log, session, items)
+
+    class Killed(Exception):
+        pass
+
+    def kill(what: str, done: int, total: int) -> None:
+        if what == "erasing events" and done:
+            raise Killed
+
+    found = await plan(log, "t", "s")
+    with pytest.raises(Killed):
+        await erase(log, found, on_progress=kill)
+    left = [record async for record in read_matching(log, "w.in.>")]
+    assert 0 < len(left) < 160
+    of_fork = [record.sequence for record in left if b"forked_from" in record.payload]
+    tombstone, _ = (await tombstones(log, "t"))["s"]
+    async with Publisher(log) as publisher:
+        await erase_named(publisher, Target("t", "s"), tombstone, of_fork)
+    again = await plan(log, "t", "s")
+    assert again.forks == ("fork",)
+    done = await erase(log, again)
+    assert again.events < 160
+    assert done.removed["events"] == 160
+    assert not [record async for record in read_matching(log, "w.in.>")]
+    stones = [record async for record in read_matching(log, "w.out.*.t.@tenant.erased")]
+    assert len(stones) == 2
+
+
+async def test_a_replica_that_was_down_serves_nothing_that_was_erased_meanwhile(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    await publish(log, "gone", [ContextItem("g", ItemKind.USER_TURN, "zanzibarcanary")])
+    await publish(log, "kept", turns(3))
+    await rebuild(log, folder, ENCODING)
+    done = await erase(log, await plan(log, "t", "gone"))
+    assert done.removed["replicas"] == 0
+    with Reader(folder) as reader:
+        async with indexer(server.url, folder):
+            await folded(log, reader)
+            assert reader.model().view("t", "gone").item_count() == 0
+            assert reader.model().view("t", "kept").item_count() == 3
+            assert files_with_canary(folder) == []
+
+
+async def test_a_folder_without_a_replica_is_refused_and_stays_as_it_is(
+    log: Connection, tmp_path: Path
+) -> None:
+    for folder in (tmp_path / "nowhere", tmp_path):
+        with pytest.raises(NotFound, match=f"{folder} has no read model"):
+            await take(log, folder)
+        assert os.listdir(tmp_path) == []
