@@ -31,7 +31,7 @@ EVENTS = 1_000
 ROUNDS = 15
 SESSIONS = 10
 INDEXER = "indexer"
-LOOK_SECONDS = 0.01
+POLL_SECONDS = 0.01
 KINDS = {**MADE, INDEXER: MADE["memory"]}
 
 
@@ -58,7 +58,7 @@ class Running(NamedTuple):
             await self.client.publish(f"{self.worker}-{start}", items)
         last = await last_sequence(self.client.connection)
         while not await self._has_worked(last):
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
         seconds = time.perf_counter() - begun
         return Rate(EVENTS / seconds, (cpu_of(self.process) - spent) / EVENTS * 1e6)
 

@@ -25,7 +25,7 @@ def signed(password: str) -> str:
 
 
 async def test_every_change_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_watch, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(log_watch, "POLL_SECONDS", 0.05)
     told: asyncio.Queue[str] = asyncio.Queue()
     async with EmbeddedServer(tmp_path / "a", extra=signed("another")) as refusing:
         settings = Settings(nats_url=refusing.url, user="agent", password="right")
@@ -50,7 +50,7 @@ async def test_every_change_is_told_once(tmp_path: Path, monkeypatch: pytest.Mon
 async def test_a_closed_client_is_told_and_does_not_end_the_watch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_watch, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(log_watch, "POLL_SECONDS", 0.05)
     told: asyncio.Queue[str] = asyncio.Queue()
     async with EmbeddedServer(tmp_path) as server:
         async with Clients(Settings(nats_url=server.url)) as clients:

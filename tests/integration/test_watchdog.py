@@ -69,7 +69,7 @@ async def test_a_lost_stream_is_told_as_such_whoever_notices_first(
     log: Connection, process: Process, monkeypatch, first
 ):
     """What else notices it sees its own part missing only, which is no reason to give up for."""
-    monkeypatch.setattr(watchdog, "LOOK_SECONDS", 60.0)
+    monkeypatch.setattr(watchdog, "POLL_SECONDS", 60.0)
     monkeypatch.setattr(first, "GONE_SECONDS", 0.4)
     working = asyncio.create_task(run_worker(process, WORKER))
     while process.complaint() is not None:

@@ -46,7 +46,7 @@ from weft_schemas.subjects import STREAM, stored_filter
 SETTLE_SECONDS = 5.0
 """Time to wait for envelopes, and for a replica that is behind: events that were just published may
 still be on their way."""
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of the step, how much of it is done, and how much there is."""
@@ -176,7 +176,7 @@ async def _reaching(live: ReadModel, sequence: int) -> ContentDigests:
     clock = asyncio.get_running_loop().time
     deadline = clock() + SETTLE_SECONDS
     while live.watermark() < sequence and clock() < deadline:
-        await asyncio.sleep(_LOOK_SECONDS)
+        await asyncio.sleep(_POLL_SECONDS)
     return await asyncio.to_thread(content_digests, live.db)
 
 
@@ -186,7 +186,7 @@ async def _settled(connection: Connection, fresh: Writer, db: Database, progress
     deadline = clock() + SETTLE_SECONDS
     await _fold(connection, fresh, await reading.last_sequence(connection), progress)
     while await db.run(waiting) and clock() < deadline:
-        await asyncio.sleep(_LOOK_SECONDS)
+        await asyncio.sleep(_POLL_SECONDS)
         await _fold(connection, fresh, await reading.last_sequence(connection), progress)
 
 

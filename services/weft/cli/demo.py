@@ -46,7 +46,7 @@ BUDGET = 700
 COPIES = 12
 """How many sessions are published while a worker is killed; about 850 items."""
 SETTLE_SECONDS = 60.0
-_LOOK_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 
 
 @click.command()
@@ -254,7 +254,7 @@ async def _rebuild(up: Up, client: Client) -> None:
     _check("the replayed read model equals the live one", built.equal and built.replaced != "")
 
 
-async def _until(what: str, done: Callable[[], Any], pause: float = _LOOK_SECONDS) -> None:
+async def _until(what: str, done: Callable[[], Any], pause: float = _POLL_SECONDS) -> None:
     deadline = time.monotonic() + SETTLE_SECONDS
     while not await done():
         if time.monotonic() > deadline:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-_LOOK_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 _bars: list[object] = []
 """The bar that is shown now."""
 
@@ -28,12 +28,12 @@ async def at_work(after: float) -> None:
     await asyncio.sleep(after)
     while True:
         if _bars:
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
             continue
         with console.status("") as line:
             while not _bars:
                 line.update(f"at work for {perf_counter() - begun:.0f} s")
-                await asyncio.sleep(_LOOK_SECONDS)
+                await asyncio.sleep(_POLL_SECONDS)
 
 
 @contextmanager

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PORT = 4222
 """NATS's own port, so that clients need no address."""
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 _TARGETS_SECONDS = 10.0
 _TRIES = 5
 TARGETS = "metrics.json"
@@ -230,7 +230,7 @@ async def _tell(supervisor: Supervisor) -> None:
             if news and (state.pid is not None or state.last_exit is not None):
                 hint(_line(state))
             before[state.name] = state
-        await asyncio.sleep(_LOOK_SECONDS)
+        await asyncio.sleep(_POLL_SECONDS)
 
 
 def _line(state: ChildState) -> str:
@@ -244,7 +244,7 @@ async def _greet(settings: Settings, counts: Mapping[str, int]) -> None:
     """Say when a compile would be answered, and a route if there is a router. Also say where the
     metrics are: to the user, and in a file for Prometheus as long as this runs."""
     while not await answers(settings, counts["router"] > 0):
-        await asyncio.sleep(_LOOK_SECONDS)
+        await asyncio.sleep(_POLL_SECONDS)
     targets = settings.data_dir / TARGETS
     found = await _answering(settings, sum(counts.values()))
     write_targets(targets, found)

@@ -45,7 +45,7 @@ MOST_SWEEPS = 10
 LATE_SECONDS = 1.5 * KNOWN_SECONDS
 """From the tombstones to the last passes: by then, what was published by clients that did not know
 of the tombstones has arrived."""
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 OnProgress = Callable[[str, int, int], None]
 """Called with what is being done, how many are done, and of how many."""
@@ -210,7 +210,7 @@ async def _settled(connection: Connection, worker: str) -> bool:
             info = await call(connection, verb)
             if not info["num_ack_pending"] or info["ack_floor"]["stream_seq"] >= delivered:
                 return True
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
     except NotFound:
         return True
     return False

@@ -32,7 +32,7 @@ from weft_schemas.status import SessionsReply, StatusReply
 
 PAGE_BYTES = 16 * 1024 * 1024
 """Of events; a page ends with the event that reaches it."""
-LOOK_SECONDS = 0.25
+REPORT_SECONDS = 0.25
 """How often a waiting compile reports what it waits for."""
 FIRST_SECONDS = 0.5
 """After which a stream on which nothing has come reports that it is open."""
@@ -196,7 +196,7 @@ async def compile_stream(call: Call) -> AsyncIterator[bytes]:
     compiling = asyncio.ensure_future(compile(call))
     latest: Progress | None = None
     try:
-        while not (await asyncio.wait([compiling], timeout=LOOK_SECONDS))[0]:
+        while not (await asyncio.wait([compiling], timeout=REPORT_SECONDS))[0]:
             progress = await _progress(call)
             if progress is not None and progress != latest:
                 latest = progress

@@ -10,7 +10,7 @@ from weft.http.clients import Clients
 from weft.http.grants import Grant
 from weft_schemas.errors import WeftError
 
-LOOK_SECONDS = 5.0
+POLL_SECONDS = 5.0
 
 
 async def watch_log(clients: Clients, grant: Grant, tell: Callable[[str], None]) -> None:
@@ -24,7 +24,7 @@ async def watch_log(clients: Clients, grant: Grant, tell: Callable[[str], None])
         elif known and not fault:
             tell("requests reach the log again")
         known = fault
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)
 
 
 async def _fault(clients: Clients, grant: Grant) -> str:

@@ -24,7 +24,7 @@ from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta
 from weft_schemas.errors import Conflict, Corrupt
 
-_LOOK_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 
 
 class Rebuilt(msgspec.Struct, frozen=True):
@@ -150,7 +150,7 @@ async def _handed_over(
             finally:
                 lock.release()
             return
-        await asyncio.sleep(_LOOK_SECONDS)
+        await asyncio.sleep(_POLL_SECONDS)
 
 
 async def _open_if_usable(

@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 STAND_BY_SECONDS = 0.2
 """How often a second indexer on the folder asks for the lock."""
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 """How often the indexer looks for a successor, its lag and what else is due."""
 RETRY_SECONDS = 1.0
 """Pause after SQLite could not write: a full disk, a file system that fails."""
@@ -189,7 +189,7 @@ class Indexer:
         """Do the other work that is due; returns when the follower should stop."""
         async with Publisher(self._process.connection) as publisher:
             while True:
-                await asyncio.sleep(LOOK_SECONDS)
+                await asyncio.sleep(POLL_SECONDS)
                 if self._process.stopping.is_set() or self._generations.successor() is not None:
                     return
                 await self._check(writer)

@@ -37,7 +37,7 @@ EXPIRES_SECONDS = 30.0
 PULL_BYTES = 16 * 1024 * 1024
 """Of one pull request: twice the largest message, or a large one would never be delivered."""
 
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 
 _log = logging.getLogger(__name__)
 _NANO = 1_000_000_000
@@ -150,11 +150,11 @@ class Puller(Generic[T]):
                 return
             except NotFound as error:
                 missing += 1
-                if missing * LOOK_SECONDS > self.GONE_SECONDS:
+                if missing * POLL_SECONDS > self.GONE_SECONDS:
                     raise self._gone(error) from None
             except Unavailable:
                 missing = 0
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
 
     async def _again(self, why: str) -> None:
         _log.info("%s: %s; asking anew", self, why)

@@ -10,15 +10,16 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-LOOK_SECONDS = 0.25
+POLL_SECONDS = 0.25
+"""One short wait."""
 
 
 async def done_within(work: asyncio.Future[Any], seconds: float) -> bool:
     """Wait until `work` is done, `seconds` at most; whether it is."""
     while seconds > 0 and not work.done():
-        look = min(LOOK_SECONDS, seconds)
-        await asyncio.wait([work], timeout=look)
-        seconds -= look
+        one_wait = min(POLL_SECONDS, seconds)
+        await asyncio.wait([work], timeout=one_wait)
+        seconds -= one_wait
     return work.done()
 
 

@@ -1,6 +1,6 @@
 """A replica's membership in the queue group for requests: it joins when its read model has caught
 up with the log, and leaves while it lags behind and another replica can answer. So an answer is
-never older than `LOOK_SECONDS`, unless no replica has newer data.
+never older than `POLL_SECONDS`, unless no replica has newer data.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from weft_schemas.errors import Unavailable, WeftError
 
 JOINING_SECONDS = 0.1
 """Between two checks while it takes no requests."""
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 """The same while it does."""
-LEAVING_LOOKS = 5
+LEAVING_CHECKS = 5
 """It leaves if it has not folded what the log had this many checks ago."""
 
 _log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class RequestGroup:
         self._process = process
         self._replica = replica
         self._request_server = request_server
-        self._lasts: deque[int] = deque(maxlen=LEAVING_LOOKS)
+        self._lasts: deque[int] = deque(maxlen=LEAVING_CHECKS)
         """The log's last sequence at each earlier check, the newest last."""
 
     async def keep(self) -> None:
@@ -45,7 +45,7 @@ class RequestGroup:
         await self._look()
         self._process.started()
         while True:
-            await asyncio.sleep(LOOK_SECONDS if self._process.answers else JOINING_SECONDS)
+            await asyncio.sleep(POLL_SECONDS if self._process.answers else JOINING_SECONDS)
             await self._look()
 
     async def _look(self) -> None:
@@ -71,7 +71,7 @@ class RequestGroup:
         self._lasts.append(last)
 
     def _is_long_behind(self, folded: int) -> bool:
-        return len(self._lasts) == LEAVING_LOOKS and folded < self._lasts[0]
+        return len(self._lasts) == LEAVING_CHECKS and folded < self._lasts[0]
 
     async def _join(self) -> None:
         self._process.health.report("replica", None)

@@ -62,7 +62,7 @@ AUDIT_SECONDS = 3.0
 """How long an audit event may remain unanswered before its request fails."""
 _LOOKED_BACK = 400
 """How many of a session's newest items tell about earlier uses and values."""
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 """Pause between two checks whether the items that a hydration waits for are settled."""
 _SHORT_HYDRATION = 40
 """Up to this many passages of these items are searched for values here: 3 to 8 ms. More are
@@ -213,7 +213,7 @@ class Routing:
             if found is _Not.SHORT:
                 work = pool_work(self._data_dir, encoded_hydration, wanted)
                 return msgspec.Raw(await self._pool.run(asked.tenant, asked.session, work))
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
 
     def _here(self, wanted: Hydrating, is_late: bool, model: ReadModel) -> HydrationResult | _Not:
         view = model.view(wanted.tenant, wanted.session)

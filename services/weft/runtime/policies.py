@@ -31,7 +31,7 @@ _DEFAULT = (0, ContextPolicy())
 POLICIES = stored_filter(session=TENANT_SESSION, direction="out", event="context_policy")
 """Stored subjects of policy events, of every tenant."""
 
-_LOOK_SECONDS = 0.005
+_POLL_SECONDS = 0.005
 """Between two looks while a policy is on its way."""
 _ASK_SECONDS = 1.0
 """After so long the server is asked again: the policy may have been erased before it came."""
@@ -110,7 +110,7 @@ class Policies:
         clock = asyncio.get_running_loop().time
         last, asked = await self._last(), clock()
         while self._newest < last and not self.following.done():
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
             if clock() - asked > _ASK_SECONDS:
                 last, asked = await self._last(), clock()
         self._complete = max(self._complete, sequence)

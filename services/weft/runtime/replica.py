@@ -26,7 +26,7 @@ W = TypeVar("W", bound=msgspec.Struct)
 
 READERS = 4
 """Readers apart at a time; more would only contend for the interpreter's lock."""
-LOOK_SECONDS = 0.001
+POLL_SECONDS = 0.001
 """Between two reads of the checkpoint while a request waits for it; a read takes 10 µs."""
 LEAVE_SECONDS = 0.5
 """Until a generation that was replaced is closed."""
@@ -185,7 +185,7 @@ class Replica:
                 await reader.close()
 
     async def _next_look(self) -> int:
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)
         self._note_hold_up()
         return self._folded()
 

@@ -26,7 +26,7 @@ from weft_schemas.errors import WeftError
 
 _log = logging.getLogger(__name__)
 
-SERVER_LOOK_SECONDS = 0.5
+SERVER_POLL_SECONDS = 0.5
 ROOM_BYTES = 16 * 1024 * 1024
 """With this much free space, a full disk counts as usable again: two of the server's blocks."""
 ROOM_PAUSE_SECONDS = 10.0
@@ -150,7 +150,7 @@ async def _keep_alive(server: EmbeddedServer) -> None:
     """Start the embedded server again if it died, or if it refuses writes after a full disk
     although there is room again. The clients reconnect to the same port."""
     while True:
-        await asyncio.sleep(SERVER_LOOK_SECONDS)
+        await asyncio.sleep(SERVER_POLL_SECONDS)
         if server.pid is None:
             _log.warning("the nats-server ended; it is started again")
             await _restart(server)

@@ -13,7 +13,7 @@ from weft.supervision.up import running
 from weft_schemas.errors import Unavailable
 
 READY_SECONDS = 120.0
-LOOK_SECONDS = 0.1
+POLL_SECONDS = 0.1
 
 
 @contextlib.asynccontextmanager
@@ -26,7 +26,7 @@ async def deployment(folder: Path | str) -> AsyncIterator[str]:
         async with running(read_settings({}, data_dir=folder / "data"), log_file=log) as up:
             async with Client(up.settings) as client, asyncio.timeout(READY_SECONDS):
                 while not await _answers(client):
-                    await asyncio.sleep(LOOK_SECONDS)
+                    await asyncio.sleep(POLL_SECONDS)
             yield up.settings.nats_url
 
 

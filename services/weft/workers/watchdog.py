@@ -16,7 +16,7 @@ from weft_schemas.subjects import STORED, STREAM
 
 _log = logging.getLogger(__name__)
 
-LOOK_SECONDS = 2.0
+POLL_SECONDS = 2.0
 """Between two checks; each costs the server one consumer info."""
 
 
@@ -39,7 +39,7 @@ class Watchdog:
         consumer that is not this worker's."""
         while True:
             await self.look()
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
 
     async def look(self) -> None:
         """Check once, and repair what can be repaired."""
