@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.synchronize import Barrier
@@ -21,6 +21,7 @@ from weft.audit.compiles import all_compiles
 from weft.audit.history import Histories, tombstone_of
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence
+from weft.progress import OnProgress
 from weft_schemas.compile import CompileAudit
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.policy import ContextPolicy
@@ -30,9 +31,6 @@ AHEAD = 2
 
 START_SECONDS = 60.0
 """Time in which all processes must have started."""
-
-Progress = Callable[[int, int], None]
-"""Called with the number of compiles done and the number of all."""
 
 _Timed = tuple[SessionResult, int, float]
 
@@ -97,11 +95,12 @@ async def backtest_policy(
     key: bytes,
     processes: int,
     since_ns: int = 0,
-    progress: Progress = lambda done, all: None,
+    progress: OnProgress = lambda done, all: None,
 ) -> Backtest:
     """Compile again, under `policy`, everything that a tenant's agents had compiled since a time.
 
-    Raises `NotFound` if nothing was compiled, and `Unavailable` if a process was lost.
+    `progress` counts compiles. Raises `NotFound` if nothing was compiled, and `Unavailable` if a
+    process was lost.
     """
     compiles = await all_compiles(connection, tenant)
     by_session: dict[str, list[CompileAudit]] = {}

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.identity import StreamIdentity
 from weft.log.publishing import Publisher
+from weft.progress import OnStepProgress
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
@@ -47,9 +48,6 @@ SETTLE_SECONDS = 5.0
 """Time to wait for envelopes, and for a replica that is behind: events that were just published may
 still be on their way."""
 _POLL_SECONDS = 0.2
-
-Progress = Callable[[str, int, int], None]
-"""Called with the name of the step, how much of it is done, and how much there is."""
 
 
 class Verification(msgspec.Struct):
@@ -75,7 +73,7 @@ async def verify(
     connection: Connection,
     data_dir: Path,
     encoding: str,
-    progress: Progress = lambda what, done, all: None,
+    progress: OnStepProgress = lambda what, done, all: None,
 ) -> Verification:
     """Audit the log of all tenants, and the replica on `data_dir` if there is one.
 
@@ -130,7 +128,7 @@ async def _compare(
     live: ReadModel | None,
     fresh: Writer,
     db: Database,
-    progress: Progress,
+    progress: OnStepProgress,
 ) -> None:
     """Fold the fresh read model up to the sequence of the live one, and compare the two."""
     if live is None:
@@ -180,7 +178,9 @@ async def _reaching(live: ReadModel, sequence: int) -> ContentDigests:
     return await asyncio.to_thread(content_digests, live.db)
 
 
-async def _settled(connection: Connection, fresh: Writer, db: Database, progress: Progress) -> None:
+async def _settled(
+    connection: Connection, fresh: Writer, db: Database, progress: OnStepProgress
+) -> None:
     """Follow the log to its end, and a little longer if items still wait for their envelopes."""
     clock = asyncio.get_running_loop().time
     deadline = clock() + SETTLE_SECONDS
@@ -190,7 +190,9 @@ async def _settled(connection: Connection, fresh: Writer, db: Database, progress
         await _fold(connection, fresh, await reading.last_sequence(connection), progress)
 
 
-async def _fold(connection: Connection, fresh: Writer, target: int, progress: Progress) -> None:
+async def _fold(
+    connection: Connection, fresh: Writer, target: int, progress: OnStepProgress
+) -> None:
     await catch_up(
         connection, fresh, target, lambda at, last: progress("folding the log", at, last)
     )
@@ -239,7 +241,7 @@ async def _bodies(
     connection: Connection,
     done: Verification,
     found: list[tuple[str, str, int, str, str, int]],
-    progress: Progress,
+    progress: OnStepProgress,
 ) -> None:
     """Check that every body is in the object store, with the bytes that its name promises."""
     async with Publisher(connection) as publisher:

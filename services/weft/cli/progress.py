@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+    from weft.progress import OnProgress, OnStepProgress
 
 _POLL_SECONDS = 0.5
 _bars: list[object] = []
@@ -48,7 +50,7 @@ def showing(bar: Progress) -> Iterator[Progress]:
 
 
 @contextmanager
-def steps(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+def steps(quiet: bool = False) -> Iterator[OnStepProgress]:
     """Like `progress`, for work of several steps: it also takes the name of the step."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -69,7 +71,7 @@ def steps(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
 
 
 @contextmanager
-def progress(what: str, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
+def progress(what: str, quiet: bool = False) -> Iterator[OnProgress]:
     """Yields a function to call with the number done and the number in all. It writes to stderr,
     and nothing if quiet or if stderr is not a terminal."""
     from rich.console import Console

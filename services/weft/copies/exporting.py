@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
 from typing import BinaryIO
 
 import msgspec
@@ -16,14 +15,12 @@ from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
+from weft.progress import OnProgress
 from weft.references.bodies import body_of
 from weft.snapshots.trimming import trimmed_items
 from weft_schemas.errors import NotFound
 from weft_schemas.items import BodyRef
 from weft_schemas.subjects import UNREADABLE, place_of, stored_filter
-
-OnProgress = Callable[[int, int], None]
-"""Called with the sequence that was reached, and the last one."""
 
 
 class Exported(msgspec.Struct, frozen=True):

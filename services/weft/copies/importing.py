@@ -7,7 +7,6 @@ import base64
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Callable
 from typing import IO, BinaryIO, cast
 
 import msgspec
@@ -23,12 +22,10 @@ from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.record import LogRecord
+from weft.progress import OnProgress
 from weft_schemas.errors import Conflict, InvalidInput
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import stored_filter
-
-OnProgress = Callable[[int, int], None]
-"""Called with the sequence that was reached, in the exported log, and the last one."""
 
 
 class Imported(msgspec.Struct, frozen=True):
@@ -57,7 +54,8 @@ async def import_(
 ) -> Imported:
     """Import an export into a tenant's log; a single session as session `session`, if that is
     given. A second run continues an interrupted one. Raises `InvalidInput` that names the line,
-    before anything is imported, and `Conflict` if the session exists or was erased."""
+    before anything is imported, and `Conflict` if the session exists or was erased. `on_progress`
+    gets sequences of the exported log."""
     if not file.seekable():
         with tempfile.TemporaryFile(prefix="weft-import-") as whole:
             await asyncio.to_thread(shutil.copyfileobj, file, whole)

@@ -20,7 +20,6 @@ from weft.erasure.scope_survey import ScopeSurvey
 from weft.erasure.session import (
     MOST_SWEEPS,
     Counts,
-    OnProgress,
     beyond,
     until_scrubbed,
     until_settled,
@@ -32,6 +31,7 @@ from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
 from weft.log.record import LogRecord
 from weft.log.secure_delete import erase_all
+from weft.progress import OnStepProgress
 from weft.readmodel.tombstone_fold import erase_scope as erase_rows
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import ErasureReceiptEvent, ScopeErasedEvent
@@ -68,7 +68,7 @@ class ScopePlan(msgspec.Struct, frozen=True):
 
 
 async def plan_scope(
-    connection: Connection, tenant: str, scope: str, on_progress: OnProgress = lambda *_: None
+    connection: Connection, tenant: str, scope: str, on_progress: OnStepProgress = lambda *_: None
 ) -> ScopePlan:
     """Search the log for what belongs to a scope. If nothing is found, snapshots and replicas may
     still hold something of it, and it is erased there."""
@@ -87,7 +87,7 @@ async def erase_scope(
     connection: Connection,
     plan: ScopePlan,
     reason: str = "",
-    on_progress: OnProgress = lambda *_: None,
+    on_progress: OnStepProgress = lambda *_: None,
 ) -> ErasedScope:
     """Erase what was planned, and what has come since."""
     tenant, scope = plan.tenant, plan.scope
@@ -121,7 +121,7 @@ async def erase_scope(
 
 
 async def _surveyed(
-    connection: Connection, tenant: str, scope: str, before: int, on_progress: OnProgress
+    connection: Connection, tenant: str, scope: str, before: int, on_progress: OnStepProgress
 ) -> ScopeSurvey:
     """Repeated until nothing more is found: slices of slices come to light one after the other, and
     another item may have had an id before."""
@@ -144,7 +144,7 @@ async def _sweep(
     stone: int,
     count: Counts,
     sessions: set[str],
-    on_progress: OnProgress,
+    on_progress: OnStepProgress,
 ) -> int:
     """One pass over bodies, events and audits. Returns how many events it found."""
     survey = await _surveyed(connection, plan.tenant, plan.scope, stone, on_progress)

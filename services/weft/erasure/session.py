@@ -6,7 +6,7 @@ the rest. The receipt comes last, and says what could not be reached."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import msgspec
 
@@ -28,6 +28,7 @@ from weft.log.reading import read_matching
 from weft.log.record import LogRecord
 from weft.log.secure_delete import erase_all
 from weft.log.topology import WORKERS
+from weft.progress import OnStepProgress
 from weft.references.survey import Survey, Victims, family
 from weft.references.survey_from_log import extend
 from weft.snapshots.trimming import trimmed_before
@@ -46,9 +47,6 @@ LATE_SECONDS = 1.5 * KNOWN_SECONDS
 """From the tombstones to the last passes: by then, what was published by clients that did not know
 of the tombstones has arrived."""
 _POLL_SECONDS = 0.2
-
-OnProgress = Callable[[str, int, int], None]
-"""Called with what is being done, how many are done, and of how many."""
 
 
 class Erased(msgspec.Struct, frozen=True):
@@ -96,7 +94,7 @@ async def plan(
     connection: Connection,
     tenant: str,
     session: str | None,
-    on_progress: OnProgress = lambda *_: None,
+    on_progress: OnStepProgress = lambda *_: None,
 ) -> Plan:
     """Search the log for what belongs to a session, or to a tenant (None). Raises `NotFound` if
     there is nothing and never was."""
@@ -124,7 +122,10 @@ async def plan(
 
 
 async def erase(
-    connection: Connection, plan: Plan, reason: str = "", on_progress: OnProgress = lambda *_: None
+    connection: Connection,
+    plan: Plan,
+    reason: str = "",
+    on_progress: OnStepProgress = lambda *_: None,
 ) -> Erased:
     """Erase what was planned. A second run finishes an interrupted one, and erases what has come
     since."""
@@ -188,7 +189,7 @@ async def _stored(connection: Connection, tenant: str, session: str | None) -> l
     return [one.sequence async for one in stored if not is_own_record(one)]
 
 
-async def until_settled(connection: Connection, on_progress: OnProgress) -> list[str]:
+async def until_settled(connection: Connection, on_progress: OnStepProgress) -> list[str]:
     """Wait for the events that workers are processing; returns which workers took too long."""
     late = []
     for worker in WORKERS:
@@ -222,7 +223,7 @@ async def _sweep(
     plan: Plan,
     tombstone: int,
     count: Counts,
-    on_progress: OnProgress,
+    on_progress: OnStepProgress,
 ) -> int:
     """One pass over bodies and events. Returns how many events it found."""
     await extend(connection, plan.survey, on_progress)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from weft.indexer.writer import Writer
 from weft.log.connection import Connection
 from weft.log.following import Followed, Follower
-
-Progress = Callable[[int, int], None]
-"""Called with the folded sequence and the log's last one."""
+from weft.progress import OnProgress
 
 
 async def catch_up(
     connection: Connection,
     writer: Writer,
     target: int,
-    progress: Progress = lambda folded, last: None,
+    progress: OnProgress = lambda folded, last: None,
 ) -> None:
     """Fold up to `target` and no further."""
     if writer.checkpoint >= target:

@@ -14,11 +14,12 @@ from time import perf_counter
 
 import msgspec
 
-from weft.indexer.catching_up import Progress, catch_up
+from weft.indexer.catching_up import catch_up
 from weft.indexer.starting import from_snapshot, needs_no_snapshot
 from weft.indexer.writer import Writer
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence
+from weft.progress import OnProgress
 from weft.readmodel.generations import Generations, reader_lock
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta
@@ -48,7 +49,7 @@ async def rebuild(
     connection: Connection,
     data_dir: Path,
     encoding: str,
-    progress: Progress = lambda folded, last: None,
+    progress: OnProgress = lambda folded, last: None,
     *,
     snapshot: bool = False,
 ) -> Rebuilt:
@@ -75,7 +76,7 @@ async def build(
     connection: Connection,
     generations: Generations,
     encoding: str,
-    progress: Progress,
+    progress: OnProgress,
     snapshot: bool = False,
 ) -> Path:
     """Build a new generation, up to the end of the log at the start, and offer it as successor."""

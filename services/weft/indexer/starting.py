@@ -11,10 +11,11 @@ import logging
 import sqlite3
 from pathlib import Path
 
-from weft.indexer.catching_up import Progress, catch_up
+from weft.indexer.catching_up import catch_up
 from weft.indexer.writer import Writer
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence, read_matching
+from weft.progress import OnProgress
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, discard
 from weft.readmodel.store import SQLITE_FAULTS, get_meta, schema_version
@@ -78,7 +79,7 @@ async def from_snapshot(
     connection: Connection,
     path: Path,
     encoding: str,
-    progress: Progress = lambda folded, last: None,
+    progress: OnProgress = lambda folded, last: None,
 ) -> Writer:
     """The newest snapshot as `path`, brought to the end of the log.
 
@@ -150,7 +151,7 @@ async def needs_no_snapshot(connection: Connection) -> None:
 
 
 async def _restored(
-    connection: Connection, snapshot: Snapshot, path: Path, encoding: str, progress: Progress
+    connection: Connection, snapshot: Snapshot, path: Path, encoding: str, progress: OnProgress
 ) -> Writer:
     async with Bucket(connection) as bucket:
         await bucket.fetch(snapshot, path)

@@ -5,7 +5,7 @@ neither derives nor publishes anything twice."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -19,6 +19,7 @@ from weft.log.publishing import Publisher
 from weft.log.reading import read_session, subjects
 from weft.memory.languages import fingerprint, languages_with
 from weft.memory.worker import memory
+from weft.progress import OnProgress
 from weft.rederive.plan import (
     DerivedEvent,
     Source,
@@ -43,9 +44,6 @@ from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import UNREADABLE, Stored, derived_subject, place_of, stored_filter
 
 WORKERS = ("firewall", "summarizer", "memory")
-
-Progress = Callable[[int, int], None]
-"""Called with how many sessions are done, and how many there are."""
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -81,11 +79,12 @@ async def rederive(
     settings: Settings,
     worker: str | Deriver,
     session: str | None = None,
-    progress: Progress = lambda done, all: None,
+    progress: OnProgress = lambda done, all: None,
 ) -> Rederived:
     """Run one of weft's workers, by name, or another worker, over one session of the tenant or over
     all. Raises `InvalidInput` for an unknown worker, `NotFound` for an unknown session, and
-    `Unavailable` if the log or a model does not answer; a second run then continues."""
+    `Unavailable` if the log or a model does not answer; a second run then continues. `progress`
+    counts sessions."""
     deriver = _own(connection, settings, worker) if isinstance(worker, str) else worker
     names = await _sessions(connection, settings.tenant, session)
     async with _rework(connection, settings, deriver) as work:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence, read_matching
+from weft.progress import OnStepProgress
 from weft.references.survey import Survey
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import stored_filter
 
-OnProgress = Callable[[str, int, int], None]
 
-
-async def extend(connection: Connection, survey: Survey, on_progress: OnProgress) -> None:
+async def extend(connection: Connection, survey: Survey, on_progress: OnStepProgress) -> None:
     """Continue a survey with what was published since."""
     last = await last_sequence(connection)
     after = survey.through

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import base64
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -18,6 +17,7 @@ from weft.log.publishing import Publisher
 from weft.log.reading import last_of, read_matching
 from weft.log.secure_delete import erase_all
 from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM, WORKERS
+from weft.progress import OnProgress
 from weft.readmodel.database import Database
 from weft.readmodel.sql import statements
 from weft.references.bodies import body_of
@@ -34,9 +34,6 @@ _Body = tuple[str, str]
 _MARK = f"$O.{SNAPSHOTS_BUCKET}.M." + base64.urlsafe_b64encode(b"trimmed").decode()
 _PAGE = 10_000
 """Sequences that are collected before they are erased."""
-
-OnProgress = Callable[[int, int], None]
-"""Called with the sequence that was reached, and the last one to be trimmed."""
 
 
 class Trimmed(msgspec.Struct, frozen=True):
