@@ -1,6 +1,6 @@
 """Which sources count as dead letters, from the events about them."""
 
-from weft.dead_letters.dead_letter import letters
+from weft.dead_letters.dead_letter import dead_letters_in
 from weft.readmodel.model import records_of
 from weft_schemas.events import Event, Origin, ParkedEvent, RevivedEvent
 
@@ -16,7 +16,7 @@ def revived(source: int, worker: str = "firewall", drop: bool = False) -> Revive
 
 
 def found(*events: Event):
-    return letters(records_of(events, "t", "s", first_sequence=100))
+    return dead_letters_in(records_of(events, "t", "s", first_sequence=100))
 
 
 def test_a_parked_source_waits_under_its_worker():
@@ -52,5 +52,5 @@ def test_a_revival_of_another_source_changes_nothing():
 def test_the_same_source_number_of_another_session_is_another_letter():
     here = records_of([parked(7)], "t", "s", 100)
     there = records_of([revived(7)], "t", "other", 101)
-    [one] = letters([*here, *there])
+    [one] = dead_letters_in([*here, *there])
     assert one.open

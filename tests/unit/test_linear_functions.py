@@ -76,8 +76,8 @@ UNCALLED = {
         weft.firewall.service.encoded_slice(body) weft.firewall.views.drill._taken(names)
         weft.http.callers.caller(authorization) weft.http.callers.caller(host)
         weft.http.requests.body_of(content) weft.rederive.run._own(name)
-        weft.router.tree._listed(root_name) weft.workers.parking.parked_event(worker)
-        weft.workers.parking.parked_event(worker_version)
+        weft.router.tree._listed(root_name) weft.workers.dead_letters.parked_event(worker)
+        weft.workers.dead_letters.parked_event(worker_version)
         weft_schemas.events._undecodable(payload) weft_schemas.loosening.fields_of(path)
     """,
     "beside what another pattern matched, in the functions that are called": """

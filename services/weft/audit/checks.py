@@ -63,7 +63,7 @@ def content_digests(db: sqlite3.Connection) -> ContentDigests:
 
 def content_findings(db: sqlite3.Connection) -> list[Finding]:
     """What a fresh fold of the log says about its events: unsettled, orphaned, malformed ones."""
-    return [*waiting(db), *_orphans(db), *_faults(db), *_parked(db), *_conflicts(db)]
+    return [*waiting(db), *_orphans(db), *_faults(db), *_dead_letters(db), *_conflicts(db)]
 
 
 def waiting(db: sqlite3.Connection) -> list[Finding]:
@@ -141,9 +141,9 @@ class Sources:
         return finding
 
 
-def _parked(db: sqlite3.Connection) -> Iterator[Finding]:
+def _dead_letters(db: sqlite3.Connection) -> Iterator[Finding]:
     mend = "look at it with `weft dlq show`, then replay or drop it"
-    for tenant, session, sequence, item_id, worker, code in db.execute(_sql.parked):
+    for tenant, session, sequence, item_id, worker, code in db.execute(_sql.dead_letters):
         what = f"{worker} gave it up ({code})"
         yield Finding("parked", what, mend, tenant, session, sequence, item_id, True)
 

@@ -16,7 +16,7 @@ SELECT f.tenant, f.session, f.sequence, f.code, f.error,
     EXISTS (SELECT 1 FROM parked p WHERE p.source = f.sequence)
 FROM faults f ORDER BY f.sequence
 
--- name: parked
+-- name: dead_letters
 SELECT s.tenant, s.session, p.source, p.item_id, p.worker, p.code
 FROM parked p JOIN sessions s ON s.number = p.session
 WHERE p.revived IS NULL ORDER BY p.source, p.worker

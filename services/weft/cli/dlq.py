@@ -12,7 +12,7 @@ from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from weft.dead_letters.dead_letter import Letter
+    from weft.dead_letters.dead_letter import DeadLetter
 
 _ERROR_CHARACTERS = 80
 """How many characters of an error the table shows; `weft dlq show` shows all of it."""
@@ -118,14 +118,16 @@ def drop(as_json: bool, settings: Settings, **which: Any) -> None:
     _tell(running(_revived(settings, drop=True, **which)), "dropped", as_json)
 
 
-async def _found(settings: Settings, session: str | None) -> list[Letter]:
+async def _found(settings: Settings, session: str | None) -> list[DeadLetter]:
     from weft.dead_letters.reviving import dead_letters
 
     async with client(settings) as log:
         return list(await dead_letters(log.connection, settings.tenant, session))
 
 
-async def _shown(settings: Settings, sequence: int) -> tuple[list[Letter], dict[str, Any] | None]:
+async def _shown(
+    settings: Settings, sequence: int
+) -> tuple[list[DeadLetter], dict[str, Any] | None]:
     from weft.dead_letters.reviving import dead_letters, of_source
     from weft.log.reading import read
     from weft_schemas.errors import NotFound
@@ -152,7 +154,7 @@ async def _revived(
     session: str | None,
     worker: str | None,
     drop: bool,
-) -> list[Letter]:
+) -> list[DeadLetter]:
     from weft.dead_letters.reviving import chosen, dead_letters, revive
 
     if bool(sequences) == everything:
@@ -168,7 +170,7 @@ async def _revived(
         return picked
 
 
-def _tell(picked: list[Letter], what: str, as_json: bool) -> None:
+def _tell(picked: list[DeadLetter], what: str, as_json: bool) -> None:
     if as_json:
         print_json(picked)
     elif not picked:
@@ -178,7 +180,7 @@ def _tell(picked: list[Letter], what: str, as_json: bool) -> None:
             click.echo(f"{one.sequence} of session {one.session} ({one.worker}): {what}")
 
 
-def _row(one: Letter) -> list[Any]:
+def _row(one: DeadLetter) -> list[Any]:
     error = (
         one.error if len(one.error) <= _ERROR_CHARACTERS else one.error[:_ERROR_CHARACTERS] + "…"
     )
@@ -186,7 +188,7 @@ def _row(one: Letter) -> list[Any]:
     return [*place, one.code, one.attempts, _state(one), error]
 
 
-def _state(one: Letter) -> str:
+def _state(one: DeadLetter) -> str:
     if one.open:
         return "parked" if one.times == 1 else f"parked {one.times} times"
     return "dropped" if one.dropped else "replayed"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from weft.copies.exporting import Exported
     from weft.copies.forking import Forked
     from weft.copies.importing import Imported
-    from weft.dead_letters.dead_letter import Letter
+    from weft.dead_letters.dead_letter import DeadLetter
     from weft.erasure.scope import ErasedScope
     from weft.erasure.session import Erased
     from weft.indexer.rebuild import Rebuilt
@@ -134,13 +134,13 @@ class Operator:
 
         return await trim(self._connection, before, self._settings.encoding)
 
-    async def dead_letters(self, session: str | None = None) -> list[Letter]:
+    async def dead_letters(self, session: str | None = None) -> list[DeadLetter]:
         """What workers gave up, open or not."""
         from weft.dead_letters.reviving import dead_letters
 
         return await dead_letters(self._connection, self._tenant, session)
 
-    async def revive(self, *letters: Letter, drop: bool = False) -> int:
+    async def revive(self, *letters: DeadLetter, drop: bool = False) -> int:
         """Have these processed again, or dropped; returns the sequence of the last event about
         it."""
         from weft.dead_letters.reviving import revive

@@ -1,5 +1,5 @@
-"""Dead letters: which sources are parked, according to the events that park and revive them. Pure
-functions over the log's records, in order."""
+"""Which sources are dead letters, according to the events that park and revive them. Pure functions
+over the log's records, in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from weft_schemas.errors import InvalidInput
 from weft_schemas.events import Origin, ParkedEvent, RevivedEvent
 
 
-class Letter(msgspec.Struct, frozen=True):
+class DeadLetter(msgspec.Struct, frozen=True):
     """A source that a worker gave up on."""
 
     session: str
@@ -41,9 +41,9 @@ class Letter(msgspec.Struct, frozen=True):
         return Origin(sequence=self.sequence, item_id=self.item_id, worker=self.worker)
 
 
-def letters(records: Iterable[LogRecord]) -> list[Letter]:
+def dead_letters_in(records: Iterable[LogRecord]) -> list[DeadLetter]:
     """Every source that was ever parked, ordered by source and worker."""
-    found: dict[tuple[str, int, str], Letter] = {}
+    found: dict[tuple[str, int, str], DeadLetter] = {}
     for record in records:
         try:
             event, session = record.event(), record.address().session
@@ -61,8 +61,10 @@ def letters(records: Iterable[LogRecord]) -> list[Letter]:
     return sorted(found.values(), key=lambda letter: (letter.sequence, letter.worker))
 
 
-def _parked(before: Letter | None, session: str, event: ParkedEvent, sequence: int) -> Letter:
-    return Letter(
+def _parked(
+    before: DeadLetter | None, session: str, event: ParkedEvent, sequence: int
+) -> DeadLetter:
+    return DeadLetter(
         session=session,
         sequence=event.origin.sequence,
         worker=event.origin.worker,

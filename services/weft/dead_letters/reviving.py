@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from weft.dead_letters.dead_letter import Letter, letters
+from weft.dead_letters.dead_letter import DeadLetter, dead_letters_in
 from weft.log.connection import Connection
 from weft.log.message import Message, event_headers
 from weft.log.publishing import Publisher
@@ -20,16 +20,16 @@ from weft_schemas.subjects import item_subject, stored_filter
 
 async def dead_letters(
     connection: Connection, tenant: str, session: str | None = None
-) -> list[Letter]:
+) -> list[DeadLetter]:
     """Every source of a tenant that was parked, open or not."""
     records: list[LogRecord] = []
     for direction, event in (("out", "parked"), ("*", "revived")):
         subjects = stored_filter(tenant, session, direction, event)
         records += [record async for record in read_matching(connection, subjects)]
-    return letters(sorted(records, key=lambda record: record.sequence))
+    return dead_letters_in(sorted(records, key=lambda record: record.sequence))
 
 
-def of_source(found: Iterable[Letter], sequence: int) -> list[Letter]:
+def of_source(found: Iterable[DeadLetter], sequence: int) -> list[DeadLetter]:
     """What is parked of one source. Raises `NotFound`."""
     ones = [letter for letter in found if letter.sequence == sequence]
     if not ones:
@@ -37,11 +37,13 @@ def of_source(found: Iterable[Letter], sequence: int) -> list[Letter]:
     return ones
 
 
-def chosen(found: Iterable[Letter], sequences: Iterable[int], worker: str | None) -> list[Letter]:
-    """The letters of these sources that can be revived: open ones, and dropped ones by name. Raises
-    `NotFound` for a source that is not parked."""
+def chosen(
+    found: Iterable[DeadLetter], sequences: Iterable[int], worker: str | None
+) -> list[DeadLetter]:
+    """The dead letters of these sources that can be revived: open ones, and dropped ones by name.
+    Raises `NotFound` for a source that is not parked."""
     of = {number: [one for one in found if one.sequence == number] for number in sequences}
-    picked: list[Letter] = []
+    picked: list[DeadLetter] = []
     for number, ones in of.items():
         fitting = [one for one in ones if worker in (None, one.worker) and _waits(one)]
         if not fitting:
@@ -51,7 +53,7 @@ def chosen(found: Iterable[Letter], sequences: Iterable[int], worker: str | None
 
 
 async def revive(
-    connection: Connection, tenant: str, letters: Iterable[Letter], drop: bool = False
+    connection: Connection, tenant: str, letters: Iterable[DeadLetter], drop: bool = False
 ) -> int:
     """Publish that these are revived (or dropped). Returns the sequence of the last event. Raises
     `InvalidInput` if there are none."""
@@ -63,7 +65,7 @@ async def revive(
     return acks[-1].sequence
 
 
-def _message(tenant: str, letter: Letter, drop: bool) -> Message:
+def _message(tenant: str, letter: DeadLetter, drop: bool) -> Message:
     subject = item_subject(tenant, letter.session, "revived")
     payload = encode_event(RevivedEvent(letter.origin(), drop))
     # The same decision about the same parking is stored once, whoever makes it again.
@@ -71,11 +73,11 @@ def _message(tenant: str, letter: Letter, drop: bool) -> Message:
     return Message(subject, payload, id, event_headers(id, "weft.revived", "/weft/dlq"))
 
 
-def _waits(letter: Letter) -> bool:
+def _waits(letter: DeadLetter) -> bool:
     return letter.open or letter.dropped
 
 
-def _why_not(number: int, ones: list[Letter], worker: str | None) -> str:
+def _why_not(number: int, ones: list[DeadLetter], worker: str | None) -> str:
     if not ones:
         return f"event {number} is not parked; `weft dlq list` shows what is"
     if worker is not None and all(one.worker != worker for one in ones):

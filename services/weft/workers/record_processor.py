@@ -18,7 +18,7 @@ from weft.runtime.crashpoints import crash_point
 from weft.runtime.logs import fields
 from weft.runtime.policies import Policies
 from weft.runtime.subprocess_worker import SubprocessWorker
-from weft.workers import parking
+from weft.workers import dead_letters
 from weft.workers.work_context import Derived, WorkContext, Worker, derived_message
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import Event, RevivedEvent
@@ -49,7 +49,7 @@ class RecordProcessor:
             return True
         if record.deliveries > 1 or record.settled:
             return True
-        if not parking.is_reported(record, self._worker.reports):
+        if not dead_letters.is_reported(record, self._worker.reports):
             return False
         try:
             return self._worker.takes(record.event())
@@ -86,13 +86,15 @@ class RecordProcessor:
             event = record.event()
         except InvalidInput:
             return record
-        if not isinstance(event, RevivedEvent) or not parking.revives(event, self._worker.name):
+        if not isinstance(event, RevivedEvent):
+            return record
+        if not dead_letters.revives(event, self._worker.name):
             return record
         try:
             source = await read(self._connection, event.origin.sequence)
         except NotFound:
             return record  # erased since
-        if not parking.same_session(source, record):
+        if not dead_letters.same_session(source, record):
             return record
         return msgspec.structs.replace(source, deliveries=record.deliveries)
 
@@ -100,7 +102,7 @@ class RecordProcessor:
         """The messages for a source. Raises if it cannot be processed."""
         if self._worker.name in source.settled.split(","):
             return []
-        worn_out = parking.worn_out(source)
+        worn_out = dead_letters.worn_out(source)
         if worn_out is not None:
             raise worn_out
         taken = self._read(source)
@@ -110,10 +112,10 @@ class RecordProcessor:
         derived = await self._worker.derive(source, address, event, context)
         return self._made(source, derived, context)
 
-    def parked(self, source: LogRecord, error: Exception, delivered: int) -> Message:
+    def dead_letter(self, source: LogRecord, error: Exception, delivered: int) -> Message:
         """The message that parks a source. `delivered` is the sequence of the record that caused
         the attempt: a source that is parked again after a revival needs another message id."""
-        event = parking.parked_event(source, error, self._worker.name, self._worker.version)
+        event = dead_letters.parked_event(source, error, self._worker.name, self._worker.version)
         _log.warning(
             "an event is parked",
             extra=fields(
@@ -124,14 +126,14 @@ class RecordProcessor:
             ),
         )
         part = "parked" if delivered == source.sequence else f"parked after {delivered}"
-        return self._message(source, Derived(parking.parked_subject(source), event, part), 0)
+        return self._message(source, Derived(dead_letters.parked_subject(source), event, part), 0)
 
     def _read(self, record: LogRecord) -> tuple[Stored, Event, WorkContext] | None:
         """None if it cannot be read and another worker reports that."""
         try:
             address, event = record.address(), record.event()
         except InvalidInput:
-            if parking.is_reported(record, self._worker.reports):
+            if dead_letters.is_reported(record, self._worker.reports):
                 raise
             return None
         self._after_decode()

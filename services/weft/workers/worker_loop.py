@@ -29,7 +29,7 @@ from weft.runtime.logs import fields, safe_error
 from weft.runtime.policies import following_policies
 from weft.runtime.process import Process
 from weft.runtime.tracing import continued
-from weft.workers import parking
+from weft.workers import dead_letters
 from weft.workers.record_processor import RecordProcessor
 from weft.workers.watchdog import Watchdog
 from weft.workers.work_context import Worker
@@ -232,8 +232,8 @@ class WorkerLoop:
     ) -> None:
         record = delivery.record
         self._process.health.failed(f"event {source.sequence}: {safe_error(error)}")
-        if parking.is_final(error, record.deliveries):
-            messages = [self._processor.parked(source, error, record.sequence)]
+        if dead_letters.is_final(error, record.deliveries):
+            messages = [self._processor.dead_letter(source, error, record.sequence)]
             self._publish(delivery, source, messages, "parked", begun)
         else:
             self._put_off(delivery, error)
@@ -286,7 +286,7 @@ class WorkerLoop:
             work.close()
 
     def _put_off(self, delivery: Delivery, error: Exception) -> None:
-        delay = parking.retry_delay(delivery.record.deliveries)
+        delay = dead_letters.retry_delay(delivery.record.deliveries)
         _log.warning(
             "an event failed and is tried again",
             extra=fields(
@@ -318,7 +318,7 @@ class WorkerLoop:
                 # The derived event itself cannot be sent, so its source is parked.
                 if outcome == "parked":
                     raise
-                messages = [self._processor.parked(source, error, delivery.record.sequence)]
+                messages = [self._processor.dead_letter(source, error, delivery.record.sequence)]
                 outcome = "parked"
             else:
                 self._process.health.report("publishing", None)

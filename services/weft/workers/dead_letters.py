@@ -1,4 +1,5 @@
-"""When a worker gives up on a source event, and the event that records this. Pure functions.
+"""When a worker gives up on a source event, which is a dead letter then, and the event that records
+this. Pure functions.
 
 The server itself never gives up a message: `max_deliver` is unlimited, since a message that runs
 out of deliveries disappears silently. These rules do, and the log records it.

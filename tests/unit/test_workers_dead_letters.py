@@ -3,7 +3,13 @@
 import pytest
 
 from weft.log.record import LogRecord
-from weft.workers.parking import MOST_ATTEMPTS, MOST_DELIVERIES, is_final, retry_delay, worn_out
+from weft.workers.dead_letters import (
+    MOST_ATTEMPTS,
+    MOST_DELIVERIES,
+    is_final,
+    retry_delay,
+    worn_out,
+)
 from weft_schemas.errors import InvalidInput, Unavailable
 
 
