@@ -15,7 +15,7 @@ from weft.copies.copying import copy_id
 from weft.copies.exporting import Exported, export
 from weft.copies.forking import fork
 from weft.copies.importing import import_
-from weft.copies.renaming import Name
+from weft.copies.renaming import SessionName
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
@@ -142,7 +142,7 @@ async def test_an_import_is_whole_where_another_took_its_ids(
     _, content = await exported(log)
     async with Publisher(log) as publisher:
         async for record in read_session(log, "t", "s"):
-            id = copy_id(Name("new", "s"), record)
+            id = copy_id(SessionName("new", "s"), record)
             await publisher.publish("weft.rival.s.in.user_turn", b"{}", id)
     copy = await import_(log, io.BytesIO(content), "new")
     assert copy.equal

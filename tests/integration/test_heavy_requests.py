@@ -15,7 +15,13 @@ from weft.readmodel.generations import Generations
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.status import Artifact
 from weft.readmodel.store import open_writer
-from weft.router.service import Hydrating, Place, encoded_hydration, hydration, session_signals
+from weft.router.service import (
+    Hydrating,
+    SessionName,
+    encoded_hydration,
+    hydration,
+    session_signals,
+)
 from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
 from weft.runtime.replica import pool_work
@@ -69,7 +75,7 @@ async def test_a_hydration_is_the_same(pool: Pool, tmp_path: Path) -> None:
     assert {one.value for one in ours.values["order_id"]} == {"ORD_4711", "ORD_4712"}
     made = await pool.run("acme", "s", pool_work(tmp_path, encoded_hydration, wanted))
     assert made == msgspec.json.encode(ours)
-    place = Place("acme", "s")
+    place = SessionName("acme", "s")
     known = session_signals(reader, place)
     assert await pool.run("acme", "s", pool_work(tmp_path, session_signals, place)) == known
     reader.close()

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from weft.copies.copy_digest import CopyDigest
 from weft.copies.copying import Copier
 from weft.copies.forking import prefix
-from weft.copies.portable import Record, line_of, read_line, record_of, written
-from weft.copies.renaming import Name, renamed
+from weft.copies.portable import RecordLine, line_of, read_line, record_of, written
+from weft.copies.renaming import SessionName, renamed
 from weft.copies.sequences import Places, needs, placed
 from weft.log.message import Ack, Message
 from weft.log.publishing import Publisher
@@ -35,7 +35,7 @@ from weft_schemas.events import (
 from weft_schemas.ids import artifact_handle
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 
-OLD, NEW = Name("t", "old"), Name("t", "new")
+OLD, NEW = SessionName("t", "old"), SessionName("t", "new")
 
 
 def places(**pairs: int) -> Places:
@@ -170,7 +170,7 @@ def test_a_prefix_is_chosen_by_source_and_takes_what_came_of_it_later() -> None:
     assert list(prefix(history(), 0)) == []
 
 
-def moved(records: list[LogRecord], name: Name, by: int) -> list[LogRecord]:
+def moved(records: list[LogRecord], name: SessionName, by: int) -> list[LogRecord]:
     """The records as a copy at other sequences would be."""
     all_places = Places()
     for record in records:
@@ -179,7 +179,7 @@ def moved(records: list[LogRecord], name: Name, by: int) -> list[LogRecord]:
     return records_of(events, name.tenant, name.session, 1 + by)
 
 
-def likeness(records: list[LogRecord], name: Name) -> str:
+def likeness(records: list[LogRecord], name: SessionName) -> str:
     found = CopyDigest()
     for record in records:
         found.take(record, name)
@@ -203,8 +203,8 @@ def test_a_line_gives_the_record_back_byte_for_byte(payload: bytes) -> None:
     text = written(line_of(record))
     assert text.count(b"\n") == 1
     line = read_line(text, 1)
-    assert isinstance(line, Record)
-    assert record_of(line, "t") == (record, Name("t", "a b"))
+    assert isinstance(line, RecordLine)
+    assert record_of(line, "t") == (record, SessionName("t", "a b"))
 
 
 def test_a_line_that_is_none_is_named() -> None:

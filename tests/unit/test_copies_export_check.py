@@ -9,8 +9,16 @@ import pytest
 
 from weft.copies.copy_digest import CopyDigest
 from weft.copies.export_check import check_export
-from weft.copies.portable import Body, Chunk, End, Start, line_of, read_line, written
-from weft.copies.renaming import Name
+from weft.copies.portable import (
+    BodyLine,
+    ChunkLine,
+    EndLine,
+    StartLine,
+    line_of,
+    read_line,
+    written,
+)
+from weft.copies.renaming import SessionName
 from weft.readmodel.model import records_of
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
@@ -22,14 +30,14 @@ def export() -> list[bytes]:
     items = [ContextItem(f"i{n}", ItemKind.USER_TURN, f"turn {n}") for n in range(4)]
     copy_digest, lines = CopyDigest(), []
     for record in records_of(items, "t", "s"):
-        copy_digest.take(record, Name("t", "s"))
+        copy_digest.take(record, SessionName("t", "s"))
         lines.append(written(line_of(record)))
     sha256 = hashlib.sha256(CONTENT).hexdigest()
-    encoded = Chunk("YSBib2R5IG9mIHNvbWUgYnl0ZXM=")
-    body = [written(Body(sha256, len(CONTENT))), *[written(encoded)] * 50]
+    encoded = ChunkLine("YSBib2R5IG9mIHNvbWUgYnl0ZXM=")
+    body = [written(BodyLine(sha256, len(CONTENT))), *[written(encoded)] * 50]
     return [
-        written(Start("t", "s", 9, {})), *lines[:2], *body, *lines[2:],
-        written(End(4, 1, copy_digest.hexdigest())),
+        written(StartLine("t", "s", 9, {})), *lines[:2], *body, *lines[2:],
+        written(EndLine(4, 1, copy_digest.hexdigest())),
     ]  # fmt: skip
 
 

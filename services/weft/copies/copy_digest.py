@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 
-from weft.copies.renaming import Name, unnamed
+from weft.copies.renaming import SessionName, unnamed
 from weft.copies.sequences import Places, placed
 from weft.log.record import LogRecord
 from weft_schemas.errors import InvalidInput
@@ -22,7 +22,7 @@ class CopyDigest:
         self._places = Places()
         self.count = 0
 
-    def take(self, record: LogRecord, name: Name) -> None:
+    def take(self, record: LogRecord, name: SessionName) -> None:
         """Take in a record of session `name`. A record that cannot be decoded counts by its
         bytes."""
         self.count += 1

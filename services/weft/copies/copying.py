@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 
-from weft.copies.renaming import Name, renamed
+from weft.copies.renaming import SessionName, renamed
 from weft.copies.sequences import Places, needs, placed
 from weft.log.api import call
 from weft.log.connection import Connection
@@ -29,7 +29,7 @@ _BEGINNING = 32
 WINDOW = 500
 """Events that are published at once."""
 
-Change = Callable[[Event, LogRecord], Event]
+EventChange = Callable[[Event, LogRecord], Event]
 """Changes a record's event besides its names and sequences."""
 
 
@@ -47,7 +47,7 @@ class Copier:
         *,
         same_log: bool,
         source: str,
-        change: Change = unchanged,
+        change: EventChange = unchanged,
         own_memory: bool = False,
     ) -> None:
         """`settled`: worker → up to which sequence it had finished in the original log. `source` is
@@ -66,7 +66,7 @@ class Copier:
         self._waiting: list[tuple[int, Message]] = []
         self._newest = 0
 
-    async def copy(self, record: LogRecord, old: Name, new: Name) -> None:
+    async def copy(self, record: LogRecord, old: SessionName, new: SessionName) -> None:
         """Copy one record. If it cannot be decoded, it is copied unchanged."""
         try:
             event: Event | None = record.event()
@@ -93,7 +93,9 @@ class Copier:
             self._newest = max(self._newest, ack.sequence)
         return self._newest
 
-    def _message(self, record: LogRecord, event: Event | None, old: Name, new: Name) -> Message:
+    def _message(
+        self, record: LogRecord, event: Event | None, old: SessionName, new: SessionName
+    ) -> Message:
         _, direction, _, _, _, name = record.subject.split(".", 5)
         tenant, session = encode_token(new.tenant), encode_token(new.session)
         payload, kind = record.payload, "unreadable"
@@ -113,7 +115,7 @@ class Copier:
         return ",".join(name for name, through in self._settled.items() if sequence <= through)
 
 
-def copy_id(new: Name, record: LogRecord) -> str:
+def copy_id(new: SessionName, record: LogRecord) -> str:
     """The beginning of a copy's message id: the same if the same copy is made again."""
     return digest("copy", new.tenant, new.session, record.sequence, record.payload)[:_BEGINNING]
 
@@ -143,7 +145,9 @@ async def finished(connection: Connection) -> dict[str, int]:
     return found
 
 
-async def copied_before(connection: Connection, new: Name, first: LogRecord) -> dict[str, int]:
+async def copied_before(
+    connection: Connection, new: SessionName, first: LogRecord
+) -> dict[str, int]:
     """`copy_id` → sequence of what an earlier attempt left in a session. Raises `Conflict` if the
     session holds anything but a copy that began with `first`."""
     subjects = stored_filter(new.tenant, new.session)

@@ -9,7 +9,15 @@ import hashlib
 from typing import IO, BinaryIO
 
 from weft.copies.copy_digest import CopyDigest
-from weft.copies.portable import Body, Chunk, End, Record, Start, read_line, record_of
+from weft.copies.portable import (
+    BodyLine,
+    ChunkLine,
+    EndLine,
+    RecordLine,
+    StartLine,
+    read_line,
+    record_of,
+)
 from weft_schemas.errors import InvalidInput
 
 _MEND = "nothing was imported; export again, or fetch the file again"
@@ -28,12 +36,12 @@ def check_export(file: BinaryIO | IO[bytes]) -> None:
 
 class _Export:
     def __init__(self) -> None:
-        self._start: Start | None = None
-        self._end: End | None = None
+        self._start: StartLine | None = None
+        self._end: EndLine | None = None
         self._copy_digest = CopyDigest()
         self._last = 0
         self._bodies = 0
-        self._body: Body | None = None
+        self._body: BodyLine | None = None
         self._content = hashlib.sha256()
         self._size = 0
 
@@ -58,27 +66,27 @@ class _Export:
 
     def _line(self, text: bytes, number: int) -> None:
         line = read_line(text, number)
-        if self._end is not None or (self._start is None) != isinstance(line, Start):
+        if self._end is not None or (self._start is None) != isinstance(line, StartLine):
             raise InvalidInput(f"line {number} stands in the wrong place")
-        if not isinstance(line, Chunk):
+        if not isinstance(line, ChunkLine):
             self._finish_body(number)
         match line:
-            case Start():
+            case StartLine():
                 self._start = line
-            case Body():
+            case BodyLine():
                 self._body, self._size, self._content = line, 0, hashlib.sha256()
-            case Chunk():
+            case ChunkLine():
                 if self._body is None:
                     raise InvalidInput(f"line {number} belongs to no body")
                 piece = base64.b64decode(line.base64, validate=True)
                 self._content.update(piece)
                 self._size += len(piece)
-            case Record():
+            case RecordLine():
                 self._record(line, number)
-            case End():
+            case EndLine():
                 self._end = line
 
-    def _record(self, line: Record, number: int) -> None:
+    def _record(self, line: RecordLine, number: int) -> None:
         assert self._start is not None
         if line.sequence <= self._last or line.direction not in ("in", "out"):
             raise InvalidInput(f"line {number} is no event of a log, or stands out of order")

@@ -9,8 +9,8 @@ import msgspec
 
 from weft.copies.copy_digest import CopyDigest
 from weft.copies.copying import finished
-from weft.copies.portable import Body, Chunk, End, Line, Start, line_of, written
-from weft.copies.renaming import Name
+from weft.copies.portable import BodyLine, ChunkLine, EndLine, Line, StartLine, line_of, written
+from weft.copies.renaming import SessionName
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
@@ -49,7 +49,7 @@ async def export(
     async with Publisher(connection) as publisher:
         store = Bodies(connection, publisher, tenant)
         settled = await finished(connection)
-        _write(file, Start(tenant, session, last, settled))
+        _write(file, StartLine(tenant, session, last, settled))
         subjects = stored_filter(tenant, session)
         async for record in read_matching(connection, subjects, through=last):
             if place_of(record.subject)[1] == UNREADABLE:
@@ -62,14 +62,14 @@ async def export(
                 else:
                     missing.append(reference.sha256)
             _write(file, line_of(record))
-            copy_digest.take(record, Name(tenant, record.address().session))
+            copy_digest.take(record, SessionName(tenant, record.address().session))
             on_progress(record.sequence, last)
     if not copy_digest.count:
         whose = f"session {session!r} of tenant" if session is not None else "tenant"
         raise NotFound(f"{whose} {tenant!r} has no events; is it spelt right?")
     on_progress(last, last)
     digest = copy_digest.hexdigest()
-    _write(file, End(copy_digest.count, bodies, digest))
+    _write(file, EndLine(copy_digest.count, bodies, digest))
     trimmed = await trimmed_items(connection, tenant, session)
     return Exported(tenant, session, copy_digest.count, bodies, tuple(missing), digest, trimmed)
 
@@ -78,9 +78,9 @@ async def _write_body(file: BinaryIO, store: Bodies, reference: BodyRef) -> bool
     """Whether the object store has it."""
     if not await store.exists(reference.sha256):
         return False
-    _write(file, Body(reference.sha256, reference.size))
+    _write(file, BodyLine(reference.sha256, reference.size))
     async for piece in store.chunks(reference):
-        _write(file, Chunk(base64.b64encode(piece).decode()))
+        _write(file, ChunkLine(base64.b64encode(piece).decode()))
     return True
 
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import msgspec
 
 from weft.copies.copying import Copier, copied_before, finished
-from weft.copies.renaming import Name
-from weft.copies.sequences import Derived
+from weft.copies.renaming import SessionName
+from weft.copies.sequences import EventWithOrigin
 from weft.erasure.tombstones import check_not_erased
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
@@ -60,7 +60,9 @@ async def fork(connection: Connection, tenant: str, source: str, at: int, new: s
     chosen = list(prefix(records, at))
     if not chosen:
         raise NotFound(f"session {source!r} of tenant {tenant!r} has no event up to {at}")
-    return await _copy(connection, Name(tenant, source), Name(tenant, new), at, chosen)
+    return await _copy(
+        connection, SessionName(tenant, source), SessionName(tenant, new), at, chosen
+    )
 
 
 def prefix(records: Iterable[LogRecord], at: int) -> Iterator[LogRecord]:
@@ -79,11 +81,11 @@ def _source(record: LogRecord) -> int | None:
         event = record.event()
     except InvalidInput:
         return None
-    return event.origin.sequence if isinstance(event, Derived) else None
+    return event.origin.sequence if isinstance(event, EventWithOrigin) else None
 
 
 async def _copy(
-    connection: Connection, source: Name, new: Name, at: int, records: list[LogRecord]
+    connection: Connection, source: SessionName, new: SessionName, at: int, records: list[LogRecord]
 ) -> Forked:
     async with Publisher(connection) as publisher:
         copier = Copier(

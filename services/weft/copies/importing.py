@@ -14,8 +14,17 @@ import msgspec
 from weft.copies.copy_digest import CopyDigest
 from weft.copies.copying import Copier, copied, copied_before, copies_in, copy_id
 from weft.copies.export_check import check_export
-from weft.copies.portable import Body, Chunk, End, Line, Record, Start, read_line, record_of
-from weft.copies.renaming import Name
+from weft.copies.portable import (
+    BodyLine,
+    ChunkLine,
+    EndLine,
+    Line,
+    RecordLine,
+    StartLine,
+    read_line,
+    record_of,
+)
+from weft.copies.renaming import SessionName
 from weft.erasure.tombstones import check_not_erased
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
@@ -89,31 +98,31 @@ class _Import:
         self._spool = spool
         self._on_progress = on_progress
         self._bodies = Bodies(connection, publisher, tenant)
-        self._start: Start | None = None
-        self._end: End | None = None
-        self._body: Body | None = None
+        self._start: StartLine | None = None
+        self._end: EndLine | None = None
+        self._body: BodyLine | None = None
         self._copier: Copier
-        self._names: dict[str, Name] = {}
+        self._names: dict[str, SessionName] = {}
         self._ids: set[str] = set()
         self._stored = 0
 
     async def take(self, line: Line, number: int) -> None:
-        if self._end is not None or (self._start is None) != isinstance(line, Start):
+        if self._end is not None or (self._start is None) != isinstance(line, StartLine):
             raise InvalidInput(f"line {number} stands in the wrong place; is the file whole?")
-        if not isinstance(line, Chunk):
+        if not isinstance(line, ChunkLine):
             await self._finish_body()
         match line:
-            case Start():
+            case StartLine():
                 self._begin(line)
-            case Body():
+            case BodyLine():
                 self._body = line
                 self._spool.seek(0)
                 self._spool.truncate()
-            case Chunk():
+            case ChunkLine():
                 self._spool.write(base64.b64decode(line.base64))
-            case Record():
+            case RecordLine():
                 await self._record(line)
-            case End():
+            case EndLine():
                 self._end = line
 
     async def end(self) -> Imported:
@@ -127,7 +136,7 @@ class _Import:
             self._end.digest, last,
         )  # fmt: skip
 
-    def _begin(self, start: Start) -> None:
+    def _begin(self, start: StartLine) -> None:
         if self._session is not None and start.session is None:
             raise InvalidInput("a whole tenant keeps its sessions' names; leave --as out")
         if TENANT_SESSION in (start.session, self._session):
@@ -137,7 +146,7 @@ class _Import:
         self._start = start
         self._copier = Copier(self._publisher, start.settled, same_log=False, source="/weft/import")
 
-    async def _record(self, line: Record) -> None:
+    async def _record(self, line: RecordLine) -> None:
         assert self._start is not None
         if self._start.session not in (None, line.session):
             raise InvalidInput(
@@ -150,9 +159,9 @@ class _Import:
         await self._copier.copy(record, old, new)
         self._on_progress(record.sequence, self._start.through)
 
-    async def _first(self, record: LogRecord, old: Name) -> Name:
+    async def _first(self, record: LogRecord, old: SessionName) -> SessionName:
         """A free name for a session, if there is one."""
-        new = Name(self._tenant, self._session or old.session)
+        new = SessionName(self._tenant, self._session or old.session)
         self._names[old.session] = new
         if old.session == TENANT_SESSION:
             found = read_matching(self._connection, stored_filter(new.tenant, new.session))

@@ -9,7 +9,7 @@ import re
 
 import msgspec
 
-from weft.copies.renaming import Name
+from weft.copies.renaming import SessionName
 from weft.log.record import LogRecord
 from weft_schemas.errors import InvalidInput
 from weft_schemas.ids import encode_token
@@ -17,7 +17,7 @@ from weft_schemas.ids import encode_token
 FORMAT = 1
 
 
-class Start(msgspec.Struct, frozen=True, tag="start", tag_field="line"):
+class StartLine(msgspec.Struct, frozen=True, tag="start", tag_field="line"):
     tenant: str
     session: str | None
     """Null for the whole tenant."""
@@ -28,7 +28,7 @@ class Start(msgspec.Struct, frozen=True, tag="start", tag_field="line"):
     format: int = FORMAT
 
 
-class Record(msgspec.Struct, frozen=True, tag="record", tag_field="line", omit_defaults=True):
+class RecordLine(msgspec.Struct, frozen=True, tag="record", tag_field="line", omit_defaults=True):
     sequence: int
     session: str
     direction: str
@@ -41,25 +41,25 @@ class Record(msgspec.Struct, frozen=True, tag="record", tag_field="line", omit_d
     """Its bytes, if they are not."""
 
 
-class Body(msgspec.Struct, frozen=True, tag="body", tag_field="line"):
+class BodyLine(msgspec.Struct, frozen=True, tag="body", tag_field="line"):
     """The `chunk` lines that follow are a body."""
 
     sha256: str
     size: int
 
 
-class Chunk(msgspec.Struct, frozen=True, tag="chunk", tag_field="line"):
+class ChunkLine(msgspec.Struct, frozen=True, tag="chunk", tag_field="line"):
     base64: str
 
 
-class End(msgspec.Struct, frozen=True, tag="end", tag_field="line"):
+class EndLine(msgspec.Struct, frozen=True, tag="end", tag_field="line"):
     records: int
     bodies: int
     digest: str
     """`CopyDigest` of the records."""
 
 
-Line = Start | Record | Body | Chunk | End
+Line = StartLine | RecordLine | BodyLine | ChunkLine | EndLine
 
 _EVENT = re.compile(r"[^\s.*>\x00-\x1f\x7f]+(\.[^\s.*>\x00-\x1f\x7f]+)?")
 """The end of a subject: the event's type, and who published it."""
@@ -78,19 +78,19 @@ def read_line(text: bytes, number: int) -> Line:
         line = _decoder.decode(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"line {number} is none of an export: {error}") from None
-    if isinstance(line, Start) and line.format > FORMAT:
+    if isinstance(line, StartLine) and line.format > FORMAT:
         raise InvalidInput(
             f"the export has format {line.format}, this release reads up to {FORMAT}: upgrade it"
         )
     return line
 
 
-def line_of(record: LogRecord) -> Record:
+def line_of(record: LogRecord) -> RecordLine:
     """A record of the log as a line."""
     address = record.address()
     payload = record.payload
     plain = payload == payload.strip() and b"\n" not in payload and _is_json(payload)
-    return Record(
+    return RecordLine(
         sequence=record.sequence,
         session=address.session,
         direction=address.direction,
@@ -102,7 +102,7 @@ def line_of(record: LogRecord) -> Record:
     )
 
 
-def record_of(line: Record, tenant: str) -> tuple[LogRecord, Name]:
+def record_of(line: RecordLine, tenant: str) -> tuple[LogRecord, SessionName]:
     """The record as it was in its log, and whose it was. Raises `InvalidInput` if no record can be
     at that subject."""
     place = f"{encode_token(tenant)}.{encode_token(line.session)}"
@@ -117,7 +117,7 @@ def record_of(line: Record, tenant: str) -> tuple[LogRecord, Name]:
         raise InvalidInput(f"event {line.sequence} of the export is not in base64") from None
     subject = f"w.{line.direction}.0.{place}.{line.event}"
     record = LogRecord(line.sequence, subject, line.published_ns, payload, line.message_id)
-    return record, Name(tenant, line.session)
+    return record, SessionName(tenant, line.session)
 
 
 def _is_json(payload: bytes) -> bool:

@@ -9,7 +9,7 @@ from weft_schemas.events import EnvelopeEvent, EpisodeEvent, Event, FactsEvent, 
 from weft_schemas.ids import artifact_handle
 
 
-class Name(msgspec.Struct, frozen=True):
+class SessionName(msgspec.Struct, frozen=True):
     tenant: str
     session: str
 
@@ -19,10 +19,10 @@ class Name(msgspec.Struct, frozen=True):
         return f"session:{self.session}"
 
 
-_NAMELESS = Name("", "")
+_NAMELESS = SessionName("", "")
 
 
-def unnamed(event: Event, old: Name) -> Event:
+def unnamed(event: Event, old: SessionName) -> Event:
     """The event as of a session without a name: what all copies of it have in common."""
     event = renamed(event, old, _NAMELESS)
     if not isinstance(event, EnvelopeEvent):
@@ -32,7 +32,7 @@ def unnamed(event: Event, old: Name) -> Event:
     return msgspec.structs.replace(event, envelope=envelope)
 
 
-def renamed(event: Event, old: Name, new: Name, *, own_memory: bool = False) -> Event:
+def renamed(event: Event, old: SessionName, new: SessionName, *, own_memory: bool = False) -> Event:
     """The event as of session `new`: with handles and the session scope of that session. With
     `own_memory`, facts of a wider scope, such as a user's, get the new session's scope, too: a copy
     must not teach the user's other sessions what they know already, or knew once."""
@@ -47,7 +47,7 @@ def renamed(event: Event, old: Name, new: Name, *, own_memory: bool = False) -> 
     return msgspec.structs.replace(event, scope=new.scope) if moves else event
 
 
-def _envelope(envelope: ResultEnvelope, item_id: str, new: Name) -> ResultEnvelope:
+def _envelope(envelope: ResultEnvelope, item_id: str, new: SessionName) -> ResultEnvelope:
     # Keyed with the old name: without that, nobody can compute it, and no secret is needed.
     artifacts = tuple(
         msgspec.structs.replace(

@@ -21,7 +21,7 @@ from weft_schemas.events import (
     SummaryEvent,
 )
 
-Derived = (
+EventWithOrigin = (
     EnvelopeEvent
     | SummaryEvent
     | FactsEvent
@@ -91,7 +91,7 @@ def placed(event: Event, places: Places, *, same_log: bool) -> Event:
     since it is the same event; else 0 stands for one that was not copied. A source that was not
     copied becomes 0, which the fold counts as unknown."""
     changes: dict[str, object] = {}
-    if isinstance(event, Derived):
+    if isinstance(event, EventWithOrigin):
         changes["origin"] = _origin(event.origin, places, same_log)
     if isinstance(event, SummaryEvent | EpisodeEvent):
         if event.first_sequence:

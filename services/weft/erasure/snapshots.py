@@ -13,7 +13,7 @@ from weft.readmodel.database import Database
 from weft.readmodel.sql import statements
 from weft.readmodel.store import get_meta, open_writer, schema_version, transaction, vacuum
 from weft.readmodel.tombstone_fold import erase_session, erase_tenant
-from weft.references.survey import Place, Victims
+from weft.references.survey import SessionName, Victims
 from weft.snapshots.snapshot import Bucket, Snapshot
 from weft.snapshots.trimming import trimmed_before
 from weft_schemas.errors import NotFound
@@ -55,7 +55,7 @@ async def forget_in_snapshots(connection: Connection, forget: Forget) -> tuple[i
     return len(found), []
 
 
-async def forks_in_snapshot(connection: Connection, tenant: str) -> set[tuple[Place, str]]:
+async def forks_in_snapshot(connection: Connection, tenant: str) -> set[tuple[SessionName, str]]:
     """Session and fork, for those whose items may be only in the newest snapshot."""
     async with Bucket(connection) as bucket:
         found = await bucket.snapshots()

@@ -28,7 +28,7 @@ EXTRACTIVE = "extractive"
 """The summarizer that calls no model, so its output can be made again at any time."""
 
 
-class Source(msgspec.Struct, frozen=True):
+class SourceEvent(msgspec.Struct, frozen=True):
     """An event that a worker derives from."""
 
     record: LogRecord
@@ -47,26 +47,26 @@ class Standing(msgspec.Struct):
 
 def sources(
     decoded: Sequence[tuple[LogRecord, Event]], takes: Callable[[Event], bool]
-) -> list[Source]:
+) -> list[SourceEvent]:
     """What a worker takes of a session, in order: the first item of each id, closings, and other
     workers' results that count."""
-    found: list[Source] = []
+    found: list[SourceEvent] = []
     ids: set[str] = set()
     counting = {id(one.current) for one in standings(decoded, "").values()}
     for record, event in decoded:
         if isinstance(event, ContextItem):
             if event.id not in ids:
                 ids.add(event.id)
-                found.append(Source(record, event, record.sequence))
+                found.append(SourceEvent(record, event, record.sequence))
         elif not takes(event):
             continue
         elif isinstance(event, SessionClosedEvent):
-            found.append(Source(record, event, record.sequence))
+            found.append(SourceEvent(record, event, record.sequence))
         elif id(event) in counting:
             # What is learned from an envelope belongs to its item.
             about = event.origin.sequence if isinstance(event, EnvelopeEvent) else record.sequence
             if not (isinstance(event, SummaryEvent) and event.origin.item_id):
-                found.append(Source(record, event, about))
+                found.append(SourceEvent(record, event, about))
     return found
 
 

@@ -22,7 +22,7 @@ from weft.memory.worker import memory
 from weft.progress import OnProgress
 from weft.rederive.plan import (
     DerivedEvent,
-    Source,
+    SourceEvent,
     Standing,
     decoded,
     news,
@@ -194,7 +194,7 @@ class _Rework:
         return self._worker.name == "memory"
 
     async def _one(
-        self, source: Source, context: WorkContext, standing: Standing | None, session: str
+        self, source: SourceEvent, context: WorkContext, standing: Standing | None, session: str
     ) -> None:
         address = source.record.address()
         try:
@@ -223,7 +223,7 @@ class _Rework:
         self,
         made: list[Derived],
         standing: Standing | None,
-        source: Source,
+        source: SourceEvent,
         context: WorkContext,
         address: Stored,
     ) -> list[Derived]:

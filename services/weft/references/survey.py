@@ -15,7 +15,7 @@ from weft_schemas.items import BodyRef
 FORKED_FROM = "forked_from"
 """Metadata key of a forked item: `{"session", "sequence", "at"}` of its original."""
 
-Place = tuple[str, str]
+SessionName = tuple[str, str]
 """Tenant and session."""
 
 
@@ -25,9 +25,9 @@ class Survey:
     def __init__(self) -> None:
         self.through = 0
         """Sequence up to which it has read."""
-        self.forks: dict[Place, set[str]] = {}
+        self.forks: dict[SessionName, set[str]] = {}
         """Session → sessions that hold copies of its items."""
-        self.bodies: dict[str, set[Place]] = {}
+        self.bodies: dict[str, set[SessionName]] = {}
         """Body → the sessions that refer to it."""
 
     def take(self, record: LogRecord) -> None:
@@ -48,7 +48,7 @@ class Survey:
         if origin is not None and origin.session != address.session:
             self.add_forks([((address.tenant, origin.session), address.session)])
 
-    def add_forks(self, pairs: Iterable[tuple[Place, str]]) -> None:
+    def add_forks(self, pairs: Iterable[tuple[SessionName, str]]) -> None:
         """Add forks that are known from elsewhere, as pairs of a session and its copy."""
         for place, fork in pairs:
             self.forks.setdefault(place, set()).add(fork)
@@ -76,12 +76,12 @@ class Victims:
         self.sessions = None if sessions is None else tuple(sessions)
         """None for the whole tenant."""
 
-    def __contains__(self, place: Place) -> bool:
+    def __contains__(self, place: SessionName) -> bool:
         tenant, session = place
         return tenant == self.tenant and (self.sessions is None or session in self.sessions)
 
 
-def family(tenant: str, session: str, forks: Mapping[Place, Iterable[str]]) -> list[str]:
+def family(tenant: str, session: str, forks: Mapping[SessionName, Iterable[str]]) -> list[str]:
     """A session, its forks, their forks and so on: itself first, the others by name."""
     found, ahead = {session}, [session]
     while ahead:

@@ -145,7 +145,7 @@ class _Not(Enum):
     SHORT = "it is for a process of the pool"
 
 
-class Place(msgspec.Struct, frozen=True):
+class SessionName(msgspec.Struct, frozen=True):
     """A session."""
 
     tenant: str
@@ -236,7 +236,7 @@ class Routing:
     async def _routing_query(self, asked: ReceivedRequest[RouteRequest]) -> str:
         """The query as reworded by the transformer, which may be a model: the policy's secrets are
         masked first, and nothing is passed to it if no policy can be read."""
-        query, place = asked.request.query, Place(asked.tenant, asked.session)
+        query, place = asked.request.query, SessionName(asked.tenant, asked.session)
         if self._transformer is identity:
             return query
         try:
@@ -250,7 +250,7 @@ class Routing:
     ) -> RouteRequest:
         if asked.session == TENANT_SESSION:
             return asked.request
-        place = Place(asked.tenant, asked.session)
+        place = SessionName(asked.tenant, asked.session)
         try:
             known = await self._replica.read_here(asked.tenant, partial(self._known, place))
             if known is None:
@@ -260,7 +260,7 @@ class Routing:
             return asked.request
         return with_signals(asked.request, known, held.router.ids_named)
 
-    def _known(self, place: Place, model: ReadModel) -> SessionSignals | None:
+    def _known(self, place: SessionName, model: ReadModel) -> SessionSignals | None:
         """None if it would take too long here."""
         view = model.view(place.tenant, place.session)
         is_short = view.has_few_passages(_LOOKED_BACK, _SHORT_LOOK)
@@ -277,7 +277,7 @@ class Routing:
         return ack.sequence
 
 
-def _own_secrets(place: Place, model: ReadModel) -> Own:
+def _own_secrets(place: SessionName, model: ReadModel) -> Own:
     return own_rules(model.view(place.tenant, place.session).policy()[1].firewall)
 
 
@@ -300,7 +300,7 @@ def encoded_hydration(model: ReadModel, wanted: Hydrating) -> bytes:
     return msgspec.json.encode(hydration(model, wanted))
 
 
-def session_signals(model: ReadModel, place: Place) -> SessionSignals:
+def session_signals(model: ReadModel, place: SessionName) -> SessionSignals:
     """What a session tells a router."""
     view = model.view(place.tenant, place.session)
     return signals_of(view.recent(_LOOKED_BACK)[::-1])

@@ -33,7 +33,7 @@ from weft.log.record import LogRecord
 from weft.model_encodings import DEFAULT_ENCODING
 from weft.readmodel.status import sessions_of, status
 from weft.router.catalog_routers import CatalogRouters
-from weft.router.service import Hydrating, Place, hydration, session_signals, tool_named
+from weft.router.service import Hydrating, SessionName, hydration, session_signals, tool_named
 from weft.router.session_signals import with_signals
 from weft.runtime.request_client import Reply
 from weft.runtime.settings import Settings, read_settings
@@ -274,7 +274,7 @@ class MemoryClient(Client):
     async def _route(self, session: str, request: RouteRequest) -> RouteReply:
         held = await self._catalogues.held(self.tenant, request.catalog, request.after, 0.0)
         if session != TENANT_SESSION:
-            known = session_signals(self._working.log.model, Place(self.tenant, session))
+            known = session_signals(self._working.log.model, SessionName(self.tenant, session))
             request = with_signals(request, known, held.router.ids_named)
         self._decisions += 1
         reply = held.router.route(request, request.query)
