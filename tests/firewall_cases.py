@@ -8,7 +8,7 @@ import random
 import string
 from collections.abc import Callable
 
-from weft_eval.guards import Span
+from weft_eval.guards import PersonalSpan
 
 LETTERS = string.ascii_letters
 ALNUM = string.ascii_letters + string.digits
@@ -318,11 +318,11 @@ _PLAIN = (
 )
 
 
-def personal_cases(name: str, count: int, seed: int) -> list[tuple[str, list[Span]]]:
+def personal_cases(name: str, count: int, seed: int) -> list[tuple[str, list[PersonalSpan]]]:
     """`count` texts that hold one datum of the type each among numbers that are none, and half as
     many that hold only such numbers."""
     rng = random.Random(f"{name}-{seed}")
-    cases: list[tuple[str, list[Span]]] = []
+    cases: list[tuple[str, list[PersonalSpan]]] = []
     for number in range(count + count // 2):
         before, after = plain_sentence(rng), plain_sentence(rng)
         if number >= count:
@@ -332,7 +332,7 @@ def personal_cases(name: str, count: int, seed: int) -> list[tuple[str, list[Spa
         sentence = rng.choice(_SENTENCES[name])
         start = len(before) + 1 + len(sentence.split("{}")[0].replace("{{", "{"))
         text = f"{before} {sentence.format(value)} {after}"
-        cases.append((text, [Span(start, start + len(value), name)]))
+        cases.append((text, [PersonalSpan(start, start + len(value), name)]))
     return cases
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 Scalar = str | int | float
-Path = tuple[str | int, ...]
+LeafPath = tuple[str | int, ...]
 """Keys of objects and positions in arrays, from the outside in."""
 
 
-def leaves(value: object) -> Iterator[tuple[Path, Scalar]]:
+def leaves(value: object) -> Iterator[tuple[LeafPath, Scalar]]:
     """Strings and numbers in order of appearance; booleans and nulls carry no value."""
-    stack: list[tuple[Path, object]] = [((), value)]
+    stack: list[tuple[LeafPath, object]] = [((), value)]
     while stack:
         path, held = stack.pop()
         if isinstance(held, dict):
@@ -22,12 +22,12 @@ def leaves(value: object) -> Iterator[tuple[Path, Scalar]]:
             yield path, held
 
 
-def field_of(path: Path) -> str:
+def field_of(path: LeafPath) -> str:
     """The innermost key of the path, empty if there is none."""
     return next((step for step in reversed(path) if isinstance(step, str)), "")
 
 
-def written(path: Path) -> str:
+def written(path: LeafPath) -> str:
     """A path in the form in which parameters are named: `customer.name`, `items[].price`."""
     steps = ("[]" if isinstance(step, int) else f".{step}" for step in path)
     return "".join(steps).removeprefix(".")

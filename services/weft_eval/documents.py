@@ -20,7 +20,7 @@ SHOWN = 0.5
 """A document counts as shown if at least this share of its words is in its block."""
 
 
-class Recall(msgspec.Struct):
+class DocumentRecall(msgspec.Struct):
     """Counts over all tasks."""
 
     documents: int = 0
@@ -65,9 +65,9 @@ def _wanted(task: dict[str, object]) -> str:
 
 def measure_documents(
     transcripts: Sequence[Transcript], compile_at: Compile, budget: int
-) -> Recall:
+) -> DocumentRecall:
     """Compile for phase `answer` with each task as the query."""
-    total = Recall()
+    total = DocumentRecall()
     for transcript in transcripts:
         texts = {item.id: item.text for item in transcript.items}
         for question in transcript.questions:

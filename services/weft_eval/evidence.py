@@ -25,7 +25,7 @@ SHOWN = 0.5
 """A text counts as shown if at least this share of its words is in its entry."""
 
 
-class Evidence(msgspec.Struct):
+class EvidenceCounts(msgspec.Struct):
     """Counts over all questions."""
 
     turns: int = 0
@@ -67,9 +67,9 @@ class Evidence(msgspec.Struct):
 
 def measure_evidence(
     transcripts: Sequence[Transcript], compile_at: Compile, budget: int
-) -> Evidence:
+) -> EvidenceCounts:
     """Compile for phase `answer` with each question as the query, after the whole session."""
-    total = Evidence()
+    total = EvidenceCounts()
     for transcript in transcripts:
         texts = {item.id: item.text for item in transcript.items}
         for question in transcript.questions:
@@ -82,7 +82,7 @@ def measure_evidence(
     return total
 
 
-def _score(total: Evidence, gold: Mapping[str, str], pack: ContextPack) -> list[str]:
+def _score(total: EvidenceCounts, gold: Mapping[str, str], pack: ContextPack) -> list[str]:
     """Add what one pack shows of the gold turns: of the long ones, also those that it does not show
     whole."""
     prompt = {

@@ -9,7 +9,7 @@ from math import inf
 
 import msgspec
 
-from weft.audit.grounding import Sources, contexts, grounded, sources_of, stands_in
+from weft.audit.grounding import ValueSources, contexts, grounded, sources_of, stands_in
 from weft_eval.counting import count
 from weft_eval.provided import PROVIDERS, shown_by
 from weft_eval.transcripts import Transcript
@@ -80,7 +80,9 @@ def measure_grounding(
     return total
 
 
-def score(total: Grounding, name: str, position: int, sources: Sources, pack: ContextPack) -> None:
+def score(
+    total: Grounding, name: str, position: int, sources: ValueSources, pack: ContextPack
+) -> None:
     """Add what one pack shows of the values that its step needs."""
     blocks = {entry.item_id: entry.text for entry in pack.entries if entry.text in pack.prompt}
     total.steps += 1
@@ -100,7 +102,7 @@ def score(total: Grounding, name: str, position: int, sources: Sources, pack: Co
             total.missed.append((name, position, value))
 
 
-def _affordable(sources: Sources, budget: int) -> int:
+def _affordable(sources: ValueSources, budget: int) -> int:
     """How many of the values fit the budget at best: labels and field names cost nothing, and all
     values in a sentence share its cost."""
     needed: dict[str, set[str]] = {}

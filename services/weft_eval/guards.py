@@ -32,7 +32,7 @@ class InjectionReport(msgspec.Struct, frozen=True):
     points: tuple[OperatingPoint, ...]
 
 
-class Span(msgspec.Struct, frozen=True):
+class PersonalSpan(msgspec.Struct, frozen=True):
     """Where a text contains a person's data: characters, `end` exclusive."""
 
     start: int
@@ -79,8 +79,8 @@ def measure_injection(
 
 
 def measure_spans(
-    cases: Iterable[tuple[str, Sequence[Span]]],
-    find: Callable[[str], Sequence[Span]],
+    cases: Iterable[tuple[str, Sequence[PersonalSpan]]],
+    find: Callable[[str], Sequence[PersonalSpan]],
     names: Sequence[str],
 ) -> list[TypeReport]:
     """Recall and precision per type. A finding counts if it overlaps a gold span of its type."""
@@ -98,7 +98,7 @@ def measure_spans(
     return [TypeReport(name, *counts) for name, counts in tally.items()]
 
 
-def _overlap(one: Span, other: Span) -> bool:
+def _overlap(one: PersonalSpan, other: PersonalSpan) -> bool:
     return one.start < other.end and other.start < one.end
 
 

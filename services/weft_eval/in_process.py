@@ -19,7 +19,7 @@ from weft_schemas.policy import ContextPolicy
 TENANT = "eval"
 
 
-class Folded(msgspec.Struct):
+class FoldedSession(msgspec.Struct):
     """A session's read model, and for each number of items the sequence up to which they are
     folded."""
 
@@ -33,7 +33,7 @@ class InProcess:
 
     def __init__(self, policy: ContextPolicy | None = None) -> None:
         self._policy = policy or ContextPolicy()
-        self._held: tuple[str, Folded] | None = None
+        self._held: tuple[str, FoldedSession] | None = None
         self._audits: dict[str, CompileAudit] = {}
 
     def __call__(
@@ -46,7 +46,7 @@ class InProcess:
         self._audits[made.pack.id] = made.audit
         return made.pack
 
-    def folded(self, transcript: Transcript) -> Folded:
+    def folded(self, transcript: Transcript) -> FoldedSession:
         """The session with all its items; only the one used last is kept."""
         if self._held is None or self._held[0] != transcript.name:
             if self._held is not None:
@@ -61,10 +61,10 @@ class InProcess:
         view = folded.model.view(TENANT, transcript.name, folded.sequences[-1])
         return {row.id: row.whole for row in view.rows(range(folded.sequences[-1] + 1))}
 
-    def _fold(self, transcript: Transcript) -> Folded:
+    def _fold(self, transcript: Transcript) -> FoldedSession:
         events, sequences = self._events(transcript.name, transcript.items)
         model = ReadModel.in_memory(records_of(events, TENANT, transcript.name))
-        return Folded(model, sequences)
+        return FoldedSession(model, sequences)
 
     def _events(self, name: str, items: Sequence[ContextItem]) -> tuple[list[Event], list[int]]:
         """Each item, followed by its envelope if it gets one."""

@@ -17,7 +17,7 @@ from weft.bm25 import Index
 from weft.router.confidence import Evidence
 from weft.router.fusion import Encoder
 from weft.router.router import Router
-from weft_eval.routing_sets import Case, RoutingSet
+from weft_eval.routing_sets import RoutingCase, RoutingSet
 from weft_schemas.routing import RouteRequest, SelectableItem
 
 KS = (1, 3, 5)
@@ -27,7 +27,7 @@ Rank = Callable[[str, int], list[str]]
 """A function from a query and a number to at most that many ids, best first."""
 
 
-class Recall(msgspec.Struct, frozen=True):
+class RoutingRecall(msgspec.Struct, frozen=True):
     """The share of all queries with a right tool among the first k."""
 
     name: str
@@ -37,7 +37,7 @@ class Recall(msgspec.Struct, frozen=True):
     build_s: float
 
 
-def recall(name: str, build: Callable[[], Rank], cases: Sequence[Case]) -> Recall:
+def recall(name: str, build: Callable[[], Rank], cases: Sequence[RoutingCase]) -> RoutingRecall:
     """Build once, then ask every query and measure the time."""
     started = time.perf_counter()
     rank = build()
@@ -51,7 +51,7 @@ def recall(name: str, build: Callable[[], Rank], cases: Sequence[Case]) -> Recal
         for k in KS:
             found[k] += not set(case.gold).isdisjoint(ids[:k])
     shares = {k: count / len(cases) for k, count in found.items()}
-    return Recall(name, len(cases), shares, median(seconds) * 1e3, built)
+    return RoutingRecall(name, len(cases), shares, median(seconds) * 1e3, built)
 
 
 def routed(items: Sequence[SelectableItem], encoder: Encoder | None = None) -> Rank:

@@ -15,7 +15,7 @@ from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import SelectableItem
 
 
-class Case(msgspec.Struct, frozen=True):
+class RoutingCase(msgspec.Struct, frozen=True):
     query: str
     gold: tuple[str, ...]
     """Ids of which one must be shown."""
@@ -24,7 +24,7 @@ class Case(msgspec.Struct, frozen=True):
 class RoutingSet(msgspec.Struct, frozen=True):
     name: str
     items: tuple[SelectableItem, ...]
-    cases: tuple[Case, ...]
+    cases: tuple[RoutingCase, ...]
 
 
 def read_routing_sets(paths: Sequence[Path]) -> list[RoutingSet]:
@@ -49,7 +49,7 @@ def metatool(folder: Path) -> RoutingSet:
     described = _json(folder / "plugin_des.json")
     queries = _json(folder / "queries.json")
     items = tuple(SelectableItem(name, name, text) for name, text in sorted(described.items()))
-    cases = tuple(Case(one["Query"], (one["Tool"],)) for one in queries)
+    cases = tuple(RoutingCase(one["Query"], (one["Tool"],)) for one in queries)
     return RoutingSet("MetaTool", items, cases)
 
 
@@ -67,7 +67,7 @@ def bfcl(files: Iterable[Path]) -> RoutingSet:
                 items.setdefault(one["name"], _function(one))
             names = tuple(one["name"] for one in functions)
             gold = answers.get(row["id"], names)
-            cases.append(Case(_last_turn(row["question"]), gold))
+            cases.append(RoutingCase(_last_turn(row["question"]), gold))
     return RoutingSet("BFCL pooled", tuple(items[name] for name in sorted(items)), tuple(cases))
 
 
@@ -105,7 +105,7 @@ def _own(path: Path) -> RoutingSet:
     content = path.read_bytes()
     catalog = catalogue_from(path.stem, content, str(path))
     try:
-        cases = msgspec.convert(msgspec.json.decode(content)["cases"], tuple[Case, ...])
+        cases = msgspec.convert(msgspec.json.decode(content)["cases"], tuple[RoutingCase, ...])
     except (msgspec.MsgspecError, KeyError, TypeError) as error:
         raise InvalidInput(f"{path}: cases: {error}; give a list of query and gold") from None
     return RoutingSet(path.stem, catalog.items, cases)

@@ -25,7 +25,7 @@ from weft.secrets.finding import without_overlaps
 from weft.secrets.personal import find_personal
 from weft.tokens import DEFAULT_ENCODING
 from weft_eval.envelope import evaluate
-from weft_eval.guards import Span, measure_injection, measure_spans
+from weft_eval.guards import PersonalSpan, measure_injection, measure_spans
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import EnvelopeEvent, Origin, encode_event
 from weft_schemas.items import ContextItem, ItemKind
@@ -154,9 +154,9 @@ def _personal() -> None:
     show("Personal data", ["set", "type", "n", "recall", "precision"], rows)
 
 
-def _gold(spans: list[dict[str, object]]) -> list[Span]:
+def _gold(spans: list[dict[str, object]]) -> list[PersonalSpan]:
     return [
-        Span(
+        PersonalSpan(
             int(str(s["start_position"])),
             int(str(s["end_position"])),
             PRESIDIO[str(s["entity_type"])],
@@ -166,14 +166,14 @@ def _gold(spans: list[dict[str, object]]) -> list[Span]:
     ]
 
 
-def _persons_in(text: str) -> Sequence[Span]:
+def _persons_in(text: str) -> Sequence[PersonalSpan]:
     data = text.encode()
 
     def characters(offset: int) -> int:
         return len(data[:offset].decode("utf-8", "replace"))
 
     return [
-        Span(characters(found.start), characters(found.end), found.name)
+        PersonalSpan(characters(found.start), characters(found.end), found.name)
         for found in without_overlaps(find_personal(data, 10_000))
     ]
 

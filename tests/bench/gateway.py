@@ -38,7 +38,7 @@ from weft.router.formats import item_from
 from weft.runtime.settings import Settings
 from weft.supervision.up import running
 from weft_eval.routing import bm25, recall
-from weft_eval.routing_sets import Case, RoutingSet, bfcl, metatool, near_copies
+from weft_eval.routing_sets import RoutingCase, RoutingSet, bfcl, metatool, near_copies
 from weft_schemas.routing import SelectableItem
 
 SERVERS, TOOLS = 70, 1_000
@@ -182,7 +182,7 @@ async def searched(url: str, one: RoutingSet, cases: Any) -> tuple[float, float]
     return right / len(cases), median(seconds) * 1e3
 
 
-def flat(one: RoutingSet, cases: tuple[Case, ...]) -> tuple[float, float]:
+def flat(one: RoutingSet, cases: tuple[RoutingCase, ...]) -> tuple[float, float]:
     found = recall("flat BM25", lambda: bm25(one.items), cases)
     return found.at[5], found.p50_ms
 

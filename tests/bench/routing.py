@@ -26,7 +26,7 @@ from weft_eval.hydration import hydration_recall
 from weft_eval.routing import (
     KS,
     Rank,
-    Recall,
+    RoutingRecall,
     abstention,
     bm25,
     contextweaver,
@@ -34,7 +34,7 @@ from weft_eval.routing import (
     recall,
     routed,
 )
-from weft_eval.routing_sets import Case, RoutingSet, bfcl, metatool, near_copies
+from weft_eval.routing_sets import RoutingCase, RoutingSet, bfcl, metatool, near_copies
 from weft_schemas.routing import RouteRequest, SelectableItem
 
 QUERIES = Path(__file__).with_name("routing_queries.json")
@@ -49,7 +49,7 @@ ADDED = 50
 
 def crowd(count: int) -> RoutingSet:
     base = [item_from(entry, place) for place, entry in enumerate(generate_sample_catalog(), 1)]
-    cases = tuple(Case(query, (gold,)) for query, gold in json.loads(QUERIES.read_text()))
+    cases = tuple(RoutingCase(query, (gold,)) for query, gold in json.loads(QUERIES.read_text()))
     return RoutingSet(f"{count:,} tools, near-copies", tuple(near_copies(base, count)), cases)
 
 
@@ -75,7 +75,7 @@ def quality(encoder: Encoder | None) -> None:
     show("Recall", columns, rows)
 
 
-def _recall_row(one: RoutingSet, found: Recall) -> list[object]:
+def _recall_row(one: RoutingSet, found: RoutingRecall) -> list[object]:
     shares = [found.at[k] for k in KS]
     size = len(one.items)
     return [one.name, size, found.name, found.queries, *shares, found.p50_ms, found.build_s]

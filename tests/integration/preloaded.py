@@ -23,7 +23,7 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 
 from weft.cli.services import SERVICES, load
-from weft.supervision.preloaded import Forked, PreloadedProcess, serve
+from weft.supervision.preloaded import ForkedProgram, PreloadedProcess, serve
 from weft.tokens.encodings import DEFAULT_ENCODING
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +47,7 @@ LOADED = (
 class Program:
     """What `asyncio.subprocess.Process` is, of a forked program."""
 
-    def __init__(self, forked: Forked) -> None:
+    def __init__(self, forked: ForkedProgram) -> None:
         self._forked = forked
         self.pid = forked.pid
         self.wait = forked.wait

@@ -12,7 +12,7 @@ from tests.integration.folding import folding
 from tests.integration.logged import publish, publish_raw, until, until_finished
 from tests.integration.test_worker_services import working
 
-from weft.audit.checks import Finding
+from weft.audit.checks import AuditFinding
 from weft.audit.verify import Verification, verify
 from weft.log.api import call as ask_server
 from weft.log.bodies import Bodies
@@ -62,7 +62,7 @@ def kinds(done: Verification) -> list[str]:
     return [finding.kind for finding in done.faults]
 
 
-def only(done: Verification, kind: str) -> Finding:
+def only(done: Verification, kind: str) -> AuditFinding:
     assert kinds(done) == [kind], done.findings
     assert done.faults[0].mend
     return done.faults[0]

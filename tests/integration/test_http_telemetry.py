@@ -15,7 +15,7 @@ from tests.integration.serving import item, publish
 from tests.json_server import JsonServer
 
 from weft.client import Client
-from weft.http.tracing import Published, Telemetry
+from weft.http.tracing import PublishedIds, Telemetry
 from weft.log.api import call
 from weft.runtime.settings import Settings
 from weft_schemas.subjects import STREAM
@@ -151,7 +151,7 @@ async def forgetful(nats_url) -> AsyncIterator[Client]:
 async def test_what_this_process_forgot_is_not_published_again(forgetful: Client) -> None:
     span = chat_span("long-ago", "One?", "Two?", "Three?")
     export = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode()
-    published = Published(most=1)
+    published = PublishedIds(most=1)
     for _ in range(3):
         assert await Telemetry(published).take_traces(forgetful, export, "application/json")
         records = [record async for record in forgetful.events("long-ago")]

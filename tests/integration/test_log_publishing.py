@@ -14,7 +14,7 @@ from weft.log.message import Ack, Message, event_headers
 from weft.log.publishing import Publisher
 from weft.log.record import LogRecord
 from weft.log.server import EmbeddedServer
-from weft.log.topology import Limits, provision
+from weft.log.topology import LogLimits, provision
 from weft_schemas.errors import (
     ConfigurationError,
     Forbidden,
@@ -184,7 +184,7 @@ async def test_what_comes_after_the_end_is_refused_at_once(log: Connection) -> N
 async def test_limits_hold_from_the_start(folder: Path) -> None:
     async with EmbeddedServer(folder) as server:
         log = await connect(server.url)
-        await provision(log, limits=Limits(max_bytes=100_000))
+        await provision(log, limits=LogLimits(max_bytes=100_000))
         async with Publisher(log) as publisher:
             outcomes = await publisher.attempt_many(messages(200))
         assert isinstance(outcomes[0], Ack)

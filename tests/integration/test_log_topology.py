@@ -4,7 +4,7 @@ import pytest
 
 from weft.log.api import call
 from weft.log.connection import Connection
-from weft.log.topology import Limits, provision
+from weft.log.topology import LogLimits, provision
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.subjects import item_subject
 
@@ -23,7 +23,7 @@ async def test_a_published_subject_is_stored_in_its_partitioned_form(log: Connec
 
 async def test_a_tighter_age_limit_is_refused(log: Connection) -> None:
     with pytest.raises(ConfigurationError, match="stream weft: max_age is 0, wanted"):
-        await provision(log, limits=Limits(max_age=60))
+        await provision(log, limits=LogLimits(max_age=60))
     assert (await call(log, "STREAM.INFO.weft"))["config"]["max_age"] == 0
 
 

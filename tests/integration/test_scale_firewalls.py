@@ -21,7 +21,7 @@ from tests.integration.processes import started
 
 from weft.client import Client
 from weft.log.connection import Connection
-from weft.log.topology import Limits, provision
+from weft.log.topology import LogLimits, provision
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Overloaded, WeftError
 
@@ -63,7 +63,7 @@ async def test_many_publishers_on_a_log_that_fills_up_are_refused_and_lose_nothi
 ):
     """Forty publishers, one firewall, room for a thousand events; then the operator makes room."""
     await empty(log)
-    await provision(log, limits=Limits(max_messages=1_000))
+    await provision(log, limits=LogLimits(max_messages=1_000))
     acknowledged: set[str] = set()
     refusals: list[WeftError] = []
 

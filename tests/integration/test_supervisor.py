@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.supervision.supervisor import Child, Supervisor
+from weft.supervision.supervisor import ChildSpec, Supervisor
 
 PATIENCE = 120.0
 
@@ -23,11 +23,11 @@ time.sleep(600)
 """
 
 
-def child(name: str, program: str, *arguments: str) -> Child:
-    return Child(name, (sys.executable, "-c", program, *arguments))
+def child(name: str, program: str, *arguments: str) -> ChildSpec:
+    return ChildSpec(name, (sys.executable, "-c", program, *arguments))
 
 
-def sleeper(folder: Path, name: str) -> Child:
+def sleeper(folder: Path, name: str) -> ChildSpec:
     return child(name, SLEEPER, str(folder / name))
 
 
@@ -91,7 +91,9 @@ async def test_a_child_whose_program_is_missing_or_may_not_be_run_ends_it_all_an
     program = tmp_path / "program"
     if mode is not None:
         program.touch(mode)
-    async with Supervisor([sleeper(tmp_path, "a"), Child("bad", (str(program),))]) as supervisor:
+    async with Supervisor(
+        [sleeper(tmp_path, "a"), ChildSpec("bad", (str(program),))]
+    ) as supervisor:
         was_stopped = await asyncio.wait_for(supervisor.run_until(asyncio.Event()), PATIENCE)
         assert was_stopped is False
         failed = [state.name for state in supervisor.states() if state.status == "failed"]
@@ -107,7 +109,7 @@ async def test_a_child_that_cannot_be_started_for_now_is_tried_again(
     program.chmod(0o700)
     whole.write_text("#!/bin/sh\nexec sleep 600\n")
     whole.chmod(0o700)
-    async with Supervisor([Child("late", (str(program),))]) as supervisor:
+    async with Supervisor([ChildSpec("late", (str(program),))]) as supervisor:
         await until(lambda: "a child cannot be started" in caplog.text)
         assert supervisor.states()[0].status == "restarting"
         whole.replace(program)
@@ -117,10 +119,10 @@ async def test_a_child_that_cannot_be_started_for_now_is_tried_again(
 async def test_children_die_with_a_supervisor_that_is_killed(tmp_path: Path):
     program = (
         "import asyncio, sys\n"
-        "from weft.supervision.supervisor import Child, Supervisor\n"
+        "from weft.supervision.supervisor import ChildSpec, Supervisor\n"
         "async def main():\n"
-        f"    child = Child('a', (sys.executable, '-c', {SLEEPER!r}, {str(tmp_path / 'a')!r}))\n"
-        "    async with Supervisor([child]) as supervisor:\n"
+        f"    one = ChildSpec('a', (sys.executable, '-c', {SLEEPER!r}, {str(tmp_path / 'a')!r}))\n"
+        "    async with Supervisor([one]) as supervisor:\n"
         "        while supervisor.states()[0].pid is None:\n"
         "            await asyncio.sleep(0.01)\n"
         "        print(supervisor.states()[0].pid, flush=True)\n"

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.audited import KEY, answer, call, envelope, log_of, recorded, turn
 
-from weft.audit.backtest import Tally, Task, backtest, prefix_share
+from weft.audit.backtest import BacktestTask, Tally, backtest, prefix_share
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextBudget, ContextPolicy, Phase, PhaseRule
 
@@ -16,10 +16,10 @@ LATER = (
 )
 
 
-def task(policy: ContextPolicy, *phases_at: tuple[Phase, int]) -> Task:
+def task(policy: ContextPolicy, *phases_at: tuple[Phase, int]) -> BacktestTask:
     records = log_of(*LATER)
     audits = tuple(recorded(records, at, phase)[1] for phase, at in phases_at)
-    return Task("session", audits, tuple(records), policy, KEY, records[-1].sequence)
+    return BacktestTask("session", audits, tuple(records), policy, KEY, records[-1].sequence)
 
 
 def test_under_the_same_policy_nothing_differs():
@@ -65,7 +65,7 @@ def test_each_way_goes_on_from_its_own_prompts():
     _, first = recorded(records, 5)
     _, second = recorded(records, 9, base=first)
     policy = ContextPolicy(budgets=ContextBudget(500, 500, 500, 500))
-    made = Task("session", (second,), tuple(records), policy, KEY, 9, (first,))
+    made = BacktestTask("session", (second,), tuple(records), policy, KEY, 9, (first,))
     alone = backtest(made)
     assert alone.unlike == []
     both = backtest(msgspec.structs.replace(made, audits=(first, second), bases=()))

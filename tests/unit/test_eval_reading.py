@@ -8,7 +8,7 @@ import pytest
 from weft import tokens
 from weft_eval.in_process import InProcess
 from weft_eval.reading import files, scoring
-from weft_eval.reading.cases import Call, Case, Choice, make_cases, moments, tools_of
+from weft_eval.reading.cases import CaseChoice, ReadingCase, ToolCall, make_cases, moments, tools_of
 from weft_eval.reading.forms import EVERY_FORM, as_text
 from weft_eval.reading.model_answers import UNREADABLE, answer_in
 from weft_eval.transcripts import Transcript, transcript_of
@@ -40,13 +40,13 @@ def session(name: str, order: str) -> Transcript:
 
 
 SESSIONS = [session(f"s{n}", f"ORD-{n:04}") for n in range(6)]
-CASE = Case(
+CASE = ReadingCase(
     id="k-1",
     kind="k",
     budget=100,
     values=["ORD-0001", "visa_991"],
     full_tokens=900,
-    gold=[Call("pay", '{"order": "ORD-0001", "payment": "visa_991", "amount": 5}')],
+    gold=[ToolCall("pay", '{"order": "ORD-0001", "payment": "visa_991", "amount": 5}')],
     prompts={"weft": "short", "full": "all"},
 )
 
@@ -57,18 +57,20 @@ def right(**changed: object) -> dict[str, object]:
 
 
 def test_a_case_is_a_moment_whose_history_exceeds_the_budget_and_states_a_value() -> None:
-    found = list(moments(SESSIONS, Choice(), 300))
+    found = list(moments(SESSIONS, CaseChoice(), 300))
     assert [one.step.position for one in found] == [5] * 6
     assert found[0].values == ["ORD-0000", "visa_991"]
-    assert not list(moments(SESSIONS, Choice(), 5_000))
-    assert not list(moments(SESSIONS, Choice(longest=500), 300))
-    assert not list(moments(SESSIONS, Choice(without=frozenset({"pay"})), 300))
-    assert [one.step.position for one in moments(SESSIONS[:1], Choice(), 5)] == [1, 5]
+    assert not list(moments(SESSIONS, CaseChoice(), 5_000))
+    assert not list(moments(SESSIONS, CaseChoice(longest=500), 300))
+    assert not list(moments(SESSIONS, CaseChoice(without=frozenset({"pay"})), 300))
+    assert [one.step.position for one in moments(SESSIONS[:1], CaseChoice(), 5)] == [1, 5]
 
 
 def test_the_same_seed_draws_the_same_cases_and_another_others() -> None:
     def ids(seed: int) -> list[str]:
-        made = make_cases("k", SESSIONS, InProcess(), 300, Choice(count=3, seed=seed), ("full",))
+        made = make_cases(
+            "k", SESSIONS, InProcess(), 300, CaseChoice(count=3, seed=seed), ("full",)
+        )
         return [case.values[0] for case in made]
 
     assert ids(1) == ids(1)
@@ -77,14 +79,14 @@ def test_the_same_seed_draws_the_same_cases_and_another_others() -> None:
 
 
 def test_every_form_keeps_to_its_budget_but_for_the_whole_history() -> None:
-    (made,) = make_cases("k", SESSIONS[:1], InProcess(), 300, Choice(), EVERY_FORM)
+    (made,) = make_cases("k", SESSIONS[:1], InProcess(), 300, CaseChoice(), EVERY_FORM)
     assert set(made.prompts) == set(EVERY_FORM)
     for form in ("weft", "mask", "tail"):
         assert tokens.count(made.prompts[form]) <= 300
     assert all(item.text in made.prompts["full"] for item in SESSIONS[0].items[:5])
     assert "[Old tool result cleared]" in made.prompts["mask"]
     assert made.policy == "Pay only what was asked for."
-    assert made.gold == [Call("pay", '{"order":"ORD-0000","payment":"visa_991"}')]
+    assert made.gold == [ToolCall("pay", '{"order":"ORD-0000","payment":"visa_991"}')]
 
 
 def test_messages_are_written_with_their_calls() -> None:
@@ -107,7 +109,7 @@ def test_messages_are_written_with_their_calls() -> None:
 
 def test_as_many_readers_as_forms_read_each_case_once_in_each_form(tmp_path: Path) -> None:
     forms = ("weft", "mask", "tail", "full")
-    made = make_cases("k", SESSIONS, InProcess(), 300, Choice(), forms)
+    made = make_cases("k", SESSIONS, InProcess(), 300, CaseChoice(), forms)
     files.write(tmp_path, made, {"k": tools_of(SESSIONS)}, 4, 1)
     keys = files.read_keys(tmp_path)
     for case in made:
@@ -157,8 +159,8 @@ def test_what_is_no_answer_scores_nothing(answer: object) -> None:
 
 
 def test_of_parallel_calls_any_is_right() -> None:
-    other = Call("notify", '{"order": "ORD-0001"}')
-    both = Case(
+    other = ToolCall("notify", '{"order": "ORD-0001"}')
+    both = ReadingCase(
         **{**{f: getattr(CASE, f) for f in CASE.__struct_fields__}, "gold": [other, *CASE.gold]}
     )
     assert scoring.score(right(), both).exact

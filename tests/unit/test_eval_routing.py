@@ -10,7 +10,7 @@ from weft.router.item_faults import faults_of
 from weft.router.router import Router
 from weft_eval.hydration import hydration_recall
 from weft_eval.routing import abstention, bm25, graph_against_flat, recall, routed
-from weft_eval.routing_sets import Case, RoutingSet, near_copies, read_routing_sets
+from weft_eval.routing_sets import RoutingCase, RoutingSet, near_copies, read_routing_sets
 from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import SelectableItem
 
@@ -18,11 +18,11 @@ ITEMS = tuple(
     SelectableItem(word, f"{word}_tool", f"Does {word} things.")
     for word in ("invoice", "flight", "weather", "music", "recipe", "photo", "stock", "train")
 )
-CASES = tuple(Case(f"I need {item.id} now", (item.id,)) for item in ITEMS)
+CASES = tuple(RoutingCase(f"I need {item.id} now", (item.id,)) for item in ITEMS)
 
 
 def test_recall_counts_right_tools_among_the_first() -> None:
-    found = recall("weft", partial(routed, ITEMS), [*CASES, Case("zzz", ("invoice",))])
+    found = recall("weft", partial(routed, ITEMS), [*CASES, RoutingCase("zzz", ("invoice",))])
     assert found.queries == 9
     assert found.at == {1: 8 / 9, 3: 8 / 9, 5: 8 / 9}
 
@@ -56,7 +56,7 @@ def test_a_file_of_ones_own_is_a_set(tmp_path: Path) -> None:
         json.dumps({"tools": [{"name": "a"}], "cases": [{"query": "do a", "gold": ["a"]}]})
     )
     (read,) = read_routing_sets([file])
-    assert (read.name, read.cases) == ("mine", (Case("do a", ("a",)),))
+    assert (read.name, read.cases) == ("mine", (RoutingCase("do a", ("a",)),))
     file.write_text(json.dumps({"tools": [{"name": "a"}]}))
     with pytest.raises(InvalidInput, match=r"mine\.json: cases"):
         read_routing_sets([file])

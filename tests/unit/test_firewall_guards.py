@@ -16,16 +16,16 @@ from weft.secrets.find import RULES
 from weft.secrets.finding import Finding, fingerprint, masked, without_overlaps
 from weft.secrets.personal import find_personal
 from weft.secrets.prefilter import Prefilter, literals
-from weft_eval.guards import Span, measure_injection, measure_spans
+from weft_eval.guards import PersonalSpan, measure_injection, measure_spans
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import FirewallRules
 
 LIMIT = 10_000
 
 
-def persons(text: str) -> list[Span]:
+def persons(text: str) -> list[PersonalSpan]:
     found = without_overlaps(find_personal(text.encode(), LIMIT))
-    return [Span(one.start, one.end, one.name) for one in found]
+    return [PersonalSpan(one.start, one.end, one.name) for one in found]
 
 
 def seen(text: str) -> str:

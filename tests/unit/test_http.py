@@ -12,7 +12,7 @@ from weft.http import sse
 from weft.http.callers import caller, check_open, host_name, open_grant
 from weft.http.grants import read_grants
 from weft.http.idempotency import KEPT_SECONDS, Answers, checked_key
-from weft.http.limits import Limits
+from weft.http.limits import CallerLimits
 from weft.http.openapi import FAULTS, document
 from weft.http.problems import RequestRefused, problem_of, status_of
 from weft.web_server import listener
@@ -87,7 +87,7 @@ def test_without_tokens_only_requests_to_loopback_are_let_in() -> None:
 
 def test_a_rate_allows_a_burst_and_then_so_many_a_second() -> None:
     clock = Clock()
-    limits = Limits(clock)
+    limits = CallerLimits(clock)
     for _ in range(20):
         limits.take("a", 10)
     with pytest.raises(RequestRefused) as refused:
@@ -101,7 +101,7 @@ def test_a_rate_allows_a_burst_and_then_so_many_a_second() -> None:
 
 
 def test_streams_are_counted_until_they_end() -> None:
-    limits = Limits(Clock(), streams=1)
+    limits = CallerLimits(Clock(), streams=1)
     with limits.stream("a"):
         with pytest.raises(RequestRefused), limits.stream("a"):
             pass

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from weft.log.topology import SECOND, Limits, Topology, desired, diff
+from weft.log.topology import SECOND, LogLimits, Topology, desired, diff
 
 
 def changed(**fields: Any) -> Topology:
@@ -47,7 +47,7 @@ def test_fields_that_the_server_adds_do_not_differ() -> None:
     ],
 )
 def test_only_a_looser_limit_is_applied(have: int, want: int, action: str) -> None:
-    wanted = desired(limits=Limits(max_bytes=want))
+    wanted = desired(limits=LogLimits(max_bytes=want))
     assert actions(wanted, changed(max_bytes=have)) == [(action, "max_bytes")]
 
 
@@ -72,9 +72,9 @@ def test_an_older_server_is_not_asked_for_what_it_does_not_know() -> None:
 
 
 def test_the_duplicate_window_is_never_longer_than_the_age_limit() -> None:
-    assert desired(limits=Limits(max_age=30)).streams["weft"]["duplicate_window"] == 30 * SECOND
+    assert desired(limits=LogLimits(max_age=30)).streams["weft"]["duplicate_window"] == 30 * SECOND
 
 
 def test_a_refusal_says_what_differs() -> None:
-    (change,) = diff(desired(limits=Limits(max_age=300)), desired())
+    (change,) = diff(desired(limits=LogLimits(max_age=300)), desired())
     assert str(change) == "stream weft: max_age is 0, wanted 300000000000"

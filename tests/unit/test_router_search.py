@@ -5,7 +5,7 @@ from itertools import islice
 from weft.router.search import Hit, Search
 from weft.router.tree import Tree
 from weft.router.tree_builder import TreeBuilder
-from weft.router.weights import Weights, query_weights, score
+from weft.router.weights import WordWeights, query_weights, score
 from weft_schemas.routing import SelectableItem
 
 ITEMS = [
@@ -18,7 +18,7 @@ TREE = Tree(TreeBuilder().build(ITEMS), ITEMS)
 QUERY = query_weights("tool 3 word5 thing2", TREE.frequencies, len(ITEMS))
 
 
-def flat(query: Weights) -> list[Hit]:
+def flat(query: WordWeights) -> list[Hit]:
     hits = (Hit(-score(query, leaf.weights), i) for i, leaf in TREE.leaves.items())
     return sorted(hit for hit in hits if hit.rank < 0)
 

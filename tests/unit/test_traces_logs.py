@@ -16,7 +16,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
 
 from weft.traces import otlp
 from weft.traces.conversion import converted
-from weft.traces.otlp import JSON, PROTOBUF, LogRecord, Span
+from weft.traces.otlp import JSON, PROTOBUF, OtlpLogRecord, Span
 from weft.traces.spans_from_logs import Joining
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
@@ -25,19 +25,19 @@ SESSION = {"gen_ai.conversation.id": "s1"}
 _at = count(1)
 
 
-def record(name: str, span: str = "1", body: Any = None, **attributes: Any) -> LogRecord:
-    return LogRecord("0af7", span, f"gen_ai.{name}", next(_at), SESSION | attributes, body)
+def record(name: str, span: str = "1", body: Any = None, **attributes: Any) -> OtlpLogRecord:
+    return OtlpLogRecord("0af7", span, f"gen_ai.{name}", next(_at), SESSION | attributes, body)
 
 
-def user(text: str, span: str = "1") -> LogRecord:
+def user(text: str, span: str = "1") -> OtlpLogRecord:
     return record("user.message", span, {"content": text})
 
 
-def said(text: str, span: str = "1") -> LogRecord:
+def said(text: str, span: str = "1") -> OtlpLogRecord:
     return record("assistant.message", span, {"content": text})
 
 
-def choice(text: str, span: str = "1") -> LogRecord:
+def choice(text: str, span: str = "1") -> OtlpLogRecord:
     message = {"role": "assistant", "content": text}
     return record("choice", span, {"index": 0, "finish_reason": "stop", "message": message})
 
@@ -61,7 +61,7 @@ def items(spans: Sequence[Span]) -> list[ContextItem]:
     return found.sessions.get("s1", [])
 
 
-def taken(*exports: Sequence[LogRecord], joining: Joining | None = None) -> list[ContextItem]:
+def taken(*exports: Sequence[OtlpLogRecord], joining: Joining | None = None) -> list[ContextItem]:
     """What several exports to one process come to, each item once."""
     joining = joining or Joining()
     found: dict[str, ContextItem] = {}
@@ -128,8 +128,8 @@ def test_calls_outside_of_spans_end_with_their_answers() -> None:
 
 
 def test_what_has_no_session_is_rejected_and_other_records_say_nothing() -> None:
-    other = LogRecord("", "", "", 1, SESSION, "a line of a log")
-    lost = LogRecord("", "", "gen_ai.user.message", 2, {}, {"content": "hi"})
+    other = OtlpLogRecord("", "", "", 1, SESSION, "a line of a log")
+    lost = OtlpLogRecord("", "", "gen_ai.user.message", 2, {}, {"content": "hi"})
     found = converted(Joining().spans("t", [other, lost]))
     assert (found.sessions, found.rejected) == ({}, 1)
     assert "gen_ai.conversation.id" in found.why
@@ -213,7 +213,7 @@ NAMES = st.sampled_from([one.name for one in STEP] + ["gen_ai.client.inference.o
 @given(st.lists(st.tuples(NAMES, VALUES, st.dictionaries(st.text(), VALUES, max_size=2))))
 def test_any_record_is_read_or_refused(made: list[tuple[str, Any, dict[str, Any]]]) -> None:
     records = [
-        LogRecord("t", "1", name, at, held, body) for at, (name, body, held) in enumerate(made)
+        OtlpLogRecord("t", "1", name, at, held, body) for at, (name, body, held) in enumerate(made)
     ]
     found = converted(Joining().spans("t", records))
     named = {str(value) for _, _, held in made for value in held.values()}  # as by `session.id`

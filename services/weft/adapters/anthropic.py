@@ -11,8 +11,8 @@ from weft.adapters.content import Content, result_text, text_of
 from weft.adapters.conversation import Conversation, conversation, steps_between_users
 from weft.adapters.drafting import Draft, Reading
 from weft.adapters.reasoning import before_calls, reasoning_metadata
-from weft.adapters.records import Record, Source
-from weft.adapters.steps import Answered, Step
+from weft.adapters.records import Record, TranscriptSource
+from weft.adapters.steps import AnsweredCall, Step
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
@@ -38,7 +38,7 @@ SYSTEM_INDEX = -1
 """Place of the system prompt, which is outside the messages: its item is `m-1`."""
 
 
-def read(source: Source) -> Reading:
+def read(source: TranscriptSource) -> Reading:
     """The items of a conversation; `system` becomes the first, a policy item.
 
     In a live loop, thinking blocks are kept with the call after them; others are left out and
@@ -138,7 +138,7 @@ def _blocks(step: Step) -> list[tuple[str, list[dict[str, Any]]]]:
     return [("assistant", uses), ("user", [_answer(call) for call in step.calls])]
 
 
-def _answer(call: Answered) -> dict[str, Any]:
+def _answer(call: AnsweredCall) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.id, "content": call.result}
     if call.is_error:
         block["is_error"] = True

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from weft.adapters.drafting import Reading, checked
-from weft.adapters.records import Record, Source
+from weft.adapters.records import Record, TranscriptSource
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 
 
@@ -26,7 +26,7 @@ class _Line(msgspec.Struct, frozen=True):
     metadata: dict[str, Any] = {}
 
 
-def read(source: Source) -> Reading:
+def read(source: TranscriptSource) -> Reading:
     """The items with their own ids. Raises `InvalidInput` with file, line and field."""
     tools: dict[str, str] = {}
     return Reading(tuple(_item(record, tools) for record in source.records))

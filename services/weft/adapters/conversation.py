@@ -17,7 +17,7 @@ import msgspec
 
 from weft.adapters.exchanges import is_verbatim, placed_calls, results_by_call
 from weft.adapters.names import MAX_NAME, is_reserved, safe
-from weft.adapters.steps import Answered, Step, StepBuilder
+from weft.adapters.steps import AnsweredCall, Step, StepBuilder
 from weft_schemas.compile import PackEntry
 from weft_schemas.ids import digest
 from weft_schemas.items import ItemKind
@@ -156,10 +156,10 @@ _EXCHANGED = frozenset({ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT})
 
 def _answered(
     entries: Sequence[PackEntry], call: int, results: Sequence[int], ids: _CallIds
-) -> Answered:
+) -> AnsweredCall:
     entry = entries[call]
     answers = [entries[place] for place in results]
-    return Answered(
+    return AnsweredCall(
         ids.take(entry),
         function_name(entry.tool_name or ""),
         entry.arguments or {},

@@ -20,11 +20,11 @@ from weft.adapters import (
     weft,
 )
 from weft.adapters.drafting import Reading
-from weft.adapters.records import LIST_KEYS, Record, Source, read_source
+from weft.adapters.records import LIST_KEYS, Record, TranscriptSource, read_source
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 
-READERS: dict[str, Callable[[Source], Reading]] = {
+READERS: dict[str, Callable[[TranscriptSource], Reading]] = {
     "weft": weft.read,
     "openai": openai.read,
     "anthropic": anthropic.read,
@@ -86,7 +86,7 @@ def read_transcripts(content: bytes, format: str = "auto", file: str = "-") -> l
     return [_transcript("0", source, format)]
 
 
-def detect(source: Source) -> str:
+def detect(source: TranscriptSource) -> str:
     """The format of a file's records. Raises `InvalidInput` if none fits."""
     for record in source.records:
         if not isinstance(record.value, dict):
@@ -111,7 +111,7 @@ def detect(source: Source) -> str:
     )
 
 
-def _transcript(name: str, source: Source, format: str, value: Any = None) -> Transcript:
+def _transcript(name: str, source: TranscriptSource, format: str, value: Any = None) -> Transcript:
     chosen = detect(source) if format == "auto" else format
     return _made(name, chosen, READERS[chosen](source), value)
 
@@ -120,7 +120,7 @@ def _made(name: str, format: str, reading: Reading, value: Any) -> Transcript:
     return Transcript(name, format, reading.items, value, reading.left_out)
 
 
-def _many(source: Source, format: str) -> Iterator[Transcript]:
+def _many(source: TranscriptSource, format: str) -> Iterator[Transcript]:
     for record in source.records:
         key = _inner(record)
         if key is None:
@@ -166,7 +166,9 @@ def _installed() -> list[tuple[str, Callable[[Record], Reading | None]]]:
     return [(point.name, point.load()) for point in points]
 
 
-def _one_of_many(name: str, source: Source, record: Record, key: str, format: str) -> Transcript:
+def _one_of_many(
+    name: str, source: TranscriptSource, record: Record, key: str, format: str
+) -> Transcript:
     try:
         return _transcript(name, source.within(record, key), format, record.value)
     except InvalidInput:
@@ -183,7 +185,7 @@ def _name(record: Record) -> str:
     return str(record.index)
 
 
-def _has(source: Source, key: str) -> bool:
+def _has(source: TranscriptSource, key: str) -> bool:
     """Whether any record contains a list under the key."""
     return any(isinstance(record.value.get(key), list) for record in source.records)
 
@@ -205,7 +207,7 @@ def _is_responses(item: dict[str, Any]) -> bool:
 _ANTHROPIC_BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking"}
 
 
-def _is_anthropic(source: Source) -> bool:
+def _is_anthropic(source: TranscriptSource) -> bool:
     if "system" in source.around:
         return True
     contents = (record.value.get("content") for record in source.records)

@@ -15,8 +15,8 @@ from weft.adapters.conversation import steps_between_users as steps_of
 from weft.adapters.drafting import Draft, Reading, compact
 from weft.adapters.media import block_text, unknown_block
 from weft.adapters.reasoning import of_call, reasoning_metadata
-from weft.adapters.records import Record, Source
-from weft.adapters.steps import Answered, Step
+from weft.adapters.records import Record, TranscriptSource
+from weft.adapters.steps import AnsweredCall, Step
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
@@ -29,7 +29,7 @@ the documented value for calls from elsewhere (ai.google.dev, thought signatures
 _FIRST = re.compile(r"[^A-Za-z_]")
 
 
-def read(source: Source) -> Reading:
+def read(source: TranscriptSource) -> Reading:
     """The items of a conversation; `system_instruction` becomes the first, a policy item.
 
     Thoughts are left out and counted; in a live loop, the signature of thoughts that led to a call
@@ -234,7 +234,7 @@ def _parts(step: Step) -> list[tuple[str, list[dict[str, Any]]]]:
     return [("model", calls), ("user", [_answer(call) for call in step.calls])]
 
 
-def _signature(call: Answered) -> dict[str, Any]:
+def _signature(call: AnsweredCall) -> dict[str, Any]:
     """As bytes, which the library wants; in the API it is base64."""
     signed: str | None = of_call("gemini", call.reasoning).get("thought_signature")
     if not signed:
@@ -248,7 +248,7 @@ def _signature(call: Answered) -> dict[str, Any]:
 _URL_SAFE = str.maketrans("-_", "+/")
 
 
-def _answer(call: Answered) -> dict[str, Any]:
+def _answer(call: AnsweredCall) -> dict[str, Any]:
     response = {"error" if call.is_error else "output": call.result}
     return {"function_response": {"name": function_name(call.name), "response": response}}
 

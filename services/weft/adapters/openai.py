@@ -12,7 +12,7 @@ from weft.adapters.conversation import Conversation, conversation, steps_with_me
 from weft.adapters.drafting import Draft, Reading, compact
 from weft.adapters.media import block_text
 from weft.adapters.reasoning import before_calls, of_call, reasoning_metadata
-from weft.adapters.records import Record, Source
+from weft.adapters.records import Record, TranscriptSource
 from weft.adapters.steps import Step
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
@@ -62,7 +62,7 @@ class _Message(msgspec.Struct, frozen=True):
     """Anthropic's, behind LiteLLM."""
 
 
-def read(source: Source) -> Reading:
+def read(source: TranscriptSource) -> Reading:
     """The items of a chat. Raises `InvalidInput` with file, line and field."""
     draft = Draft(source.is_live)
     for record in source.records:

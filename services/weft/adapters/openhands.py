@@ -14,7 +14,7 @@ import msgspec
 
 from weft.adapters.drafting import Draft, Reading
 from weft.adapters.media import block_text
-from weft.adapters.records import Record, Source
+from weft.adapters.records import Record, TranscriptSource
 from weft_schemas.items import ItemKind
 
 _SILENT = {"change_agent_state", "agent_state_changed", "null", "recall", "system_prompt"}
@@ -40,7 +40,7 @@ class _Event(msgspec.Struct, frozen=True):
     tool_call_metadata: _Metadata | None = None
 
 
-def read(source: Source) -> Reading:
+def read(source: TranscriptSource) -> Reading:
     """The items of a run. Raises `InvalidInput` with file, line and field."""
     draft = Draft()
     caused: dict[int, str] = {}

@@ -53,7 +53,7 @@ class Record(msgspec.Struct, frozen=True):
             self.fail(f"{path}{inner[1:]}: {message[0].lower()}{message[1:]}{todo}")
 
 
-class Source(msgspec.Struct, frozen=True):
+class TranscriptSource(msgspec.Struct, frozen=True):
     """A file split into records."""
 
     records: tuple[Record, ...]
@@ -66,23 +66,23 @@ class Source(msgspec.Struct, frozen=True):
     is_live: bool = False
     """It belongs to a running loop: the provider wants reasoning back."""
 
-    def within(self, record: Record, key: str) -> Source:
+    def within(self, record: Record, key: str) -> TranscriptSource:
         """The list that one of the records contains under a key. All its records have that record's
         line; `located` finds their own."""
         inner = (
             Record(index, record.line, value, record.file, record.start)
             for index, value in enumerate(record.value[key])
         )
-        return Source(tuple(inner), _around(record.value, key))
+        return TranscriptSource(tuple(inner), _around(record.value, key))
 
-    def located(self, record: Record, key: str) -> Source:
+    def located(self, record: Record, key: str) -> TranscriptSource:
         """The same, parsed again for the line of each: worth it only for reporting an error."""
         scanner = _Scanner(self.text, record.file)
         at = scanner.member(record.start, key)
-        return Source(tuple(scanner.array(at)), _around(record.value, key))
+        return TranscriptSource(tuple(scanner.array(at)), _around(record.value, key))
 
 
-def read_source(content: bytes, file: str = "-") -> Source:
+def read_source(content: bytes, file: str = "-") -> TranscriptSource:
     """Split a file into records. Raises `InvalidInput` with file and line if it is not JSON."""
     text = _decoded(content, file)
     scanner = _Scanner(text, file)
@@ -90,21 +90,21 @@ def read_source(content: bytes, file: str = "-") -> Source:
     if start == len(text):
         raise InvalidInput(f"{file}, line 1: the file is empty; nothing was published")
     if text[start] == "[":
-        return Source(tuple(scanner.array(start)), lines=True, text=text)
+        return TranscriptSource(tuple(scanner.array(start)), lines=True, text=text)
     value, end = scanner.line_value(start)
     if scanner.skip(end) < len(text):
-        return Source(tuple(scanner.json_lines()), lines=True, text=text)
+        return TranscriptSource(tuple(scanner.json_lines()), lines=True, text=text)
     return _object(scanner, start, value)
 
 
-def _object(scanner: _Scanner, start: int, value: Any) -> Source:
+def _object(scanner: _Scanner, start: int, value: Any) -> TranscriptSource:
     if isinstance(value, dict):
         for key in LIST_KEYS:
             if isinstance(value.get(key), list):
                 at = scanner.member(start, key)
-                return Source(tuple(scanner.array(at)), _around(value, key))
+                return TranscriptSource(tuple(scanner.array(at)), _around(value, key))
     record = Record(0, scanner.line(start), value, scanner.file, start)
-    return Source((record,), lines=True, text=scanner.text)
+    return TranscriptSource((record,), lines=True, text=scanner.text)
 
 
 def _around(value: dict[str, Any], key: str) -> dict[str, Any]:

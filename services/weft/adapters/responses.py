@@ -14,7 +14,7 @@ from weft.adapters.drafting import Draft, Reading, compact
 from weft.adapters.media import block_text
 from weft.adapters.openai import FAILED
 from weft.adapters.reasoning import before_calls, of_call, reasoning_metadata
-from weft.adapters.records import Record, Source
+from weft.adapters.records import Record, TranscriptSource
 from weft.adapters.steps import Step
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
@@ -63,7 +63,7 @@ class _Turn:
         return self.id
 
 
-def read(source: Source) -> Reading:
+def read(source: TranscriptSource) -> Reading:
     """The items of a conversation; `instructions` become the first, a policy item.
 
     In a live loop, encrypted reasoning is kept with the call after it. Any other reasoning, and

@@ -27,7 +27,7 @@ _SPEAKERS = {ItemKind.USER_TURN: "user ", ItemKind.AGENT_MSG: "agent "}
 """Precedes a name that could be taken for a label."""
 
 
-class Answered(msgspec.Struct, frozen=True):
+class AnsweredCall(msgspec.Struct, frozen=True):
     """One call as it was made, with its result or the reason why there is none."""
 
     id: str
@@ -47,7 +47,7 @@ class Step(msgspec.Struct, frozen=True):
     role: str
     """`user` or `assistant`."""
     text: str = ""
-    calls: tuple[Answered, ...] = ()
+    calls: tuple[AnsweredCall, ...] = ()
 
 
 def omission(items: int) -> str:
@@ -60,7 +60,7 @@ class StepBuilder:
     own: messages cost tokens, and tokens add up by lines."""
 
     def __init__(self) -> None:
-        self._made: list[tuple[str, list[str], tuple[Answered, ...]]] = []
+        self._made: list[tuple[str, list[str], tuple[AnsweredCall, ...]]] = []
         """Role, texts and calls of each step."""
         self._users: list[str] | None = None
         """The latest words of the user."""
@@ -89,7 +89,7 @@ class StepBuilder:
         """This many are left out before the next addition."""
         self._omitted += items
 
-    def add_calls(self, calls: tuple[Answered, ...]) -> None:
+    def add_calls(self, calls: tuple[AnsweredCall, ...]) -> None:
         if self._omitted:
             self._append("assistant", [])
         self._made.append(("assistant", [], calls))

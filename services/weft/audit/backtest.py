@@ -89,7 +89,7 @@ class SessionResult(msgspec.Struct):
     """Compiles that found no item because the log was trimmed."""
 
 
-class Task(msgspec.Struct, frozen=True):
+class BacktestTask(msgspec.Struct, frozen=True):
     """What one process needs for one session."""
 
     session: str
@@ -104,7 +104,7 @@ class Task(msgspec.Struct, frozen=True):
     """Recorded compiles of the session that others name in `stable_from`."""
 
 
-def backtest(task: Task) -> SessionResult:
+def backtest(task: BacktestTask) -> SessionResult:
     """Compile every recorded request of the task under its own policy and under the other one."""
     result = SessionResult(task.session, Tally(), Tally(), [], [])
     bases = _Bases({audit.id: audit for audit in (*task.bases, *task.audits)}, {})
@@ -134,7 +134,7 @@ class _Bases(msgspec.Struct):
 def _one(
     audit: CompileAudit,
     view: SessionView,
-    task: Task,
+    task: BacktestTask,
     bases: _Bases,
     items: Sequence[tuple[int, ContextItem]],
     earlier: dict[tuple[Phase, bool], str],

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from weft import tokens
-from weft.audit.backtest import SessionResult, Tally, Task, backtest
+from weft.audit.backtest import BacktestTask, SessionResult, Tally, backtest
 from weft.audit.compiles import all_compiles
 from weft.audit.history import Histories, tombstone_of
 from weft.log.connection import Connection
@@ -142,7 +142,7 @@ async def _tasks(
     policy: ContextPolicy,
     key: bytes,
     skipped: dict[str, int],
-) -> AsyncIterator[Task]:
+) -> AsyncIterator[BacktestTask]:
     """One task for each session that the log still holds. Those with the most compiles come first,
     so that no long one is left for a single process at the end."""
     through = await last_sequence(connection)
@@ -155,11 +155,11 @@ async def _tasks(
         records = tuple(await histories.of(session))
         named = {audit.request.stable_from or "" for audit in audits}
         kept = tuple(bases[one] for one in sorted(named) if one in bases)
-        yield Task(session, tuple(audits), records, policy, key, through, kept)
+        yield BacktestTask(session, tuple(audits), records, policy, key, through, kept)
 
 
 async def _results(
-    pool: ProcessPoolExecutor, tasks: AsyncIterator[Task], most: int
+    pool: ProcessPoolExecutor, tasks: AsyncIterator[BacktestTask], most: int
 ) -> AsyncIterator[_Timed]:
     """Results as they come, with at most `most` tasks in flight."""
     loop = asyncio.get_running_loop()
@@ -174,7 +174,7 @@ async def _results(
         yield await result
 
 
-def _timed(task: Task) -> _Timed:
+def _timed(task: BacktestTask) -> _Timed:
     """A session's result, the id of the process that made it, and the processor seconds it took."""
     begun = process_time()
     return backtest(task), os.getpid(), process_time() - begun

@@ -26,7 +26,7 @@ _LISTED = 5
 """Most sequences or items that one finding names."""
 
 
-class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+class AuditFinding(msgspec.Struct, frozen=True, omit_defaults=True):
     """One thing that is not as it should be."""
 
     kind: str
@@ -61,15 +61,15 @@ def content_digests(db: sqlite3.Connection) -> ContentDigests:
         return ContentDigests(int(get_meta(db, "checkpoint") or 0), content_digest(db), sessions)
 
 
-def content_findings(db: sqlite3.Connection) -> list[Finding]:
+def content_findings(db: sqlite3.Connection) -> list[AuditFinding]:
     """What a fresh fold of the log says about its events: unsettled, orphaned, malformed ones."""
     return [*waiting(db), *_orphans(db), *_faults(db), *_dead_letters(db), *_conflicts(db)]
 
 
-def waiting(db: sqlite3.Connection) -> list[Finding]:
+def waiting(db: sqlite3.Connection) -> list[AuditFinding]:
     """Untrusted items that have no envelope and are not parked."""
     return [
-        Finding(
+        AuditFinding(
             "waiting",
             "it has no envelope and is not parked",
             f"start a firewall; if one runs: weft rederive firewall --session {session}",
@@ -82,9 +82,9 @@ def waiting(db: sqlite3.Connection) -> list[Finding]:
     ]
 
 
-def _orphans(db: sqlite3.Connection) -> Iterator[Finding]:
+def _orphans(db: sqlite3.Connection) -> Iterator[AuditFinding]:
     for *place, parent in db.execute(_sql.orphans):
-        yield Finding(
+        yield AuditFinding(
             "unknown_parent",
             f"its parent {parent!r} is not in the session",
             "publish the parent, or the item again under a new id without it",
@@ -92,10 +92,10 @@ def _orphans(db: sqlite3.Connection) -> Iterator[Finding]:
         )
 
 
-def _faults(db: sqlite3.Connection) -> Iterator[Finding]:
+def _faults(db: sqlite3.Connection) -> Iterator[AuditFinding]:
     for tenant, session, sequence, code, error, parked in db.execute(_sql.faults):
         if code == "contradiction":
-            yield Finding(
+            yield AuditFinding(
                 "unknown_source",
                 error,
                 "the fold ignores it; look at its ce-source for who published it",
@@ -104,7 +104,7 @@ def _faults(db: sqlite3.Connection) -> Iterator[Finding]:
                 sequence,
             )
         else:
-            yield Finding(
+            yield AuditFinding(
                 "undecodable",
                 f"{code}: {error}",
                 "upgrade weft, or mend its publisher; then `weft dlq replay`",
@@ -115,7 +115,7 @@ def _faults(db: sqlite3.Connection) -> Iterator[Finding]:
             )
 
 
-class Sources:
+class UnknownSources:
     """Some derived events without a source are faults; others are to be expected. This tells them
     apart. A worker takes every item, even one that is stored twice and counts once, or one that is
     erased meanwhile. Findings must be given in the order of their sequences."""
@@ -125,7 +125,7 @@ class Sources:
         self._deleted = set(deleted)
         self._buried = {tenant for (tenant,) in db.execute(_sql.buried)}
 
-    def judged(self, finding: Finding, source: int) -> Finding:
+    def judged(self, finding: AuditFinding, source: int) -> AuditFinding:
         """The finding about an event of unknown source, turned into a note if there is a reason."""
         replace = msgspec.structs.replace
         nothing = "nothing: the fold ignores it"
@@ -141,18 +141,18 @@ class Sources:
         return finding
 
 
-def _dead_letters(db: sqlite3.Connection) -> Iterator[Finding]:
+def _dead_letters(db: sqlite3.Connection) -> Iterator[AuditFinding]:
     mend = "look at it with `weft dlq show`, then replay or drop it"
     for tenant, session, sequence, item_id, worker, code in db.execute(_sql.dead_letters):
         what = f"{worker} gave it up ({code})"
-        yield Finding("parked", what, mend, tenant, session, sequence, item_id, True)
+        yield AuditFinding("parked", what, mend, tenant, session, sequence, item_id, True)
 
 
-def _conflicts(db: sqlite3.Connection) -> Iterator[Finding]:
+def _conflicts(db: sqlite3.Connection) -> Iterator[AuditFinding]:
     what = "its id was taken by another item, which counts"
     mend = "publish it again under an id of its own"
     for tenant, session, sequence, item_id in db.execute(_sql.conflicts):
-        yield Finding("conflict", what, mend, tenant, session, sequence, item_id, True)
+        yield AuditFinding("conflict", what, mend, tenant, session, sequence, item_id, True)
 
 
 class _Envelope(msgspec.Struct):
@@ -174,7 +174,7 @@ class Doubles:
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str, int, str], int] = {}
-        self.findings: list[Finding] = []
+        self.findings: list[AuditFinding] = []
 
     def take(self, record: LogRecord) -> None:
         """Check one envelope event."""
@@ -186,7 +186,7 @@ class Doubles:
         key = (address.tenant, address.session, origin.sequence, origin.run)
         first = self._seen.setdefault(key, record.sequence)
         if first != record.sequence:
-            finding = Finding(
+            finding = AuditFinding(
                 "enveloped_twice",
                 f"events {first} and {record.sequence} are both its envelope",
                 f"nothing to repair, {first} counts; look at why the worker's ack was lost",
@@ -198,7 +198,7 @@ class Doubles:
             self.findings.append(finding)
 
 
-def gaps(deleted: Sequence[int], trimmed_before: int, erasures: Accounts) -> list[Finding]:
+def gaps(deleted: Sequence[int], trimmed_before: int, erasures: Accounts) -> list[AuditFinding]:
     """Messages that are no longer in the log and that neither trimming nor an erasure explains, and
     erasures that are not finished."""
     unfinished = [_unfinished(target, erasures.of[target]) for target in erasures.unfinished()]
@@ -215,7 +215,7 @@ def gaps(deleted: Sequence[int], trimmed_before: int, erasures: Accounts) -> lis
     mend = "somebody deleted them: put them back from a backup, and look at who may"
     if unfinished:
         mend = f"finish the erasures that are not finished, and look again; else {mend}"
-    return [*unfinished, Finding("gap", what, mend, "", "", missing[0])]
+    return [*unfinished, AuditFinding("gap", what, mend, "", "", missing[0])]
 
 
 def _without_oldest(missing: list[int], before: int, count: int) -> list[int]:
@@ -224,8 +224,8 @@ def _without_oldest(missing: list[int], before: int, count: int) -> list[int]:
     return missing[explained:]
 
 
-def _unfinished(target: Target, account: Account) -> Finding:
-    return Finding(
+def _unfinished(target: Target, account: Account) -> AuditFinding:
+    return AuditFinding(
         "unfinished_erasure",
         f"the erasure of {target} has no receipt: it was interrupted, or is still at work",
         f"`{target.command}` finishes it",
@@ -248,7 +248,7 @@ def comparison(
     fresh: ContentDigests,
     live_db: sqlite3.Connection,
     fresh_db: sqlite3.Connection,
-) -> list[Finding]:
+) -> list[AuditFinding]:
     """Where two read models at the same sequence differ."""
     if live.digest == fresh.digest:
         return []
@@ -257,9 +257,9 @@ def comparison(
     mend = "weft rebuild --verify"
     if not different:
         what = "policies, catalogues, tombstones or faults differ from the log"
-        return [Finding("digest", f"in the read model, {what}", mend)]
+        return [AuditFinding("digest", f"in the read model, {what}", mend)]
     return [
-        Finding("digest", _differing(name, live.sequence, live_db, fresh_db), mend, *name)
+        AuditFinding("digest", _differing(name, live.sequence, live_db, fresh_db), mend, *name)
         for name in different
     ]
 

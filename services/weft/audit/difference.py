@@ -15,7 +15,7 @@ HEADER = "header"
 """The section of facts and episodes."""
 
 
-class Change(msgspec.Struct, frozen=True, omit_defaults=True):
+class BlockChange(msgspec.Struct, frozen=True, omit_defaults=True):
     """One block that differs between the two prompts."""
 
     item_id: str
@@ -46,7 +46,7 @@ class Difference(msgspec.Struct, frozen=True):
     after: Side
     same: int
     """Number of blocks with the same text in both."""
-    changes: tuple[Change, ...]
+    changes: tuple[BlockChange, ...]
     """In the order of the prompts: blocks of the second, then those that only the first had."""
 
 
@@ -61,13 +61,13 @@ def difference(
         old = earlier.get(name)
         if old is None:
             why = _why_came(entry, before, was, now)
-            changes.append(Change(name, CAME, why, "", entry.view))
+            changes.append(BlockChange(name, CAME, why, "", entry.view))
         elif old.text != entry.text:
             why = _why_changed(old, entry, was, now)
-            changes.append(Change(name, CHANGED, why, old.view, entry.view))
+            changes.append(BlockChange(name, CHANGED, why, old.view, entry.view))
     for name, entry in earlier.items():
         if name not in shown:
-            changes.append(Change(name, WENT, _why_went(entry, after, now), entry.view))
+            changes.append(BlockChange(name, WENT, _why_went(entry, after, now), entry.view))
     altered = sum(change.change != WENT for change in changes)
     return Difference(
         after.session, _side(before), _side(after), len(shown) - altered, tuple(changes)

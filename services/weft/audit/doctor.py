@@ -26,7 +26,7 @@ from weft.log.api import call
 from weft.log.connection import Connection, connect
 from weft.log.reading import nanoseconds
 from weft.log.server import MAX_PAYLOAD, Durability, find_binary
-from weft.log.topology import Limits, actual, desired, diff
+from weft.log.topology import LogLimits, actual, desired, diff
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations
 from weft.readmodel.page_checksums import PageChecksums
@@ -54,14 +54,14 @@ second."""
 PORT = 4222
 SECONDS_PER_DAY = 86_400.0
 
-State = Literal["ok", "note", "fault"]
+CheckState = Literal["ok", "note", "fault"]
 
 
 class Check(msgspec.Struct, frozen=True):
     """The outcome of one check."""
 
     name: str
-    state: State
+    state: CheckState
     found: str
     do: str = ""
     """What weft would do, or what you should do; empty if there is nothing to do."""
@@ -175,7 +175,7 @@ def _permission_files(path: Path) -> Iterator[Check]:
         yield Check(name, "fault", str(error))
         return
     for one in found:
-        state: State = "fault" if one.is_too_much else "note"
+        state: CheckState = "fault" if one.is_too_much else "note"
         yield Check(name, state, f"{one.file}: {one.user} {one.what}", one.do)
     if not found:
         yield Check(name, "ok", f"{path} grants what this release wants")
@@ -305,7 +305,7 @@ def nodes(info: dict[str, Any]) -> Iterator[Check]:
     if not away:
         yield Check("cluster", "ok", found)
         return
-    state: State = "note" if 2 * (count - len(away)) > count else "fault"
+    state: CheckState = "note" if 2 * (count - len(away)) > count else "fault"
     do = "start them: without most of its nodes the log stores nothing"
     yield Check("cluster", state, f"{found}, not {', '.join(away)}", do)
 
@@ -313,7 +313,7 @@ def nodes(info: dict[str, Any]) -> Iterator[Check]:
 async def _topology(log: Connection, settings: Settings, info: dict[str, Any]) -> Check:
     durability = info["config"].get("metadata", {}).get("weft.durability", settings.durability)
     version = log.connected_server_version
-    limits = Limits(settings.max_bytes or -1, settings.max_age_days * SECONDS_PER_DAY)
+    limits = LogLimits(settings.max_bytes or -1, settings.max_age_days * SECONDS_PER_DAY)
     wanted = desired(cast(Durability, durability), limits, (version.major, version.minor))
     try:
         changes = diff(wanted, await actual(log, wanted))

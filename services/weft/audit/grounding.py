@@ -22,7 +22,7 @@ NEAR = 80
 PROSE = 60
 """A JSON string of at least this many characters is prose: its sentence counts, not its field."""
 
-Sources = dict[str, list[ContextItem]]
+ValueSources = dict[str, list[ContextItem]]
 """Value that a step needs → the earlier items that stated it."""
 
 _BREAK = re.compile(r"(?<=[.!?])\s+|\n|\\n")
@@ -36,7 +36,7 @@ _ESCAPED = re.compile(r"(?<!\\)\\\\+([nrt\"'])")
 _ESCAPES = {"n": "\n", "r": "", "t": " "}
 
 
-def sources_of(earlier: Sequence[ContextItem], arguments: Sequence[Any]) -> Sources:
+def sources_of(earlier: Sequence[ContextItem], arguments: Sequence[Any]) -> ValueSources:
     """Values in the arguments of the next calls that earlier items stated, with those items."""
     return {
         value: found
@@ -45,7 +45,7 @@ def sources_of(earlier: Sequence[ContextItem], arguments: Sequence[Any]) -> Sour
     }
 
 
-def grounded(sources: Sources, blocks: Mapping[str, str]) -> set[str]:
+def grounded(sources: ValueSources, blocks: Mapping[str, str]) -> set[str]:
     """The values that are in their place in the block of an item that states them."""
     return {
         value

@@ -23,7 +23,7 @@ _PINNED = re.compile(r"\.in\.\*\.([^.*>]+)$")
 OPERATOR = "@operator"
 
 
-class Finding(msgspec.Struct, frozen=True):
+class PermissionFinding(msgspec.Struct, frozen=True):
     """One right that is not as this release wants it."""
 
     file: str
@@ -46,13 +46,13 @@ class _User(msgspec.Struct, frozen=True):
         )
 
 
-def findings_in(path: Path) -> list[Finding]:
+def findings_in(path: Path) -> list[PermissionFinding]:
     """What is wrong in a tenant's file, or in every file of a folder.
 
     Raises `InvalidInput` if none of them names a tenant.
     """
     files = sorted(path.rglob("*.conf")) if path.is_dir() else [path]
-    found, named = list[Finding](), 0
+    found, named = list[PermissionFinding](), 0
     for file in files:
         try:
             text = file.read_text()
@@ -90,7 +90,7 @@ def _tenant(user: _User) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
-def _wrong(file: str, user: _User, tenant: str) -> Iterator[Finding]:
+def _wrong(file: str, user: _User, tenant: str) -> Iterator[PermissionFinding]:
     bound = sorted({found[1] for one in user.allow if (found := _SESSION.match(one))})
     session = bound[0] if bound else "s"
     publishes = user.may(f"weft.{tenant}.{session}.in.user_turn")
@@ -100,12 +100,12 @@ def _wrong(file: str, user: _User, tenant: str) -> Iterator[Finding]:
         subject = right.replace(".s.", f".{session}.", 1)
         if user.may(subject):
             do = f"deny {subject!r}, or allow less; see deploy/nats/tenants/acme.conf"
-            yield Finding(file, user.name, True, f"may {what} ({subject})", do)
+            yield PermissionFinding(file, user.name, True, f"may {what} ({subject})", do)
     for right, what in _too_little(tenant, publishes, pinned, operates):
         subject = right.replace(".s.", f".{session}.", 1)
         if not user.may(subject):
             do = f"allow {subject!r}, here and in the account's imports"
-            yield Finding(file, user.name, False, f"may not {what} ({subject})", do)
+            yield PermissionFinding(file, user.name, False, f"may not {what} ({subject})", do)
 
 
 Right = tuple[str, str]

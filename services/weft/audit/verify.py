@@ -13,10 +13,10 @@ from pathlib import Path
 import msgspec
 
 from weft.audit.checks import (
+    AuditFinding,
     ContentDigests,
     Doubles,
-    Finding,
-    Sources,
+    UnknownSources,
     bodies,
     comparison,
     content_digests,
@@ -61,10 +61,10 @@ class Verification(msgspec.Struct):
     """Content digest of the log at that sequence."""
     bodies: int = 0
     """Number of bodies in the object store that were hashed."""
-    findings: list[Finding] = []
+    findings: list[AuditFinding] = []
 
     @property
-    def faults(self) -> list[Finding]:
+    def faults(self) -> list[AuditFinding]:
         """The findings that are more than notes."""
         return [finding for finding in self.findings if not finding.note]
 
@@ -96,7 +96,7 @@ async def verify(
                 done.sequence = fresh.checkpoint
                 deleted = await _deleted(connection)
                 found, sources = await db.run(
-                    lambda read: (content_findings(read), Sources(read, deleted))
+                    lambda read: (content_findings(read), UnknownSources(read, deleted))
                 )
                 done.findings += await _judged(connection, found, sources)
                 done.findings += await _doubles(connection, fresh.checkpoint)
@@ -133,17 +133,17 @@ async def _compare(
     """Fold the fresh read model up to the sequence of the live one, and compare the two."""
     if live is None:
         what = "there is no read model in this data folder"
-        done.findings.append(Finding("not_compared", what, "name it with --data", note=True))
+        done.findings.append(AuditFinding("not_compared", what, "name it with --data", note=True))
         return
     try:
         await _check_identity(connection, live)
     except Corrupt as error:
-        done.findings.append(Finding("other_log", str(error), "weft rebuild"))
+        done.findings.append(AuditFinding("other_log", str(error), "weft rebuild"))
         return
     look = await _reaching(live, fresh.checkpoint)
     if look.sequence < fresh.checkpoint:
         what = f"the read model stands at {look.sequence} and does not move"
-        done.findings.append(Finding("behind", what, "start `weft work indexer`", note=True))
+        done.findings.append(AuditFinding("behind", what, "start `weft work indexer`", note=True))
         return
     await _fold(connection, fresh, look.sequence, progress)
     logged = await db.run(content_digests)
@@ -153,7 +153,7 @@ async def _compare(
     if last - look.sequence:
         what = f"the read model is {last - look.sequence} events behind"
         mend = "nothing, where an indexer runs and catches up"
-        done.findings.append(Finding("behind", what, mend, note=True))
+        done.findings.append(AuditFinding("behind", what, mend, note=True))
 
 
 async def _check_identity(connection: Connection, live: ReadModel) -> None:
@@ -199,8 +199,8 @@ async def _fold(
 
 
 async def _judged(
-    connection: Connection, findings: list[Finding], sources: Sources
-) -> list[Finding]:
+    connection: Connection, findings: list[AuditFinding], sources: UnknownSources
+) -> list[AuditFinding]:
     """The findings; those about unknown sources are judged by what the log says about them."""
     judged = []
     for finding in findings:
@@ -221,7 +221,7 @@ async def _origin(connection: Connection, sequence: int) -> int:
     return origin.sequence if origin is not None else 0
 
 
-async def _doubles(connection: Connection, through: int) -> list[Finding]:
+async def _doubles(connection: Connection, through: int) -> list[AuditFinding]:
     doubles = Doubles()
     envelopes = stored_filter(direction="out", event="envelope")
     async for record in reading.read_matching(connection, envelopes, through=through):
@@ -245,7 +245,7 @@ async def _bodies(
 ) -> None:
     """Check that every body is in the object store, with the bytes that its name promises."""
     async with Publisher(connection) as publisher:
-        hashed: dict[tuple[str, str], Finding | None] = {}
+        hashed: dict[tuple[str, str], AuditFinding | None] = {}
         for number, (tenant, session, sequence, item_id, sha256, size) in enumerate(found, 1):
             if (tenant, sha256) not in hashed:
                 store = Bodies(connection, publisher, tenant)
@@ -258,15 +258,15 @@ async def _bodies(
         done.bodies = len(hashed)
 
 
-async def _body(store: Bodies, reference: BodyRef) -> Finding | None:
+async def _body(store: Bodies, reference: BodyRef) -> AuditFinding | None:
     mend = "put it back from a backup of the object store, or have the agent publish it again"
     try:
         async for _ in store.chunks(reference):
             pass
     except InvalidInput as error:
-        return Finding("body_missing", str(error), "have the agent publish it again")
+        return AuditFinding("body_missing", str(error), "have the agent publish it again")
     except NotFound:
-        return Finding("body_missing", f"its body {reference.sha256} is not there", mend)
+        return AuditFinding("body_missing", f"its body {reference.sha256} is not there", mend)
     except Corrupt as error:
-        return Finding("body_damaged", str(error), mend)
+        return AuditFinding("body_damaged", str(error), mend)
     return None

@@ -13,7 +13,7 @@ from weft.cli.output import hint, print_json, table
 from weft.runtime.settings import Settings
 
 if TYPE_CHECKING:
-    from weft.audit.checks import Finding
+    from weft.audit.checks import AuditFinding
     from weft.audit.verify import Verification
 
 
@@ -72,7 +72,7 @@ def _tell(done: Verification) -> None:
     )
 
 
-def _row(finding: Finding) -> list[Any]:
+def _row(finding: AuditFinding) -> list[Any]:
     session = f"{finding.tenant}/{finding.session}" if finding.tenant else ""
     place = str(finding.sequence) if finding.sequence else ""
     return [finding.kind, session, place, finding.item_id, finding.what, finding.mend]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from weft.supervision.preloaded import PreloadedProcess
 
 
-class Service(click.ParamType[str]):
+class ServiceName(click.ParamType[str]):
     """The name of a service, or `module:worker` for a worker of your own."""
 
     name = "service"
@@ -30,7 +30,7 @@ class Service(click.ParamType[str]):
 
 
 @click.command()
-@click.argument("service", type=Service(), metavar="SERVICE")
+@click.argument("service", type=ServiceName(), metavar="SERVICE")
 @click.option("--compilers", type=click.IntRange(min=1), default=1, show_default=True,
               help="Of `replica`.")  # fmt: skip
 @connected

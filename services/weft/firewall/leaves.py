@@ -11,8 +11,8 @@ import msgspec
 
 from weft.firewall.numbers import Written
 
-Step = str | int
-Path = tuple[Step, ...]
+PathStep = str | int
+LeafPath = tuple[PathStep, ...]
 
 _FIRST = 120
 """How many elements of an array are read from its start."""
@@ -54,8 +54,8 @@ them."""
 class _Place(msgspec.Struct):
     """Leaves whose paths have the same names; the elements of an array are in one group."""
 
-    pattern: Path
-    children: dict[Step, _Place]
+    pattern: LeafPath
+    children: dict[PathStep, _Place]
     worth: float | None = None
     """Score by the names of the path; None until a leaf was found here."""
     values: set[Scalar] = set()
@@ -64,7 +64,7 @@ class _Place(msgspec.Struct):
 
 
 class Leaf(msgspec.Struct, frozen=True):
-    path: Path
+    path: LeafPath
     value: Scalar
     worth: float
     """A leaf with a higher one is needed sooner."""
@@ -107,7 +107,7 @@ def _name(
             return
 
 
-def _members(value: Holder) -> Iterable[tuple[Step, object]]:
+def _members(value: Holder) -> Iterable[tuple[PathStep, object]]:
     if isinstance(value, dict):
         return value.items()
     if len(value) <= _FIRST + _LAST:
@@ -115,17 +115,17 @@ def _members(value: Holder) -> Iterable[tuple[Step, object]]:
     return [(index, value[index]) for index in _looked_at(value)]
 
 
-def _below(name: str, step: Step) -> str:
+def _below(name: str, step: PathStep) -> str:
     if isinstance(step, int):
         return f"{name}[{step}]"
     return name + (_dotted(step) if name and len(step) <= _KEY else _named(step, name))
 
 
-_Found = tuple[Path, Scalar, _Place, int]
+_Found = tuple[LeafPath, Scalar, _Place, int]
 """The last one is the index in the outermost array, or -1 outside any array."""
 
 
-def _gather(value: object, path: Path, place: _Place, row: int, found: list[_Found]) -> None:
+def _gather(value: object, path: LeafPath, place: _Place, row: int, found: list[_Found]) -> None:
     """Add the leaves under `value`. `MAX_DEPTH` bounds the recursion."""
     if len(found) >= MAX_LEAVES:
         return
@@ -146,7 +146,7 @@ def _gather(value: object, path: Path, place: _Place, row: int, found: list[_Fou
         found.append((path, value, place, row))
 
 
-def _child(place: _Place, step: Step) -> _Place:
+def _child(place: _Place, step: PathStep) -> _Place:
     child = place.children.get(step)
     if child is None:
         child = place.children[step] = _Place((*place.pattern, step), {})
@@ -169,7 +169,7 @@ def _looked_at(array: list[object]) -> Sequence[int]:
     return [*range(_FIRST), *range(size - _LAST, size)]
 
 
-def key_worth(pattern: Path) -> float:
+def key_worth(pattern: LeafPath) -> float:
     """Score by the names of the path: what kind of thing this is, and how deep it lies."""
     name = next((str(step) for step in reversed(pattern) if step != "*"), "")
     depth = sum(1 for step in pattern if step != "*")
@@ -204,7 +204,7 @@ def _text_worth(value: str) -> float:
     return 0.5 if len(value) <= 48 else -0.2
 
 
-def written(path: Path) -> str:
+def written(path: LeafPath) -> str:
     """`a.b[3].c`; a key that is not a plain word is written in brackets and quotes."""
     text = ""
     for step in path:

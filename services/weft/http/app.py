@@ -22,10 +22,10 @@ from weft.http import openapi, problems, sse, tracing
 from weft.http.callers import caller
 from weft.http.clients import Clients
 from weft.http.counting import RequestCounts
-from weft.http.grants import Grant, Grants
-from weft.http.handlers import HANDLERS, STREAMS, Call, problem_event
+from weft.http.grants import TokenGrant, TokenGrants
+from weft.http.handlers import HANDLERS, STREAMS, OperationCall, problem_event
 from weft.http.idempotency import Answers, checked_key
-from weft.http.limits import Limits
+from weft.http.limits import CallerLimits
 from weft.http.operations import Operation, of_session, paths
 from weft.http.page import PAGE, POLICY
 from weft.http.problems import RequestRefused, headers_of, problem_of
@@ -61,7 +61,7 @@ class Application:
     def __init__(
         self,
         clients: Clients,
-        grants: Grants | Grant,
+        grants: TokenGrants | TokenGrant,
         *,
         most_bytes: int = MOST_BYTES,
         rate: float = RATE,
@@ -72,7 +72,7 @@ class Application:
         self.grants = grants
         self.most_bytes = most_bytes
         self.rate = rate
-        self.limits = Limits(now)
+        self.limits = CallerLimits(now)
         self.answers = Answers(now)
         self.telemetry = tracing.Telemetry()
         self.metrics = Metrics("serve")
@@ -118,7 +118,7 @@ class Application:
     async def _answer(self, operation: Operation, request: Request[Any, Any, Any]) -> Response[Any]:
         grant = self._admitted(request)
         content = await self._content(request, (JSON,)) if operation.body else b""
-        call = Call(
+        call = OperationCall(
             client=await self.clients.of(grant),
             log=lambda: self.clients.of_log(grant),
             session=session_of(request.path_params["session"]) if of_session(operation) else "",
@@ -141,7 +141,7 @@ class Application:
         answer, again = await self.answers.once(asked, content, work)
         return _json(answer, {"idempotency-replayed": "true"} if again else {})
 
-    def _admitted(self, request: Request[Any, Any, Any]) -> Grant:
+    def _admitted(self, request: Request[Any, Any, Any]) -> TokenGrant:
         """Who sent the request; counts it against the limit. Raises `RequestRefused`."""
         headers = request.headers
         grant = caller(self.grants, headers.get("authorization", ""), headers.get("host", ""))
@@ -153,7 +153,9 @@ class Application:
         encoding = request.headers.get("content-encoding", "")
         return inflated(await request.body(), encoding, self.most_bytes)
 
-    async def _streamed(self, operation: Operation, grant: Grant, call: Call) -> Response[Any]:
+    async def _streamed(
+        self, operation: Operation, grant: TokenGrant, call: OperationCall
+    ) -> Response[Any]:
         """A stream, returned once it has begun: an earlier failure has a status of its own. Raises
         `Unavailable` if it ends before that, as streams do when the process ends."""
 
@@ -200,7 +202,7 @@ class Application:
         """Whether the log can be reached; with tokens, with the credentials that have been used so
         far."""
         try:
-            if isinstance(self.grants, Grant):
+            if isinstance(self.grants, TokenGrant):
                 await self.clients.of(self.grants)
         except WeftError:
             return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ipaddress
 
-from weft.http.grants import Grant, Grants
+from weft.http.grants import TokenGrant, TokenGrants
 from weft.http.problems import RequestRefused
 from weft_schemas.errors import ConfigurationError
 
@@ -13,15 +13,15 @@ OPEN = "whoever reaches this port"
 """Name of the grant that all requests have if there are no tokens."""
 
 
-def open_grant(tenant: str, principal: str = "") -> Grant:
+def open_grant(tenant: str, principal: str = "") -> TokenGrant:
     """For a process without tokens, on loopback: everything that its own credential may do."""
-    return Grant(OPEN, tenant, principal=principal, read_log=True)
+    return TokenGrant(OPEN, tenant, principal=principal, read_log=True)
 
 
-def caller(grants: Grants | Grant, authorization: str, host: str) -> Grant:
+def caller(grants: TokenGrants | TokenGrant, authorization: str, host: str) -> TokenGrant:
     """The grant of a request. Raises `RequestRefused`. Without tokens, the request must name
     loopback as its host, so that a web page whose name points to this machine is refused."""
-    if isinstance(grants, Grant):
+    if isinstance(grants, TokenGrant):
         if not is_loopback(host_name(host)):
             raise RequestRefused(
                 403, "host", f"without tokens only localhost is served, not {host!r:.80}"

@@ -11,7 +11,7 @@ from typing import Self
 from msgspec.structs import replace
 
 from weft.client import Client
-from weft.http.grants import Grant
+from weft.http.grants import TokenGrant
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Forbidden
 
@@ -33,7 +33,7 @@ class Clients:
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
 
-    async def of(self, grant: Grant) -> Client:
+    async def of(self, grant: TokenGrant) -> Client:
         """The client with the grant's credential; without one, with this process's own. Raises
         `Unavailable` and `Forbidden`."""
         settings = replace(self._settings, tenant=grant.tenant, principal=grant.principal)
@@ -47,7 +47,7 @@ class Clients:
             )
         return await self._open(settings)
 
-    async def of_log(self, grant: Grant) -> Client:
+    async def of_log(self, grant: TokenGrant) -> Client:
         """A client that reads the log of the grant's tenant with this process's own credential.
         Raises `Forbidden` if the grant does not allow it."""
         if not grant.read_log:

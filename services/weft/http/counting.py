@@ -13,7 +13,7 @@ from weft_schemas.errors import error_from
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 120)
 
 
-class Answered:
+class RequestOutcome:
     """The outcome of one request."""
 
     code = "ok"
@@ -44,9 +44,9 @@ class RequestCounts:
         )
 
     @contextmanager
-    def request(self, service: str) -> Iterator[Answered]:
+    def request(self, service: str) -> Iterator[RequestOutcome]:
         """Time one request. Set `code` on the yielded object if the answer is an error."""
-        answer, start = Answered(), perf_counter()
+        answer, start = RequestOutcome(), perf_counter()
         try:
             yield answer
         finally:

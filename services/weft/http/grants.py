@@ -25,7 +25,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
 
 
-class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TokenGrant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One `[[token]]` of the file. A value `$NAME` is taken from the environment."""
 
     name: Name
@@ -48,16 +48,16 @@ class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    token: tuple[Grant, ...] = ()
+    token: tuple[TokenGrant, ...] = ()
 
 
-class Grants:
+class TokenGrants:
     """The grants of a process, found by token."""
 
-    def __init__(self, grants: tuple[Grant, ...]) -> None:
+    def __init__(self, grants: tuple[TokenGrant, ...]) -> None:
         self._by_digest = {_digest_of(grant): grant for grant in grants}
 
-    def find(self, token: str) -> Grant | None:
+    def find(self, token: str) -> TokenGrant | None:
         """The grant of a token, looked up by the token's digest, so that the duration reveals
         nothing."""
         return self._by_digest.get(_digest(token))
@@ -71,7 +71,7 @@ class Grants:
         return len(self._by_digest)
 
 
-def read_grants(path: Path, environ: Mapping[str, str]) -> Grants:
+def read_grants(path: Path, environ: Mapping[str, str]) -> TokenGrants:
     """The tokens of a TOML file. Raises `ConfigurationError` that names file, token and field."""
     try:
         with path.open("rb") as file:
@@ -89,7 +89,7 @@ def read_grants(path: Path, environ: Mapping[str, str]) -> Grants:
     for what, values in (("name", names), ("token", digests)):
         if len(set(values)) < len(values):
             raise ConfigurationError(f"{path}: two tokens have one {what}; make each its own")
-    return Grants(parsed.token)
+    return TokenGrants(parsed.token)
 
 
 def _filled(value: object, environ: Mapping[str, str]) -> object:
@@ -105,7 +105,7 @@ def _filled(value: object, environ: Mapping[str, str]) -> object:
     return value
 
 
-def _check(grant: Grant, path: Path) -> None:
+def _check(grant: TokenGrant, path: Path) -> None:
     where = f"{path}: token {grant.name!r}"
     if bool(grant.token) == bool(grant.sha256):
         raise ConfigurationError(f"{where}: give either token or sha256")
@@ -128,7 +128,7 @@ def _check(grant: Grant, path: Path) -> None:
         raise ConfigurationError(f"{where}: {error}") from None
 
 
-def _digest_of(grant: Grant) -> str:
+def _digest_of(grant: TokenGrant) -> str:
     return grant.sha256 or _digest(grant.token)
 
 

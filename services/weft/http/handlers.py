@@ -40,7 +40,7 @@ HEARTBEAT_SECONDS = 15.0
 _OF_SERVICE = ("cards", "hydration")
 
 
-class Call(msgspec.Struct, frozen=True):
+class OperationCall(msgspec.Struct, frozen=True):
     """One request, decoded."""
 
     client: Client
@@ -55,11 +55,11 @@ class Call(msgspec.Struct, frozen=True):
     """Set when the process ends, which ends the streams."""
 
 
-Handler = Callable[[Call], Awaitable[msgspec.Struct]]
-Stream = Callable[[Call], AsyncIterator[bytes]]
+Handler = Callable[[OperationCall], Awaitable[msgspec.Struct]]
+Stream = Callable[[OperationCall], AsyncIterator[bytes]]
 
 
-async def publish(call: Call) -> Published:
+async def publish(call: OperationCall) -> Published:
     ack = await call.client.publish(call.session, call.body)
     acknowledged = msgspec.structs.replace(ack, digests=msgspec.UNSET)
     if not call.query.confirm:
@@ -67,19 +67,19 @@ async def publish(call: Call) -> Published:
     return Published(acknowledged, await call.client.confirm(call.session, ack))
 
 
-async def messages(call: Call) -> PublishedMessages:
+async def messages(call: OperationCall) -> PublishedMessages:
     given: MessagesBody = call.body
     return await call.client.publish_messages(
         call.session, given.messages, format=given.format, on_edit=given.on_edit
     )
 
 
-async def close(call: Call) -> Closed:
+async def close(call: OperationCall) -> Closed:
     ack = await call.client.close_session(call.session, call.body.reason)
     return Closed(call.session, ack.sequence)
 
 
-async def compile(call: Call) -> Compiled:
+async def compile(call: OperationCall) -> Compiled:
     request: CompileRequest = call.body
     for field in _OF_SERVICE:
         if getattr(request, field) is not msgspec.UNSET:
@@ -104,11 +104,11 @@ async def compile(call: Call) -> Compiled:
     return _compiled(pack, call.query.provider)
 
 
-async def explain(call: Call) -> ExplainReply:
+async def explain(call: OperationCall) -> ExplainReply:
     return await call.client.explain(call.session, call.body.item_id, call.body.request)
 
 
-async def hydrate(call: Call) -> HydrationResult:
+async def hydrate(call: OperationCall) -> HydrationResult:
     asked: HydrateRequest = call.body
     return await call.client.hydrate(
         asked.tool,
@@ -120,7 +120,7 @@ async def hydrate(call: Call) -> HydrationResult:
     )
 
 
-async def drilldown(call: Call) -> DrilldownReply:
+async def drilldown(call: OperationCall) -> DrilldownReply:
     asked: DrilldownRequest = call.body
     for name in ("handle", "view", "max_tokens", "self"):
         if name in asked.args:
@@ -130,7 +130,7 @@ async def drilldown(call: Call) -> DrilldownReply:
     )
 
 
-async def route(call: Call) -> RouteReply:
+async def route(call: OperationCall) -> RouteReply:
     asked = call.body
     return await call.client.route(
         asked.query,
@@ -147,26 +147,26 @@ async def route(call: Call) -> RouteReply:
     )
 
 
-async def choose(call: Call) -> ChoiceReply:
+async def choose(call: OperationCall) -> ChoiceReply:
     return await call.client.choose(call.body.decision, call.body.item, call.query.session)
 
 
-async def status(call: Call) -> StatusReply:
+async def status(call: OperationCall) -> StatusReply:
     found = await call.client.status()
     if not call.query.processes:
         return found
     return msgspec.structs.replace(found, processes=await call.client.processes())
 
 
-async def session_status(call: Call) -> StatusReply:
+async def session_status(call: OperationCall) -> StatusReply:
     return await call.client.status(call.session)
 
 
-async def sessions(call: Call) -> SessionsReply:
+async def sessions(call: OperationCall) -> SessionsReply:
     return await call.client.sessions(beyond=call.query.beyond, limit=call.query.limit)
 
 
-async def events(call: Call) -> EventPage:
+async def events(call: OperationCall) -> EventPage:
     log = await call.log()
     found: list[LogEvent] = []
     size = 0
@@ -179,7 +179,7 @@ async def events(call: Call) -> EventPage:
     return EventPage(tuple(found), None)
 
 
-async def events_stream(call: Call) -> AsyncIterator[bytes]:
+async def events_stream(call: OperationCall) -> AsyncIterator[bytes]:
     """The session's events, then new ones, until the caller or this process ends."""
     log = await call.log()
     async with aclosing(log.events(call.session, first=_first(call), follow=True)) as records:
@@ -191,7 +191,7 @@ async def events_stream(call: Call) -> AsyncIterator[bytes]:
             yield sse.event(msgspec.json.encode(one), one.kind, str(one.sequence))
 
 
-async def compile_stream(call: Call) -> AsyncIterator[bytes]:
+async def compile_stream(call: OperationCall) -> AsyncIterator[bytes]:
     """What the compile waits for, whenever that changes, then the context or the failure."""
     compiling = asyncio.ensure_future(compile(call))
     latest: Progress | None = None
@@ -240,7 +240,7 @@ def _compiled(pack: Pack, provider: Any) -> Compiled:
     return Compiled(pack, pack.request(provider) if provider else msgspec.UNSET)
 
 
-async def _progress(call: Call) -> Progress | None:
+async def _progress(call: OperationCall) -> Progress | None:
     try:
         now = await call.client.status(call.session)
     except WeftError:  # the compile itself reports what is wrong
@@ -276,7 +276,7 @@ async def _ticking(
         await asyncio.gather(ending, *([coming] if coming else []), return_exceptions=True)
 
 
-def _first(call: Call) -> int:
+def _first(call: OperationCall) -> int:
     return call.query.first if call.last_event is None else call.last_event + 1
 
 

@@ -15,7 +15,7 @@ STREAMS = 100
 """Open streams per caller."""
 
 
-class Limits:
+class CallerLimits:
     """The buckets and streams of every caller, by name."""
 
     def __init__(self, now: Callable[[], float], streams: int = STREAMS) -> None:

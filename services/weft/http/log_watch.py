@@ -7,13 +7,13 @@ import asyncio
 from collections.abc import Callable
 
 from weft.http.clients import Clients
-from weft.http.grants import Grant
+from weft.http.grants import TokenGrant
 from weft_schemas.errors import WeftError
 
 POLL_SECONDS = 5.0
 
 
-async def watch_log(clients: Clients, grant: Grant, tell: Callable[[str], None]) -> None:
+async def watch_log(clients: Clients, grant: TokenGrant, tell: Callable[[str], None]) -> None:
     """Call `tell` with a line at every change, until cancelled. `grant` has no credential of its
     own."""
     known = ""
@@ -27,7 +27,7 @@ async def watch_log(clients: Clients, grant: Grant, tell: Callable[[str], None])
         await asyncio.sleep(POLL_SECONDS)
 
 
-async def _fault(clients: Clients, grant: Grant) -> str:
+async def _fault(clients: Clients, grant: TokenGrant) -> str:
     """Why the log is not reached, empty if it is."""
     try:
         connection = (await clients.of(grant)).connection

@@ -11,7 +11,7 @@ import uvicorn
 from weft.http.app import Application
 from weft.http.callers import check_open, open_grant
 from weft.http.clients import Clients
-from weft.http.grants import Grant, Grants
+from weft.http.grants import TokenGrant, TokenGrants
 from weft.http.log_watch import watch_log
 from weft.log.timeouts import cancelled
 from weft.runtime.logs import fields, set_up_logging
@@ -31,7 +31,7 @@ async def serve(
     settings: Settings,
     host: str,
     port: int,
-    grants: Grants | None,
+    grants: TokenGrants | None,
     *,
     most_bytes: int,
     rate: float,
@@ -45,7 +45,7 @@ async def serve(
     if grants is None:
         check_open(host)
     own = open_grant(settings.tenant, settings.principal)
-    given: Grants | Grant = own if grants is None else grants
+    given: TokenGrants | TokenGrant = own if grants is None else grants
     set_up_logging("serve", settings.log_level)
     listening_on = listener(host, port, "choose another --port")
     async with Clients(settings) as clients:

@@ -20,7 +20,7 @@ MOST_IDS = 100_000
 """Ids that are remembered, some 20 MB; for others a replica is asked."""
 
 
-class Published:
+class PublishedIds:
     """The ids that came most recently from traces, of any session."""
 
     def __init__(self, most: int = MOST_IDS) -> None:
@@ -53,8 +53,8 @@ class Published:
 class Telemetry:
     """The OTLP receiver of this process."""
 
-    def __init__(self, published: Published | None = None) -> None:
-        self._published = Published() if published is None else published
+    def __init__(self, published: PublishedIds | None = None) -> None:
+        self._published = PublishedIds() if published is None else published
         self._joining = Joining()
 
     async def take_traces(self, client: Client, content: bytes, media_type: str) -> bytes:

@@ -45,7 +45,7 @@ from weft_schemas.errors import Corrupt, NotFound, Unavailable, WeftError
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Step = Callable[[str], None]
+OnStep = Callable[[str], None]
 
 _READ_SECONDS = 10.0
 """How long to wait for one event that the fold requests from the log."""
@@ -102,7 +102,7 @@ class Writer:
         """The newest folded sequence."""
         return self._fold.checkpoint
 
-    async def fold(self, followed: Followed, step: Step = _no_step) -> Folded:
+    async def fold(self, followed: Followed, step: OnStep = _no_step) -> Folded:
         """Fold the records, in one transaction."""
         identity = msgspec.json.encode(followed.identity).decode()
         folded = await self._run(lambda: self._apply(followed, identity, step))
@@ -187,7 +187,7 @@ class Writer:
             self.identity = msgspec.json.decode(str(identity), type=StreamIdentity)
         return self._db
 
-    def _apply(self, followed: Followed, identity: str, step: Step) -> Folded:
+    def _apply(self, followed: Followed, identity: str, step: OnStep) -> Folded:
         folded = self._fold.apply(followed.records, followed.through, identity, step)
         self._wrote = time.monotonic()
         size = self._wal_bytes()

@@ -49,7 +49,7 @@ schedule. `power`: synced to disk before the acknowledgement. `cluster`: three r
 The syncing is the server's configuration (`sync_interval: always`), not the stream's."""
 
 
-class Limits(msgspec.Struct, frozen=True):
+class LogLimits(msgspec.Struct, frozen=True):
     """Limits of the log; at a limit it refuses new events and keeps the old."""
 
     max_bytes: int = -1
@@ -59,7 +59,7 @@ class Limits(msgspec.Struct, frozen=True):
     max_messages: int = -1
 
 
-UNLIMITED = Limits()
+UNLIMITED = LogLimits()
 NO_SECRET = DeploymentSecret()
 
 
@@ -70,7 +70,7 @@ class Topology(msgspec.Struct, frozen=True):
     consumers: dict[tuple[str, str], Config]
 
 
-class Change(msgspec.Struct, frozen=True):
+class TopologyChange(msgspec.Struct, frozen=True):
     """One difference between desired and actual."""
 
     action: Literal["create", "update", "refuse"]
@@ -88,7 +88,7 @@ class Change(msgspec.Struct, frozen=True):
 
 def desired(
     durability: Durability = "process",
-    limits: Limits = UNLIMITED,
+    limits: LogLimits = UNLIMITED,
     server: tuple[int, int] = (2, 14),
 ) -> Topology:
     """Everything that this release needs, for a server of version `(major, minor)`."""
@@ -116,7 +116,7 @@ def desired(
     return Topology(streams, consumers)
 
 
-def _log(limits: Limits) -> Config:
+def _log(limits: LogLimits) -> Config:
     return {
         "name": STREAM,
         "subjects": [PUBLISHED],
@@ -147,9 +147,9 @@ def _bucket(name: str) -> Config:
     }
 
 
-def diff(wanted: Topology, actual: Topology) -> list[Change]:
+def diff(wanted: Topology, actual: Topology) -> list[TopologyChange]:
     """The changes to make to `actual`, in order; fields that only `actual` has are ignored."""
-    changes: list[Change] = []
+    changes: list[TopologyChange] = []
     for name, config in wanted.streams.items():
         changes += _compare(f"stream {name}", config, actual.streams.get(name), _stream_action)
     for (stream, name), config in wanted.consumers.items():
@@ -176,7 +176,7 @@ async def actual(connection: Connection, wanted: Topology) -> Topology:
     return Topology(streams, consumers)
 
 
-async def apply(connection: Connection, wanted: Topology) -> list[Change]:
+async def apply(connection: Connection, wanted: Topology) -> list[TopologyChange]:
     """Bring the server to the wanted state; idempotent. Returns the changes made.
 
     Raises `ConfigurationError`, before changing anything, if a change would lose events.
@@ -198,9 +198,9 @@ async def apply(connection: Connection, wanted: Topology) -> list[Change]:
 async def provision(
     connection: Connection,
     durability: Durability = "process",
-    limits: Limits = UNLIMITED,
+    limits: LogLimits = UNLIMITED,
     secret: DeploymentSecret = NO_SECRET,
-) -> list[Change]:
+) -> list[TopologyChange]:
     """`apply` this release's `desired` for the server's version.
 
     Marks the log with the check value of `secret` if that is known to be the log's (`mark_for`);
@@ -269,11 +269,11 @@ def _window(max_age: float) -> int:
     return min(DUPLICATE_WINDOW, int(max_age * SECOND)) if max_age else DUPLICATE_WINDOW
 
 
-def _compare(target: str, want: Config, have: Config | None, action: Any) -> list[Change]:
+def _compare(target: str, want: Config, have: Config | None, action: Any) -> list[TopologyChange]:
     if have is None:
-        return [Change("create", target)]
+        return [TopologyChange("create", target)]
     return [
-        Change(action(field, have.get(field), value), target, field, have.get(field), value)
+        TopologyChange(action(field, have.get(field), value), target, field, have.get(field), value)
         for field, value in want.items()
         if not _same(field, have.get(field), value)
     ]

@@ -10,7 +10,7 @@ import msgspec
 from weft.adapters.drafting import Reading
 from weft.adapters.formats import READERS, detect
 from weft.adapters.media import count_in_words
-from weft.adapters.records import LIST_KEYS, Record, Source
+from weft.adapters.records import LIST_KEYS, Record, TranscriptSource
 from weft.adapters.responses import TYPES as RESPONSE_ITEMS
 from weft.messages.identity import History, link
 from weft.messages.plain import plain
@@ -160,7 +160,7 @@ def _renamed(item: ContextItem, names: Mapping[str, str]) -> ContextItem:
     )
 
 
-def _source(messages: Messages) -> Source:
+def _source(messages: Messages) -> TranscriptSource:
     around: dict[str, Any] = {}
     if isinstance(messages, Mapping):
         key = next((key for key in LIST_KEYS if _is_list(messages.get(key))), None)
@@ -179,7 +179,7 @@ def _source(messages: Messages) -> Source:
             "a text is no list of messages; hand over [{'role': 'user', 'content': …}]"
         )
     records = [_record(at, message) for at, message in enumerate(messages)]
-    return Source(tuple(records), around, is_live=True)
+    return TranscriptSource(tuple(records), around, is_live=True)
 
 
 def _is_list(value: Any) -> bool:
@@ -194,7 +194,7 @@ def _record(index: int, message: Any) -> Record:
     return record
 
 
-def _chosen(source: Source, format: Format) -> str:
+def _chosen(source: TranscriptSource, format: Format) -> str:
     if format == "auto":
         found = detect(source) if source.records else "openai"
         if found in FORMATS:

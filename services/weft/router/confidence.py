@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import msgspec
 
 from weft.bm25 import inverse_document_frequency
-from weft.router.weights import Weights
+from weft.router.weights import WordWeights
 from weft.router.words import words_of
 
 AMBIGUOUS = 0.95
@@ -40,7 +40,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 def evidence_for(
-    query: str, score: float, best: Weights, frequencies: Mapping[str, int], total: int
+    query: str, score: float, best: WordWeights, frequencies: Mapping[str, int], total: int
 ) -> Evidence:
     """`best` are the best item's weights; `frequencies` counts the items that contain a term, of
     `total`."""

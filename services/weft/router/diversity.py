@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from weft.router.search import Hit
-from weft.router.tree import Node, Traits
+from weft.router.tree import LeafWords, Node
 from weft.router.words import words_of
 
 ALIKE = 0.5
@@ -21,7 +21,7 @@ def diversified(hits: Iterable[Hit], leaves: Mapping[str, Node], top: int) -> li
     """At most `top` hits: in order, but third and later copies of one kind come last."""
     chosen: list[Hit] = []
     spared: list[Hit] = []
-    traits: list[Traits] = []
+    traits: list[LeafWords] = []
     for seen, hit in enumerate(hits):
         if len(chosen) == top or seen == _PATIENCE:
             break
@@ -34,7 +34,7 @@ def diversified(hits: Iterable[Hit], leaves: Mapping[str, Node], top: int) -> li
     return (chosen + spared)[:top]
 
 
-def _traits(leaf: Node) -> Traits:
+def _traits(leaf: Node) -> LeafWords:
     if leaf.traits is None:
         assert leaf.item is not None
         everything = frozenset(term for term in leaf.weights if term[0] not in "#@")
@@ -42,7 +42,7 @@ def _traits(leaf: Node) -> Traits:
     return leaf.traits
 
 
-def _are_alike(one: Traits, other: Traits) -> bool:
+def _are_alike(one: LeafWords, other: LeafWords) -> bool:
     (name, words), (other_name, other_words) = one, other
     same_name = name <= other_name or other_name <= name or _jaccard(name, other_name) >= ALIKE
     return same_name and _jaccard(words, other_words) >= ALIKE

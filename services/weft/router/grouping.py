@@ -12,7 +12,7 @@ import msgspec
 from weft.router.words import words_of
 from weft_schemas.routing import SelectableItem
 
-Part = tuple[str, list[int]]
+ItemGroup = tuple[str, list[int]]
 """A label and the indexes of its items."""
 
 _SEEDS_FROM = 256
@@ -25,7 +25,7 @@ _MOST_WORDS = 2_048
 _APART = re.compile(r"[./:]+|__+")
 
 
-class Traits(msgspec.Struct, frozen=True):
+class ItemTraits(msgspec.Struct, frozen=True):
     """The properties of one item for grouping."""
 
     key: tuple[str, str]
@@ -37,14 +37,14 @@ class Traits(msgspec.Struct, frozen=True):
     name_words: tuple[str, ...]
 
 
-def traits_of(items: list[SelectableItem]) -> list[Traits]:
+def traits_of(items: list[SelectableItem]) -> list[ItemTraits]:
     bags = [set(words_of(" ".join((item.name, *item.tags, item.description)))) for item in items]
     spread = Counter(word for bag in bags for word in bag)
     ranked = sorted(spread.items(), key=lambda pair: (-pair[1], pair[0]))
     common = [word for word, count in ranked if 1 < count < max(3, len(items) * 0.9)]
     bits = {word: 1 << place for place, word in enumerate(common[:_MOST_WORDS])}
     return [
-        Traits(
+        ItemTraits(
             (item.name.casefold(), item.id),
             tuple(part for part in _APART.split(item.namespace) if part),
             sum(bits[word] for word in bag if word in bits),
@@ -54,7 +54,9 @@ def traits_of(items: list[SelectableItem]) -> list[Traits]:
     ]
 
 
-def by_namespace(traits: list[Traits], members: list[int], level: int, parts: int) -> list[Part]:
+def by_namespace(
+    traits: list[ItemTraits], members: list[int], level: int, parts: int
+) -> list[ItemGroup]:
     """Parts by the namespace's segment at `level`; small neighbours share a part if there are more
     segments than `parts`. One part if all items have the same segment."""
     ordered = sorted(members, key=lambda index: (_segment(traits[index], level), index))
@@ -67,7 +69,7 @@ def by_namespace(traits: list[Traits], members: list[int], level: int, parts: in
     return _packed(groups, parts)
 
 
-def by_words(traits: list[Traits], members: list[int], parts: int) -> list[Part]:
+def by_words(traits: list[ItemTraits], members: list[int], parts: int) -> list[ItemGroup]:
     """Jaccard clusters: seeds as far as possible from each other, then every item to the nearest
     seed that has room. One part if the words do not distinguish the items."""
     seeds = _farthest_first([traits[index].words for index in members], parts)
@@ -87,7 +89,7 @@ def by_words(traits: list[Traits], members: list[int], parts: int) -> list[Part]
     return [(_theme(traits, cluster, around), cluster) for cluster in clusters if cluster]
 
 
-def by_alphabet(traits: list[Traits], members: list[int], parts: int) -> list[Part]:
+def by_alphabet(traits: list[ItemTraits], members: list[int], parts: int) -> list[ItemGroup]:
     """Runs of equal length of the sorted names."""
     ordered = sorted(members, key=lambda index: traits[index].key)
     size = -(-len(ordered) // parts)
@@ -95,14 +97,14 @@ def by_alphabet(traits: list[Traits], members: list[int], parts: int) -> list[Pa
     return [(_span(traits[run[0]].key[0], traits[run[-1]].key[0]), run) for run in runs]
 
 
-def _segment(item: Traits, level: int) -> str:
+def _segment(item: ItemTraits, level: int) -> str:
     return item.segments[level] if level < len(item.segments) else ""
 
 
-def _packed(groups: list[Part], parts: int) -> list[Part]:
+def _packed(groups: list[ItemGroup], parts: int) -> list[ItemGroup]:
     """Neighbouring groups joined, at most `parts` packs of about the same size."""
     total = sum(len(members) for _, members in groups)
-    packs: list[list[Part]] = [[]]
+    packs: list[list[ItemGroup]] = [[]]
     filled = 0
     for group in groups:
         middle = filled + len(group[1]) / 2
@@ -144,7 +146,7 @@ def _similarity(left: int, right: int) -> float:
     return (left & right).bit_count() / either.bit_count() if either else 1.0
 
 
-def _theme(traits: list[Traits], cluster: list[int], around: Counter[str]) -> str:
+def _theme(traits: list[ItemTraits], cluster: list[int], around: Counter[str]) -> str:
     """The three words that are more frequent in this cluster's names than in the others'."""
     inside = Counter(word for index in cluster for word in set(traits[index].name_words))
     ranked = sorted(inside, key=lambda word: (-(inside[word] ** 2) / around[word], word))

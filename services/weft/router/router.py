@@ -16,7 +16,7 @@ from weft.router.fusion import Embeddings, Encoder, fused
 from weft.router.search import Hit, Search, has_facets
 from weft.router.tree import Tree
 from weft.router.tree_builder import MAX_CHILDREN, TreeBuilder
-from weft.router.weights import Weights, query_weights, score
+from weft.router.weights import WordWeights, query_weights, score
 from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import ChoiceCard, ChoiceGraph, RouteReply, RouteRequest, SelectableItem
 
@@ -132,7 +132,7 @@ class Router:
         items = list(self.items.values())
         return Tree(TreeBuilder(self._max_children).build(items), items)
 
-    def _weights(self, query: str) -> Weights:
+    def _weights(self, query: str) -> WordWeights:
         return query_weights(query, self._tree.frequencies, len(self.items))
 
     def _search(self, query: str, request: RouteRequest) -> Search:

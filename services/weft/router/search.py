@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from weft.router.tree import Node
-from weft.router.weights import Weights, score
+from weft.router.weights import WordWeights, score
 
 LEAF_SHARE = 0.1
 """The largest share of the leaves that one search scores, if there are many."""
@@ -40,7 +40,7 @@ class Search:
     def __init__(
         self,
         root: Node,
-        query: Weights,
+        query: WordWeights,
         total: int,
         needed: Sequence[Sequence[str]] = (),
         excluded: frozenset[str] = frozenset(),

@@ -38,7 +38,7 @@ from weft.runtime.process import Process
 from weft.runtime.replica import Replica, pool_work
 from weft.runtime.request_server import RequestServer
 from weft.runtime.requests import ReceivedRequest
-from weft.secrets.own import Own, own_rules
+from weft.secrets.own import OwnRules, own_rules
 from weft.secrets.scanning import as_shown
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.ids import TENANT_SESSION
@@ -277,7 +277,7 @@ class Routing:
         return ack.sequence
 
 
-def _own_secrets(place: SessionName, model: ReadModel) -> Own:
+def _own_secrets(place: SessionName, model: ReadModel) -> OwnRules:
     return own_rules(model.view(place.tenant, place.session).policy()[1].firewall)
 
 

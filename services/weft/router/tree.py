@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from weft.router.weights import Weights, item_weights
+from weft.router.weights import WordWeights, item_weights
 from weft_schemas.routing import ChoiceGraph, ChoiceNode, SelectableItem
 
 _DEEP_LABEL = "…"
 
-Traits = tuple[frozenset[str], frozenset[str]]
+LeafWords = tuple[frozenset[str], frozenset[str]]
 
 
 class Node:
@@ -20,13 +20,15 @@ class Node:
 
     __slots__ = ("children", "first", "item", "label", "parent", "traits", "weights")
 
-    def __init__(self, label: str, weights: Weights, item: SelectableItem | None = None) -> None:
+    def __init__(
+        self, label: str, weights: WordWeights, item: SelectableItem | None = None
+    ) -> None:
         self.label = label
         self.weights = weights
         self.item = item
         self.first = item.id if item else ""
         """The lowest id at or below it, which breaks ties between equal scores."""
-        self.traits: Traits | None = None
+        self.traits: LeafWords | None = None
         """For a leaf, computed when it is first compared: words of its name, and of all its
         text."""
         self.parent: Node | None = None
@@ -156,7 +158,7 @@ def _widen(node: Node, leaf: Node) -> None:
             mine[term] = weight
 
 
-def _narrow(node: Node, gone: Weights) -> None:
+def _narrow(node: Node, gone: WordWeights) -> None:
     """Lower the bounds that only the removed leaf reached."""
     node.first = min((child.first for child in node.children), default="")
     for term, weight in gone.items():

@@ -7,7 +7,7 @@ with the logarithm of the catalogue (plus one level per segment of a namespace).
 from __future__ import annotations
 
 from weft.router import grouping
-from weft.router.grouping import Part, Traits
+from weft.router.grouping import ItemGroup, ItemTraits
 from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import ChoiceGraph, ChoiceNode, SelectableItem
 
@@ -27,7 +27,7 @@ class TreeBuilder:
             raise InvalidInput(f"max_children is {max_children}; a node needs room for at least 2")
         self._most = max_children
         self._nodes: list[ChoiceNode] = []
-        self._traits: list[Traits] = []
+        self._traits: list[ItemTraits] = []
         self._items: list[SelectableItem] = []
 
     def build(self, items: list[SelectableItem]) -> ChoiceGraph:
@@ -71,7 +71,9 @@ class TreeBuilder:
             else:
                 self._grow(child, part_label, part, strategy, level)
 
-    def _split(self, members: list[int], strategy: str, level: int) -> tuple[list[Part], str, int]:
+    def _split(
+        self, members: list[int], strategy: str, level: int
+    ) -> tuple[list[ItemGroup], str, int]:
         """At least two parts, and the strategies for splitting them further."""
         if strategy == "namespace":
             deepest = max(len(self._traits[index].segments) for index in members)

@@ -18,7 +18,7 @@ from weft.bm25 import inverse_document_frequency
 from weft.router.words import MAX_TEXT, concepts_of, words_of
 from weft_schemas.routing import SelectableItem
 
-Weights = dict[str, float]
+WordWeights = dict[str, float]
 
 
 class _Field(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ _MOST_PARAMETERS = 64
 _MOST_OPTIONS = 64
 
 
-def item_weights(item: SelectableItem) -> Weights:
+def item_weights(item: SelectableItem) -> WordWeights:
     """Term → weight in this item, 0 to 1, including concepts."""
     raw: dict[str, float] = {}
     for field, text in _texts(item):
@@ -60,7 +60,7 @@ def item_weights(item: SelectableItem) -> Weights:
     return weights
 
 
-def query_weights(query: str, frequencies: Mapping[str, int], total: int) -> Weights:
+def query_weights(query: str, frequencies: Mapping[str, int], total: int) -> WordWeights:
     """Term → weight in this query; terms that no item contains are left out.
 
     `frequencies` counts the items that contain a term, of `total` items.
@@ -79,7 +79,7 @@ def query_weights(query: str, frequencies: Mapping[str, int], total: int) -> Wei
     return weights
 
 
-def score(query: Weights, item: Mapping[str, float]) -> float:
+def score(query: WordWeights, item: Mapping[str, float]) -> float:
     """The flat score: the beam search must agree with it. Summed in the query's order, so that the
     number is the same everywhere."""
     total = 0.0

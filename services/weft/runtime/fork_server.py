@@ -47,7 +47,7 @@ class ForkServer:
         fork_server._process.pipe.recv()
         return fork_server
 
-    async def fork(self) -> Forked:
+    async def fork(self) -> ForkedProcess:
         """A new process. Raises `Unavailable` if none can be started."""
         async with self._turn:
             for _ in range(2):
@@ -75,12 +75,12 @@ class ForkServer:
             await self._run(self._process.pipe.recv)  # it is warm
         return self._process.pipe
 
-    def _forked(self, commands: Connection) -> Forked:
+    def _forked(self, commands: Connection) -> ForkedProcess:
         ours, theirs = Pipe()
         try:
             commands.send(None)
             reduction.send_handle(commands, theirs.fileno(), None)
-            return Forked(self, commands.recv(), ours)
+            return ForkedProcess(self, commands.recv(), ours)
         finally:
             theirs.close()
 
@@ -94,7 +94,7 @@ class ForkServer:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
 
-class Forked:
+class ForkedProcess:
     """One process of a fork server, as a `SubprocessWorker` uses it."""
 
     def __init__(self, fork_server: ForkServer, pid: int, pipe: Connection) -> None:

@@ -37,7 +37,7 @@ _JOINT = re.compile(
 """What separates two fields: quotes, brackets, blanks, tags, and the name of the second field."""
 
 
-class Known(msgspec.Struct, frozen=True):
+class KnownSecretFinder(msgspec.Struct, frozen=True):
     """A policy's list, prepared for searching."""
 
     key: bytes
@@ -83,13 +83,13 @@ class Known(msgspec.Struct, frozen=True):
 NAME = "known"
 
 
-def known_of(listed: KnownSecrets) -> Known:
+def known_of(listed: KnownSecrets) -> KnownSecretFinder:
     """The list of a policy."""
     entries = [one.split(":") for one in listed.hashes]
     lengths = sorted({int(length) for length, _, _ in entries})
     checks = frozenset(int(check, 16) for _, check, _ in entries)
     hashes = frozenset(bytes.fromhex(digest) for _, _, digest in entries)
-    return Known(bytes.fromhex(listed.key), tuple(lengths), checks, hashes)
+    return KnownSecretFinder(bytes.fromhex(listed.key), tuple(lengths), checks, hashes)
 
 
 def listed(key: bytes, values: list[str]) -> KnownSecrets:

@@ -10,7 +10,7 @@ import msgspec
 import re2
 
 from weft.secrets.finding import Finding
-from weft.secrets.known import Known, known_of
+from weft.secrets.known import KnownSecretFinder, known_of
 from weft_schemas.policy import FirewallRules, KnownSecrets, PiiAction, SecretPattern
 
 MOST_PATTERNS = 100
@@ -27,11 +27,11 @@ class OwnRule(msgspec.Struct, frozen=True):
     """Which group is the secret."""
 
 
-class Own(msgspec.Struct, frozen=True):
+class OwnRules(msgspec.Struct, frozen=True):
     """Rules in addition to weft's."""
 
     rules: tuple[OwnRule, ...] = ()
-    known: Known | None = None
+    known: KnownSecretFinder | None = None
     is_personal_masked: bool = False
     """Whether personal data is masked wherever credentials are."""
 
@@ -50,10 +50,10 @@ class Own(msgspec.Struct, frozen=True):
         return found
 
 
-NONE = Own()
+NONE = OwnRules()
 
 
-def own_rules(rules: FirewallRules) -> Own:
+def own_rules(rules: FirewallRules) -> OwnRules:
     """What the policy adds. A pattern that RE2 rejects is left out; `weft policy set` reports it
     when the policy is published (`faults_of`)."""
     patterns, known = _patterns(rules), rules.known_secrets
@@ -72,9 +72,9 @@ def _patterns(rules: FirewallRules) -> tuple[SecretPattern, ...]:
 @lru_cache(maxsize=256)
 def _own(
     patterns: tuple[SecretPattern, ...], known: KnownSecrets | None, is_personal_masked: bool
-) -> Own:
+) -> OwnRules:
     made = [rule for one in patterns[:MOST_PATTERNS] if (rule := _rule(one)) is not None]
-    return Own(tuple(made), known_of(known) if known is not None else None, is_personal_masked)
+    return OwnRules(tuple(made), known_of(known) if known is not None else None, is_personal_masked)
 
 
 def _rule(one: SecretPattern) -> OwnRule | None:

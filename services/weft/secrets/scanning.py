@@ -13,7 +13,7 @@ from weft.secrets.finding import Finding, masked, masks_of, without_overlaps
 from weft.secrets.hidden import spans_in_source
 from weft.secrets.in_manifests import NAMES as OF_MANIFESTS
 from weft.secrets.members import NAMES as OF_MEMBERS
-from weft.secrets.own import NONE, Own
+from weft.secrets.own import NONE, OwnRules
 from weft.secrets.personal import find_personal
 from weft.secrets.prefilter import Prefilter, literals
 
@@ -25,7 +25,7 @@ LIMIT = 10_000
 _prefilter = Prefilter(literals(NEEDLES))
 
 
-def secrets_in(data: bytes, limit: int = LIMIT, own: Own = NONE) -> list[Finding]:
+def secrets_in(data: bytes, limit: int = LIMIT, own: OwnRules = NONE) -> list[Finding]:
     """Credentials in `data`, in order and without overlaps."""
     looked_at = spaced(data)
     found = find_secrets(looked_at, _prefilter.present(looked_at.lower()), limit)
@@ -52,7 +52,7 @@ def _outside_marks(data: bytes, found: list[Finding]) -> list[Finding]:
     return [one for one in found if not is_inside(one)]
 
 
-def secrets_behind_hidden(data: bytes, limit: int = LIMIT, own: Own = NONE) -> list[Finding]:
+def secrets_behind_hidden(data: bytes, limit: int = LIMIT, own: OwnRules = NONE) -> list[Finding]:
     """Credentials in `data` as it is and as it reads without invisible characters, in order and
     without overlaps."""
     found = secrets_in(data, limit, own)
@@ -76,7 +76,7 @@ def _personal_in(data: bytes) -> list[Finding]:
     return found
 
 
-def behind_escapes(data: bytes, limit: int, own: Own = NONE) -> list[Finding]:
+def behind_escapes(data: bytes, limit: int, own: OwnRules = NONE) -> list[Finding]:
     """Credentials that only show once the escapes of `data` are resolved; those that show in `data`
     as it is may be among them."""
     plain = unescaped(data)
@@ -108,7 +108,7 @@ def spaced(data: bytes) -> bytes:
     return data
 
 
-def without_secrets(text: str, key: bytes, limit: int = LIMIT, own: Own = NONE) -> str:
+def without_secrets(text: str, key: bytes, limit: int = LIMIT, own: OwnRules = NONE) -> str:
     """`text` with credentials masked and nothing else searched for. `key` makes the fingerprints in
     the marks; without it the marks have none."""
     data = text.encode("utf-8", "replace")
@@ -116,7 +116,7 @@ def without_secrets(text: str, key: bytes, limit: int = LIMIT, own: Own = NONE) 
     return masked(data, found, key).decode("utf-8", "replace") if found else text
 
 
-def as_shown(text: str, own: Own = NONE) -> str:
+def as_shown(text: str, own: OwnRules = NONE) -> str:
     """`text` with credentials masked, including those with hidden characters inside, and with
     personal data masked if `own` says so; every other character stays as it is. The same text and
     rules always give the same result."""

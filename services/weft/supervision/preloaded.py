@@ -26,7 +26,7 @@ import msgspec
 from weft.parent_death import VARIABLE as PARENT_VARIABLE
 from weft.parent_death import die_with_parent
 
-Run = Callable[[Sequence[str]], int]
+RunProgram = Callable[[Sequence[str]], int]
 """Runs the program that the arguments name, and returns its exit code."""
 Streams = tuple[int, int, int]
 """Descriptors that a program has as stdin, stdout and stderr."""
@@ -43,7 +43,7 @@ class PreloadedProcess:
         self._commands = commands
 
     @classmethod
-    def forked(cls, load: Callable[[], None], run: Run, at_once: bool = True) -> Self:
+    def forked(cls, load: Callable[[], None], run: RunProgram, at_once: bool = True) -> Self:
         """Fork it from this process, which must not have threads or an event loop yet. It loads
         `at_once`, or when the first program is started."""
         ours, theirs = Pipe()
@@ -58,7 +58,7 @@ class PreloadedProcess:
 
     async def start(
         self, arguments: Sequence[str], environ: Mapping[str, str], streams: Streams
-    ) -> Forked:
+    ) -> ForkedProgram:
         """Start a program in a session of its own, in this process's folder; it gets only the
         environment `environ`. Raises `OSError` if the preloaded process is gone."""
         for stream in streams:
@@ -69,7 +69,7 @@ class PreloadedProcess:
                 self._commands.send(_Program(tuple(arguments), dict(environ), os.getcwd()))
                 for handle in (*streams, theirs.fileno()):
                     reduction.send_handle(self._commands, handle, None)
-            return Forked(await _received(status), status)
+            return ForkedProgram(await _received(status), status)
         except BaseException as error:
             status.close()
             if isinstance(error, EOFError):
@@ -82,7 +82,7 @@ class PreloadedProcess:
         os.waitpid(self.pid, 0)
 
 
-class Forked:
+class ForkedProgram:
     """A started program, with the interface of `asyncio.subprocess.Process`."""
 
     def __init__(self, pid: int, status: Connection) -> None:
@@ -129,7 +129,7 @@ class _Program(msgspec.Struct, frozen=True):
 
 
 def serve(
-    commands: Connection, load: Callable[[], None], run: Run, at_once: bool = True
+    commands: Connection, load: Callable[[], None], run: RunProgram, at_once: bool = True
 ) -> NoReturn:
     """Be the preloaded process until the other end of `commands` is closed."""
     try:

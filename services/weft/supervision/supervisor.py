@@ -38,7 +38,7 @@ STDOUT, STDERR = 1, 2
 """This process's own descriptors."""
 
 
-class Child(msgspec.Struct, frozen=True):
+class ChildSpec(msgspec.Struct, frozen=True):
     """A process to keep running."""
 
     name: str
@@ -52,10 +52,10 @@ WEFT = (sys.executable, "-m", "weft.cli.main")
 """The command line, as a command."""
 
 
-def work_children(counts: Mapping[str, int], environ: Mapping[str, str] = {}) -> list[Child]:
+def work_children(counts: Mapping[str, int], environ: Mapping[str, str] = {}) -> list[ChildSpec]:
     """`counts` processes of `weft work <service>`, each with its own HTTP port."""
     return [
-        Child(
+        ChildSpec(
             name=f"{service}-{number}" if count > 1 else service,
             command=(*WEFT, "work", service),
             environ={**environ, "WEFT_HTTP_PORT": "0"},
@@ -86,7 +86,7 @@ class Supervisor:
 
     def __init__(
         self,
-        children: Sequence[Child],
+        children: Sequence[ChildSpec],
         log_file: IO[bytes] | None = None,
         preloaded: PreloadedProcess | None = None,
     ) -> None:
@@ -152,7 +152,7 @@ class _Keeper:
     """One child over all its restarts."""
 
     def __init__(
-        self, child: Child, log_file: IO[bytes] | None, preloaded: PreloadedProcess | None
+        self, child: ChildSpec, log_file: IO[bytes] | None, preloaded: PreloadedProcess | None
     ) -> None:
         self.child = child
         self._log_file = log_file

@@ -17,7 +17,7 @@ from weft.log.connection import connect
 from weft.log.secret_check import UNMARKED, DeploymentSecret, check_log, is_marked
 from weft.log.server import Durability, EmbeddedServer
 from weft.log.timeouts import cancelled
-from weft.log.topology import Change, Limits, provision
+from weft.log.topology import LogLimits, TopologyChange, provision
 from weft.runtime.deployment import known_secret, made_secret, private
 from weft.runtime.settings import Settings, secret_is_given
 from weft.supervision.preloaded import PreloadedProcess
@@ -100,7 +100,7 @@ async def running(
 class Provisioned(msgspec.Struct, frozen=True):
     """The log has what this release needs."""
 
-    changes: list[Change]
+    changes: list[TopologyChange]
     is_marked: bool
     """Whether processes with another secret are refused."""
 
@@ -114,7 +114,7 @@ async def provision_log(
     Raises `ConfigurationError` if the log belongs to a deployment with another secret, unless that
     was replaced by a `new_secret`.
     """
-    limits = Limits(
+    limits = LogLimits(
         max_bytes=settings.max_bytes or -1, max_age=settings.max_age_days * SECONDS_PER_DAY
     )
     connection = await connect(name="weft-provision", **settings.connection())

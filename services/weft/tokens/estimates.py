@@ -22,7 +22,7 @@ _FOUR_BYTES = re.compile(r"[\U00010000-\U0010ffff]")
 _UNIT = 20
 
 
-class Weights(NamedTuple):
+class TokenWeights(NamedTuple):
     """In twentieths of a token."""
 
     token: int
@@ -39,8 +39,10 @@ class Weights(NamedTuple):
 
 
 WEIGHTS = {
-    "estimate": Weights(token=38, digit=10, two_bytes=30, three_bytes=40, han=5, four_bytes=60),
-    "estimate_large": Weights(
+    "estimate": TokenWeights(
+        token=38, digit=10, two_bytes=30, three_bytes=40, han=5, four_bytes=60
+    ),
+    "estimate_large": TokenWeights(
         token=28, digit=12, two_bytes=33, three_bytes=44, han=6, four_bytes=60
     ),
 }

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from weft.tokens.encodings import encoding
-from weft.tokens.words import LONGEST, MOST, Known
+from weft.tokens.words import LONGEST, MOST, CountedWords
 
 _PIECE = 100_000
 """Characters per piece of a long text, at most: bounds what one pathological run can cost. A text
@@ -38,9 +38,9 @@ class Counter:
 
     def __init__(self, name: str) -> None:
         self._encoder = encoding(name)
-        self._pieces: Known[bytes] = Known(self._encoder, bytes.decode)
-        self._spaced = Known(self._encoder, _spaced)
-        self._other: Known[str] = Known(self._encoder, str)
+        self._pieces: CountedWords[bytes] = CountedWords(self._encoder, bytes.decode)
+        self._spaced = CountedWords(self._encoder, _spaced)
+        self._other: CountedWords[str] = CountedWords(self._encoder, str)
         self._joined = _JOINED[name]
         self._inner: dict[str, int] = {}
         self._ends: dict[str, int] = {}

@@ -23,7 +23,7 @@ LONGEST = 48
 Key = TypeVar("Key", str, bytes)
 
 
-class Known(dict[Key, int], Generic[Key]):
+class CountedWords(dict[Key, int], Generic[Key]):
     """Tokens of the stretches between blanks that have been counted. No word of an encoding goes
     over from one to the next, and most of them come again: the keys and the shapes of values of a
     tool's results."""

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from weft.adapters.drafting import compact
-from weft.traces.genai_attributes import Call, Exchange, Message, Result, exchange
+from weft.traces.genai_attributes import ChatMessage, Exchange, Result, ToolCall, exchange
 from weft.traces.otlp import Span
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import encode_event
@@ -112,7 +112,7 @@ class _Draft:
         self._calls: dict[str, tuple[str, str]] = {}
         """Call id → item id and tool of its latest call."""
 
-    def take(self, message: Message, author: str | None) -> None:
+    def take(self, message: ChatMessage, author: str | None) -> None:
         said = self._say(message, author) if message.text.strip() else None
         turn_id = None
         for call in message.calls:
@@ -120,14 +120,16 @@ class _Draft:
         for result in message.results:
             self._result(result)
 
-    def _say(self, message: Message, author: str | None) -> str:
+    def _say(self, message: ChatMessage, author: str | None) -> str:
         kind = _KINDS.get(message.role, ItemKind.USER_TURN)
         item_id = self._add(kind, (message.text,), message.text, author=author)
         if kind is ItemKind.USER_TURN:
             self._turn = item_id
         return item_id
 
-    def _call(self, call: Call, said: str | None, turn_id: str | None, author: str | None) -> str:
+    def _call(
+        self, call: ToolCall, said: str | None, turn_id: str | None, author: str | None
+    ) -> str:
         """Returns the id of the turn: that of the first of its parallel calls."""
         shown = call.arguments if isinstance(call.arguments, str) else compact(call.arguments)
         same = (call.id, call.name, _canonical(call.arguments))

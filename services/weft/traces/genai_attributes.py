@@ -22,7 +22,7 @@ from weft.traces.otlp import Span, SpanEvent
 from weft_schemas.errors import InvalidInput
 
 
-class Call(msgspec.Struct, frozen=True):
+class ToolCall(msgspec.Struct, frozen=True):
     """A call of a tool."""
 
     name: str
@@ -39,20 +39,20 @@ class Result(msgspec.Struct, frozen=True):
     is_error: bool = False
 
 
-class Message(msgspec.Struct, frozen=True):
+class ChatMessage(msgspec.Struct, frozen=True):
     """One message: its text, with its calls and results."""
 
     role: str
     text: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
     results: tuple[Result, ...] = ()
 
 
 class Exchange(msgspec.Struct, frozen=True):
     """The input and the output of a model or a tool."""
 
-    inputs: tuple[Message, ...] = ()
-    outputs: tuple[Message, ...] = ()
+    inputs: tuple[ChatMessage, ...] = ()
+    outputs: tuple[ChatMessage, ...] = ()
 
 
 def exchange(span: Span) -> Exchange:
@@ -88,15 +88,15 @@ def _tool(span: Span) -> Exchange:
     call contains the result anyway."""
     held = span.attributes
     name, call_id = str(held.get("gen_ai.tool.name", "")), str(held["gen_ai.tool.call.id"])
-    called: tuple[Message, ...] = ()
+    called: tuple[ChatMessage, ...] = ()
     if "gen_ai.tool.call.arguments" in held:
         arguments = _parsed(held["gen_ai.tool.call.arguments"])
-        called = (Message("assistant", calls=(Call(name, arguments, call_id),)),)
+        called = (ChatMessage("assistant", calls=(ToolCall(name, arguments, call_id),)),)
     if "gen_ai.tool.call.result" not in held:
         return Exchange(called)
     is_error = span.is_error or "error.type" in held
     result = Result(_text_of(held["gen_ai.tool.call.result"]), call_id, name, is_error)
-    return Exchange(called, (Message("tool", results=(result,)),))
+    return Exchange(called, (ChatMessage("tool", results=(result,)),))
 
 
 MESSAGES = {
@@ -112,8 +112,8 @@ CHOICES = frozenset({"gen_ai.choice"})
 
 def _events(span: Span) -> Exchange | None:
     """The older form: one event for each message."""
-    inputs: list[Message] = []
-    outputs: list[Message] = []
+    inputs: list[ChatMessage] = []
+    outputs: list[ChatMessage] = []
     for event in span.events:
         if event.name in MESSAGES:
             inputs.append(_message({"role": MESSAGES[event.name], **_body(span, event)}))
@@ -183,16 +183,16 @@ def _listed(value: Any) -> Any:
     return inner
 
 
-def _messages(value: Any) -> tuple[Message, ...]:
+def _messages(value: Any) -> tuple[ChatMessage, ...]:
     """Messages from a list, from a single one, or from a text, which the user said."""
     listed = value if isinstance(value, list) else [value] if value else []
     return tuple(_message(message) for message in listed)
 
 
-def _message(message: Any) -> Message:
+def _message(message: Any) -> ChatMessage:
     """A message of parts (the current convention) or of content and tool calls (OpenAI's)."""
     if not isinstance(message, dict):
-        return Message("user", _text_of(message))
+        return ChatMessage("user", _text_of(message))
     role = str(message.get("role", "user"))
     parts = message.get("parts", message.get("contents", message.get("content")))
     texts: list[str] = []
@@ -222,15 +222,15 @@ def _message(message: Any) -> Message:
         if not results:
             results = [Result(text, str(call_id or ""), str(message.get("name") or ""))]
         text = ""
-    return Message(role, text, tuple(calls), tuple(results))
+    return ChatMessage(role, text, tuple(calls), tuple(results))
 
 
-def _call(call: dict[str, Any]) -> Call:
+def _call(call: dict[str, Any]) -> ToolCall:
     inner = call.get("function")
     held = inner if isinstance(inner, dict) else call
     name = held.get("name", call.get("function.name", ""))
     arguments = held.get("arguments", call.get("function.arguments", {}))
-    return Call(str(name), _parsed(arguments), str(call.get("id") or ""))
+    return ToolCall(str(name), _parsed(arguments), str(call.get("id") or ""))
 
 
 def _objects(values: Any) -> Iterable[dict[str, Any]]:

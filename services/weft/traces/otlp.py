@@ -51,7 +51,7 @@ class Span(msgspec.Struct, frozen=True):
     is_error: bool = False
 
 
-class LogRecord(msgspec.Struct, frozen=True):
+class OtlpLogRecord(msgspec.Struct, frozen=True):
     """One log record. Its resource's attributes are included, but its own take precedence."""
 
     trace_id: str
@@ -87,7 +87,7 @@ def spans(content: bytes, media_type: str) -> list[Span]:
     ]
 
 
-def log_records(content: bytes, media_type: str) -> list[LogRecord]:
+def log_records(content: bytes, media_type: str) -> list[OtlpLogRecord]:
     """The records of an ExportLogsServiceRequest, in their order. Raises `InvalidInput`."""
     request = _read(ExportLogsServiceRequest(), content, media_type)
     name = _hex_of_json if media_type == JSON else bytes.hex
@@ -97,7 +97,7 @@ def log_records(content: bytes, media_type: str) -> list[LogRecord]:
         for record in (one for scope in several.scope_logs for one in scope.log_records):
             attributes = _attributes(record.attributes)
             found.append(
-                LogRecord(
+                OtlpLogRecord(
                     name(record.trace_id),
                     name(record.span_id),
                     # An attribute named the event before the record had a field for it.

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from weft.traces.genai_attributes import CHOICES, DETAILS, MESSAGES
-from weft.traces.otlp import LogRecord, Span, SpanEvent
+from weft.traces.otlp import OtlpLogRecord, Span, SpanEvent
 
 MOST_BYTES = 32 * 1024 * 1024
 """Size of the cache, as JSON; the calls without new records for the longest time are dropped."""
@@ -26,11 +26,11 @@ class _Heard:
     """The records of one span so far."""
 
     def __init__(self) -> None:
-        self.records: list[LogRecord] = []
+        self.records: list[OtlpLogRecord] = []
         self.size = 0
         self._known: set[bytes] = set()
 
-    def add(self, records: Sequence[LogRecord]) -> int:
+    def add(self, records: Sequence[OtlpLogRecord]) -> int:
         """Add the records that are new; returns their size."""
         written = [(one, msgspec.json.encode(one, order="deterministic")) for one in records]
         new = [(one, text) for one, text in written if text not in self._known]
@@ -49,11 +49,11 @@ class Joining:
         self.remembered_bytes = 0
         self._heard: OrderedDict[Key, _Heard] = OrderedDict()
 
-    def spans(self, tenant: str, records: Iterable[LogRecord]) -> list[Span]:
+    def spans(self, tenant: str, records: Iterable[OtlpLogRecord]) -> list[Span]:
         """The calls that these records belong to, each with its earlier records. Other records are
         ignored."""
         found: list[Span] = []
-        several: dict[Key, list[LogRecord]] = {}
+        several: dict[Key, list[OtlpLogRecord]] = {}
         for record in records:
             if record.name == DETAILS:
                 found.append(_alone(record))
@@ -65,7 +65,7 @@ class Joining:
                 found.append(_span(call))
         return found
 
-    def _with_earlier(self, key: Key, records: list[LogRecord]) -> list[LogRecord]:
+    def _with_earlier(self, key: Key, records: list[OtlpLogRecord]) -> list[OtlpLogRecord]:
         if not key[2]:
             return records
         heard = self._heard.setdefault(key, _Heard())
@@ -77,9 +77,9 @@ class Joining:
         return list(heard.records)
 
 
-def _calls(records: Iterable[LogRecord]) -> list[list[LogRecord]]:
+def _calls(records: Iterable[OtlpLogRecord]) -> list[list[OtlpLogRecord]]:
     """By call: a message after an answer of the model begins another one."""
-    calls: list[list[LogRecord]] = []
+    calls: list[list[OtlpLogRecord]] = []
     is_answered = True
     for record in records:
         is_answer = record.name in CHOICES
@@ -90,7 +90,7 @@ def _calls(records: Iterable[LogRecord]) -> list[list[LogRecord]]:
     return calls
 
 
-def _alone(record: LogRecord) -> Span:
+def _alone(record: OtlpLogRecord) -> Span:
     """A record that contains a whole call."""
     held = record.body if isinstance(record.body, dict) else {}
     return Span(
@@ -103,7 +103,7 @@ def _alone(record: LogRecord) -> Span:
     )
 
 
-def _span(call: Sequence[LogRecord]) -> Span:
+def _span(call: Sequence[OtlpLogRecord]) -> Span:
     last = call[-1]
     attributes = {key: value for record in call for key, value in record.attributes.items()}
     events = tuple(SpanEvent(record.name, _said(record)) for record in call)
@@ -111,7 +111,7 @@ def _span(call: Sequence[LogRecord]) -> Span:
     return Span(last.trace_id, last.span_id, named, last.at_ns, attributes, last.resource, events)
 
 
-def _said(record: LogRecord) -> dict[str, object]:
+def _said(record: OtlpLogRecord) -> dict[str, object]:
     """The record's body in the form of a span's event."""
     body = record.body
     if isinstance(body, dict):

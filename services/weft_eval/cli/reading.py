@@ -17,7 +17,7 @@ from weft_schemas.errors import ConfigurationError, InvalidInput
 
 if TYPE_CHECKING:
     from weft_eval.grounding import Compile
-    from weft_eval.reading.cases import Case, Choice
+    from weft_eval.reading.cases import CaseChoice, ReadingCase
     from weft_eval.reading.files import Tools
     from weft_eval.transcripts import Transcript
 
@@ -108,13 +108,13 @@ def make(
     """
     from weft_eval.in_process import InProcess
     from weft_eval.reading import files as stored
-    from weft_eval.reading.cases import Choice
+    from weft_eval.reading.cases import CaseChoice
 
     if not files and not sessions:
         raise InvalidInput("there is nothing to make cases of; give FILES or --session")
     if offline and sessions:
         raise InvalidInput("--session reads the log, which --offline does without; drop one")
-    choice = Choice(count, per_session, shortest, longest, seed, frozenset(without))
+    choice = CaseChoice(count, per_session, shortest, longest, seed, frozenset(without))
     asked = _Asked(tuple(budgets or BUDGETS), choice, tuple(dict.fromkeys(forms or DEFAULT_FORMS)))
     kinds = _kinds(files)
     if offline:
@@ -200,7 +200,7 @@ def score(folder: Path, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    names = list(scoring.Row.__struct_fields__)
+    names = list(scoring.ScoreRow.__struct_fields__)
     table("", names, [[getattr(row, name) for name in names] for row in found.rows])
     if found.lost:
         hint(f"weft's prompt loses values of the whole history in: {', '.join(found.lost)}")
@@ -208,7 +208,7 @@ def score(folder: Path, as_json: bool) -> None:
 
 class _Asked(msgspec.Struct, frozen=True):
     budgets: tuple[int, ...]
-    choice: Choice
+    choice: CaseChoice
     forms: tuple[str, ...]
 
 
@@ -217,7 +217,7 @@ async def _make(
     kinds: Mapping[str, Sequence[Transcript]],
     sessions: Sequence[str],
     asked: _Asked,
-) -> tuple[list[Case], Tools]:
+) -> tuple[list[ReadingCase], Tools]:
     """First the cases from files, whose sessions are published, then those from sessions in the
     log."""
     from weft_eval.cli.live import LiveCompiles, LoggedCompiles, logged_sessions
@@ -237,7 +237,7 @@ async def _make(
 
 def _made(
     asked: _Asked, kinds: Mapping[str, Sequence[Transcript]], compiles: Callable[[], Compile]
-) -> tuple[list[Case], Tools]:
+) -> tuple[list[ReadingCase], Tools]:
     """Anew for each budget: whatever is published to a session stays there."""
     from weft_eval.reading.cases import make_cases, tools_of
 

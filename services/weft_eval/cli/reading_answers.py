@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.completion import Completion
-from weft_eval.reading.cases import Case
+from weft_eval.reading.cases import ReadingCase
 from weft_eval.reading.files import (
     Answers,
     Tools,
@@ -60,7 +60,7 @@ def _keep(
             future.cancel()
 
 
-def _answer(model: Completion, case: Case, form: str, tools: Tools) -> dict[str, Any]:
+def _answer(model: Completion, case: ReadingCase, form: str, tools: Tools) -> dict[str, Any]:
     for attempt in range(1, TRIES + 1):
         try:
             return ask(model, case, form, tools.get(case.kind, {}))

@@ -15,7 +15,7 @@ from weft_eval.reading.forms import FORMS, prompts_of
 from weft_eval.transcripts import Step, Transcript
 
 
-class Call(msgspec.Struct, frozen=True):
+class ToolCall(msgspec.Struct, frozen=True):
     """A tool call that was really made."""
 
     name: str
@@ -23,7 +23,7 @@ class Call(msgspec.Struct, frozen=True):
     """As JSON."""
 
 
-class Case(msgspec.Struct, frozen=True):
+class ReadingCase(msgspec.Struct, frozen=True):
     """What a reader is asked, in every form, and the right answer."""
 
     id: str
@@ -34,7 +34,7 @@ class Case(msgspec.Struct, frozen=True):
     """Those of the call's values that the session had stated."""
     full_tokens: int
     """Tokens of the whole history."""
-    gold: list[Call]
+    gold: list[ToolCall]
     """One, or several where the agent called in parallel: any of them is right."""
     prompts: dict[str, str]
     """By form."""
@@ -42,7 +42,7 @@ class Case(msgspec.Struct, frozen=True):
     """What the session's system messages say."""
 
 
-class Choice(msgspec.Struct, frozen=True):
+class CaseChoice(msgspec.Struct, frozen=True):
     """Which moments become cases."""
 
     count: int = 24
@@ -65,7 +65,7 @@ class Moment(msgspec.Struct, frozen=True):
     tokens: int
 
 
-def moments(transcripts: Sequence[Transcript], choice: Choice, budget: int) -> Iterator[Moment]:
+def moments(transcripts: Sequence[Transcript], choice: CaseChoice, budget: int) -> Iterator[Moment]:
     """All that qualify, in order."""
     shortest = max(choice.shortest, budget + 1)
     for transcript in transcripts:
@@ -79,7 +79,7 @@ def moments(transcripts: Sequence[Transcript], choice: Choice, budget: int) -> I
                     yield Moment(transcript, step, values, size)
 
 
-def drawn(found: Sequence[Moment], choice: Choice, budget: int) -> list[Moment]:
+def drawn(found: Sequence[Moment], choice: CaseChoice, budget: int) -> list[Moment]:
     """Those that the seed draws: the same for the same sessions, seed and budget."""
     order = list(found)
     random.Random(f"{choice.seed}/{budget}").shuffle(order)
@@ -99,9 +99,9 @@ def make_cases(
     transcripts: Sequence[Transcript],
     compile_at: Compile,
     budget: int,
-    choice: Choice,
+    choice: CaseChoice,
     forms: Sequence[str] = FORMS,
-) -> list[Case]:
+) -> list[ReadingCase]:
     """The cases of one kind of sessions at one budget."""
     found = drawn(list(moments(transcripts, choice, budget)), choice, budget)
     return [
@@ -122,16 +122,16 @@ def tools_of(transcripts: Sequence[Transcript]) -> dict[str, list[str]]:
 
 def _case(
     id: str, kind: str, moment: Moment, compile_at: Compile, budget: int, forms: Sequence[str]
-) -> Case:
+) -> ReadingCase:
     transcript, step = moment.transcript, moment.step
-    return Case(
+    return ReadingCase(
         id=id,
         kind=kind,
         budget=budget,
         values=moment.values,
         full_tokens=moment.tokens,
         gold=[
-            Call(name, msgspec.json.encode(arguments).decode())
+            ToolCall(name, msgspec.json.encode(arguments).decode())
             for name, arguments in zip(step.tools, step.arguments, strict=True)
         ],
         prompts=prompts_of(transcript, step.position, compile_at, budget, forms),

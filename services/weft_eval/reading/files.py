@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from weft_eval.reading.brief import OF_FILE, tools_text
-from weft_eval.reading.cases import Case
+from weft_eval.reading.cases import ReadingCase
 from weft_schemas.errors import InvalidInput
 
 T = TypeVar("T")
@@ -26,7 +26,9 @@ Answers = dict[str, Any]
 """By case, whatever the reader wrote."""
 
 
-def write(folder: Path, cases: Sequence[Case], tools: Tools, readers: int, seed: int) -> None:
+def write(
+    folder: Path, cases: Sequence[ReadingCase], tools: Tools, readers: int, seed: int
+) -> None:
     """Write the brief, the cases and keys of every reader, and the gold. Raises `InvalidInput` if
     the folder contains a reading already."""
     if (folder / GOLD).exists():
@@ -41,7 +43,7 @@ def write(folder: Path, cases: Sequence[Case], tools: Tools, readers: int, seed:
     (folder / GOLD).write_bytes(msgspec.json.encode(cases))  # last: it says that all is there
 
 
-def key_of(cases: Sequence[Case], reader: int, seed: int) -> Key:
+def key_of(cases: Sequence[ReadingCase], reader: int, seed: int) -> Key:
     """A reader's forms, in the order in which it reads the cases."""
     forms = [list(case.prompts) for case in cases]
     key = [
@@ -52,7 +54,7 @@ def key_of(cases: Sequence[Case], reader: int, seed: int) -> Key:
     return dict(key)
 
 
-def _cases(cases: Sequence[Case], tools: Tools, key: Key) -> str:
+def _cases(cases: Sequence[ReadingCase], tools: Tools, key: Key) -> str:
     by_id = {case.id: case for case in cases}
     parts = [*_policies(cases), "# Tools"]
     parts += [f"## of {kind} cases\n\n{tools_text(held)}" for kind, held in tools.items()]
@@ -63,7 +65,7 @@ def _cases(cases: Sequence[Case], tools: Tools, key: Key) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _policies(cases: Sequence[Case]) -> Iterator[str]:
+def _policies(cases: Sequence[ReadingCase]) -> Iterator[str]:
     """Each policy once; it names its cases if its kind has several."""
     held: dict[str, dict[str, list[str]]] = {}
     for case in cases:
@@ -75,9 +77,9 @@ def _policies(cases: Sequence[Case]) -> Iterator[str]:
                 yield f"# Policy of the {kind} cases{which}\n\n{policy}"
 
 
-def read_gold(folder: Path) -> dict[str, Case]:
+def read_gold(folder: Path) -> dict[str, ReadingCase]:
     """The cases by id. Raises `InvalidInput` if the folder contains none."""
-    return {case.id: case for case in _read(folder / GOLD, list[Case])}
+    return {case.id: case for case in _read(folder / GOLD, list[ReadingCase])}
 
 
 def read_tools(folder: Path) -> Tools:

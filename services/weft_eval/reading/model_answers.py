@@ -8,7 +8,7 @@ from typing import Any
 
 from weft.completion import Completion
 from weft_eval.reading.brief import OF_CASE, tools_text
-from weft_eval.reading.cases import Case
+from weft_eval.reading.cases import ReadingCase
 
 UNREADABLE = "unreadable"
 """The key under which an answer keeps a text without a JSON object."""
@@ -17,7 +17,7 @@ ANSWER_TOKENS = 4_000
 
 
 def ask(
-    model: Completion, case: Case, form: str, tools: Mapping[str, Sequence[str]]
+    model: Completion, case: ReadingCase, form: str, tools: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
     """The model's call for a case in a form. Raises `Unavailable` and `ConfigurationError`."""
     policy = f"# Policy\n\n{case.policy}\n\n" if case.policy else ""

@@ -11,7 +11,7 @@ import msgspec
 from weft.leaves import leaves
 from weft_eval.next_call import states
 from weft_eval.reading.brief import UNKNOWN
-from weft_eval.reading.cases import Call, Case
+from weft_eval.reading.cases import ReadingCase, ToolCall
 from weft_eval.reading.files import Answers, Key
 from weft_eval.reading.forms import EVERY_FORM
 from weft_eval.reading.model_answers import UNREADABLE
@@ -35,7 +35,7 @@ class Score(msgspec.Struct, frozen=True):
     answered: bool
 
 
-class Row(msgspec.Struct, frozen=True):
+class ScoreRow(msgspec.Struct, frozen=True):
     """For a kind at a budget in one form: shares of the cases, and counts."""
 
     kind: str
@@ -50,15 +50,15 @@ class Row(msgspec.Struct, frozen=True):
     unanswered: int
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ReadingReport(msgspec.Struct, frozen=True):
     """The result of a reading."""
 
-    rows: list[Row]
+    rows: list[ScoreRow]
     lost: list[str]
     """Cases in which weft's prompt gave far fewer of the values than the whole history did."""
 
 
-def score(answer: Any, case: Case) -> Score:
+def score(answer: Any, case: ReadingCase) -> Score:
     """One answer against its case; something that is not an answer scores 0."""
     held = answer if isinstance(answer, dict) and UNREADABLE not in answer else None
     answer = held or {}
@@ -70,7 +70,7 @@ def score(answer: Any, case: Case) -> Score:
 
 
 def _fit(
-    answer: Mapping[str, Any], written: str, call: Call, values: Sequence[str]
+    answer: Mapping[str, Any], written: str, call: ToolCall, values: Sequence[str]
 ) -> tuple[float, bool, bool]:
     share = sum(states(written, value) for value in values) / len(values) if values else 1.0
     tool = answer.get("name") == call.name
@@ -83,8 +83,8 @@ def _leaves(arguments: Any) -> list[str]:
 
 
 def reading(
-    gold: Mapping[str, Case], keys: Mapping[int, Key], answers: Mapping[int, Answers]
-) -> Reading:
+    gold: Mapping[str, ReadingCase], keys: Mapping[int, Key], answers: Mapping[int, Answers]
+) -> ReadingReport:
     """The table over all readers that have answered."""
     scores: dict[tuple[str, int, str], list[Score]] = {}
     values: dict[str, dict[str, float]] = {}
@@ -96,11 +96,11 @@ def reading(
             values.setdefault(id, {})[form] = found.values
     order = list(dict.fromkeys(("full", *EVERY_FORM)))
     places = sorted(scores, key=lambda place: (place[0], place[1], order.index(place[2])))
-    return Reading([_row(place, scores[place]) for place in places], list(_lost(values)))
+    return ReadingReport([_row(place, scores[place]) for place in places], list(_lost(values)))
 
 
-def _row(place: tuple[str, int, str], scores: Sequence[Score]) -> Row:
-    return Row(
+def _row(place: tuple[str, int, str], scores: Sequence[Score]) -> ScoreRow:
+    return ScoreRow(
         *place,
         n=len(scores),
         values=_mean(one.values for one in scores),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from weft.firewall.detect import Detected, Form
-from weft.firewall.leaves import Path
+from weft.firewall.leaves import LeafPath
 from weft.firewall.summarise.aligned import summarise_aligned
 from weft.firewall.summarise.budget import Budget, shorten
 from weft.firewall.summarise.code import summarise_code
@@ -43,7 +43,7 @@ _OF_LINES = (Form.LOG, Form.LISTING, Form.MARKDOWN, Form.PROSE)
 
 
 def summarise(
-    text: str, detected: Detected, budget: Budget, keep: Sequence[Path] = (), unread: str = ""
+    text: str, detected: Detected, budget: Budget, keep: Sequence[LeafPath] = (), unread: str = ""
 ) -> str:
     """A summary of `text` in at most `budget.limit` tokens. `unread` is what a summary of JSON says
     of a text that was not read to its end."""
@@ -56,7 +56,7 @@ def summarise(
     return summarise_stanzas(stanzas, budget) if stanzas else _BY_FORM[form](text, budget)
 
 
-def _among_words(detected: Detected, budget: Budget, keep: Sequence[Path], unread: str) -> str:
+def _among_words(detected: Detected, budget: Budget, keep: Sequence[LeafPath], unread: str) -> str:
     """JSON, together with the words above and below it."""
     words = [text for text in (detected.preface, detected.after) if text]
     if not words:

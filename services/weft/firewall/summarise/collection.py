@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from weft.firewall.columns import Column, columns, differing, written
-from weft.firewall.leaves import MAX_DEPTH, Path, Step, key_worth, value_worth
+from weft.firewall.leaves import MAX_DEPTH, LeafPath, PathStep, key_worth, value_worth
 from weft.firewall.leaves import written as path_written
 from weft.firewall.numbers import kinds_of
 
@@ -57,8 +57,8 @@ class Cut(msgspec.Struct, frozen=True):
 class Collection(msgspec.Struct):
     """Elements of a list, or values of an object that maps names to similar things."""
 
-    path: Path
-    steps: list[Step]
+    path: LeafPath
+    steps: list[PathStep]
     values: list[object]
     columns: list[Column]
     fields: list[str]
@@ -82,17 +82,19 @@ class Collection(msgspec.Struct):
                 yield index
 
 
-def collections(root: object, keep: Sequence[Path]) -> dict[Path, Collection]:
+def collections(root: object, keep: Sequence[LeafPath]) -> dict[LeafPath, Collection]:
     """The outermost collections of a value, by path."""
-    found: dict[Path, Collection] = {}
+    found: dict[LeafPath, Collection] = {}
     _find(root, (), keep, found)
     return found
 
 
-def _find(value: object, path: Path, keep: Sequence[Path], found: dict[Path, Collection]) -> None:
+def _find(
+    value: object, path: LeafPath, keep: Sequence[LeafPath], found: dict[LeafPath, Collection]
+) -> None:
     if not isinstance(value, dict | list) or len(path) >= MAX_DEPTH:
         return
-    steps: list[Step] = list(value) if isinstance(value, dict) else list(range(len(value)))
+    steps: list[PathStep] = list(value) if isinstance(value, dict) else list(range(len(value)))
     values = list(value.values()) if isinstance(value, dict) else value
     if _is_collection(value, values):
         found[path] = _collection(path, steps, values, keep)
@@ -114,7 +116,7 @@ def _is_collection(value: object, values: list[object]) -> bool:
 
 
 def _collection(
-    path: Path, steps: list[Step], values: list[object], keep: Sequence[Path]
+    path: LeafPath, steps: list[PathStep], values: list[object], keep: Sequence[LeafPath]
 ) -> Collection:
     records = _records(values)
     record_columns = columns(records) if records is not None else []
@@ -135,7 +137,7 @@ def _records(values: list[object]) -> list[object] | None:
 
 
 def _fields(
-    path: Path, records: list[object], columns: list[Column], keep: Sequence[Path]
+    path: LeafPath, records: list[object], columns: list[Column], keep: Sequence[LeafPath]
 ) -> tuple[list[str], str | None]:
     """Keys of records, the most valuable first; before them those that a rule keeps."""
     worth: dict[str, float] = {}
@@ -157,7 +159,7 @@ def _fields(
     return sorted(worth, key=lambda key: -worth[key]), exact_fields[0] if exact_fields else None
 
 
-def _reaches(path: Path, pattern: Path) -> bool:
+def _reaches(path: LeafPath, pattern: LeafPath) -> bool:
     """Whether `pattern` is at, under or above `path`; `*` matches any step."""
     return all(want in ("*", step) for step, want in zip(path, pattern, strict=False)) and bool(
         pattern
@@ -213,7 +215,9 @@ def _statements(columns: list[Column]) -> list[str]:
     return [part for _, part in sorted(parts, key=lambda part: part[0])]
 
 
-def record(collection: Collection, index: int, cut: Cut, is_kept: Callable[[Path], bool]) -> object:
+def record(
+    collection: Collection, index: int, cut: Cut, is_kept: Callable[[LeafPath], bool]
+) -> object:
     """One element as it is shown."""
     fields: frozenset[str] | None = None
     if cut.fields is not None:
@@ -227,10 +231,10 @@ def record(collection: Collection, index: int, cut: Cut, is_kept: Callable[[Path
 
 def _cut(
     value: object,
-    path: Path,
+    path: LeafPath,
     cut: Cut,
     fields: frozenset[str] | None,
-    is_kept: Callable[[Path], bool],
+    is_kept: Callable[[LeafPath], bool],
 ) -> object:
     if isinstance(value, dict | list) and value and len(path) >= MAX_DEPTH:
         return f"{MORE}{len(value)} more below"
@@ -259,7 +263,7 @@ def _cut(
     return scalar(value, path, cut, is_kept)
 
 
-def scalar(value: object, path: Path, cut: Cut, is_kept: Callable[[Path], bool]) -> object:
+def scalar(value: object, path: LeafPath, cut: Cut, is_kept: Callable[[LeafPath], bool]) -> object:
     """A value, or the start of a long string with how much is missing."""
     if not isinstance(value, str) or len(value) <= cut.text + 20 or is_kept(path):
         return value
@@ -307,7 +311,7 @@ def name_of(collection: Collection, index: int) -> str:
     return "none"
 
 
-def _slice(path: Path, start: int, end: int) -> str:
+def _slice(path: LeafPath, start: int, end: int) -> str:
     return f"{path_written(path)}[{start}:{end}]"
 
 

@@ -10,7 +10,7 @@ from itertools import islice, repeat, zip_longest
 
 import msgspec
 
-from weft.firewall.leaves import MAX_DEPTH, MAX_LEAVES, Path, Step, key_worth, value_worth
+from weft.firewall.leaves import MAX_DEPTH, MAX_LEAVES, LeafPath, PathStep, key_worth, value_worth
 from weft.firewall.numbers import encoded
 from weft.firewall.summarise.budget import Budget
 from weft.firewall.summarise.collection import (
@@ -56,7 +56,7 @@ _ENVELOPE_KEY = re.compile(
 
 
 def summarise_json(
-    root: object, budget: Budget, keep: Sequence[Path] = (), unread: str = ""
+    root: object, budget: Budget, keep: Sequence[LeafPath] = (), unread: str = ""
 ) -> str:
     """Valid JSON of at most `budget.limit` tokens; empty if not even `{}` fits. Values under `keep`
     come before all others and stay exact. `unread` comes first: it says what is missing of a text
@@ -88,7 +88,7 @@ def _fitted(plan: _Plan, budget: Budget) -> str:
     return ""
 
 
-def matches(path: Path, pattern: Path) -> bool:
+def matches(path: LeafPath, pattern: LeafPath) -> bool:
     """Whether `path` is at or under `pattern`, in which `*` matches any step."""
     return len(path) >= len(pattern) and all(
         want in ("*", step) for step, want in zip(path, pattern, strict=False)
@@ -99,29 +99,29 @@ class _Plan(msgspec.Struct):
     """The pieces of a value that can be shown, the most valuable first."""
 
     root: object
-    places: dict[Path, Collection]
-    frame: list[Path]
+    places: dict[LeafPath, Collection]
+    frame: list[LeafPath]
     """Single values around the records."""
-    units: list[tuple[Path, int | None]]
+    units: list[tuple[LeafPath, int | None]]
     """Single values and records; the index is that of the record."""
     first: int
     """How many units are wanted before any other: what is said once, and a few records of each
     collection."""
-    is_kept: Callable[[Path], bool]
+    is_kept: Callable[[LeafPath], bool]
     has_names: bool
     """Whether records that are not shown can be named."""
     unread: str
     """What the summary says of a text that was not read to its end; empty for any other."""
-    heads: dict[tuple[Path, int | None], str] = {}
+    heads: dict[tuple[LeafPath, int | None], str] = {}
 
 
-def _plan(root: object, budget: Budget, keep: Sequence[Path], unread: str) -> _Plan:
+def _plan(root: object, budget: Budget, keep: Sequence[LeafPath], unread: str) -> _Plan:
     places = collections(root, keep)
 
-    def is_kept(path: Path) -> bool:
+    def is_kept(path: LeafPath) -> bool:
         return any(matches(path, pattern) for pattern in keep)
 
-    def worth(leaf: tuple[Path, object]) -> float:
+    def worth(leaf: tuple[LeafPath, object]) -> float:
         path, value = leaf
         envelope_worth = 3.0 if _ENVELOPE_KEY.search(str(path[-1])) else 0.0
         rule_worth = 100.0 if is_kept(path) else 0.0
@@ -135,7 +135,7 @@ def _plan(root: object, budget: Budget, keep: Sequence[Path], unread: str) -> _P
     orders = [zip(repeat(path), place.order) for path, place in places.items()]
     rows = [unit for row in zip_longest(*orders) for unit in row if unit is not None]
     few = sum(_needed_of(place) for place in places.values())
-    units: list[tuple[Path, int | None]] = [(path, None) for path in early]
+    units: list[tuple[LeafPath, int | None]] = [(path, None) for path in early]
     units += rows[:few]
     first = len(units)
     units += [(path, None) for path in late]
@@ -146,8 +146,8 @@ def _plan(root: object, budget: Budget, keep: Sequence[Path], unread: str) -> _P
 
 
 def _frame(
-    value: object, path: Path, places: dict[Path, Collection]
-) -> Iterator[tuple[Path, object]]:
+    value: object, path: LeafPath, places: dict[LeafPath, Collection]
+) -> Iterator[tuple[LeafPath, object]]:
     """Values outside all collections, including empty objects and lists."""
     if path in places:
         return
@@ -229,11 +229,11 @@ def _smallest(root: object, budget: Budget) -> str:
 class _Node(msgspec.Struct):
     """Where the chosen units are."""
 
-    children: dict[Step, _Node] = {}
+    children: dict[PathStep, _Node] = {}
     records: list[int] = []
 
 
-def _rendered(plan: _Plan, cut: Cut, count: int, names: dict[Path, int], budget: Budget) -> str:
+def _rendered(plan: _Plan, cut: Cut, count: int, names: dict[LeafPath, int], budget: Budget) -> str:
     tree = _Node({}, [])
     for path, index in plan.units[:count]:
         node = tree
@@ -253,10 +253,10 @@ def _rendered(plan: _Plan, cut: Cut, count: int, names: dict[Path, int], budget:
 class _Build:
     """One rendering of the chosen units."""
 
-    def __init__(self, plan: _Plan, cut: Cut, names: dict[Path, int], budget: Budget) -> None:
+    def __init__(self, plan: _Plan, cut: Cut, names: dict[LeafPath, int], budget: Budget) -> None:
         self._plan, self._cut, self._names, self._budget = plan, cut, names, budget
 
-    def value(self, value: object, node: _Node | None, path: Path) -> object:
+    def value(self, value: object, node: _Node | None, path: LeafPath) -> object:
         place = self._plan.places.get(path)
         if place is not None:
             return self._collection(place, node)
@@ -266,7 +266,7 @@ class _Build:
             return self._list(value, node or _Node({}, []), path)
         return scalar(value, path, self._cut, self._plan.is_kept)
 
-    def _object(self, value: dict[str, object], node: _Node, path: Path) -> dict[str, object]:
+    def _object(self, value: dict[str, object], node: _Node, path: LeafPath) -> dict[str, object]:
         built: dict[str, object] = {}
         missing: list[str] = []
         for key, held in value.items():
@@ -279,7 +279,7 @@ class _Build:
             built[MORE] = f"{len(missing)} of {len(value)} keys: {listed(missing)}"
         return built
 
-    def _list(self, value: list[object], node: _Node, path: Path) -> list[object]:
+    def _list(self, value: list[object], node: _Node, path: LeafPath) -> list[object]:
         built: list[object] = []
         left = 0
         for index, held in enumerate(value):

@@ -28,7 +28,7 @@ _OUTLIERS = 8
 _APART: dict[int, int | None] = dict.fromkeys(map(ord, ",;=()[]{}|<>\"'"), ord(" "))
 
 
-class Fold(msgspec.Struct):
+class SimilarLines(msgspec.Struct):
     """Lines that differ only in numbers and quoted parts."""
 
     first: int
@@ -58,13 +58,13 @@ def summarise_log(text: str, budget: Budget) -> str:
     return compose(pieces, budget, "lines", len(lines))
 
 
-def fold(lines: list[str]) -> list[Fold]:
+def fold(lines: list[str]) -> list[SimilarLines]:
     """Lines by template and rare value, in order of first appearance."""
     groups = _by_template(lines)
     few = [number for group in groups if len(group) < MANY for number in group]
     # Lines of templates that hardly repeat have fields in common, too.
     alone = {numbers[0] for numbers in _rare_groups(lines, sorted(few))}
-    found: list[Fold] = []
+    found: list[SimilarLines] = []
     for group in groups:
         if len(group) < MANY:
             found.append(_folded(lines, group, not alone.isdisjoint(group)))
@@ -119,13 +119,13 @@ def _rare_groups(lines: list[str], numbers: list[int]) -> list[list[int]]:
     return [[numbers[index] for index in group] for group in rare_groups(cells, _OUTLIERS)]
 
 
-def _folded(lines: list[str], numbers: list[int], rare: bool) -> Fold:
+def _folded(lines: list[str], numbers: list[int], rare: bool) -> SimilarLines:
     line = lines[numbers[0]]
     level = level_of(line)
-    return Fold(numbers[0], len(numbers), line, level, tells_error(line, level), rare)
+    return SimilarLines(numbers[0], len(numbers), line, level, tells_error(line, level), rare)
 
 
-def _worth(entry: Fold, last: int) -> float:
+def _worth(entry: SimilarLines, last: int) -> float:
     if entry.tells_error:
         return 90 - entry.first / (last + 1)
     if entry.rare:
@@ -138,6 +138,6 @@ def _worth(entry: Fold, last: int) -> float:
     return 40 + 10 * entry.first / (last + 1) - min(entry.count, 20) * 0.5
 
 
-def _shown(entry: Fold, cap: int) -> str:
+def _shown(entry: SimilarLines, cap: int) -> str:
     line = cut_line(entry.line, max(cap, _ERROR_LINE) if entry.tells_error or entry.rare else cap)
     return line if entry.count == 1 else f"{line}  [{entry.count} lines like this]"

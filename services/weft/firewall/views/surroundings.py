@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from weft.firewall.leaves import Path, Step
+from weft.firewall.leaves import LeafPath, PathStep
 from weft.firewall.views.artifact import Artifact
 from weft.firewall.views.navigate import Data, key_text, tokens_of, value_end
 
@@ -27,19 +27,19 @@ _WALKED = 4 << 20
 """How many bytes of JSON are walked to find the paths: at about 20 MB/s, a fifth of a second."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class MatchExcerpt(msgspec.Struct, frozen=True):
     """What to show of one match, or of several close to each other."""
 
     low: int
     high: int
     """Bytes of the artifact, `high` exclusive."""
-    path: Path | None
+    path: LeafPath | None
     """Path of the JSON value that matches; None outside JSON."""
 
 
 def surroundings(
     artifact: Artifact, pattern: Any, start: int, end: int, after: int = 0
-) -> Iterator[Found]:
+) -> Iterator[MatchExcerpt]:
     """The matches of a byte `pattern` in the line from `start` to `end` (exclusive), in order, from
     byte `after` on. Overlapping ones are shown once. Linear, apart from the bound for paths."""
     is_json = artifact.data[start : start + 1] in (b"{", b"[") and end - start <= _WALKED
@@ -66,17 +66,17 @@ def _spans(data: Data, pattern: Any, start: int, end: int) -> Iterator[tuple[int
 
 def _around(
     artifact: Artifact, places: _Places | None, low: int, high: int, start: int, end: int
-) -> Found:
+) -> MatchExcerpt:
     longest = min(_RECORD, _BYTES_PER_TOKEN * artifact.piece)
-    path: Path | None = None
+    path: LeafPath | None = None
     if places is not None:
         path, innermost, record = places.at(low, longest)
         if record is not None and record[1] >= high:
-            return Found(*record, path)
+            return MatchExcerpt(*record, path)
         start = max(start, innermost)
     first = max(start, low - min(_BEFORE, longest // 4))
     last = min(end, max(first + min(_SHOWN, longest), min(high, low + _RECORD)))
-    return Found(artifact.whole_character(first), artifact.whole_character(last), path)
+    return MatchExcerpt(artifact.whole_character(first), artifact.whole_character(last), path)
 
 
 class _Frame(msgspec.Struct):
@@ -84,7 +84,7 @@ class _Frame(msgspec.Struct):
 
     start: int
     is_object: bool
-    step: Step | None = None
+    step: PathStep | None = None
     """The key or index of the member that the walk has reached."""
     expects_key: bool = True
 
@@ -99,7 +99,7 @@ class _Places:
         self._next: re.Match[bytes] | None = next(self._tokens, None)
         self._open: list[_Frame] = []
 
-    def at(self, offset: int, longest: int) -> tuple[Path, int, tuple[int, int] | None]:
+    def at(self, offset: int, longest: int) -> tuple[LeafPath, int, tuple[int, int] | None]:
         """The path of the value at `offset`, the start of the innermost object or array around it,
         and the span of the largest one of at most `longest` bytes: None if even the innermost is
         larger."""
