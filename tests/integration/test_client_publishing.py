@@ -286,6 +286,29 @@ async def test_a_client_that_is_closed_while_it_connects_leaves_no_connection(
             await asyncio.sleep(0.01)
 
 
+@pytest.mark.parametrize("count", [1, 2 * FEW])
+async def test_a_publish_whose_client_is_closed_says_that_it_may_be_stored(
+    server: EmbeddedServer, log: Connection, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with weft.connect(server.url, tenant="acme") as client:
+        # What goes over the wire in a batch, or alone, is lost.
+        await client.publish("s1", items(1))
+        write, sent = client.connection.write_soon, asyncio.Event()
+
+        def lose(data: bytes) -> None:
+            if count == 1 or b".$FI" in data:
+                sent.set()
+            else:
+                write(data)
+
+        monkeypatch.setattr(client.connection, "write_soon", lose)
+        monkeypatch.setattr(client.connection, "write_now", lose)
+        publishing = asyncio.create_task(client.publish("s1", items(count, "other")))
+        await sent.wait()
+    with pytest.raises(weft.Unavailable, match=r"may be stored; connect again.*stored once"):
+        await asyncio.wait_for(publishing, PATIENCE)
+
+
 async def test_a_trace_is_carried_along(client: weft.Client, log: Connection) -> None:
     parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     await client.publish("s1", items(1), traceparent=parent)

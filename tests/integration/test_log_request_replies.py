@@ -12,7 +12,7 @@ from nats.aio.msg import Msg
 from weft.log.api import call, replied
 from weft.log.connection import Connection, connect
 from weft.log.server import EmbeddedServer
-from weft_schemas.errors import InvalidInput
+from weft_schemas.errors import InvalidInput, Unavailable
 
 SUBJECT = "service.echo"
 PATIENCE_SECONDS = 30.0
@@ -44,6 +44,17 @@ async def test_what_cannot_be_sent_is_refused_here(log: Connection) -> None:
         await replied(log, SUBJECT, bytes(log.max_payload + 1), PATIENCE_SECONDS)
     with pytest.raises(InvalidInput, match="white space"):
         await replied(log, "two words", b"", PATIENCE_SECONDS)
+
+
+async def test_a_wait_ends_with_its_connection(server: EmbeddedServer, log: Connection) -> None:
+    await log.subscribe("silent")
+    await log.flush()
+    connection = await connect(server.url)
+    asking = asyncio.create_task(replied(connection, "silent", b"", float("inf")))
+    await asyncio.sleep(0.05)
+    await connection.close()
+    with pytest.raises(Unavailable, match="closed before an answer came on silent; connect again"):
+        await asyncio.wait_for(asking, PATIENCE_SECONDS)
 
 
 async def test_a_wait_that_is_over_leaves_nothing(log: Connection) -> None:

@@ -81,38 +81,52 @@ async def request(connection: Connection, subject: str, payload: bytes, timeout:
 
 async def replied(connection: Connection, subject: str, payload: bytes, timeout: float) -> Msg:
     """The reply to a request, which is part of the program's current trace. A permissions
-    violation, to which the server sends no reply, ends the wait.
+    violation, to which the server sends no reply, ends the wait, and so does the connection's end.
 
-    Raises `Forbidden`, `InvalidInput` for a subject with white space, and what nats-py raises.
+    Raises `Forbidden`, `InvalidInput` for a subject with white space, `Unavailable` if the
+    connection is closed meanwhile, and what nats-py raises.
     """
     check_subject(subject)
     trace = current_trace()
     headers = {"traceparent": trace} if trace else None
     # Its own timeout would count the time in which this process did not run.
     request = asyncio.create_task(connection.request(subject, payload, inf, headers=headers))
-    is_forbidden = False
+    ended: list[WeftError] = []
 
-    def watch(violated: str) -> None:
-        nonlocal is_forbidden
-        if violated == subject.lower():
-            is_forbidden = True
-            request.cancel()
+    def end(error: WeftError) -> None:
+        ended.append(error)
+        request.cancel()
 
-    unwatch = connection.on_violation(watch)
+    def violated(other: str) -> None:
+        if other == subject.lower():
+            end(forbidden(subject))
+
+    unwatch = [
+        connection.on_violation(violated),
+        connection.on_close(lambda: end(_closed(subject))),
+    ]
     try:
         if not await done_within(request, timeout):
             raise nats.errors.TimeoutError
-        if is_forbidden:
-            raise forbidden(subject)
+        if ended:
+            raise ended[0]
         return request.result()
     finally:
-        unwatch()
+        for one in unwatch:
+            one()
         request.cancel()
 
 
 def forbidden(subject: str) -> WeftError:
     """The error for a message that the server dropped for lack of permission."""
     return Forbidden(f"the credential does not allow {subject}; use one that does")
+
+
+def _closed(subject: str) -> WeftError:
+    return Unavailable(
+        f"the connection was closed before an answer came on {subject}; connect again, and repeat "
+        "the call"
+    )
 
 
 def silence(subject: str, why: str) -> WeftError:

@@ -20,7 +20,7 @@ import nats.nuid
 from weft.log.api import call, forbidden
 from weft.log.batch import FLOW, Batch, decode
 from weft.log.connection import Connection, Listener
-from weft.log.in_flight import WINDOW
+from weft.log.in_flight import WINDOW, closed_meanwhile
 from weft.log.message import Ack, Message, Messages, each
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
@@ -83,6 +83,7 @@ class BulkPublisher:
         self._batches: dict[str, Batch] = {}
         self._turns = asyncio.Semaphore(OPEN_BATCHES)
         self._listener: Listener | None = None
+        self._is_closed = False
 
     async def __aenter__(self) -> Self:
         self._listener = await self._connection.listen(f"{self._inbox}.>", self._answered)
@@ -93,6 +94,10 @@ class BulkPublisher:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        """End batches in work, whose outcome is then unknown."""
+        self._is_closed = True
+        for batch in self._batches.values():
+            batch.give_up()
         for unwatch in self._unwatch:
             unwatch()
         if self._listener is not None:
@@ -152,6 +157,8 @@ class BulkPublisher:
                 return await self._pipelined(part)
             if batch.error is not None:
                 raise _Stopped(stored, batch.error)
+            if self._is_closed:
+                raise _Stopped(stored, closed_meanwhile())
             if not batch.stored:
                 await asyncio.sleep(RETRY_SECONDS)
             if asyncio.get_running_loop().time() > deadline:
@@ -199,6 +206,8 @@ class BulkPublisher:
                 self.mode = Mode.FAST
             if batch.off or batch.duplicate:
                 return await self._fast(piece)
+            if self._is_closed:
+                raise _Stopped(0, closed_meanwhile())
             if asyncio.get_running_loop().time() > deadline:
                 raise _Stopped(0, _given_up(batch))
             await asyncio.sleep(RETRY_SECONDS)

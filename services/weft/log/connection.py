@@ -81,6 +81,7 @@ class Connection(Client):
         self._only_tls = only_tls
         self._violation_watchers: list[Callable[[str], None]] = []
         self._reconnect_watchers: list[Callable[[], None]] = []
+        self._close_watchers: list[Callable[[], None]] = []
         self._down = False
         self._commands: deque[Command] = deque()
         self._writer: asyncio.Task[None] | None = None
@@ -156,6 +157,8 @@ class Connection(Client):
     async def close(self) -> None:
         """Close, whatever state the socket is in. If it takes no more bytes, queued commands are
         dropped: nats-py would fail on them, or wait for ever."""
+        for watcher in tuple(self._close_watchers):
+            watcher()
         if not await self.flushed():
             self._drop_queued()
         # In a task, whose end counts however it ends: nats-py awaits a future here that the attempt
@@ -183,6 +186,12 @@ class Connection(Client):
         """Call `watcher` after each reconnect; returns how to stop that."""
         self._reconnect_watchers.append(watcher)
         return lambda: self._reconnect_watchers.remove(watcher)
+
+    def on_close(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Call `watcher` when this is being closed, after which nats-py leaves whoever waits for an
+        answer waiting; returns how to stop that."""
+        self._close_watchers.append(watcher)
+        return lambda: self._close_watchers.remove(watcher)
 
     def callbacks(self) -> dict[str, Any]:
         """The callbacks for nats-py's `connect`."""

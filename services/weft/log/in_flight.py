@@ -81,7 +81,7 @@ class InFlight:
             unwatch()
         await cancelled(self._sweeper, self._stall_check, *self._checks)
         for token in tuple(self._in_flight):
-            self._settle(token, Unavailable("the publisher was closed before an answer came"))
+            self._settle(token, closed_meanwhile())
         if self._listener is not None:
             await self._listener.close()
 
@@ -261,6 +261,14 @@ class InFlight:
                 pending.attempts += 1
                 pending.retry_at = now + RETRY_SECONDS * pending.attempts
                 self.connection.write_soon(pending.data)
+
+
+def closed_meanwhile() -> WeftError:
+    """The error for what was published and not answered when its publisher was closed."""
+    return Unavailable(
+        "the publisher was closed before an answer came, so this may be stored; connect again, and "
+        "publish it again: it is stored once"
+    )
 
 
 class _Pending(msgspec.Struct):
