@@ -10,22 +10,27 @@ thread of its own, so that a call may block within a running loop, too: a notebo
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import functools
+import os
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from weft.client.client import Client, connect
+from weft.client.lazy_connection import closed
 from weft.client.pack import Pack
 from weft.client.parking import Parked
-from weft.client.session import Session
+from weft.client.session import Function, Session, called_now
 from weft.log.record import LogRecord
+from weft.log.timeouts import cancelled
 from weft.messages.reading import Format
 from weft.messages.writing import Provider
-from weft_schemas.errors import Unavailable
+from weft_schemas.errors import InvalidInput, Unavailable
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_CANCEL_SECONDS = 1.0
 
 
 class Loop:
@@ -34,29 +39,91 @@ class Loop:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="weft", daemon=True)
+        self._process = os.getpid()
+        self._changing = threading.RLock()
+        self._is_closed = False
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of the work; called from any other thread."""
-        if self.is_closed:
+        """The result of the work; called from any other thread. Raises `Unavailable` if the loop is
+        closed, before or during the work, and in another process than its own."""
+        try:
+            self._check()
+            with self._changing:
+                if self._is_closed:
+                    raise closed()
+                done = asyncio.run_coroutine_threadsafe(work, self._loop)
+        except BaseException:
             work.close()
-            raise Unavailable("this client is closed; connect again")
-        done = asyncio.run_coroutine_threadsafe(work, self._loop)
+            raise
         try:
             return done.result()
+        except concurrent.futures.CancelledError:
+            if self._is_closed:
+                raise _closed_meanwhile() from None
+            raise
         except BaseException:
             done.cancel()  # the wait was interrupted
             raise
 
     @property
     def is_closed(self) -> bool:
-        return self._loop.is_closed()
+        return self._is_closed
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether this process was forked from the one that has the thread."""
+        return os.getpid() != self._process
 
     def close(self) -> None:
-        """End the loop and its thread."""
+        """End all work, and then the loop and its thread. A forked process leaves both alone: they
+        are its parent's."""
+        if self.is_foreign:
+            return
+        self._check()
+        with self._changing:
+            if self._is_closed:
+                return
+            self._is_closed = True
+        asyncio.run_coroutine_threadsafe(_all_ended(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    def end(self, left: AsyncGenerator[Any, None]) -> None:
+        """Close a generator that ran in this loop, without waiting for it."""
+        if self.is_foreign:
+            return
+        with self._changing:
+            if not self._is_closed:
+                asyncio.run_coroutine_threadsafe(left.aclose(), self._loop)
+
+    def _check(self) -> None:
+        if self.is_foreign:
+            raise Unavailable(
+                "this client belongs to the process that this one was forked from; connect again "
+                "in this process"
+            )
+        if threading.current_thread() is self._thread:
+            raise InvalidInput(
+                "a client of weft.connect_sync was called by something that it runs itself (an "
+                "iterator of items, an asynchronous function), and would wait for ever; call it "
+                "before or after"
+            )
+
+
+async def _all_ended() -> None:
+    """Cancels whatever else runs in this loop, so that whoever waits for it learns of the end."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    await cancelled(*others, again=_CANCEL_SECONDS)
+    await asyncio.get_running_loop().shutdown_asyncgens()
+
+
+def _closed_meanwhile() -> Unavailable:
+    return Unavailable(
+        "this client was closed, by another thread, before the call had ended; connect again, and "
+        "repeat it: what is published again is stored once"
+    )
 
 
 def _of_client(
@@ -99,12 +166,20 @@ class SyncClient:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._loop: Loop
+        self._made: Loop | None = None
+        self._making = threading.Lock()
         self._closing = threading.Lock()
         self.settings, self.tenant = client.settings, client.tenant
 
+    @property
+    def _loop(self) -> Loop:
+        """The client's own, made by the first call: an unused client has no thread."""
+        if self._made is None:
+            with self._making:
+                self._made = self._made or Loop()
+        return self._made
+
     def __enter__(self) -> Self:
-        self._loop = Loop()
         try:
             self._loop.run(self._client.__aenter__())
         except BaseException:
@@ -116,8 +191,11 @@ class SyncClient:
         self.close()
 
     def close(self) -> None:
-        """Does what leaving the `with` does, for a client that is used without one. Closing it
-        again does nothing."""
+        """Does what leaving the `with` does, for a client that is used without one. Calls of other
+        threads that have not ended raise `Unavailable`. Closing it again does nothing, and so does
+        closing it in a forked process: it is its parent's."""
+        if self._loop.is_foreign:
+            return
         with self._closing:
             if self._loop.is_closed:
                 return
@@ -157,8 +235,11 @@ class SyncClient:
         async def following() -> LogRecord | None:
             return await anext(records, None)
 
-        while (record := self._loop.run(following())) is not None:
-            yield record
+        try:
+            while (record := self._loop.run(following())) is not None:
+                yield record
+        finally:  # also if it is left early
+            self._loop.end(records)
 
 
 class SyncSession:
@@ -199,12 +280,17 @@ class SyncSession:
         """See `Session.tools`."""
         return self._session.tools(provider)
 
+    def run(self, call: Any, functions: Mapping[str, Function] | None = None) -> bool:
+        """See `Session.run`. A function runs in the thread that calls this, so it may use this
+        client, too; what an asynchronous one returns is awaited in the client's own."""
+        functions = called_now(self._session, call, functions)
+        return self._loop.run(self._session.run(call, functions))
+
     publish = _of_session(Session.publish)
     flush = _of_session(Session.flush)
     send_parked = _of_session(Session.send_parked)
     compile = _of_session(Session.compile)
     request = _of_session(Session.request)
-    run = _of_session(Session.run)
 
 
 def _synchronous(make: Callable[P, Client]) -> Callable[P, SyncClient]:

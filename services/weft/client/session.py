@@ -275,7 +275,7 @@ class Session:
         other call it returns False: add its result yourself.
         """
         made = tool_call(call)
-        if made.name == TOOL_NAME and self._drilldown:
+        if self._is_own(made):
             self._added.append(_Added((await self._drilled(made),)))
             return True
         if functions is None:
@@ -288,6 +288,9 @@ class Session:
             result = _result(made, *await _called(function, made))
         self._added.append(_Added((result,)))
         return True
+
+    def _is_own(self, call: ToolCall) -> bool:
+        return call.name == TOOL_NAME and self._drilldown
 
     async def _drilled(self, call: ToolCall) -> ContextItem:
         asked = call.arguments or {}
@@ -324,6 +327,35 @@ class _Added(msgspec.Struct, frozen=True, eq=False):
     items: tuple[ContextItem, ...]
     is_message: bool = True
     """Their ids do not exist yet."""
+
+
+def called_now(
+    session: Session, call: Any, functions: Mapping[str, Function] | None
+) -> Mapping[str, Function] | None:
+    """The functions for `Session.run`, of which the one that the call names was called already, in
+    this thread; `run` then takes what came of it."""
+    made = tool_call(call)
+    function = _named(functions or {}, made.name)
+    if function is None or made.arguments is None or session._is_own(made):
+        return functions
+    return {made.name: _Called(function, made.arguments)}
+
+
+class _Called:
+    """A function that was called: called again, it tells what came of that."""
+
+    def __init__(self, function: Function, arguments: Mapping[str, Any]) -> None:
+        self._returned: Any = None
+        self._error: Exception | None = None
+        try:
+            self._returned = function(**arguments)
+        except Exception as error:
+            self._error = error
+
+    def __call__(self, **_: Any) -> Any:
+        if self._error is not None:
+            raise self._error
+        return self._returned
 
 
 def _named(functions: Mapping[str, Function], name: str) -> Function | None:
