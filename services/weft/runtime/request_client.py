@@ -1,9 +1,14 @@
-"""One request to a service and its reply; every failure is one of weft's errors."""
+"""One request to a service and its reply; every failure is one of weft's errors.
+
+A request is sent again while its time lasts if its answer may be lost: with a server that was
+restarted, or with a process that was killed. Services do the same work twice without harm.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import msgspec
 import nats.errors
@@ -12,7 +17,7 @@ from nats.aio.msg import Msg
 from weft.log.api import replied
 from weft.log.connection import Connection
 from weft_schemas.compile import ErrorReply
-from weft_schemas.errors import ERROR_HEADER, InvalidInput, Unavailable, error_from
+from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable, error_from
 from weft_schemas.subjects import request_subject
 
 ANSWER_SECONDS = 5.0
@@ -21,6 +26,10 @@ ABSENT_SECONDS = 5.0
 """For how long a request is retried while no service answers: after a server's restart a service
 reconnects within a second, and the client may be back before it."""
 AGAIN_SECONDS = 0.1
+SILENT_SECONDS = 3.0
+"""A request without an answer is sent once more after this: the process that has it may have been
+killed. Only requests that wait for something, and a few heavy ones, take so long otherwise."""
+_PASSING = frozenset({Unavailable.code, Overloaded.code})
 
 Reply = TypeVar("Reply", bound=msgspec.Struct)
 
@@ -38,8 +47,8 @@ async def ask(
     `Unavailable`."""
     service = address[2]
     try:
-        payload = msgspec.json.encode(request)
-        reply = await _replied(connection, request_subject(*address, principal), payload, wait)
+        subject = request_subject(*address, principal)
+        reply = await _Asking(connection, subject, request, wait).reply()
     except (msgspec.MsgspecError, TypeError, UnicodeEncodeError) as error:
         raise InvalidInput(f"this request to {service} cannot be written: {error}") from None
     except nats.errors.MaxPayloadError:
@@ -63,16 +72,100 @@ async def ask(
     return _decoded(service, reply.data, kind)
 
 
-async def _replied(connection: Connection, subject: str, payload: bytes, wait: float) -> Msg:
-    absent = min(wait, ABSENT_SECONDS)
-    while True:
+class _Asking:
+    """A request that is sent as often as it has to be; the first reply counts."""
+
+    def __init__(
+        self, connection: Connection, subject: str, request: msgspec.Struct, wait: float
+    ) -> None:
+        self._connection = connection
+        self._subject = subject
+        self._request = request
+        self._seconds = wait + ANSWER_SECONDS
+        self._absent = min(wait, ABSENT_SECONDS)
+        """For how long a service may still be absent."""
+        self._clock = asyncio.get_running_loop().time
+        self._begun: float | None = None
+        self._sent: set[asyncio.Task[Msg]] = set()
+        self._news = asyncio.Event()
+        self._refusal: Msg | None = None
+        """Somebody's reply that it cannot be answered now, while others may still answer."""
+
+    async def reply(self) -> Msg:
+        """Raises what `replied` raises."""
+        self._send()
+        undo: list[Callable[[], object]] = [self._connection.on_reconnect(self._came_back)]
+        if _may_be_repeated(self._request):
+            silence = asyncio.get_running_loop().call_later(SILENT_SECONDS, self._send)
+            undo.append(silence.cancel)
         try:
-            return await replied(connection, subject, payload, wait + ANSWER_SECONDS)
+            while True:
+                await self._news.wait()
+                self._news.clear()
+                for task in [one for one in self._sent if one.done()]:
+                    self._sent.discard(task)
+                    reply = await self._taken(task)
+                    if reply is not None:
+                        return reply
+        finally:
+            for one in (*undo, *(task.cancel for task in self._sent)):
+                one()
+
+    def _send(self) -> None:
+        spent = self._spent()
+        payload = msgspec.json.encode(_with_less_time(self._request, spent))
+        left = max(AGAIN_SECONDS, self._seconds - spent)
+        task = asyncio.create_task(replied(self._connection, self._subject, payload, left))
+        task.add_done_callback(lambda _: self._news.set())
+        self._sent.add(task)
+
+    def _spent(self) -> float:
+        """Seconds since it was sent first."""
+        now = self._clock()
+        self._begun = now if self._begun is None else self._begun
+        return now - self._begun
+
+    def _came_back(self) -> None:
+        """The server is another one now, and does not know what the one before was asked."""
+        self._absent = ABSENT_SECONDS
+        self._send()
+
+    async def _taken(self, task: asyncio.Task[Msg]) -> Msg | None:
+        """The reply, or None if another may still come."""
+        try:
+            reply = task.result()
         except nats.errors.NoRespondersError:
-            if absent <= 0:
+            if self._absent > 0 and self._spent() < self._seconds:
+                self._absent -= AGAIN_SECONDS
+                await asyncio.sleep(AGAIN_SECONDS)
+                self._send()
+            elif not self._sent:
                 raise
-        await asyncio.sleep(AGAIN_SECONDS)
-        absent -= AGAIN_SECONDS
+            return None
+        except (nats.errors.TimeoutError, TimeoutError):
+            if not self._sent and self._refusal is None:
+                raise
+            return None if self._sent else self._refusal
+        if self._sent and (reply.headers or {}).get(ERROR_HEADER) in _PASSING:
+            self._refusal = reply
+            return None
+        return reply
+
+
+def _may_be_repeated(request: Any) -> bool:
+    """Not what is routed: it would be decided twice, and perhaps a model be asked twice."""
+    return not getattr(getattr(request, "request", request), "catalog", None)
+
+
+def _with_less_time(request: Any, spent: float) -> Any:
+    """The request, of whose own time so much has passed."""
+    inner = getattr(request, "request", None)
+    if isinstance(inner, msgspec.Struct):
+        return msgspec.structs.replace(request, request=_with_less_time(inner, spent))
+    timeout = getattr(request, "timeout", None)
+    if not spent or not isinstance(timeout, int | float):
+        return request
+    return msgspec.structs.replace(request, timeout=max(0.0, timeout - spent))
 
 
 def _decoded(service: str, payload: bytes, kind: type[Reply]) -> Reply:
