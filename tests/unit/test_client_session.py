@@ -1,10 +1,14 @@
 """What is added to a session is published, whatever fails or overlaps."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 import weft
-from weft_schemas.errors import Unavailable
+from weft.client.histories import Histories
+from weft_schemas.errors import InvalidInput, Overloaded, TooCostly, Unavailable, WeftError
 from weft_schemas.items import ContextItem, ItemKind
 
 
@@ -38,3 +42,80 @@ async def test_flushes_that_overlap_lose_nothing_that_is_not_published() -> None
         await session.flush()
         events = [record.event() async for record in client.events("s")]
     assert [event.id for event in events if isinstance(event, ContextItem)] == ["a", "b", "c"]
+
+
+async def test_what_the_server_never_takes_is_left_out_and_named() -> None:
+    async with weft.testing.in_memory() as client:
+        publish, sent = client.publish, []
+
+        async def refuse_long(session: str, items: Any, **said: Any) -> Any:
+            sent.append(len(items))
+            for item in items:
+                if len(item.text) > 10:
+                    raise InvalidInput(f"item {item.id!r} is too long: shorten it")
+            return await publish(session, items, **said)
+
+        client.publish = refuse_long  # type: ignore[method-assign]
+        client.histories = Histories(refuse_long, client._message_ids)
+        session = client.session("s")
+        for name in "abcd":
+            session.add(ContextItem(name, ItemKind.USER_TURN, name * (20 if name in "bd" else 1)))
+        session.add({"role": "user", "content": "short"}, {"role": "user", "content": "long" * 9})
+        told = r"item 'b' is too long.*first of 3 such.*left out of the session for good"
+        with pytest.raises(InvalidInput, match=told):
+            await session.flush()
+        assert session.unsent == 0
+        del sent[:]
+        session.add(ContextItem("e", ItemKind.USER_TURN, "e"))
+        await session.flush()
+        assert sent == [1]
+        events = [record.event() async for record in client.events("s")]
+    assert [one.text for one in events if isinstance(one, ContextItem)] == ["a", "c", "short", "e"]
+
+
+async def test_a_malformed_message_adds_nothing_and_its_place_is_told() -> None:
+    async with weft.testing.in_memory() as client:
+        session = client.session("s")
+        good = {"role": "user", "content": "hello"}
+        item = ContextItem("a", ItemKind.USER_TURN, "a")
+        with pytest.raises(InvalidInput, match=r"messages\[3\]: \$\.role: invalid enum value"):
+            session.add(good, item, good, {"role": "nobody", "content": "hello"})
+        assert session.unsent == 0
+        with pytest.raises(InvalidInput, match="a NoneType is no list of messages; hand over"):
+            await session.publish(None)  # type: ignore[arg-type]
+
+
+async def test_output_that_is_no_text_is_added_without_what_no_message_holds() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "list", "arguments": "{}"}}
+    async with weft.testing.in_memory() as client, client.session("s") as session:
+        session.add({"role": "assistant", "content": None, "tool_calls": [call]})
+        name = b"caf\xe9 \xf0\x9f\x98\x80".decode(errors="surrogateescape")
+        await session.run(call, {"list": lambda: name + "\ud83d\ude00"})
+        await session.flush()
+        events = [record.event() async for record in client.events("s")]
+    texts = [one.text for one in events if isinstance(one, ContextItem)]
+    assert texts[-1] == "caf\ufffd \U0001f600\U0001f600"
+
+
+@pytest.mark.parametrize("error", [TooCostly("too long"), Unavailable("away"), Overloaded("full")])
+@pytest.mark.parametrize("way", ["raise", "wait", "spool"])
+async def test_a_drill_down_that_fails_is_for_the_model_or_for_the_agent(
+    way: Any, error: WeftError, tmp_path: Path
+) -> None:
+    """As the session is to treat a server that is away."""
+
+    async def fail(*_: Any, **__: Any) -> Any:
+        raise error
+
+    call = {"id": "c", "type": "function", "function": {"name": "weft_drilldown"}}
+    call["function"] |= {"arguments": '{"handle": "art:aaaaaaaaaa"}'}  # type: ignore[operator]
+    async with weft.testing.in_memory() as client:
+        client.drilldown = fail  # type: ignore[method-assign]
+        options: dict[str, Any] = {"on_unavailable": way, "patience": 0.2, "spool": tmp_path}
+        session = client.session("s", **options)
+        if error.retryable and way != "spool":
+            with pytest.raises(type(error)):
+                await session.run(call)
+            return
+        assert await session.run(call)
+        assert session.unsent == 1

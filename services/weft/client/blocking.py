@@ -268,6 +268,11 @@ class SyncSession:
         return self._session.after
 
     @property
+    def unsent(self) -> int:
+        """See `Session.unsent`."""
+        return self._session.unsent
+
+    @property
     def parked(self) -> tuple[Parked, ...]:
         """See `Session.parked`."""
         return self._session.parked

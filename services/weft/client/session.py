@@ -18,6 +18,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -46,7 +47,14 @@ from weft.messages.definitions import merged, name_in
 from weft.messages.plain import plain
 from weft.messages.reading import Format, Messages, ToolCall, draft, tool_call, turns_of
 from weft.messages.writing import PROVIDERS, Provider
-from weft_schemas.errors import InvalidInput, NotFound, Unavailable, WeftError
+from weft_schemas.errors import (
+    InvalidInput,
+    NotFound,
+    Overloaded,
+    TooCostly,
+    Unavailable,
+    WeftError,
+)
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy, Phase
 
@@ -103,6 +111,11 @@ class Session:
         return max(self._after, self._spooling.sequence if self._spooling is not None else 0)
 
     @property
+    def unsent(self) -> int:
+        """How many of the messages and items that were added are not published yet, or spooled."""
+        return len(self._added)
+
+    @property
     def parked(self) -> tuple[Parked, ...]:
         """What was spooled while the server was away and then refused by it; later items were sent
         without it. A `ParkedWarning` reported each."""
@@ -125,15 +138,21 @@ class Session:
         """Add what happened next: messages of any provider, as dicts or objects of its library, or
         items. They are published with the next request. Adding the same thing twice publishes it
         twice; for a whole history use `publish`. Items of one response (`*reply.output`) are one
-        turn: add them in one call. Raises `InvalidInput`."""
+        turn: add them in one call. Raises `InvalidInput` before anything is added."""
+        added: list[_Added] = []
+        place = 0
         for is_item, run in groupby(messages, key=lambda one: isinstance(one, ContextItem)):
+            given = list(run)
             if is_item:
-                for item in run:
+                for item in given:
                     checked(item)
-                    self._added.append(_Added((item,), False))
-            else:
-                turns = turns_of(list(run), format)
-                self._added.extend(_Added(draft(turn, format).items) for turn in turns)
+                    added.append(_Added((item,), False))
+                place += len(given)
+                continue
+            for turn in turns_of(given, format):
+                added.append(_Added(_read(turn, format, place)))
+                place += len(turn)
+        self._added.extend(added)
 
     async def publish(
         self, messages: Messages, *, format: Format = "auto", on_edit: OnEdit = "report"
@@ -154,25 +173,40 @@ class Session:
         return published
 
     async def flush(self) -> None:
-        """Publish what was added. If that fails, it stays added and is sent the next time."""
+        """Publish what was added. If that fails, it stays added and is sent the next time.
+
+        What can never be published, such as an item that is longer than the server's messages, is
+        left out: everything else is published, and then `InvalidInput` is raised, which names it.
+        """
+        at_once: int | None = None
+        refused: list[InvalidInput] = []
         while self._added:
             is_message, run = next(groupby(self._added, key=lambda one: one.is_message))
-            sent = list(run)
+            sent = list(run)[:at_once]
             alike = [one.items for one in sent]
-            items = [item for one in alike for item in one]
-            if self._spooling is None:
-                send = self._append if is_message else self._publish
-                sequence = await self._patiently(partial(send, alike))
-            elif is_message:
-                sequence = await self._spooling.append(alike)
-            else:
-                sequence = await self._spooling.publish(items)
+            try:
+                self._after = max(self._after, await self._send(alike, is_message))
+            except InvalidInput as error:
+                if len(sent) > 1:  # it is one of them: look for it in their first half
+                    at_once = len(sent) // 2
+                    continue
+                refused.append(error)
+            at_once = None
             if self._spooling is not None:
                 self._own.add(alike, is_message)
-            self._after = max(self._after, sequence)
             # Another flush may have removed the first ones already.
             left = len(list(takewhile(set(sent).__contains__, self._added)))
             del self._added[:left]
+        if refused:
+            raise _left_out(refused)
+
+    async def _send(self, groups: Sequence[tuple[ContextItem, ...]], is_message: bool) -> int:
+        if self._spooling is None:
+            send = self._append if is_message else self._publish
+            return await self._patiently(partial(send, groups))
+        if is_message:
+            return await self._spooling.append(groups)
+        return await self._spooling.publish([item for group in groups for item in group])
 
     async def _append(self, groups: Sequence[tuple[ContextItem, ...]]) -> int:
         await self.client.histories.append(self.name, groups)
@@ -295,18 +329,44 @@ class Session:
     async def _drilled(self, call: ToolCall) -> ContextItem:
         asked = call.arguments or {}
         try:
-            args = asked.get("args") or {}
-            reply = await self.client.drilldown(
+            drill = partial(
+                self.client.drilldown,
                 str(asked.get("handle", "")),
                 str(asked.get("view") or "head"),
                 max_tokens=int(asked.get("max_tokens") or 1_000),
-                **args,
+                **(asked.get("args") or {}),
             )
-        except (InvalidInput, NotFound, TypeError, ValueError) as error:
+            reply = await self._patiently(drill)
+        except (InvalidInput, NotFound, TooCostly, TypeError, ValueError) as error:
             return _result(call, str(error), failed=True)
+        except (Unavailable, Overloaded) as error:
+            if self._spooling is None:
+                raise
+            return _result(call, str(error), failed=True)  # an agent that spools goes on
         item = slice_item(reply, "", "")
         metadata = item.metadata | ({"call_id": call.id} if call.id else {})
         return msgspec.structs.replace(item, id=_UNNAMED, parent_id=None, metadata=metadata)
+
+
+def _read(messages: Sequence[Any], format: Format, place: int) -> tuple[ContextItem, ...]:
+    """The items of messages, of which others came before; an error names the place among all."""
+    try:
+        return draft(messages, format).items
+    except InvalidInput as error:
+        raise InvalidInput(
+            _PLACE.sub(lambda found: f"messages[{place + int(found[1])}]", str(error), count=1)
+        ) from None
+
+
+_PLACE = re.compile(r"^messages\[(\d+)\]")
+
+
+def _left_out(refused: Sequence[InvalidInput]) -> InvalidInput:
+    others = f" (the first of {len(refused)} such)" if len(refused) > 1 else ""
+    return InvalidInput(
+        f"{refused[0]}{others}; it is left out of the session for good, and everything else that "
+        "was added is published"
+    )
 
 
 def _without(session: str, error: WeftError) -> str:
@@ -402,4 +462,10 @@ def _result(
         "is_error": failed or None,
     }
     metadata = {key: value for key, value in said.items() if value is not None}
-    return ContextItem(_UNNAMED, ItemKind.TOOL_RESULT, text, metadata=metadata)
+    return ContextItem(_UNNAMED, ItemKind.TOOL_RESULT, _encodable(text), metadata=metadata)
+
+
+def _encodable(text: str) -> str:
+    """The text without halves of characters, which no message holds: Python has them in names of
+    files and in output that is no UTF-8."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

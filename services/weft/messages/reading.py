@@ -178,6 +178,11 @@ def _source(messages: Messages) -> TranscriptSource:
         raise InvalidInput(
             "a text is no list of messages; hand over [{'role': 'user', 'content': …}]"
         )
+    if not isinstance(messages, Iterable):
+        raise InvalidInput(
+            f"a {type(messages).__name__} is no list of messages; hand over "
+            "[{'role': 'user', 'content': …}]"
+        )
     records = [_record(at, message) for at, message in enumerate(messages)]
     return TranscriptSource(tuple(records), around, is_live=True)
 
