@@ -4,6 +4,7 @@ or a tool does, and goes on while weft is away."""
 import asyncio
 import itertools
 import threading
+import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,6 +21,7 @@ from weft.integrations.conversations import (
     session_name,
 )
 from weft.integrations.drill_down import DrillDown
+from weft.integrations.opened import Opened
 from weft.integrations.shared_session import SharedSession
 from weft.messages import PROVIDERS
 from weft_schemas.errors import InvalidInput, Unavailable
@@ -246,6 +248,52 @@ async def test_what_cannot_be_published_is_sent_with_the_next(client) -> None:
     client.publish = publish
     await session.publish(remembered(2))
     assert [item.id for item in await logged(client, "s")] == ["m1", "m2"]
+
+
+def slowly_opened(client: weft.SyncClient, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the sessions that the client opens, each only when others had time to ask."""
+    opened, session = [], client.session
+
+    def open_slowly(name: str, **options: Any) -> weft.SyncSession:
+        opened.append(name)
+        time.sleep(0.05)
+        return session(name, **options)
+
+    monkeypatch.setattr(client, "session", open_slowly)
+    return opened
+
+
+def test_threads_that_begin_one_conversation_have_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with weft.testing.in_memory_sync() as client, ThreadPoolExecutor(8) as pool:
+        opened = slowly_opened(client, monkeypatch)
+        agent = Conversations(client, "openai", budget=2_000)
+        packs = list(pool.map(lambda _: agent.compiled_now("s", [USER]), range(8)))
+        assert all(pack is not None for pack in packs)
+        assert opened == ["s"]
+
+
+def test_what_is_open_is_forgotten_when_it_is_the_oldest_and_not_needed() -> None:
+    made: list[str] = []
+
+    def make(name: str) -> str:
+        made.append(name)
+        return name
+
+    opened = Opened(make, lambda name: name == "needed", most=3)
+    for name in ("needed", "a", "b", "c", "a", "d", "needed", "b", "a"):
+        assert opened.of(name) == name
+        assert len(opened) <= 3
+    assert made == ["needed", "a", "b", "c", "a", "d", "b", "a"]
+
+
+async def test_an_item_that_is_refused_holds_up_nothing_and_is_not_sent_again(client) -> None:
+    session = SharedSession(client.session("s"))
+    bad = ContextItem("bad", ItemKind.USER_TURN, "half a \ud83d")
+    with pytest.raises(InvalidInput, match="item 'bad'"):
+        await session.publish([*remembered(1), bad, *remembered(2)])
+    await session.publish([*remembered(1), bad, *remembered(2), *remembered(3)])
+    assert [item.id for item in await logged(client, "s")] == ["m1", "m2", "m3"]
+    assert not session.is_needed
 
 
 async def test_options_and_sessions_are_checked(client) -> None:

@@ -36,8 +36,9 @@ import weft
 from weft.client.offline import OnUnavailable
 from weft.integrations.conversations import warn_of_own_history
 from weft.integrations.drill_down import DrillDown
+from weft.integrations.opened import Opened
 from weft_schemas.compile import PackEntry
-from weft_schemas.errors import InvalidInput, NotFound, Unavailable
+from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.ids import digest
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -92,8 +93,7 @@ class WeftClaude:
             "patience": patience,
             "spool": spool,
         }
-        self._open: dict[str, weft.Session] = {}
-        self._turns: dict[str, asyncio.Lock] = {}
+        self._open = Opened(self._opened, lambda one: one.is_needed)
         self._lost: set[str] = set()
         """Claude Code's sessions whose history lacks something that the log contains."""
         self._seen: set[str] = set()
@@ -204,9 +204,6 @@ class WeftClaude:
             session.add(*(item for item in items if (name, item.id) not in self._published))
             try:
                 await session.flush()
-            except InvalidInput:  # otherwise it would precede everything that comes later
-                self._open.pop(name)
-                raise
             except Unavailable:  # it stays added, and is sent with the next one
                 if self._raises:
                     raise
@@ -249,12 +246,25 @@ class WeftClaude:
         return self._session or claudes
 
     def _of(self, name: str) -> weft.Session:
-        if name not in self._open:
-            self._open[name] = self._client.session(name, **self._options)
-        return self._open[name]
+        return self._open.of(name).session
 
     def _turn(self, name: str) -> asyncio.Lock:
-        return self._turns.setdefault(name, asyncio.Lock())
+        return self._open.of(name).turn
+
+    def _opened(self, name: str) -> _Open:
+        return _Open(self._client.session(name, **self._options))
+
+
+class _Open:
+    """One session, which the hooks use one at a time."""
+
+    def __init__(self, session: weft.Session) -> None:
+        self.session = session
+        self.turn = asyncio.Lock()
+
+    @property
+    def is_needed(self) -> bool:
+        return self.turn.locked() or self.session.unsent > 0
 
 
 class WeftSessionStore:

@@ -12,7 +12,6 @@ import asyncio
 import logging
 import threading
 import warnings
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,12 +22,11 @@ import msgspec
 import weft
 from weft.adapters.conversation import conversation
 from weft.client.offline import OnUnavailable
+from weft.integrations.opened import Opened
 from weft.messages import Format, Provider
 from weft_schemas.errors import InvalidInput, Unavailable
 from weft_schemas.items import ItemKind
 
-MOST_CONVERSATIONS = 1_000
-"""How many conversations are cached; an older one is read again at its next step."""
 LOG = logging.getLogger("weft.integrations")
 
 
@@ -56,6 +54,10 @@ class _Conversation:
         """Whether weft was away at the latest step: what follows it waits for the next one."""
         self.turn = asyncio.Lock()
         self.thread_turn = threading.Lock()
+
+    @property
+    def is_in_use(self) -> bool:
+        return self.turn.locked() or self.thread_turn.locked()
 
     def back(self, pack: weft.Pack) -> weft.Pack:
         self.is_away = False
@@ -124,7 +126,7 @@ class Conversations:
             "patience": patience,
             "spool": spool,
         }
-        self._open: OrderedDict[str, _Conversation] = OrderedDict()
+        self._open = Opened(self._opened, lambda one: one.is_in_use)
 
     async def compiled(
         self, name: str, history: Sequence[Any], query: str = ""
@@ -235,13 +237,10 @@ class Conversations:
                 self._tell(name, _sync(one).publish(one.step(history), format=self._format))
 
     def _of(self, name: str) -> _Conversation:
-        one = self._open.get(name)
-        if one is None:
-            one = self._open[name] = _Conversation(self.client.session(name, **self._options))
-            while len(self._open) > MOST_CONVERSATIONS:
-                self._open.popitem(last=False)
-        self._open.move_to_end(name)
-        return one
+        return self._open.of(name)
+
+    def _opened(self, name: str) -> _Conversation:
+        return _Conversation(self.client.session(name, **self._options))
 
     @contextmanager
     def _going_on(self, name: str, step: _Conversation | None = None) -> Iterator[None]:

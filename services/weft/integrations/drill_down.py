@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import weft
-from weft_schemas.errors import InvalidInput, NotFound, Unavailable, WeftError
+from weft_schemas.errors import InvalidInput, WeftError
 
 
 class DrillDown:
@@ -40,7 +40,7 @@ class DrillDown:
             return _fault(error)
 
 
-_FAULTS = (InvalidInput, NotFound, Unavailable, TypeError, ValueError)
+_FAULTS = (WeftError, TypeError, ValueError)
 
 
 def _asked(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,10 +27,16 @@ from google.genai import types
 
 import weft
 from weft.client.offline import OnUnavailable
-from weft.integrations.conversations import Conversations, request_of, warn_of_own_history
+from weft.integrations.conversations import (
+    LOG,
+    Conversations,
+    request_of,
+    warn_of_own_history,
+)
 from weft.integrations.drill_down import DrillDown
+from weft.integrations.opened import Opened
 from weft.integrations.shared_session import SharedSession
-from weft_schemas.errors import NotFound, Unavailable
+from weft_schemas.errors import InvalidInput, NotFound, Unavailable
 from weft_schemas.items import ContextItem, ItemKind
 
 OF_ADK = "adk-"
@@ -161,8 +167,10 @@ class WeftMemoryService(BaseMemoryService):
     """What a user and an agent said in any of the user's sessions, in one session of weft for each
     app and user.
 
-    Adding an event twice stores it once. A search is a compile with the question as its query: the
-    answer is its content, including the facts that weft knows about the user.
+    Adding an event twice stores it once. One that weft cannot store, such as one with half a
+    character in its text, is left out, and the log `weft.integrations` names it. A search is a
+    compile with the question as its query: the answer is its content, including the facts that
+    weft knows about the user.
     """
 
     def __init__(
@@ -180,7 +188,7 @@ class WeftMemoryService(BaseMemoryService):
         self._raises = on_unavailable == "raise"
         self._options = {"budget": budget, "phase": "answer", "drilldown": False, **options}
         self._options["on_unavailable"] = on_unavailable
-        self._open: dict[str, SharedSession] = {}
+        self._open = Opened(self._opened, lambda shared: shared.is_needed)
 
     async def add_session_to_memory(self, session: Session) -> None:
         await self._add(session.app_name, session.user_id, session.events)
@@ -216,16 +224,17 @@ class WeftMemoryService(BaseMemoryService):
         items = [item for event in events for item in _items(event)]
         try:
             await self._of(app_name, user_id).publish(items)
+        except InvalidInput as error:  # of one event, which is no reason to end a run
+            LOG.warning("memory of %r: %s", user_id, error)
         except Unavailable:
             if self._raises:
                 raise
 
     def _of(self, app_name: str, user_id: str) -> SharedSession:
-        name = f"adk-memory:{app_name}:{user_id}"
-        if name not in self._open:  # another thread may be first, until it is set
-            session = self._client.session(name, **self._options)
-            self._open.setdefault(name, SharedSession(session))
-        return self._open[name]
+        return self._open.of(f"adk-memory:{app_name}:{user_id}")
+
+    def _opened(self, name: str) -> SharedSession:
+        return SharedSession(self._client.session(name, **self._options))
 
 
 def _memory(entry: Any) -> MemoryEntry:

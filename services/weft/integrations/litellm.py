@@ -23,7 +23,8 @@ import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
 import weft
-from weft.integrations.conversations import MOST_CONVERSATIONS, Conversations, request_of
+from weft.integrations.conversations import Conversations, request_of
+from weft.integrations.opened import MOST_OPEN
 
 CHAT = frozenset({"completion", "acompletion"})
 SYSTEM = ("system", "developer")
@@ -87,7 +88,7 @@ class WeftLogger(CustomLogger):
 
     def _remember(self, data: Mapping[str, Any], history: Sequence[Any]) -> None:
         self._asked[str(data.get("litellm_call_id", session_of(data)))] = list(history)
-        while len(self._asked) > MOST_CONVERSATIONS:  # for requests that failed
+        while len(self._asked) > MOST_OPEN:  # for requests that failed
             self._asked.popitem(last=False)
 
     async def _connected(self) -> Conversations:
