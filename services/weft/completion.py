@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import socket
+import ssl
 import threading
 import urllib.error
 import urllib.request
@@ -137,27 +138,46 @@ class _Deadline:
         self._over = True
         for one in self._sockets:
             with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+                socket.socket.shutdown(one, socket.SHUT_RDWR)  # TLS's own would drop the reader's
 
     def _note(self, made: socket.socket) -> None:
-        """A socket that `_end` shuts down. Raises `TimeoutError` if it is too late for that."""
+        """A socket that `_end` shuts down. If it is too late for that, it is closed, and
+        `TimeoutError` raised."""
         self._sockets.append(made)
         if self._over:
+            made.close()
             raise self._late()
 
     def _noting(self) -> tuple[urllib.request.BaseHandler, ...]:
-        """Handlers whose connections give access to their sockets."""
+        """Handlers that note each socket before anything is read from it: an answer of a proxy, a
+        TLS handshake and a reply may all come byte by byte."""
         note = self._note
+
+        def create(*place: Any, **options: Any) -> socket.socket:
+            made = socket.create_connection(*place, **options)
+            note(made)
+            return made
+
+        class Secured(ssl.SSLSocket):
+            """Takes the place of the socket that was noted."""
+
+            def do_handshake(self, block: bool = False) -> None:
+                note(self)
+                super().do_handshake(block)
 
         class Plain(http.client.HTTPConnection):
             def connect(self) -> None:
+                self._create_connection = create
                 super().connect()
-                note(self.sock)
 
         class Encrypted(http.client.HTTPSConnection):
             def connect(self) -> None:
+                self._create_connection = create
                 super().connect()
-                note(self.sock)
+
+        context = ssl.create_default_context()
+        context.set_alpn_protocols(["http/1.1"])
+        context.sslsocket_class = Secured
 
         class PlainHandler(urllib.request.HTTPHandler):
             def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
@@ -165,7 +185,7 @@ class _Deadline:
 
         class EncryptedHandler(urllib.request.HTTPSHandler):
             def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-                return self.do_open(Encrypted, req)
+                return self.do_open(Encrypted, req, context=context)
 
         return PlainHandler(), EncryptedHandler()
 

@@ -3,13 +3,16 @@ answer holds a process up beyond its deadline."""
 
 import re
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.integration.certificates import make_certificates
 
 from weft import completion
 from weft.completion import ChatEndpoint
@@ -18,8 +21,26 @@ from weft_schemas.errors import ConfigurationError, Unavailable
 ANSWER = b'{"choices":[{"message":{"content":" said "}}]}'
 
 
+def received(connection: socket.socket) -> bytes:
+    """A whole request: what it says comes in other packets than its head."""
+    data = connection.recv(65_536)
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = int(re.findall(rb"Content-Length: (\d+)", head)[0])
+    while len(body) < length:
+        body += connection.recv(65_536)
+    return head + body
+
+
+def begun(connection: socket.socket) -> bytes:
+    """What comes first, of whatever protocol."""
+    return connection.recv(65_536)
+
+
 @contextmanager
-def answering(answer: Callable[[socket.socket], None]) -> Iterator[tuple[str, list[bytes]]]:
+def answering(
+    answer: Callable[[socket.socket], None],
+    receive: Callable[[socket.socket], bytes] = received,
+) -> Iterator[tuple[str, list[bytes]]]:
     """A server on loopback, by hand; its address, and every request that reached it."""
     heard: list[bytes] = []
     ending = threading.Event()
@@ -33,7 +54,7 @@ def answering(answer: Callable[[socket.socket], None]) -> Iterator[tuple[str, li
                 except TimeoutError:
                     continue
                 with connection:
-                    heard.append(received(connection))
+                    heard.append(receive(connection))
                     with suppress(OSError):
                         answer(connection)
 
@@ -44,16 +65,6 @@ def answering(answer: Callable[[socket.socket], None]) -> Iterator[tuple[str, li
         finally:
             ending.set()
             thread.join()
-
-
-def received(connection: socket.socket) -> bytes:
-    """A whole request: what it says comes in other packets than its head."""
-    data = connection.recv(65_536)
-    head, _, body = data.partition(b"\r\n\r\n")
-    length = int(re.findall(rb"Content-Length: (\d+)", head)[0])
-    while len(body) < length:
-        body += connection.recv(65_536)
-    return head + body
 
 
 def sent(head: str, body: bytes = b"") -> Callable[[socket.socket], None]:
@@ -75,6 +86,14 @@ def drip_headers(connection: socket.socket) -> None:
     connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
     while True:
         connection.sendall(b"x")
+        time.sleep(0.02)
+
+
+def drip_handshake(connection: socket.socket) -> None:
+    """The beginning of TLS's first record, of 16 KB."""
+    connection.sendall(b"\x16\x03\x03\x40\x00")
+    while True:
+        connection.sendall(b"\x02")
         time.sleep(0.02)
 
 
@@ -111,6 +130,52 @@ def test_an_answer_has_a_deadline_as_a_whole(slow: Callable[[socket.socket], Non
         pytest.raises(Unavailable, match=r"no whole answer in 0\.3 s"),
     ):
         ChatEndpoint(url, "m", timeout=0.3).complete("be short", "hello", 5)
+
+
+def test_a_handshake_has_the_same_deadline() -> None:
+    with (
+        answering(drip_handshake, begun) as (url, _),
+        pytest.raises(Unavailable, match=r"no whole answer in 0\.3 s"),
+    ):
+        ChatEndpoint(url.replace("http:", "https:"), "m", timeout=0.3).complete("be", "hello", 5)
+
+
+def test_a_proxy_has_the_same_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering(drip_headers, begun) as (url, heard):
+        monkeypatch.setenv("https_proxy", url.removesuffix("/v1"))
+        monkeypatch.delenv("no_proxy", raising=False)
+        with pytest.raises(Unavailable, match=r"no whole answer in 0\.3 s"):
+            ChatEndpoint("https://model.test/v1", "m", timeout=0.3).complete("be", "hello", 5)
+    assert heard[0].startswith(b"CONNECT model.test:443")
+
+
+def test_an_encrypted_answer_comes_back_or_ends_at_the_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_certificates(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    server.load_cert_chain(tmp_path / "server.pem", tmp_path / "server.key")
+
+    def encrypted(answer: Callable[[socket.socket], None]) -> Callable[[socket.socket], None]:
+        def answer_in_tls(connection: socket.socket) -> None:
+            with server.wrap_socket(connection, server_side=True) as tls:
+                received(tls)
+                answer(tls)
+
+        return answer_in_tls
+
+    def nothing_yet(_: socket.socket) -> bytes:
+        return b""
+
+    with answering(encrypted(sent("HTTP/1.1 200 OK", ANSWER)), nothing_yet) as (url, _):
+        asked = ChatEndpoint(url.replace("http:", "https:"), "m")
+        assert asked.complete("be short", "hello", 5) == "said"
+    for slow in (drip, drip_headers):
+        with answering(encrypted(slow), nothing_yet) as (url, _):
+            asked = ChatEndpoint(url.replace("http:", "https:"), "m", timeout=0.3)
+            with pytest.raises(Unavailable, match=r"no whole answer in 0\.3 s"):
+                asked.complete("be short", "hello", 5)
 
 
 def test_a_connection_that_comes_after_the_deadline_asks_nothing(
