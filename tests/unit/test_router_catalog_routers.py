@@ -75,6 +75,34 @@ async def test_a_router_is_asked_by_one_at_a_time() -> None:
     assert await routing == 1
 
 
+class Held(Router):
+    """A route in a thread waits until it is allowed to go on."""
+
+    def __init__(self, items: list[SelectableItem]) -> None:
+        super().__init__(items)
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def route(self, request: RouteRequest, query: str | None = None) -> RouteReply:
+        self.begun.set()
+        assert self.go_on.wait(PATIENCE)
+        return super().route(request, query)
+
+
+async def test_a_route_that_is_cancelled_keeps_its_router_until_its_thread_has_ended() -> None:
+    held = CatalogRouter(1, Held(ITEMS))
+    routing = asyncio.create_task(held.route(RouteRequest(LONG, "c"), LONG, nullcontext()))
+    await asyncio.to_thread(held.router.begun.wait, PATIENCE)
+    updating = asyncio.create_task(held.update(2, Catalog("c", tuple(ITEMS[:-1]))))
+    for _ in range(2):
+        routing.cancel()
+        await asyncio.sleep(0.01)
+        assert not updating.done()
+    held.router.go_on.set()
+    await updating
+    with pytest.raises(asyncio.CancelledError):
+        await routing
+
+
 async def no_body(*_: object) -> bytes:
     raise NotFound("no body")
 

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
+from typing import ParamSpec, TypeVar
 
 import msgspec
 
@@ -38,6 +39,9 @@ _CATCH_UP_SECONDS = 5.0
 NewestOf = Callable[[str], Awaitable[int]]
 """The sequence of a tenant's newest own event, 0 if there is none."""
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _log = logging.getLogger(__name__)
 
 
@@ -45,6 +49,18 @@ _SHORT_ROUTE = 4_000_000
 """Up to this many tools times characters of the query are scored in the loop: about 5 ms."""
 _LONGEST_QUERY = 4_000
 """A longer query than this takes no longer: it has all words of the catalogue."""
+
+
+async def _to_the_end(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The result of the work in a thread. If this is cancelled, the thread goes on, and is waited
+    for: what it uses is its own until it has ended."""
+    working = asyncio.create_task(asyncio.to_thread(work, *args, **kwargs))
+    try:
+        return await asyncio.shield(working)
+    finally:
+        while not working.done():
+            with suppress(asyncio.CancelledError):  # once more
+                await asyncio.wait([working])
 
 
 class CatalogRouter(msgspec.Struct):
@@ -63,7 +79,7 @@ class CatalogRouter(msgspec.Struct):
         is left to a thread; within `turn` the loop is blocked for some milliseconds."""
         async with self.asked:
             if len(self.router.items) * min(len(query), _LONGEST_QUERY) > _SHORT_ROUTE:
-                reply = await asyncio.to_thread(self.router.route, request, query)
+                reply = await _to_the_end(self.router.route, request, query)
             else:
                 async with turn:
                     reply = self.router.route(request, query)
