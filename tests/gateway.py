@@ -63,17 +63,23 @@ def free_port() -> tuple[str, socket.socket]:
 
 @asynccontextmanager
 async def gateway(
-    url: str, folder: Path, *servers: ServerSpec, is_learned: bool = True, **options: Any
+    url: str,
+    folder: Path,
+    *servers: ServerSpec,
+    is_learned: bool = True,
+    is_log_awaited: bool = True,
+    **options: Any,
 ) -> AsyncIterator[Gateway]:
-    """A gateway that writes as session `s` of tenant `t`, once it has learned what its servers are;
-    or at once."""
+    """A gateway that writes as session `s` of tenant `t`, once its log is open and it has learned
+    what its servers are; or at once."""
     options.setdefault("mode", "search")
     settings = Settings(nats_url=url, tenant=TENANT, data_dir=folder, fingerprint_key="k" * 16)
     config = GatewayConfig(servers={one.name: one for one in servers}, options=Options(**options))
     behind = GatewayDeployment(settings, named=True)
     behind.is_own = True  # no firewall runs here that could tell a handle
     async with Gateway(config, behind, DataFolder(folder), session=SESSION) as made:
-        await made.log.deployment()
+        if is_log_awaited:
+            await made.log.deployment()
         if is_learned:
             await made.catalogue.wait_until_known()
         yield made

@@ -14,6 +14,7 @@ from tests.gateway_server import KEY
 
 from weft.gateway.data_folder import DataFolder, Pinned
 from weft.gateway.hosts.host import Host
+from weft.gateway.log import host_log
 from weft.gateway.tools.quarantine import approved
 from weft.log.connection import Connection, connect
 from weft.log.server import EmbeddedServer
@@ -212,6 +213,27 @@ async def test_a_secret_in_an_error_is_masked(
     odd = msgspec.structs.replace(odd_server(), args=("-c", script))
     async with gateway(server.url, tmp_path, odd, odd_server("fine")) as running:
         assert KEY not in running.upstreams["odd"].last_error
+
+
+async def test_a_log_that_is_away_at_the_start_is_opened_when_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_log, "AGAIN_SECONDS", 0.2)
+    async with EmbeddedServer(tmp_path / "nats") as own:
+        connection = await connect(own.url)
+        await provision(connection)
+        await own.stop()
+        made = gateway(own.url, tmp_path / "w", odd_server(), is_log_awaited=False)
+        async with made as running, host(running) as client:
+            refused = await called(client, "odd:counts")
+            assert refused.is_error
+            assert "no nats-server answers" in text_of(refused)
+            await own.start()
+            with anyio.fail_after(30):
+                while (answer := await called(client, "odd:counts")).is_error:
+                    await asyncio.sleep(0.2)
+            assert text_of(answer) == "1"
+        await connection.close()
 
 
 async def test_without_its_log_nothing_is_called_and_a_result_is_not_lost(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import Any
 
 from weft.gateway.hosts.host import Host
@@ -12,14 +13,17 @@ from weft.gateway.log.deployment import GatewayDeployment
 from weft.gateway.log.items import call_item, result_item
 from weft.gateway.masking import Masking
 from weft.gateway.results.handles import Handles
-from weft_schemas.errors import WeftError
+from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.items import ContextItem
+
+AGAIN_SECONDS = 2.0
+"""Between two attempts to open a log that is away."""
 
 _log = logging.getLogger(__name__)
 
 
 class HostLog:
-    """Usable at once; methods that need the log wait until it is open."""
+    """Usable at once; methods that need the log wait for the first attempt to open it."""
 
     def __init__(self, deployment: GatewayDeployment) -> None:
         self._deployment = deployment
@@ -37,7 +41,7 @@ class HostLog:
         await asyncio.gather(self._running, return_exceptions=True)
 
     async def deployment(self) -> GatewayDeployment:
-        """The weft, once it can be reached. Raises `Unavailable`."""
+        """The weft. Raises `Unavailable` while it cannot be reached."""
         return await asyncio.shield(self._opened)
 
     @property
@@ -86,19 +90,38 @@ class HostLog:
         return self._handles
 
     async def _run(self) -> None:
-        """Opens the deployment, and closes it, in one and the same task."""
+        """Opens the deployment, again and again while it is away, and closes it, in one and the
+        same task."""
+        while await self._is_away():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._closing.wait(), AGAIN_SECONDS)
+
+    async def _is_away(self) -> bool:
+        """False once it was open or cannot be opened at all, or this is closing."""
+        is_open = False
         try:
             async with self._deployment as deployment:
-                self._opened.set_result(deployment)
+                is_open = True
+                self._new_outcome().set_result(deployment)
                 await self._closing.wait()
         except BaseException as error:
-            if not self._opened.done():
-                if isinstance(error, WeftError):
-                    _log.error("the gateway has no log: %s", error)
-                self._opened.set_exception(error)
-                self._opened.exception()
-            elif not isinstance(error, asyncio.CancelledError):
-                _log.exception("the log behind the gateway was lost")
+            if is_open:
+                if not isinstance(error, asyncio.CancelledError):
+                    _log.exception("the log behind the gateway was lost")
+                return False
+            if isinstance(error, WeftError):
+                _log.error("the gateway has no log: %s", error)
+            outcome = self._new_outcome()
+            outcome.set_exception(error)
+            outcome.exception()
+            return isinstance(error, Unavailable) and not self._closing.is_set()
+        return False
+
+    def _new_outcome(self) -> asyncio.Future[GatewayDeployment]:
+        """Of the latest attempt, in place of that of the one before."""
+        if self._opened.done():
+            self._opened = asyncio.get_running_loop().create_future()
+        return self._opened
 
 
 def _masking(deployment: GatewayDeployment, session: str) -> Masking:
