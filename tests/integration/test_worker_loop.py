@@ -21,8 +21,10 @@ from tests.integration.logged import (
 
 from weft.log.api import call
 from weft.log.connection import Connection, connect
+from weft.log.topology import desired
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
+from weft.workers import dead_letters
 from weft.workers.work_context import SUSPECT_DELIVERIES
 from weft.workers.worker_loop import run_worker
 from weft_schemas.errors import ConfigurationError
@@ -217,3 +219,35 @@ async def test_a_refused_publish_ends_the_worker_with_its_reason(server, log: Co
     async with working(server.url):
         await until_finished(log)
     assert len(await stored(log)) == 50
+
+
+async def test_what_a_failing_worker_had_begun_is_given_back(
+    server, log: Connection, monkeypatch: pytest.MonkeyPatch
+):
+    """Not kept until the server misses its acknowledgement, here for an hour."""
+    config = desired().consumers[STREAM, "firewall"] | {"ack_wait": 3_600 * 1_000_000_000}
+    verb = f"CONSUMER.CREATE.{STREAM}.firewall.{config['filter_subject']}"
+    await call(log, verb, {"stream_name": STREAM, "config": config})
+    await publish(log, "s1", [result(f"i{n}", "x") for n in range(50)])
+    delays: list[tuple[int, float]] = []
+    retry_delay = dead_letters.retry_delay
+
+    def delay(deliveries: int) -> float:
+        delays.append((deliveries, retry_delay(deliveries)))
+        return delays[-1][1]
+
+    monkeypatch.setattr(dead_letters, "retry_delay", delay)
+    stream = await call(log, f"STREAM.INFO.{STREAM}")
+    await call(log, f"STREAM.UPDATE.{STREAM}", {**stream["config"], "max_msg_size": 300})
+    for _ in range(2):
+        process = Process("firewall", Settings(nats_url=server.url))
+        process.connection = await connect(server.url)
+        with pytest.raises(ConfigurationError, match="maximum"):
+            await run_worker(process, WORKER)
+        await process.connection.close()
+    await call(log, f"STREAM.UPDATE.{STREAM}", stream["config"])
+    async with working(server.url):
+        await until_finished(log)
+    assert len(await stored(log)) == 50
+    assert (1, 0.25) in delays
+    assert (2, 0.75) in delays, "a worker that fails again waits longer"

@@ -1,12 +1,14 @@
 """A worker's side of a shared durable consumer: batches in, explicit acks out.
 
-While a process lives, it extends the ack wait of its deliveries for up to `HOLD_SECONDS`. After it
-died they are redelivered to another when the ack wait has passed.
+While a process lives, it extends the ack wait of its deliveries for up to `HOLD_SECONDS`. When it
+ends, it gives them back. After it died they are redelivered to another when the ack wait has
+passed.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Self
 
 from weft.log.api import call
@@ -58,8 +60,7 @@ class Delivery:
 
     def nak(self, delay: float = 0.0) -> None:
         """Deliver it again, to any process, after `delay` seconds."""
-        verb = b'-NAK {"delay":%d}' % int(delay * 1e9) if delay else b"-NAK"
-        self._settle(verb)
+        self._settle(_nak(delay))
 
     def _settle(self, verb: bytes) -> None:
         if self._consumer is not None:
@@ -101,6 +102,13 @@ class Consumer(Puller[list[Delivery]]):
         self._buffer.clear()
         self._flush()
         await self._connection.flushed()
+
+    def give_back(self, delay: Callable[[int], float]) -> None:
+        """Return the deliveries that were handed out and not settled: each is delivered again after
+        as many seconds as `delay` says for its number of deliveries."""
+        buffered = {raw.reply for raw in self._buffer}
+        for reply in self._held.keys() - buffered:
+            self.settle(reply, _nak(delay(delivered(reply).deliveries)))
 
     async def _next(self) -> list[Delivery] | None:
         buffer = self._buffer
@@ -166,6 +174,10 @@ class Consumer(Puller[list[Delivery]]):
             f"consumer {self._consumer} of stream {STREAM} does not exist; provision the log "
             "(weft up does), then start this worker again"
         )
+
+
+def _nak(delay: float) -> bytes:
+    return b'-NAK {"delay":%d}' % int(delay * 1e9) if delay else b"-NAK"
 
 
 class _Hold:

@@ -40,6 +40,8 @@ class EventSubscriber(StraightToHandler, BatchPullStreamSubscriber):
         self._is_paused = False
         self.before: Callable[[list[Delivery]], list[Delivery]] = list
         """Called with each batch; what it returns goes through the middlewares to the handler."""
+        self.put_off: Callable[[int], float] = lambda deliveries: 0.0
+        """After how many seconds an event that was begun and not finished is delivered again."""
         self._consumer: Consumer | None = None
         self._consuming: asyncio.Task[None] | None = None
 
@@ -56,11 +58,12 @@ class EventSubscriber(StraightToHandler, BatchPullStreamSubscriber):
             self._consumer.stop()
 
     async def stop(self) -> None:
-        """Return undelivered messages to the server; acknowledgements are sent."""
+        """Return what is not finished to the server; acknowledgements are sent."""
         self.pause()
         await cancelled(self._consuming)
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
+            consumer.give_back(self.put_off)
             await consumer.__aexit__()
         await super().stop()
 

@@ -69,6 +69,9 @@ async def run_worker(process: Process, worker: Worker) -> None:
         subscriber = process.broker.events(worker.name, worker.filter, Event)
         subscriber(loop.take)
         subscriber.before = loop.settle_others
+        # If this worker fails, others get what it had begun: later each time, so that an event that
+        # ends every worker does not keep them all busy with starting.
+        subscriber.put_off = dead_letters.retry_delay
         # Modules and encodings live as long as the process: garbage collection can skip them.
         gc.freeze()
         try:
