@@ -309,6 +309,32 @@ async def test_a_publish_whose_client_is_closed_says_that_it_may_be_stored(
         await asyncio.wait_for(publishing, PATIENCE)
 
 
+async def test_in_another_event_loop_a_client_says_where_it_lives(
+    client: weft.Client, log: Connection
+) -> None:
+    calls = [
+        lambda: client.publish("s1", items(1)),
+        lambda: client.publish_messages("s1", [{"role": "user", "content": "hello"}]),
+        lambda: client.status("s1"),
+        lambda: anext(client.events("s1")),
+    ]
+    for one in calls:
+
+        async def call(made: Any = one) -> Any:
+            return await made()
+
+        with pytest.raises(InvalidInput, match=r"another event loop.*connect in each"):
+            await asyncio.to_thread(asyncio.run, call())
+    assert (await client.publish("s1", items(1))).count == 1
+
+
+async def test_a_client_that_found_no_server_in_one_loop_may_try_in_the_next() -> None:
+    client = weft.connect("nats://127.0.0.1:9", lazily=True)
+    for _ in range(2):
+        with pytest.raises(weft.Unavailable):
+            await asyncio.to_thread(asyncio.run, client.status("s1"))
+
+
 async def test_a_trace_is_carried_along(client: weft.Client, log: Connection) -> None:
     parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     await client.publish("s1", items(1), traceparent=parent)

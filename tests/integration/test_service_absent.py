@@ -5,6 +5,7 @@ import asyncio
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -19,7 +20,7 @@ from weft.log.topology import provision
 from weft.runtime import request_client
 from weft.runtime.request_client import ask
 from weft_schemas.compile import CompileRequest, ErrorReply, ExplainReply, ExplainRequest
-from weft_schemas.errors import ERROR_HEADER, Overloaded, Unavailable
+from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable
 from weft_schemas.policy import Phase
 from weft_schemas.routing import ChoiceReply, ChoiceRequest, RouteReply, RouteRequest
 from weft_schemas.status import StatusReply, StatusRequest
@@ -83,6 +84,13 @@ async def test_a_request_that_nobody_answers_is_sent_again_with_the_time_that_is
     assert reply.sequence == 7
     first, second = (msgspec.json.decode(one.data, type=StatusRequest).timeout for one in got)
     assert second < first == LONG
+
+
+async def test_a_time_that_is_no_number_is_for_the_service_to_refuse(log: Connection) -> None:
+    await answering(log, ErrorReply("invalid_input", "status request: Expected `float`"))
+    wrong: Any = "long"
+    with pytest.raises(InvalidInput, match="Expected `float`"):
+        await ask(log, STATUS, StatusRequest(timeout=wrong), StatusReply, wrong)
 
 
 async def test_the_time_of_what_is_explained_is_what_is_left(

@@ -9,6 +9,7 @@ import weft
 from weft import testing
 from weft_schemas.errors import InvalidInput
 
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 Call = Callable[[weft.Client, Any], Coroutine[Any, Any, Any]]
 
 
@@ -35,6 +36,41 @@ async def test_a_text_is_no_list_of_its_letters(name: str, call: Call) -> None:
         assert str(raised.value) == f"{name}='zz' is one text; give a list, such as ['zz']"
         with pytest.raises(InvalidInput, match=f"^{name}=5 is no list; give a list"):
             await call(client, 5)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda client: client.publish_messages(["s"], []), r"session \['s'\] is of type list"),
+        (lambda client: client.tools(None), "decision is of type NoneType; give a RouteReply"),
+        (lambda client: client.choose(5, "a"), "decision is of type int; give a RouteReply or str"),
+        (lambda client: client.explain("s", "m1", {}), "request is of type dict; give a CompileR"),
+        (lambda client: client.publish_grants({}), "grants is of type dict; give a ScopeGrants"),
+        (lambda client: anext(client.events("s", first="1")), "first is of type str; give a int"),
+        (lambda client: client.session("s").run(CALL, [len]), "functions is of type list; give a"),
+        (lambda client: client.session("s").request("openai", tools=5), "tools=5 is no list"),
+    ],
+)
+async def test_what_is_of_another_type_is_refused_with_what_to_give(
+    call: Callable[[Any], Any], told: str
+) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        await call(weft.connect())
+
+
+async def test_a_policy_or_a_catalogue_is_no_dict() -> None:
+    client: Any = weft.connect()
+    with pytest.raises(InvalidInput, match="policy is of type dict; give a ContextPolicy"):
+        await client.publish_policy({})
+    with pytest.raises(InvalidInput, match="catalog is of type list; give a Catalog"):
+        await client.publish_catalog([])
+
+
+@pytest.mark.parametrize("name", ["", 5, "x" * 300])
+async def test_a_session_that_is_no_name_is_not_opened(name: Any) -> None:
+    async with testing.in_memory() as client:
+        with pytest.raises(InvalidInput, match=r"session .*; give"):
+            client.session(name)
 
 
 async def test_an_unknown_choice_is_refused_with_those_that_there_are() -> None:

@@ -29,3 +29,10 @@ def chosen(name: str, given: T, choices: Any) -> T:
         known = ", ".join(get_args(choices))
         raise InvalidInput(f"{name}={given!r:.60} is unknown; use one of {known}")
     return given
+
+
+def expected(name: str, value: object, *kinds: type) -> None:
+    """Raises `InvalidInput` if the value is of none of these types."""
+    if not isinstance(value, kinds):
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        raise InvalidInput(f"{name} is of type {type(value).__name__}; give a {wanted}")

@@ -46,7 +46,7 @@ class Loop:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of the work; called from any other thread. Raises `Unavailable` if the loop is
-        closed, before or during the work, and in another process than its own."""
+        closed, before or during the work, and `InvalidInput` where it would wait for ever."""
         try:
             self._check()
             with self._changing:
@@ -100,7 +100,7 @@ class Loop:
 
     def _check(self) -> None:
         if self.is_foreign:
-            raise Unavailable(
+            raise InvalidInput(
                 "this client belongs to the process that this one was forked from; connect again "
                 "in this process"
             )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from weft.client.arguments import chosen, listed
+from weft.client.arguments import chosen, expected, listed
 from weft.client.catalogues import newest_catalogue
 from weft.client.confirmation import (
     Confirmation,
@@ -224,6 +224,7 @@ class Client:
         The first call for a session asks a service what the session contains, or reads it from the
         log. Raises the same errors as `publish`, and `Conflict` if the session was erased.
         """
+        encode_token(session, "session")
         chosen("on_edit", on_edit, OnEdit)
         return await self.histories.hand_over(session, draft(messages, format), on_edit)
 
@@ -309,6 +310,7 @@ class Client:
     async def publish_policy(self, policy: ContextPolicy) -> Ack:
         """Put a policy in force, for the tenant or for the session that it names, from the ack's
         sequence on. Needs a credential that may publish the tenant's own events."""
+        expected("policy", policy, ContextPolicy)
         await self._link.opened()
         return await self._send(self._link.outgoing.tenants(policy))
 
@@ -325,6 +327,7 @@ class Client:
     async def publish_grants(self, grants: ScopeGrants) -> Ack:
         """Say whose memory each principal of the tenant may read and write, from the ack's sequence
         on. These grants replace all earlier ones. Needs an operator's credential."""
+        expected("grants", grants, ScopeGrants)
         await self._link.opened()
         return await self._send(self._link.outgoing.tenants(grants))
 
@@ -335,6 +338,7 @@ class Client:
 
     async def publish_catalog(self, catalog: Catalog) -> Ack:
         """Publish a new version of a catalogue; its version is the ack's sequence."""
+        expected("catalog", catalog, Catalog)
         await self._link.opened()
         return await self._send(await self._link.outgoing.catalogue(catalog))
 
@@ -461,6 +465,7 @@ class Client:
     async def explain(self, session: str, item_id: str, request: CompileRequest) -> ExplainReply:
         """Why an item is in the compile of `request`, or why not. Raises `NotFound` for an item
         that the session does not contain (at `request.as_of`)."""
+        expected("request", request, CompileRequest)
         asked = ExplainRequest(item_id, request)
         return await self._ask(session, "explain", asked, ExplainReply, request.timeout)
 
@@ -542,6 +547,7 @@ class Client:
         """The complete definitions of the routed tools: `tools.definitions("openai")` for the
         request, `tools.selected(call)` for the model's answer. Raises `NotFound` if one has left
         the catalogue since."""
+        expected("decision", decision, RouteReply)
         place = session or TENANT_SESSION
         wanted = [HydrateRequest(card.id, decision.catalog) for card in decision.cards]
         asked = (self._ask(place, "hydrate", one, HydrationResult) for one in wanted)
@@ -552,6 +558,7 @@ class Client:
     ) -> ChoiceReply:
         """Record which card of a decision (or of its id) the model chose; empty if it chose
         none."""
+        expected("decision", decision, RouteReply, str)
         named = decision if isinstance(decision, str) else decision.id
         asked = ChoiceRequest(named, item_id)
         return await self._ask(session or TENANT_SESSION, "choose", asked, ChoiceReply)
@@ -575,6 +582,8 @@ class Client:
     ) -> AsyncGenerator[LogRecord, None]:
         """The session's events as the log contains them, from sequence `first` on; with `follow` it
         continues with new ones. Needs a credential that may read the log."""
+        expected("first", first, int)
+        first = max(1, first)
         await self._link.opened()
         if not follow:
             async for record in read_session(

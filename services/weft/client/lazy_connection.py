@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import AsyncExitStack
 
 from weft.client.outgoing import Outgoing
@@ -10,7 +11,7 @@ from weft.client.sending import Sending
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
 from weft.runtime.settings import Settings
-from weft_schemas.errors import Unavailable, WeftError
+from weft_schemas.errors import InvalidInput, Unavailable, WeftError
 from weft_schemas.ids import derived_key
 
 AGAIN_SECONDS = 1.0
@@ -37,6 +38,8 @@ class LazyConnection:
         self._connection: Connection | None = None
         self._open = AsyncExitStack()
         self._is_closed = False
+        self._home: tuple[int, asyncio.AbstractEventLoop] | None = None
+        """The process and the event loop in which it was opened."""
 
     @property
     def connection(self) -> Connection:
@@ -62,7 +65,9 @@ class LazyConnection:
 
     async def opened(self) -> Connection:
         """The connection, made now if there is none. Raises what making it raised, without a new
-        attempt within `AGAIN_SECONDS`; once it is closed, `Unavailable`."""
+        attempt within `AGAIN_SECONDS`; once it is closed, `Unavailable`; and `InvalidInput` in
+        another event loop than its own."""
+        self._check_home()
         async with self._opening:
             if self._connection is None and not self._is_closed:
                 now = asyncio.get_running_loop().time()
@@ -74,6 +79,16 @@ class LazyConnection:
                     self._refused = (asyncio.get_running_loop().time(), error)
                     raise
             return self.connection
+
+    def _check_home(self) -> None:
+        here = os.getpid(), asyncio.get_running_loop()
+        if self._home is None or (self._connection is None and self._home[1].is_closed()):
+            self._home = here
+        if self._home != here:
+            raise InvalidInput(
+                "this client was opened in another event loop or process, and answers come there; "
+                "connect in each (asyncio.run makes a new loop each time), or use weft.connect_sync"
+            )
 
     async def close(self) -> None:
         """Close it, if there is one, for good. One that is being made is closed once it is made,

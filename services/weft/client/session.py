@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import msgspec
 
 from weft.adapters.drafting import compact
-from weft.client.arguments import chosen
+from weft.client.arguments import chosen, expected, listed
 from weft.client.drilldown import TOOL_NAME, drilldown_tool, slice_item
 from weft.client.event_check import checked
 from weft.client.histories import OnEdit, PublishedMessages
@@ -55,6 +55,7 @@ from weft_schemas.errors import (
     Unavailable,
     WeftError,
 )
+from weft_schemas.ids import encode_token
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy, Phase
 
@@ -88,6 +89,7 @@ class Session:
         patience: float = 0.0,
         spool: Path = Path("weft-spool"),
     ) -> None:
+        encode_token(name, "session")
         chosen("on_unavailable", on_unavailable, OnUnavailable)
         self.client = client
         self.name = name
@@ -280,6 +282,7 @@ class Session:
         given, whole: neither scanned nor within a budget. `pack` is then None, and the drill-down
         is not offered.
         """
+        tools = listed("tools", tools)
         try:
             pack = await self.compile(phase=phase, budget=budget, query=query, pin=pin)
         except Unavailable as error:
@@ -420,6 +423,7 @@ class _Called:
 
 def _named(functions: Mapping[str, Function], name: str) -> Function | None:
     """The function of a tool, by whichever form of its name the provider uses."""
+    expected("functions", functions, Mapping)
     if name in functions:
         return functions[name]
     return next(

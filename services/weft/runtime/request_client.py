@@ -81,6 +81,7 @@ class _Asking:
         self._connection = connection
         self._subject = subject
         self._request = request
+        wait = wait if isinstance(wait, int | float) else 0.0  # the service refuses anything else
         self._seconds = wait + ANSWER_SECONDS
         self._absent = min(wait, ABSENT_SECONDS)
         """For how long a service may still be absent."""
