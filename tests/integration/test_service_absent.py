@@ -14,7 +14,9 @@ from tests.integration.compiling import TURN, compiled, compiling, folded
 from tests.integration.folding import folding
 from tests.integration.logged import publish
 
+from weft.log.api import request
 from weft.log.connection import Connection, connect
+from weft.log.publishing import Publisher
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.runtime import request_client
@@ -154,6 +156,23 @@ async def test_what_a_server_forgot_when_it_was_restarted_is_asked_again(
         assert await asking == reply
         await client.close()
         await service.close()
+
+
+async def test_a_server_that_stays_away_is_told_as_that(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_client, "ANSWER_SECONDS", 0.3)
+    async with EmbeddedServer(folder) as server:
+        log = await connect(server.url)
+        async with Publisher(log, timeout=0.3) as publisher:
+            await server.stop()
+            with pytest.raises(Unavailable, match=r"gave no answer in .*: the server is away"):
+                await ask(log, STATUS, StatusRequest(), StatusReply)
+            with pytest.raises(Unavailable, match=r"no answer on asked .the server is away"):
+                await request(log, "asked", b"", 0.3)
+            with pytest.raises(Unavailable, match=r"no acknowledgement in 0\.3 s: the server is"):
+                await publisher.publish("weft.acme.s1.in.user_turn", b"{}", "m1")
+        await log.close()
 
 
 async def test_a_compile_whose_compiler_is_killed_is_answered_by_the_next(

@@ -76,7 +76,7 @@ async def request(connection: Connection, subject: str, payload: bytes, timeout:
     except nats.errors.NoRespondersError:
         raise Unavailable(f"nothing answers {subject}; is JetStream enabled?") from None
     except (nats.errors.Error, TimeoutError, OSError) as error:
-        raise silence(subject, str(error) or type(error).__name__) from None
+        raise silence(subject, away(connection) or str(error) or type(error).__name__) from None
 
 
 async def replied(connection: Connection, subject: str, payload: bytes, timeout: float) -> Msg:
@@ -127,6 +127,11 @@ def _closed(subject: str) -> WeftError:
         f"the connection was closed before an answer came on {subject}; connect again, and repeat "
         "the call"
     )
+
+
+def away(connection: Connection) -> str:
+    """Why no answer comes, if the server is not there; otherwise empty."""
+    return "" if connection.is_up else "the server is away, and is connected to once it is back"
 
 
 def silence(subject: str, why: str) -> WeftError:

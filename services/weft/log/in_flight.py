@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import msgspec
 
-from weft.log.api import error_of, forbidden, silence
+from weft.log.api import away, error_of, forbidden, silence
 from weft.log.connection import Connection, Listener
 from weft.log.duplicate_check import DuplicateCheck
 from weft.log.message import Ack, Message, Outcome, command
@@ -211,8 +211,11 @@ class InFlight:
             if token not in self._in_flight:  # answered meanwhile
                 continue
             what = "no stream takes it" if unclaimed else "no acknowledgement"
+            reason = f"{what} in {self.timeout:g} s"
+            if gone := away(self.connection):
+                reason += f": {gone}"
             none = unclaimed and missing[stream]
-            why = no_stream(stream) if none else silence(subject, f"{what} in {self.timeout:g} s")
+            why = no_stream(stream) if none else silence(subject, reason)
             self._settle(token, why)
 
     def _extend_deadlines(self, held_up: float, now: float) -> None:

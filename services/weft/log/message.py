@@ -45,7 +45,8 @@ def acks_of(outcomes: list[Outcome]) -> list[Ack]:
         first = failures[0]
         if len(outcomes) == 1:
             raise first
-        raise type(first)(f"{len(failures)} of {len(outcomes)} messages were not stored: {first}")
+        count, all_ = len(failures), len(outcomes)
+        raise type(first)(f"{count} of {all_} messages are not known to be stored: {first}")
     return [outcome for outcome in outcomes if isinstance(outcome, Ack)]
 
 

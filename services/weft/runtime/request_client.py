@@ -14,7 +14,7 @@ import msgspec
 import nats.errors
 from nats.aio.msg import Msg
 
-from weft.log.api import replied
+from weft.log.api import away, replied
 from weft.log.connection import Connection
 from weft_schemas.compile import ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable, error_from
@@ -61,8 +61,10 @@ async def ask(
             "catch up with the log yet (see `weft status`)"
         ) from None
     except (nats.errors.TimeoutError, TimeoutError):
+        gone = away(connection)
+        todo = f": {gone}; try again" if gone else "; look at `weft status`"
         raise Unavailable(
-            f"{service} gave no answer in {wait + ANSWER_SECONDS:g} s; look at `weft status`"
+            f"{service} gave no answer in {wait + ANSWER_SECONDS:g} s{todo}"
         ) from None
     except nats.errors.Error as error:
         raise Unavailable(f"{service} could not be asked: {error}; try again") from None
