@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 
 from tests.session_view import ListView
 
@@ -16,6 +17,8 @@ PLAN = (
     "jacket comes back and goes out in slate before the old one arrives, and the cap is refunded "
     "to the card with which you paid. Nothing of it costs you anything, and no label is needed."
 )
+CHARACTERS = 6
+"""More than a token has of any text here."""
 RECORDS = json.dumps(
     [{"id": f"ORD-{n:03}", "card": f"card_{n:03}", "total": 10 * n} for n in range(90)]
 )
@@ -55,8 +58,44 @@ def test_messages_take_no_more_than_their_share() -> None:
         entry for entry in pack.entries
         if entry.kind in (ItemKind.USER_TURN, ItemKind.AGENT_MSG) and entry.view == "whole"
     ]  # fmt: skip
-    assert len(messages) < 5
+    pinned = ("m0", "m7", "m8")
+    others = [entry for entry in messages if entry.item_id not in pinned]
+    assert sum(map(len, (entry.text for entry in others))) < 0.2 * 1_500 * CHARACTERS
     assert sum(entry.text.count("ORD-") for entry in pack.entries) > 40
+
+
+CORRECTION = (
+    "No, not on Sunday after all, since my mother wants us to stay for her party and would be sad "
+    "if we left. So take a train on Monday, in the quiet part of it if that can be had, and please "
+    "make no reservation for Lea, who sits with one of us."
+)
+
+
+def corrected() -> list[ContextItem]:
+    """A correction by the user stands between large results."""
+    long = "We are three: two adults and Lea, who was born on 14 February 2016. " * 12
+    opening, *rest = said(long, "Which train?", CORRECTION, "Shall I look?", "Yes, look for it.")
+    trains = [
+        fetched(f"trains{day}", json.dumps([{"train": f"ICE {day}{n}", "day": f"2026-12-{day}",
+                "offer_id": f"of_{day}{n:03}", "price": 39 + n} for n in range(20)]))
+        for day in range(10, 28)
+    ]  # fmt: skip
+    booked = [
+        ContextItem("c-book", ItemKind.TOOL_CALL, metadata={"tool_name": "book", "arguments":
+            {"train": "ICE 1010", "day": "2026-12-10", "offer_id": "of_10000", "price": 39}}),
+        ContextItem("r-book", ItemKind.TOOL_RESULT, "booked", "c-book"),
+    ]  # fmt: skip
+    return [opening, *booked, *rest[:2], *chain(*trains), *rest[2:]]
+
+
+def test_what_the_user_corrected_is_shown_beside_a_long_first_turn_and_large_results() -> None:
+    assert CORRECTION in prompt_of(corrected(), 1_500)
+
+
+def test_a_query_that_repeats_the_latest_turn_is_none() -> None:
+    items = corrected()
+    request = CompileRequest(Phase.CALL, budget=1_000, query="Yes, look for it.")
+    assert compile_pack(ListView(items), request).pack.prompt == prompt_of(items, 1_000)
 
 
 def test_a_short_confirmation_is_about_what_was_said_before() -> None:

@@ -77,7 +77,7 @@ def choice_of(state: State) -> Choice:
         cost=cost,
         budget=state.budget,
         is_all=state.ledger.total >= state.view.item_count(),
-        has_query=bool(request.query),
+        has_query=bool(state.query),
     )
 
 

@@ -88,13 +88,21 @@ def _candidates(
     """Find the items to consider."""
     version, policy = view.policy() if request.policy is None else (0, request.policy)
     budget = budget_of(request, policy)
-    question = understand(request.query or _situation(view, budget))
+    query = "" if _is_latest_turn(view, request.query) else request.query
+    question = understand(query or _situation(view, budget))
     retrieval = PROFILES[request.phase].retrieval
     pins = () if isinstance(request.pin, msgspec.UnsetType) else request.pin
-    found = find_candidates(
-        view, question, policy.selection, retrieval, budget, pins, bool(request.query)
+    found = find_candidates(view, question, policy.selection, retrieval, budget, pins, bool(query))
+    return State(
+        view, request, policy, version, budget, query, question, key, base, Ledger(), found
     )
-    return State(view, request, policy, version, budget, question, key, base, Ledger(), found)
+
+
+def _is_latest_turn(view: SessionView, query: str) -> bool:
+    """Whether a query only repeats what the user said last, as programs often send it."""
+    latest = view.of_kind(ItemKind.USER_TURN, 1)
+    said = query.strip()
+    return bool(said and latest) and latest[0].whole.strip().startswith(said)
 
 
 def _situation(view: SessionView, budget: int) -> str:
@@ -149,9 +157,9 @@ def _rank(state: State) -> None:
     """Score each group for this step, and drop those beyond the limits of their kind."""
     phase, found = state.request.phase, state.candidates
     rule, profile = phase_rule(state.policy, phase), PROFILES[phase]
-    emphasis = profile.emphasis if state.request.query else profile.unasked or profile.emphasis
+    emphasis = profile.emphasis if state.query else profile.unasked or profile.emphasis
     # The latest turn is shown anyway. That it matches itself says nothing about its neighbours.
-    excluded = set() if state.request.query else {found.latest_user}
+    excluded = set() if state.query else {found.latest_user}
     matches = {at: score for at, score in found.scores.items() if at not in excluded}
     state.scores = score_groups(
         state.groups, matches, state.question, rule, emphasis, found.latest_user

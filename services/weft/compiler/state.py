@@ -32,6 +32,8 @@ class State(msgspec.Struct):
     policy_version: int
     budget: int
     """Tokens that the prompt may take."""
+    query: str
+    """The request's; empty if the user said the same last."""
     question: Question
     key: bytes
     """The deployment's secret, with which fences are made."""

@@ -1,41 +1,42 @@
-"""The newest messages between the user and the agent: what they agreed on, in few tokens."""
+"""The user's newest turns, each with the message that it answers: what was agreed on, corrected and
+ruled out, in few tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import DIALOGUE_SHARE
+from weft.compiler.profiles import DIALOGUE_SHARE, WITHOUT_DIALOGUE
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.selection.choice import Choice
 from weft_schemas.items import ItemKind
 
 
 def with_dialogue(choice: Choice, shown: Shown) -> Shown:
-    """With the newest messages, whole, until all messages that are shown take their share of the
-    budget. Not for a query, which may be about anything said before."""
+    """With the user's turns, newest first, until they take their share of the budget besides those
+    that are pinned. A turn stands alone where what it answers is too long. Not for a query, which
+    may be about anything said before."""
     if choice.has_query:
         return shown
-    messages = list(_messages(choice.groups))
-    tokens = choice.cost.block_tokens
-    room = choice.budget * DIALOGUE_SHARE
-    room -= sum(tokens({one.key: shown[one.key]}) for one in messages if one.key in shown)
-    for message in messages:
-        more = {message.key: choice.shapes[message.key].whole()}
-        if message.key in shown or tokens(more) > room:
-            continue
-        if choice.cost.fits({**shown, **more}, choice.budget):
-            shown = {**shown, **more}
-            room -= tokens(more)
+    room = max(choice.budget - WITHOUT_DIALOGUE, 0) * DIALOGUE_SHARE
+    for turn, answered in _turns(choice.groups):
+        for messages in ((turn, *answered), (turn,)):
+            more = {
+                one.key: choice.shapes[one.key].whole() for one in messages if one.key not in shown
+            }
+            tokens = choice.cost.block_tokens(more) if more else 0
+            if tokens <= room and choice.cost.fits({**shown, **more}, choice.budget):
+                shown = {**shown, **more}
+                room -= tokens
+                break
     return shown
 
 
-def _messages(groups: Sequence[Group]) -> Iterator[Group]:
-    """The user's turns and what each of them answers, newest first. What an agent says between its
-    calls is for itself."""
-    is_answered = True
-    for group in reversed(groups):
-        kind = group.rows[0].kind
-        if kind is ItemKind.USER_TURN or (kind is ItemKind.AGENT_MSG and is_answered):
-            yield group
-        is_answered = kind is ItemKind.USER_TURN
+def _turns(groups: Sequence[Group]) -> Iterator[tuple[Group, tuple[Group, ...]]]:
+    """The user's turns, newest first, each with the agent's message right before it. What an agent
+    says between its calls is for itself."""
+    for turn, before in pairwise((*reversed(groups), None)):
+        if turn is not None and turn.rows[0].kind is ItemKind.USER_TURN:
+            is_answer = before is not None and before.rows[0].kind is ItemKind.AGENT_MSG
+            yield turn, ((before,) if before is not None and is_answer else ())
