@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from weft.compiler.renditions.assembling import assembled
-from weft.passages.log import LOG, level_of
+from weft.passages.log import LOG, first_error, level_of
 from weft.passages.part import leaf_count
 from weft.passages.splitting import outline_of
 
@@ -59,3 +59,19 @@ def test_a_word_in_another_line_is_no_error(text: str) -> None:
 def test_a_long_line_may_be_the_only_error() -> None:
     failed = f"2025-11-24T08:20:27Z ERROR payment failed {'x=1 ' * 170}"
     assert failed in shown([*map(line, range(60)), failed, *map(line, range(60, 90))], 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Compiling quick-error v2.2.1\nCompiling libc\nerror[E0308]: mismatched types\n", 2),
+        ("test result: ok. 3 passed; 0 failed\nwrote no errors\nthread panicked: exception", 2),
+        ("2025-11-24 INFO retried after error\n2025-11-24 WARN error rate\nTypeError: x", 2),
+        ("=== RUN TestA\n--- FAIL: TestA (0.00s)\n", 1),
+        ('{"ok": false, "error": "denied"}', 0),
+        ("all is well\nexit 1\n", None),
+    ],
+)
+def test_the_first_error_is_where_one_is_told(text: str, line: int | None) -> None:
+    place = first_error(text)
+    assert (None if place is None else text.count("\n", 0, place)) == line

@@ -35,11 +35,13 @@ _WORD = (
     r"|timed? ?out|not found|cannot|unable)"
 )
 _ERROR = re.compile(
-    rf"(?<![\w./=-])(?i:{_WORD})(?![\w/=-]|\.\w|: ?\d)|\b(?:[A-Z]\w+(?:Error|Exception))\b"
+    rf"(?<![\w./=-])(?<!\b0 )(?<!\b[Nn]o )(?i:{_WORD})(?![\w/=-]|\.\w|: ?\d)|\bFAIL\b"
+    r"|\b(?:[A-Z]\w+(?:Error|Exception))\b"
     r"|\b(?i:err|error|exception)=(?![\"']?(?i:nil|null|none|false|0)\b|[\"']{2}|\s|\Z)"
 )
-"""What tells of an error in a line without a level; not as a part of a name or as a setting."""
-_MAY_TELL = re.compile(rf"(?i:{_WORD})")
+"""What tells of an error in a line without a level; not as a part of a name, as a setting, or to
+say that there is none."""
+_MAY_TELL = re.compile(rf"(?i:{_WORD})|FAIL")
 """Told quickly: most lines have none of these words."""
 VARIABLE = re.compile(
     r"\b0x[0-9a-fA-F]+\b|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,}){0,5}\b|\d+(?:[.:,\-/TZ]\d+)*|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\""
@@ -78,6 +80,19 @@ def _first_errors(lines: Sequence[str]) -> frozenset[int]:
 def tells_error(line: str, level: str) -> bool:
     """Whether a line with this level, empty for none, tells of an error."""
     return level in _ERRORS or (not level and _ERROR.search(line[:200]) is not None)
+
+
+def first_error(text: str) -> int | None:
+    """Where the first error of a text is told, in a line of whatever level but a lower one."""
+    at = 0
+    while found := _ERROR.search(text, at):
+        start = max(text.rfind("\n", at, found.start()) + 1, at)
+        if level_of(text[start : start + 200]) in ("", *_ERRORS):
+            return found.start()
+        at = text.find("\n", found.end()) + 1
+        if not at:
+            break
+    return None
 
 
 def level_of(line: str) -> str:

@@ -49,6 +49,7 @@ from weft.compiler.renditions.rendition import (
 )
 from weft.compiler.selection.greedy import best_first
 from weft.passages.json_text import says_nothing
+from weft.passages.log import first_error
 from weft.passages.part import Outline, Part, leaf_count
 from weft.passages.prose import only_closes
 from weft.readmodel.rows import ItemRow
@@ -155,18 +156,13 @@ def _arguments(root: Part) -> list[int]:
     return found
 
 
-_ERRORS = ("error", "exception", "traceback", "fail", "fatal", "denied", "not found")
-"""Words that failing programs write."""
-
-
 def _error_part(text: str, outline: Outline) -> int:
-    """The leaf with the first error word, else the first leaf."""
-    lowered = text.lower()
-    places = [place for word in _ERRORS if (place := lowered.find(word)) >= 0]
-    if not places:
+    """The leaf that tells of the first error, else the first leaf."""
+    place = first_error(text)
+    if place is None:
         return 0
     starts = [leaf.start for leaf in outline.leaves]
-    return max(bisect_right(starts, min(places)) - 1, 0)
+    return max(bisect_right(starts, place) - 1, 0)
 
 
 def order_parts(
