@@ -146,6 +146,15 @@ def test_a_stub_tells_how_a_call_went_or_how_much_it_found(text: str, stub_text:
     assert again == stub(row)
 
 
+def test_a_stub_of_a_page_says_its_title() -> None:
+    head = '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>\n  Corrigendum: silica'
+    page = f"{head} dust</title></head><body><p>{'Text. ' * 90}</p></body></html>"
+    shown = stub(row_of(ItemKind.TOOL_RESULT, page)).text
+    assert shown.startswith("Corrigendum: silica dust … ")
+    untitled = page.replace("title>", "b>")
+    assert stub(row_of(ItemKind.TOOL_RESULT, untitled)).text.startswith("<!DOCTYPE html>")
+
+
 def test_a_stub_of_what_is_not_stored_whole_tells_the_size_of_all_of_it() -> None:
     row = row_of(ItemKind.TOOL_RESULT, "60,000 records, the first is …")
     envelope = ResultEnvelope("60,000 records, the first is …", raw_size=5_808_890)

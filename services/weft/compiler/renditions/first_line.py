@@ -17,6 +17,8 @@ READ = 4_000
 BLANKS = 3
 """Least blanks of a string in JSON that tells something by itself: `File written to a.md`."""
 _STRING = re.compile(r'"([A-Za-z_][\w-]{0,31})"\s*:\s*"([^"\\]{8,})')
+_PAGE = re.compile(r"<(?:!doctype html|html)\b", re.IGNORECASE)
+_TITLE = re.compile(r"<title\b[^<>]{0,80}>\s*([^<>\s][^<>]{0,300})</title>", re.IGNORECASE)
 
 
 def record_count(outline: Outline) -> int:
@@ -37,8 +39,8 @@ def _largest(part: Part) -> Part:
 
 
 def first_line(decoded: Decoded) -> str:
-    """The beginning of what a text says: of the string that makes most of it, or of the longest
-    sentence in JSON, with its key. Empty for JSON without a sentence."""
+    """The beginning of what a text says: of the string that makes most of it, of the title of a
+    page in HTML, or of the longest sentence in JSON, with its key. Empty for JSON without one."""
     while decoded.literals:
         largest = max(decoded.literals, key=lambda literal: literal.end - literal.start)
         if 2 * (largest.end - largest.start) < len(decoded.text):
@@ -46,7 +48,8 @@ def first_line(decoded: Decoded) -> str:
         decoded = largest.held
     text = decoded.text[:READ].lstrip()
     if decoded.form == "text":
-        return _cut(text)
+        title = _TITLE.search(text) if _PAGE.match(text) else None
+        return _cut(title[1].strip() if title is not None else text)
     said = [found for found in _STRING.finditer(text) if found[2].count(" ") >= BLANKS]
     if not said:
         return ""
