@@ -147,7 +147,9 @@ def test_a_stub_tells_how_a_call_went_or_how_much_it_found(text: str, stub_text:
 
 
 def test_a_stub_of_a_page_says_its_title() -> None:
-    head = '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>\n  Corrigendum: silica'
+    head = (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>\n  Corrigendum: silica'
+    )
     page = f"{head} dust</title></head><body><p>{'Text. ' * 90}</p></body></html>"
     shown = stub(row_of(ItemKind.TOOL_RESULT, page)).text
     assert shown.startswith("Corrigendum: silica dust … ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from weft.passages.bibliography import with_bibliography
 from weft.passages.json_text import split_call, split_json
 from weft.passages.literals import Decoded, decoded
 from weft.passages.log import split_log
@@ -78,7 +79,7 @@ def _prose(decoded_text: Decoded) -> Part:
     """Split a text into lines, and its decoded strings by their content."""
     text = decoded_text.text
     if not decoded_text.literals:
-        return split_prose(text)
+        return with_bibliography(text, split_prose(text))
     parts: list[Part] = []
     at = 0
     for literal in decoded_text.literals:

@@ -1,0 +1,58 @@
+"""The list of works that a text cites stands beside what the text says."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from weft.passages.part import Part, leaves
+
+LEAST_ENTRIES = 4
+"""Parts with entries that make a list of works."""
+MOST_SHARE = 0.6
+"""Of a text; one that is hardly more than such a list is about these works."""
+MOST_BETWEEN = 1
+"""Parts within the list, or behind it, that look like no entry."""
+_ENTRY = re.compile(r"^[ \t>]*(?:\[\d{1,3}\]|\d{1,3}\.|[-*\u2022])[ \t]+\S", re.MULTILINE)
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_WHERE = re.compile(
+    r"\bdoi\b|https?://|\barxiv\b|\bet al\b|(?<!\d)\d{1,4}(?:\s?\(\d{1,3}\))?:\s?\d{1,5}[-\u2013]\d"
+    r"|\bpp?\. ?\d",
+    re.IGNORECASE,
+)
+"""What says where a work was published."""
+
+
+def with_bibliography(text: str, root: Part) -> Part:
+    """The same parts; those of the list of works at the end of a text are marked as an aside."""
+    found = list(leaves(root))
+    first, between, entries = len(found), 0, 0
+    for at in range(len(found) - 1, -1, -1):
+        if _is_entry(text[found[at].start : found[at].end]):
+            first, between = at, 0
+            entries += 1
+        else:
+            between += 1
+            if between > MOST_BETWEEN:
+                break
+    if entries < LEAST_ENTRIES:
+        return root
+    listed = [one for one in found[first:] if not one.identifies]
+    if sum(one.size for one in listed) > MOST_SHARE * root.size:
+        return root
+    return _marked(root, found[first].start)
+
+
+def _is_entry(text: str) -> bool:
+    is_cited = _YEAR.search(text) is not None and _WHERE.search(text) is not None
+    return is_cited and _ENTRY.search(text) is not None
+
+
+def _marked(part: Part, start: int) -> Part:
+    if not part.children:
+        return msgspec.structs.replace(part, is_aside=part.is_aside or part.start >= start)
+    if part.end <= start:
+        return part
+    children = tuple(_marked(child, start) for child in part.children)
+    return msgspec.structs.replace(part, children=children)
