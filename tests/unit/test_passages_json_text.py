@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.passages.json_text import RECORD, says_nothing, split_call, split_json, unquoted
+from weft.passages.json_text import (
+    RECORD,
+    is_bare_id,
+    says_nothing,
+    split_call,
+    split_json,
+    unquoted,
+)
 from weft.passages.literals import Decoded, decoded
 from weft.passages.part import Part, leaves
 from weft.passages.prose import split_prose
@@ -272,3 +279,19 @@ def test_values_that_stood_right_beside_each_other_do_not_run_together() -> None
     shown = '{status:[clientHold https://icann.org/epp#clientHold, ok], name:"a,b", n:[1, c]}'
     assert unquoted(text) == shown
     assert unquoted('{"tool_name":"edit"}') == "{tool_name: edit}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('"offerId": "of_XXbhqGLQrH"', True),
+        ('"id": 40711', True),
+        ('"id": "Lunch with Ada"', False),
+        ('"flight_number": "HAT001"', False),
+        ('"name": "general"', False),
+        ('"id": "a1", "name": "Ada"', False),
+        ('"id": ["a1"]', False),
+    ],
+)
+def test_an_id_alone_says_nothing_to_people(text: str, expected: bool) -> None:
+    assert is_bare_id(text) == expected

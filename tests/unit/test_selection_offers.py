@@ -85,6 +85,21 @@ def test_which_records_there_are_comes_before_details_of_a_few() -> None:
     assert sorted(first) == sorted(f'"name": "{name} of the day"' for name in names)
 
 
+def test_bare_ids_of_records_come_later_than_their_names() -> None:
+    def first_places(name: str) -> list[int]:
+        fares = [[" ".join(f"{at}{n}{k}7" for k in range(26)) for n in range(6)] for at in range(5)]
+        offers = [
+            {name: f"of_{at}x7qK", **{f"fare_{n}": one for n, one in enumerate(held)}}
+            for at, held in enumerate(fares)
+        ]
+        document = ContextItem("d", ItemKind.DOC_SNIPPET, json.dumps(offers))
+        order = stretches_in_order(choice_of([document], 1_000))
+        return [at for at, stretch in enumerate(order) if name in stretch]
+
+    assert first_places("title") == [0, 1, 2, 3, 4]
+    assert first_places("offerId") > [1]
+
+
 def test_the_record_that_the_user_names_comes_first() -> None:
     cards = [{"note": f"card_{n}07366 that ends in {n}437, " * 9} for n in range(1, 9)]
     call = ContextItem("c", ItemKind.TOOL_CALL, "get_cards()", metadata={"tool_name": "get_cards"})

@@ -329,6 +329,16 @@ def says_nothing(text: str) -> bool:
     return text[-1:] in 'l"]}' and _SAYS_NOTHING.match(text) is not None
 
 
+_BARE_ID = re.compile(
+    r'\s*"(?:[^"\\]{0,60}[a-z_.-])?(?i:u?id|key)"\s*:\s*(?:"[^"\\\s]*"|\d+)[\s,]*'
+)
+
+
+def is_bare_id(text: str) -> bool:
+    """Whether a piece of JSON is one field with an id in it, and nothing that people call it."""
+    return _BARE_ID.fullmatch(text) is not None
+
+
 _PLAIN = re.compile(r"[^\s\"\\{}\[\],:](?:[^\"\\{}\[\],\n:]|:(?! ))*(?<!\s)\Z")
 _LITERAL = re.compile(r"(?:true|false|null|-?[0-9.]+(?:[eE][+-]?[0-9]+)?)\Z")
 _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|(?<![ \t\r])[ \t\r]*\n\s*')

@@ -48,7 +48,7 @@ from weft.compiler.renditions.rendition import (
     whole,
 )
 from weft.compiler.selection.greedy import best_first
-from weft.passages.json_text import says_nothing
+from weft.passages.json_text import is_bare_id, says_nothing
 from weft.passages.log import first_error
 from weft.passages.part import Outline, Part, leaf_count
 from weft.passages.prose import only_closes
@@ -215,7 +215,7 @@ def _offers(
     shares = _shares(row, outline, passages)
     room = OFFERED * budget / density
     is_result = row.kind is ItemKind.TOOL_RESULT
-    listed = outline.identities if is_result or _lists(row, outline) else frozenset[int]()
+    listed = _identities(row, outline) if is_result or _lists(row, outline) else frozenset[int]()
     named = scores.named if is_result else frozenset[str]()
     below = under_named_heads(text, outline, named, budget / density)
     differing, asides = outline.differing, outline.asides
@@ -303,6 +303,15 @@ def _lists(row: ItemRow, outline: Outline) -> bool:
     """Whether a document lists what there is, as results do. One in lines is read for its text: the
     first lines of its lists before others would cost tau2_banking .03."""
     return row.kind is ItemKind.DOC_SNIPPET and outline.is_json
+
+
+def _identities(row: ItemRow, outline: Outline) -> frozenset[int]:
+    """The leaves that say which things an item lists; an id alone says it to programs only."""
+    if not outline.is_json:
+        return outline.identities
+    text, leaves = row.readable, outline.leaves
+    stretches = ((at, text[leaves[at].start : leaves[at].end]) for at in outline.identities)
+    return frozenset(at for at, stretch in stretches if not is_bare_id(stretch))
 
 
 def _offer(
