@@ -163,6 +163,14 @@ def test_a_stub_of_what_is_not_stored_whole_tells_the_size_of_all_of_it() -> Non
     assert stub(msgspec.structs.replace(row, envelope=envelope)).text == "… 5,808,890 bytes …"
 
 
+def test_the_beginning_of_a_call_names_the_arguments_behind_it() -> None:
+    arguments = {"at": "/srv/a.md", "content": "word " * 90, "mode": "w", "owner": "ada"}
+    row = row_of(ItemKind.TOOL_CALL, "", tool_name="write", arguments=arguments)
+    shown = beginning(row, 30)
+    assert shown.text.startswith('write({"at":"/srv/a.md","content":"word ')
+    assert shown.text.endswith(" characters: mode, owner …")
+
+
 def test_a_redacted_item_has_no_parts() -> None:
     row = row_of(ItemKind.AGENT_MSG, "[REDACTED: restricted]")
     assert part_count(row, redacted=True) == 1

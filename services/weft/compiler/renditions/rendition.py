@@ -98,14 +98,25 @@ OF_WHOLE, OF_PARTS = "(of all of it:)", "(parts of it:)"
 
 
 def beginning(row: ItemRow, limit: int) -> Rendition:
-    """The first `limit` tokens or so of an item of which not even one part fits."""
+    """The first `limit` tokens or so of an item of which not even one part fits; of a call, also
+    the names of the arguments behind them."""
     end = max(limit * _CHARACTERS, 1)
     text = row.whole[:end]
     cut = text[: text.rfind(" ")] if len(text) > end // 2 and " " in text[end // 2 :] else text
     left = len(row.whole) - len(cut)
     if not left:
         return whole(row)
-    return Rendition(PARTS, f"{cut.rstrip()} … {left:,} characters …", recipe=f"<{limit}")
+    names = ", ".join(_arguments_behind(row, cut))
+    mark = f"… {left:,} characters{': ' * bool(names)}{names} …"
+    return Rendition(PARTS, f"{cut.rstrip()} {mark}", recipe=f"<{limit}")
+
+
+def _arguments_behind(row: ItemRow, beginning: str) -> list[str]:
+    """The names of a call's arguments that do not stand in its beginning."""
+    if row.kind is not ItemKind.TOOL_CALL:
+        return []
+    arguments = call_arguments(row.text, row.metadata) or {}
+    return [name for name in arguments if f'"{name}":' not in beginning]
 
 
 def reference(row: ItemRow) -> Rendition:
