@@ -31,10 +31,10 @@ class FileLock:
         self.descriptor = descriptor
         return True
 
-    async def acquired(self, look_seconds: float) -> None:
-        """Take the lock without blocking the event loop, trying again every `look_seconds`."""
+    async def acquired(self, poll_seconds: float) -> None:
+        """Take the lock without blocking the event loop, trying again every `poll_seconds`."""
         while not self.acquire():
-            await asyncio.sleep(look_seconds)
+            await asyncio.sleep(poll_seconds)
 
     def release(self) -> None:
         if self.descriptor is not None:

@@ -256,7 +256,9 @@ async def test_knowing_of_erasures_takes_one_request_for_many_publishes(
     log: Connection, server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(erasure_check, "KNOWN_SECONDS", 600.0)
-    monkeypatch.setattr(erasure_check, "_LOOK_SECONDS", 60.0)  # else it gives up on a busy machine
+    monkeypatch.setattr(
+        erasure_check, "_TIMEOUT_SECONDS", 60.0
+    )  # else it gives up on a busy machine
     asked: list[bytes] = []
     async with (
         connected(server.url) as (watching, _),

@@ -14,7 +14,7 @@ from weft_schemas.errors import Conflict, Forbidden, WeftError, erased_session
 
 ASKED_SECONDS = 10.0
 """For how long a service's answer about a session counts; it costs more than a look at the log."""
-_LOOK_SECONDS = 1.0
+_TIMEOUT_SECONDS = 1.0
 """Longest wait for an answer: publishing needs none."""
 _KEPT_SESSIONS = 10_000
 
@@ -56,7 +56,7 @@ class ErasureCheck:
             if now < self._looked + KNOWN_SECONDS:
                 return
             try:
-                async with asyncio.timeout(_LOOK_SECONDS):
+                async with asyncio.timeout(_TIMEOUT_SECONDS):
                     new, newest = await tombstones_after(connection, self._tenant, self._newest)
             except Forbidden:
                 self._may_read = False
@@ -71,7 +71,7 @@ class ErasureCheck:
         if now < self._asked.get(session, -inf) + ASKED_SECONDS:
             return
         try:
-            async with asyncio.timeout(_LOOK_SECONDS):
+            async with asyncio.timeout(_TIMEOUT_SECONDS):
                 await self._ask(session)
         except Conflict:
             self._erased.add(session)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 PROCESSES = {"firewall": 1, "memory": 1, "indexer": 1, "compiler": 1}
 """The services of a weft that a gateway starts: what results, handles and memory need."""
-_LOOK_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 _TRY_SECONDS = 1.0
 _START_SECONDS = 60.0
 
@@ -197,7 +197,7 @@ class _Keeper:
 
     async def _keep(self) -> None:
         try:
-            await self._lock.acquired(_LOOK_SECONDS)
+            await self._lock.acquired(_POLL_SECONDS)
             try:
                 await self._run()
             finally:

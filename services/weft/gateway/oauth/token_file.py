@@ -15,7 +15,7 @@ from mcp.shared.auth import OAuthToken
 from weft.file_lock import FileLock
 from weft.gateway.data_folder import replace_file
 
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 _EARLY_SECONDS = 5.0
 """A token is renewed this long before it expires, so that it is valid for the request it is sent
 with."""
@@ -58,7 +58,7 @@ def write_sign_in(path: Path, stored: StoredSignIn) -> None:
 async def locked(path: Path) -> AsyncIterator[None]:
     """Holds the lock. Only one task of one process at a time may change the file."""
     lock = FileLock(path.with_suffix(".lock"))
-    await lock.acquired(_LOOK_SECONDS)
+    await lock.acquired(_POLL_SECONDS)
     try:
         yield
     finally:

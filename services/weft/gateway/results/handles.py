@@ -37,7 +37,7 @@ CONFIRM_SECONDS = 3.0
 """For the log's firewall to report the handle of a result."""
 AGAIN_SECONDS = 60.0
 """After it did not, before it is asked again."""
-_LOOK_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 
 
 class ReceivedResult(msgspec.Struct, frozen=True):
@@ -107,7 +107,7 @@ class Handles:
                 event = record.event()
                 if isinstance(event, EnvelopeEvent) and event.origin.item_id == item_id:
                     return event.envelope.artifacts[0].handle
-            await asyncio.sleep(_LOOK_SECONDS / 10)
+            await asyncio.sleep(_POLL_SECONDS / 10)
 
     async def look(self, request: DrilldownRequest) -> DrilldownReply:
         """A slice of a result. Raises `NotFound`, `InvalidInput`, `Unavailable`."""
@@ -246,4 +246,4 @@ class Handles:
             except Unavailable:
                 if loop.time() >= deadline:
                     raise
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
