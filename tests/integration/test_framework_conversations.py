@@ -286,6 +286,17 @@ def test_what_is_open_is_forgotten_when_it_is_the_oldest_and_not_needed() -> Non
     assert made == ["needed", "a", "b", "c", "a", "d", "b", "a"]
 
 
+def test_what_had_to_be_kept_is_forgotten_once_it_is_not_needed() -> None:
+    is_away = True
+    opened = Opened(str, lambda _: is_away, most=3)
+    for place in range(10):
+        opened.of(str(place))
+    assert len(opened) == 10
+    is_away = False
+    opened.of("another")
+    assert len(opened) == 3
+
+
 async def test_an_item_that_is_refused_holds_up_nothing_and_is_not_sent_again(client) -> None:
     session = SharedSession(client.session("s"))
     bad = ContextItem("bad", ItemKind.USER_TURN, "half a \ud83d")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from itertools import islice
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -40,9 +41,9 @@ class Opened(Generic[T]):
             return found
 
     def _forget_oldest(self, new: str) -> None:
-        if len(self._open) <= self._most:
-            return
-        for name, one in self._open.items():
-            if name != new and not self._is_needed(one):
+        """Down to the limit again, also if more had to be kept for a while."""
+        spare = len(self._open) - self._most
+        if spare > 0:
+            free = (n for n, one in self._open.items() if n != new and not self._is_needed(one))
+            for name in list(islice(free, spare)):
                 del self._open[name]
-                return
