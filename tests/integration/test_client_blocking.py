@@ -174,6 +174,30 @@ async def test_a_forked_process_is_told_to_connect_itself(
 CALL = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
 
 
+async def test_no_tool_runs_for_a_client_that_cannot_be_used(
+    client: weft.SyncClient, server: EmbeddedServer
+) -> None:
+    def fork() -> str:
+        with client.session("s") as session:
+            return in_a_forked_process(lambda: session.run(CALL, {"look_up": lambda: 1 / 0}))
+
+    assert "connect again in this process" in await asyncio.to_thread(fork)
+    runs: list[str] = []
+    session = client.session("s")
+    client.close()
+    with pytest.raises(weft.Unavailable, match="closed"):
+        session.run(CALL, {"look_up": lambda: runs.append("ran")})
+    assert not runs
+
+
+def test_an_argument_of_a_tool_may_have_any_name(client: weft.SyncClient) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"self": 1}'}}
+    with client.session("s") as session:
+        session.run(call, {"f": lambda **given: given})
+    [result] = [record.event() for record in client.events("s")]
+    assert result.text == '{"self":1}'
+
+
 def test_a_tool_runs_in_the_thread_that_asked_for_it(client: weft.SyncClient) -> None:
     """So it may use this very client, and whatever belongs to a thread."""
     rows = sqlite3.connect(":memory:")

@@ -48,7 +48,7 @@ class Loop:
         """The result of the work; called from any other thread. Raises `Unavailable` if the loop is
         closed, before or during the work, and `InvalidInput` where it would wait for ever."""
         try:
-            self._check()
+            self.check()
             with self._changing:
                 if self._is_closed:
                     raise closed()
@@ -80,7 +80,7 @@ class Loop:
         are its parent's."""
         if self.is_foreign:
             return
-        self._check()
+        self._check_place()
         with self._changing:
             if self._is_closed:
                 return
@@ -98,7 +98,13 @@ class Loop:
             if not self._is_closed:
                 asyncio.run_coroutine_threadsafe(left.aclose(), self._loop)
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raises what `run` would raise now."""
+        self._check_place()
+        if self._is_closed:
+            raise closed()
+
+    def _check_place(self) -> None:
         if self.is_foreign:
             raise InvalidInput(
                 "this client belongs to the process that this one was forked from; connect again "
@@ -287,7 +293,9 @@ class SyncSession:
 
     def run(self, call: Any, functions: Mapping[str, Function] | None = None) -> bool:
         """See `Session.run`. A function runs in the thread that calls this, so it may use this
-        client, too; what an asynchronous one returns is awaited in the client's own."""
+        client, too; what an asynchronous one returns is awaited in the client's own. None is called
+        if this client cannot be used here."""
+        self._loop.check()
         functions = called_now(self._session, call, functions)
         return self._loop.run(self._session.run(call, functions))
 

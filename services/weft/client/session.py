@@ -415,7 +415,7 @@ class _Called:
         except Exception as error:
             self._error = error
 
-    def __call__(self, **_: Any) -> Any:
+    def __call__(self, /, **_: Any) -> Any:
         if self._error is not None:
             raise self._error
         return self._returned
