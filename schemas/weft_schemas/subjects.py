@@ -27,6 +27,9 @@ AUDIT_SUBJECTS = "weft-audit.>"
 
 SESSION_CLOSED = "session_closed"
 
+TIME_LEFT_HEADER = "Weft-Time-Left"
+"""Header of a request that is sent again, unchanged: how many seconds of its `timeout` are left."""
+
 UNREADABLE = "@unreadable"
 """Used for a tenant or session id that is not one: a record under such a subject is counted and
 parked in this session of its tenant, since any client may write any bytes into a subject."""

@@ -14,24 +14,42 @@ from tests.integration.compiling import TURN, compiled, compiling, folded
 from tests.integration.folding import folding
 from tests.integration.logged import publish
 
-from weft.log.api import request
+from weft.log.api import replied, request
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.runtime import request_client
 from weft.runtime.request_client import ask
-from weft_schemas.compile import CompileRequest, ErrorReply, ExplainReply, ExplainRequest
+from weft_schemas.compile import (
+    BuildStats,
+    CompileRequest,
+    ContextPack,
+    ErrorReply,
+    ExplainReply,
+    ExplainRequest,
+)
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable
 from weft_schemas.policy import Phase
-from weft_schemas.routing import ChoiceReply, ChoiceRequest, RouteReply, RouteRequest
+from weft_schemas.routing import (
+    ChoiceReply,
+    ChoiceRequest,
+    HydrateRequest,
+    HydrationResult,
+    RouteReply,
+    RouteRequest,
+    SelectableItem,
+)
 from weft_schemas.status import StatusReply, StatusRequest
+from weft_schemas.subjects import TIME_LEFT_HEADER, request_subject
 
 ADDRESS = ("acme", "s1", "choose")
 CHOICE = ChoiceRequest("decision", "item")
 STATUS = ("acme", "s1", "status")
 LONG = 20.0
 DONE = StatusReply("acme", "s1", 7, "o200k_base")
+PACK = ContextPack("p1", "acme", "s1", Phase.ROUTE, "", (), BuildStats(), 7, 1, "")
+EXPLAINED = ExplainReply("m1", True, True, "", "")
 
 
 async def answering(log: Connection, *answers: msgspec.Struct | None) -> list[Msg]:
@@ -78,14 +96,17 @@ async def test_one_that_does_not_come_is_named(log: Connection) -> None:
             await ask(log, ADDRESS, CHOICE, ChoiceReply, wait)
 
 
-async def test_a_request_that_nobody_answers_is_sent_again_with_the_time_that_is_left(
+async def test_a_request_that_nobody_answers_is_sent_again_unchanged_with_the_time_that_is_left(
     log: Connection, impatient: None
 ) -> None:
     got = await answering(log, None, DONE)
     reply = await ask(log, STATUS, StatusRequest(timeout=LONG), StatusReply, LONG)
     assert reply.sequence == 7
-    first, second = (msgspec.json.decode(one.data, type=StatusRequest).timeout for one in got)
-    assert second < first == LONG
+    first, second = got
+    assert first.data == second.data
+    assert first.headers is None
+    assert second.headers is not None
+    assert 0 < float(second.headers[TIME_LEFT_HEADER]) < LONG
 
 
 async def test_a_time_that_is_no_number_is_for_the_service_to_refuse(log: Connection) -> None:
@@ -99,21 +120,91 @@ async def test_the_time_of_what_is_explained_is_what_is_left(
     log: Connection, impatient: None
 ) -> None:
     asked = ExplainRequest("m1", CompileRequest(Phase.ANSWER, timeout=LONG))
-    got = await answering(log, None, ExplainReply("m1", True, True, "", ""))
+    got = await answering(log, None, EXPLAINED)
     await ask(log, ("acme", "s1", "explain"), asked, ExplainReply, LONG)
-    sent = [msgspec.json.decode(one.data, type=ExplainRequest).request.timeout for one in got]
-    assert sent[1] < sent[0] == LONG
+    assert got[1].headers is not None
+    assert 0 < float(got[1].headers[TIME_LEFT_HEADER]) < LONG
 
 
-async def test_what_may_ask_a_model_is_asked_once(log: Connection, impatient: None) -> None:
+async def test_a_compile_that_two_compilers_answer_is_recorded_once(
+    folder: Path, tmp_path: Path, impatient: None
+) -> None:
+    """It waits for an event so long that it is sent again."""
+    async with EmbeddedServer(folder) as server:
+        log = await connect(server.url)
+        await provision(log)
+        data = tmp_path / "replica"
+        async with folding(log, data), compiling(server.url, data), compiling(server.url, data):
+            [first] = await publish(log, "s1", [TURN])
+            requests = await log.subscribe("weft-rpc.>")
+            audits = await log.subscribe("weft-audit.>")
+            asking = asyncio.create_task(compiled(log, after=first.sequence + 1))
+            for _ in range(2):
+                await requests.next_msg(LONG)
+            await publish(log, "s1", [msgspec.structs.replace(TURN, id="u2")])
+            pack = await asking
+            recorded = [await audits.next_msg(LONG) for _ in range(2)]
+            assert {(one.headers or {})["Nats-Msg-Id"] for one in recorded} == {pack.id}
+        await log.close()
+
+
+async def test_a_service_waits_no_longer_than_the_time_that_is_left(
+    folder: Path, tmp_path: Path
+) -> None:
+    async with EmbeddedServer(folder) as server:
+        log = await connect(server.url)
+        await provision(log)
+        data = tmp_path / "replica"
+        async with folding(log, data), compiling(server.url, data):
+            subject = request_subject(*STATUS)
+            body = msgspec.json.encode(StatusRequest(after=1_000, timeout=60.0))
+            reply = await replied(log, subject, body, LONG, {TIME_LEFT_HEADER: "0.01"})
+            assert msgspec.json.decode(reply.data, type=StatusReply).session == "s1"
+            for wrong in ("soon", "nan", "-1"):
+                refused = await replied(log, subject, body, LONG, {TIME_LEFT_HEADER: wrong})
+                assert "give seconds" in msgspec.json.decode(refused.data, type=ErrorReply).message
+        await log.close()
+
+
+ROUTED = CompileRequest(Phase.ROUTE, catalog="shop")
+ROUTES: dict[str, tuple[msgspec.Struct, msgspec.Struct]] = {
+    "route": (RouteRequest("lamp", "shop"), RouteReply((), "shop", 1, "lamp")),
+    "compile": (ROUTED, PACK),
+    "explain": (ExplainRequest("m1", ROUTED), EXPLAINED),
+}
+"""Requests that decide a route, with their replies."""
+
+
+@pytest.mark.parametrize("service", ROUTES)
+async def test_what_may_ask_a_model_is_asked_once(
+    log: Connection, impatient: None, service: str
+) -> None:
+    request, reply = ROUTES[service]
     got = await answering(log, None)
-    asking = asyncio.create_task(
-        ask(log, ("acme", "s1", "route"), RouteRequest("lamp", "shop"), RouteReply)
-    )
+    asking = asyncio.create_task(ask(log, ("acme", "s1", service), request, type(reply)))
     await asyncio.sleep(0.5)
-    await answered(log, got[0], RouteReply((), "shop", 1, "lamp"))
-    assert (await asking).query == "lamp"
+    await answered(log, got[0], reply)
+    assert await asking == reply
     assert len(got) == 1
+
+
+HYDRATED = HydrationResult(SelectableItem("lamp", "lamp"), {}, (), 1)
+
+
+@pytest.mark.parametrize(
+    ("service", "request_", "reply"),
+    [
+        ("compile", CompileRequest(Phase.CALL, tool="lamp", catalog="shop"), PACK),
+        ("compile", CompileRequest(Phase.ROUTE, catalog="shop", as_of=3), PACK),
+        ("hydrate", HydrateRequest("lamp", "shop"), HYDRATED),
+    ],
+)
+async def test_what_only_reads_a_catalogue_is_asked_again(
+    log: Connection, impatient: None, service: str, request_: msgspec.Struct, reply: msgspec.Struct
+) -> None:
+    got = await answering(log, None, reply)
+    assert await ask(log, ("acme", "s1", service), request_, type(reply), LONG) == reply
+    assert len(got) == 2
 
 
 async def test_a_refusal_of_the_second_leaves_the_first_its_time(
@@ -137,25 +228,48 @@ async def test_a_refusal_is_told_where_nothing_else_comes(
         await ask(log, STATUS, StatusRequest(), StatusReply)
 
 
-@pytest.mark.parametrize("asked", [STATUS, ("acme", "s1", "route")])
-async def test_what_a_server_forgot_when_it_was_restarted_is_asked_again(
-    folder: Path, asked: tuple[str, str, str]
-) -> None:
+async def restarted(folder: Path, service: str, request: Any, reply: Any) -> tuple[Any, int]:
+    """What comes of a request whose server is restarted when a service has it, and how often a
+    service got it."""
     async with EmbeddedServer(folder) as server:
-        service, client = await connect(server.url), await connect(server.url)
-        reply, request = (
-            (DONE, StatusRequest())
-            if asked == STATUS
-            else (RouteReply((), "shop", 1, "lamp"), RouteRequest("lamp", "shop"))
-        )
-        got = await answering(service, None, reply, reply)
-        asking = asyncio.create_task(ask(client, asked, request, type(reply), LONG))
+        answers, client = await connect(server.url), await connect(server.url)
+        got = await answering(answers, None, reply, reply)
+        asked = ask(client, ("acme", "s1", service), request, type(reply), request.timeout)
+        asking = asyncio.create_task(asked)
         await until(lambda: len(got) == 1)
         await server.stop()
         await server.start()
-        assert await asking == reply
+        [came] = await asyncio.gather(asking, return_exceptions=True)
         await client.close()
-        await service.close()
+        await answers.close()
+        return came, len(got)
+
+
+async def test_what_a_server_forgot_when_it_was_restarted_is_asked_again(folder: Path) -> None:
+    came, times = await restarted(folder, "status", StatusRequest(timeout=LONG), DONE)
+    assert (came, times) == (DONE, 2)
+
+
+async def test_a_route_that_a_service_may_have_is_not_asked_again_when_the_server_is_back(
+    folder: Path,
+) -> None:
+    reply = RouteReply((), "shop", 1, "lamp")
+    came, times = await restarted(folder, "route", RouteRequest("lamp", "shop"), reply)
+    assert isinstance(came, Unavailable)
+    assert "the server was away meanwhile, and the answer may be lost with it; try" in str(came)
+    assert times == 1
+
+
+async def test_a_route_that_no_service_has_is_asked_again_when_one_is_there(
+    log: Connection,
+) -> None:
+    reply = RouteReply((), "shop", 1, "lamp")
+    asked = ask(log, ("acme", "s1", "route"), RouteRequest("lamp", "shop"), RouteReply, LONG)
+    asking = asyncio.create_task(asked)
+    await asyncio.sleep(0.5)
+    got = await answering(log, reply)
+    assert await asking == reply
+    assert len(got) == 1
 
 
 async def test_a_server_that_stays_away_is_told_as_that(

@@ -114,7 +114,8 @@ class Compiler:
         session = None if asked.session == TENANT_SESSION else asked.session
         last = await last_sequence(self._connection) if request.newest else 0
         after = max(request.after, last)
-        folded = await self._replica.reach(after, self._replica.deadline(request.timeout))
+        deadline = self._replica.deadline(asked.within(request.timeout))
+        folded = await self._replica.reach(after, deadline)
         if request.newest and folded < after:
             raise Unavailable(f"the read model is at {folded}, the log at {after}; try again")
         found = await self._replica.read(
@@ -149,18 +150,20 @@ class Compiler:
             reply = await self._ask((tenant, session, "route"), route, RouteReply)
             return msgspec.structs.replace(request, cards=reply.cards)
         if request.phase is Phase.CALL and request.tool:
+            timeout = asked.within(request.timeout)
             hydrate = HydrateRequest(
-                request.tool, request.catalog, request.query, request.after, request.timeout
+                request.tool, request.catalog, request.query, request.after, timeout
             )
             address = (tenant, session, "hydrate")
-            found = await self._ask(address, hydrate, HydrationResult, request.timeout)
+            found = await self._ask(address, hydrate, HydrationResult, timeout)
             return msgspec.structs.replace(request, hydration=found)
         return request
 
     async def _latest_turn(self, asked: ReceivedRequest[Any], request: CompileRequest) -> str:
         """The latest user turn, by which to route without a query; empty if it is too sensitive to
         show."""
-        await self._replica.reach(request.after, self._replica.deadline(request.timeout))
+        deadline = self._replica.deadline(asked.within(request.timeout))
+        await self._replica.reach(request.after, deadline)
 
         def read(model: ReadModel) -> str:
             view = model.view(asked.tenant, asked.session)
@@ -183,7 +186,7 @@ class Compiler:
         task = CompileTask(
             tenant, session, request, self._key, base, principal=asked.principal, item=item
         )
-        deadline = self._replica.deadline(request.timeout)
+        deadline = self._replica.deadline(asked.within(request.timeout))
         folded = await self._replica.reach(max(request.after, request.as_of or 0), deadline)
         while True:
             if self._replica.is_late(deadline):

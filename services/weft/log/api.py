@@ -79,7 +79,13 @@ async def request(connection: Connection, subject: str, payload: bytes, timeout:
         raise silence(subject, away(connection) or str(error) or type(error).__name__) from None
 
 
-async def replied(connection: Connection, subject: str, payload: bytes, timeout: float) -> Msg:
+async def replied(
+    connection: Connection,
+    subject: str,
+    payload: bytes,
+    timeout: float,
+    headers: dict[str, str] | None = None,
+) -> Msg:
     """The reply to a request, which is part of the program's current trace. A permissions
     violation, to which the server sends no reply, ends the wait, and so does the connection's end.
 
@@ -88,7 +94,8 @@ async def replied(connection: Connection, subject: str, payload: bytes, timeout:
     """
     check_subject(subject)
     trace = current_trace()
-    headers = {"traceparent": trace} if trace else None
+    if trace:
+        headers = {**(headers or {}), "traceparent": trace}
     # Its own timeout would count the time in which this process did not run.
     request = asyncio.create_task(connection.request(subject, payload, inf, headers=headers))
     ended: list[WeftError] = []

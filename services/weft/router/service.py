@@ -184,7 +184,7 @@ class Routing:
         """The cards, recorded as a decision. Raises `NotFound` for an unknown catalogue."""
         request = asked.request
         held = await self._catalogues.held(
-            asked.tenant, request.catalog, request.after, request.timeout
+            asked.tenant, request.catalog, request.after, asked.within(request.timeout)
         )
         query = await self._routing_query(asked)
         request = await self._experienced(asked, held)
@@ -201,7 +201,7 @@ class Routing:
         request = asked.request
         held = await self._catalogues.current(asked.tenant, request.catalog, request.after)
         wanted = Hydrating(asked.tenant, asked.session, tool_named(held, request), request)
-        deadline = self._replica.deadline(request.timeout)
+        deadline = self._replica.deadline(asked.within(request.timeout))
         await self._replica.reach(request.after, deadline)
         while True:
             is_late = self._replica.is_late(deadline)

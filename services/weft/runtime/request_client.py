@@ -1,7 +1,11 @@
 """One request to a service and its reply; every failure is one of weft's errors.
 
 A request is sent again while its time lasts if its answer may be lost: with a server that was
-restarted, or with a process that was killed. Services do the same work twice without harm.
+restarted, or with a process that was killed. It is the same request then, byte for byte, so that a
+compile of the same state has the same id and is recorded once; a header says how much of its time
+is left. What decides a route is sent again only if no service has got it, since it would be decided
+and recorded twice, and perhaps a model be asked twice; if its answer is lost, it raises
+`Unavailable`, and whoever asks decides whether to route again.
 """
 
 from __future__ import annotations
@@ -16,9 +20,11 @@ from nats.aio.msg import Msg
 
 from weft.log.api import away, replied
 from weft.log.connection import Connection
-from weft_schemas.compile import ErrorReply
+from weft_schemas.compile import CompileRequest, ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable, error_from
-from weft_schemas.subjects import request_subject
+from weft_schemas.policy import Phase
+from weft_schemas.routing import RouteRequest
+from weft_schemas.subjects import TIME_LEFT_HEADER, request_subject
 
 ANSWER_SECONDS = 5.0
 """How long a service may take, in addition to the time that the request allows it to wait."""
@@ -46,9 +52,11 @@ async def ask(
     to `wait` seconds beyond `ANSWER_SECONDS`. Raises the service's error, `Forbidden`, and
     `Unavailable`."""
     service = address[2]
+    asking = None
     try:
         subject = request_subject(*address, principal)
-        reply = await _Asking(connection, subject, request, wait).reply()
+        asking = _Asking(connection, subject, request, wait)
+        reply = await asking.reply()
     except (msgspec.MsgspecError, TypeError, UnicodeEncodeError) as error:
         raise InvalidInput(f"this request to {service} cannot be written: {error}") from None
     except nats.errors.MaxPayloadError:
@@ -62,6 +70,8 @@ async def ask(
         ) from None
     except (nats.errors.TimeoutError, TimeoutError):
         gone = away(connection)
+        if asking is not None and asking.was_cut_off and not gone:
+            gone = "the server was away meanwhile, and the answer may be lost with it"
         todo = f": {gone}; try again" if gone else "; look at `weft status`"
         raise Unavailable(
             f"{service} gave no answer in {wait + ANSWER_SECONDS:g} s{todo}"
@@ -82,7 +92,9 @@ class _Asking:
     ) -> None:
         self._connection = connection
         self._subject = subject
-        self._request = request
+        self._payload = msgspec.json.encode(request)
+        self._allowed = _allowed(request)
+        self._may_be_repeated = not _decides_a_route(request)
         wait = wait if isinstance(wait, int | float) else 0.0  # the service refuses anything else
         self._seconds = wait + ANSWER_SECONDS
         self._absent = min(wait, ABSENT_SECONDS)
@@ -91,6 +103,7 @@ class _Asking:
         self._begun: float | None = None
         self._sent: set[asyncio.Task[Msg]] = set()
         self._news = asyncio.Event()
+        self.was_cut_off = False
         self._refusal: Msg | None = None
         """Somebody's reply that it cannot be answered now, while others may still answer."""
 
@@ -98,7 +111,7 @@ class _Asking:
         """Raises what `replied` raises."""
         self._send()
         undo: list[Callable[[], object]] = [self._connection.on_reconnect(self._came_back)]
-        if _may_be_repeated(self._request):
+        if self._may_be_repeated:
             silence = asyncio.get_running_loop().call_later(SILENT_SECONDS, self._send)
             undo.append(silence.cancel)
         try:
@@ -116,9 +129,12 @@ class _Asking:
 
     def _send(self) -> None:
         spent = self._spent()
-        payload = msgspec.json.encode(_with_less_time(self._request, spent))
+        headers = None
+        if spent and self._allowed is not None:
+            headers = {TIME_LEFT_HEADER: f"{max(0.0, self._allowed - spent):.3f}"}
         left = max(AGAIN_SECONDS, self._seconds - spent)
-        task = asyncio.create_task(replied(self._connection, self._subject, payload, left))
+        asked = replied(self._connection, self._subject, self._payload, left, headers)
+        task = asyncio.create_task(asked)
         task.add_done_callback(lambda _: self._news.set())
         self._sent.add(task)
 
@@ -129,9 +145,12 @@ class _Asking:
         return now - self._begun
 
     def _came_back(self) -> None:
-        """The server is another one now, and does not know what the one before was asked."""
-        self._absent = ABSENT_SECONDS
-        self._send()
+        """The server may be another one now, which does not know what the one before was asked. A
+        service may have got it nevertheless: whether the server had passed it on cannot be
+        known."""
+        self._absent, self.was_cut_off = ABSENT_SECONDS, True
+        if self._may_be_repeated:
+            self._send()
 
     async def _taken(self, task: asyncio.Task[Msg]) -> Msg | None:
         """The reply, or None if another may still come."""
@@ -155,20 +174,19 @@ class _Asking:
         return reply
 
 
-def _may_be_repeated(request: Any) -> bool:
-    """Not what is routed: it would be decided twice, and perhaps a model be asked twice."""
-    return not getattr(getattr(request, "request", request), "catalog", None)
+def _decides_a_route(request: Any) -> bool:
+    """Whether a router decides about it, and records that: not what takes a chosen tool's
+    definition from a catalogue, nor a compile of the past, which asks no router."""
+    request = getattr(request, "request", request)
+    if isinstance(request, CompileRequest):
+        return bool(request.catalog) and request.phase == Phase.ROUTE and request.as_of is None
+    return isinstance(request, RouteRequest)
 
 
-def _with_less_time(request: Any, spent: float) -> Any:
-    """The request, of whose own time so much has passed."""
-    inner = getattr(request, "request", None)
-    if isinstance(inner, msgspec.Struct):
-        return msgspec.structs.replace(request, request=_with_less_time(inner, spent))
-    timeout = getattr(request, "timeout", None)
-    if not spent or not isinstance(timeout, int | float):
-        return request
-    return msgspec.structs.replace(request, timeout=max(0.0, timeout - spent))
+def _allowed(request: Any) -> float | None:
+    """For how many seconds the request allows its service to wait."""
+    timeout = getattr(getattr(request, "request", request), "timeout", None)
+    return timeout if isinstance(timeout, int | float) else None
 
 
 def _decoded(service: str, payload: bytes, kind: type[Reply]) -> Reply:
