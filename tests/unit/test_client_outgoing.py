@@ -28,5 +28,5 @@ LONG = "p" * 2 * LIMIT
 def test_the_longest_field_is_named(fields: dict[str, Any], told: str, text: str) -> None:
     item = ContextItem("huge", ItemKind.TOOL_CALL, text, **fields)
     with pytest.raises(InvalidInput, match=f"^item 'huge': {re.escape(told)}") as raised:
-        _checked(item, LIMIT)
+        _checked(0, item, LIMIT)
     assert len(str(raised.value)) < 300

@@ -8,8 +8,16 @@ import pytest
 
 import weft
 from weft.client.histories import Histories
-from weft_schemas.errors import InvalidInput, Overloaded, TooCostly, Unavailable, WeftError
-from weft_schemas.items import ContextItem, ItemKind
+from weft.client.refusals import ItemRefused
+from weft_schemas.errors import (
+    InvalidInput,
+    Overloaded,
+    TooCostly,
+    Unavailable,
+    UnknownVersion,
+    WeftError,
+)
+from weft_schemas.items import BodyRef, ContextItem, ItemKind
 
 
 async def test_flushes_that_overlap_lose_nothing_that_is_not_published() -> None:
@@ -50,9 +58,11 @@ async def test_what_the_server_never_takes_is_left_out_and_named() -> None:
 
         async def refuse_long(session: str, items: Any, **said: Any) -> Any:
             sent.append(len(items))
-            for item in items:
+            for index, item in enumerate(items):
                 if len(item.text) > 10:
-                    raise InvalidInput(f"item {item.id!r} is too long: shorten it")
+                    error = ItemRefused(f"item {item.id!r} is too long: shorten it")
+                    error.index = index
+                    raise error
             return await publish(session, items, **said)
 
         client.publish = refuse_long  # type: ignore[method-assign]
@@ -61,7 +71,7 @@ async def test_what_the_server_never_takes_is_left_out_and_named() -> None:
         for name in "abcd":
             session.add(ContextItem(name, ItemKind.USER_TURN, name * (20 if name in "bd" else 1)))
         session.add({"role": "user", "content": "short"}, {"role": "user", "content": "long" * 9})
-        told = r"item 'b' is too long.*first of 3 such.*left out of the session for good"
+        told = r"item 'b' is too long.*first of 3 such.*left out of the session, to be added again"
         with pytest.raises(InvalidInput, match=told):
             await session.flush()
         assert session.unsent == 0
@@ -71,6 +81,56 @@ async def test_what_the_server_never_takes_is_left_out_and_named() -> None:
         assert sent == [1]
         events = [record.event() async for record in client.events("s")]
     assert [one.text for one in events if isinstance(one, ContextItem)] == ["a", "c", "short", "e"]
+
+
+@pytest.mark.parametrize("way", ["raise", "wait", "spool"])
+@pytest.mark.parametrize("error", [InvalidInput("of the session"), UnknownVersion("a future one")])
+async def test_an_error_that_is_not_about_an_item_leaves_everything_added(
+    way: Any, error: WeftError, tmp_path: Path
+) -> None:
+    async with weft.testing.in_memory() as client:
+
+        async def fail(_: str) -> Any:
+            raise error
+
+        known, client.histories = client.histories, Histories(client.publish, fail)
+        session = client.session("s", on_unavailable=way, spool=tmp_path)
+        session.add(
+            {"role": "user", "content": "one"},
+            {"role": "assistant", "content": "two"},
+        )
+        with pytest.raises(type(error), match=str(error)):
+            await session.flush()
+        assert session.unsent == 2
+        client.histories = known
+        await session.flush()
+        assert await texts(client) == ["one", "two"]
+
+
+async def test_what_is_left_out_is_named_even_if_the_server_goes_away_meanwhile() -> None:
+    async with weft.testing.in_memory() as client:
+
+        async def fail(_: str) -> Any:
+            raise Unavailable("away")
+
+        known, client.histories = client.histories, Histories(client.publish, fail)
+        session = client.session("s")
+        item = ContextItem("b", ItemKind.USER_TURN, body=BodyRef("0" * 64, 1))
+        session.add(
+            item, ContextItem("c", ItemKind.USER_TURN, "c"), {"role": "user", "content": "d"}
+        )
+        with pytest.raises(Unavailable):
+            await session.flush()
+        client.histories = known
+        with pytest.raises(InvalidInput, match=r"item 'b'.*everything else that was added is publ"):
+            await session.flush()
+        await session.flush()
+        assert await texts(client) == ["c", "d"]
+
+
+async def texts(client: weft.Client) -> list[str]:
+    events = [record.event() async for record in client.events("s")]
+    return [one.text for one in events if isinstance(one, ContextItem)]
 
 
 async def test_a_malformed_message_adds_nothing_and_its_place_is_told() -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from weft.client.parking import Parked, refused
+from weft.client.refusals import ItemRefused
 from weft.client.spool import Spool, Spooled
 from weft.file_lock import FileLock
-from weft_schemas.errors import InvalidInput, Unavailable
+from weft_schemas.errors import Unavailable
 from weft_schemas.items import ContextItem, ItemKind
 
 
@@ -39,7 +40,7 @@ class Log:
 
     async def _take(self, items: Sequence[ContextItem]) -> None:
         if any(item.text == "refused" for item in items):
-            raise InvalidInput("one of these is refused")
+            raise ItemRefused("one of these is refused")
         for item in items:
             if self.dies_after == 0:
                 self.dies_after = -1

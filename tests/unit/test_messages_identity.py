@@ -35,7 +35,7 @@ def test_adding_to_a_long_history_reads_only_what_is_added(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     taken: list[str] = []
-    take = History._take
+    take = History.take
 
     def counted(self: History, item_id: str) -> None:
         taken.append(item_id)
@@ -50,9 +50,10 @@ def test_adding_to_a_long_history_reads_only_what_is_added(
     async def added() -> list[str]:
         histories = Histories(publish, known_ids)
         said = [ContextItem("m0", ItemKind.USER_TURN, "yes")]
-        return [id for _ in range(100) for id in await histories.append("s", [said, said])]
+        runs = [await histories.append("s", [said, said]) for _ in range(100)]
+        return [item.id for run in runs for item in run.items]
 
-    monkeypatch.setattr(History, "_take", counted)
+    monkeypatch.setattr(History, "take", counted)
     ids = asyncio.run(added())
     assert [id.partition("-")[0] for id in ids] == [f"u{place}" for place in range(1, 201)]
     assert taken == ids

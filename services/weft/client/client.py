@@ -162,6 +162,10 @@ class Client:
         """Whether there was a server that is gone now."""
         return self._link.is_cut_off
 
+    def _check_loop(self) -> None:
+        """Raises `InvalidInput` in another event loop or process than this client's own."""
+        self._link.check_home()
+
     async def __aexit__(self, *_: object) -> None:
         await self._link.close()
 

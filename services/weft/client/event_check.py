@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
+from weft.client.refusals import ItemRefused
 from weft_schemas.errors import InvalidInput, UnknownVersion
 from weft_schemas.events import Event, decode_event, encode_event
 from weft_schemas.faults import with_valid_values
@@ -14,7 +15,18 @@ from weft_schemas.routing import Catalog
 
 def checked(event: Event) -> bytes:
     """The event's bytes, which decode to an equal event. Raises `InvalidInput` naming the item and
-    the field."""
+    the field: `ItemRefused`, if it is an item."""
+    try:
+        return _checked(event)
+    except UnknownVersion:
+        raise
+    except InvalidInput as error:
+        if isinstance(event, ContextItem):
+            raise ItemRefused(str(error)) from None
+        raise
+
+
+def _checked(event: Event) -> bytes:
     try:
         payload = encode_event(event)
         same = decode_event(payload) == event

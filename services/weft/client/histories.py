@@ -10,11 +10,13 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Literal
 
 import msgspec
 
 from weft.client.outgoing import PublishAck
+from weft.client.refusals import Accepted, accepted, shortened
 from weft.messages.identity import History, Placed, link
 from weft.messages.reading import ReadMessages, renamed
 from weft_schemas.errors import Conflict
@@ -145,17 +147,16 @@ class Histories:
                 read.left_out,
             )
 
-    async def append(self, session: str, groups: Iterable[Sequence[ContextItem]]) -> list[str]:
-        """Publish items after everything that is known. Parents are ids within each group. Returns
-        the ids of the items."""
+    async def append(self, session: str, groups: Iterable[Sequence[ContextItem]]) -> Accepted:
+        """Publish items after everything that is known. Parents are ids within each group. An item
+        that is too long for a message is published shortened, with the same id."""
         async with self._turn(session):
             known = await self._known(session)
             made: list[ContextItem] = []
             for group in groups:
                 ids = known.history.ids_for([link(item) for item in group], after=len(made))
                 made.extend(renamed(group, ids))
-            await self._append(session, known, made)
-            return [item.id for item in made]
+            return await self._append(session, known, made, shortened)
 
     async def settle(
         self,
@@ -191,29 +192,37 @@ class Histories:
         """Ask for a session again before anything else is published to it."""
         self._sessions.pop(session, None)
 
-    async def sequence(self, session: str) -> int:
-        """The place of the latest item that this client has published or found in the session."""
-        return (await self._known(session)).sequence
-
     def published(self, session: str, ack: PublishAck) -> None:
         """Note items of a session that were published in another way."""
         known = self._sessions.get(session)
         if known is not None:
             known.sequence = max(known.sequence, ack.sequence)
 
-    async def _append(self, session: str, known: _Session, items: list[ContextItem]) -> None:
+    async def _append(
+        self,
+        session: str,
+        known: _Session,
+        items: list[ContextItem],
+        instead: Callable[[ContextItem], ContextItem | None] | None = None,
+    ) -> Accepted:
         """Publish items whose ids are made already. They count as known only when they are stored,
-        so that publishing again makes the same ids."""
+        so that publishing again makes the same ids. With `instead`, see `accepted`."""
         if not items:
-            return
+            return Accepted(known.sequence, [], [])
         ties, tied = known.ties.copy(), []
         for item in items:
             tied.append(ties.tied(item))
             ties.note(tied[-1])
-        ack = await self._publish(session, tied)
+        publish = partial(self._publish, session)
+        if instead is None:
+            done = Accepted((await publish(tied)).sequence, tied, [])
+        else:
+            done = await accepted(tied, publish, instead)
         known.ties = ties
-        known.history.append([link(item) for item in items])
-        known.sequence = max(known.sequence, ack.sequence)
+        for item in done.items:
+            known.history.take(item.id)
+        known.sequence = max(known.sequence, done.sequence)
+        return msgspec.structs.replace(done, sequence=known.sequence)
 
     async def _placed(self, session: str, read: ReadMessages) -> tuple[_Session, list[Placed]]:
         """The cache may be behind if another process has published since. So it is requested again

@@ -67,7 +67,7 @@ class LazyConnection:
         """The connection, made now if there is none. Raises what making it raised, without a new
         attempt within `AGAIN_SECONDS`; once it is closed, `Unavailable`; and `InvalidInput` in
         another event loop than its own."""
-        self._check_home()
+        self.check_home()
         async with self._opening:
             if self._connection is None and not self._is_closed:
                 now = asyncio.get_running_loop().time()
@@ -80,7 +80,9 @@ class LazyConnection:
                     raise
             return self.connection
 
-    def _check_home(self) -> None:
+    def check_home(self) -> None:
+        """Raises `InvalidInput` in another event loop or process than its own, which is the one
+        that uses it first."""
         here = os.getpid(), asyncio.get_running_loop()
         if self._home is None or (self._connection is None and self._home[1].is_closed()):
             self._home = here

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from weft.client.histories import OnEdit, PublishedMessages, Ties, conflicts_of
 from weft.client.parking import Parked, ParkedWarning, refused
+from weft.client.refusals import ItemRefused
 from weft.client.spool import Spool, Spooled
 from weft.messages.identity import History, link
 from weft.messages.reading import Messages, ReadMessages, renamed
@@ -29,6 +30,9 @@ _log = logging.getLogger(__name__)
 
 OnUnavailable = Literal["raise", "wait", "spool"]
 T = TypeVar("T")
+Sent = tuple[int, Sequence[ItemRefused]]
+"""The sequence up to which something was published, and what was not published as it was given."""
+NOTHING: Sent = (0, ())
 
 FIRST_WAIT_SECONDS = 0.1
 LONGEST_WAIT_SECONDS = 2.0
@@ -137,25 +141,24 @@ class Spooling:
         done = await self.reached(lambda: histories.hand_over(self._session, read, on_edit))
         return self._spooled_history(read, on_edit) if done is None else done
 
-    async def append(self, groups: Sequence[Sequence[ContextItem]]) -> int:
-        """See `Histories.append`; returns the sequence."""
-
-        async def append() -> int:
-            await self._client.histories.append(self._session, groups)
-            return await self._client.histories.sequence(self._session)
-
-        done = await self.reached(append)
+    async def append(
+        self, groups: Sequence[Sequence[ContextItem]], send: Callable[[], Awaitable[Sent]]
+    ) -> Sent:
+        """Messages that `send` sends, see `Histories.append`."""
+        done = await self.reached(send)
         if done is None:
             self._expected().append([link(item) for group in groups for item in group])
             self._spool.add(Spooled("append", tuple(map(tuple, groups))))
-        return done or 0
+        return done or NOTHING
 
-    async def publish(self, items: Sequence[ContextItem]) -> int:
-        """Publishes items with ids of their own; returns the sequence."""
-        done = await self.reached(lambda: self._client.publish(self._session, items))
+    async def publish(
+        self, items: Sequence[ContextItem], send: Callable[[], Awaitable[Sent]]
+    ) -> Sent:
+        """Items with ids of their own, which `send` sends."""
+        done = await self.reached(send)
         if done is None:
             self._spool.add(Spooled("items", (tuple(items),)))
-        return 0 if done is None else done.sequence
+        return done or NOTHING
 
     def _spooled_history(self, read: ReadMessages, on_edit: OnEdit) -> PublishedMessages:
         given = [link(item) for item in read.items]

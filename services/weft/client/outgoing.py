@@ -9,6 +9,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Seq
 import msgspec
 
 from weft.client.event_check import checked
+from weft.client.refusals import ItemRefused
 from weft.log.bodies import THRESHOLD_BYTES, Bodies
 from weft.log.connection import Connection
 from weft.log.message import Message, event_headers
@@ -90,8 +91,8 @@ class Outgoing:
     ) -> AsyncIterator[Message]:
         """A message for each item, in order; `sent` notes them.
 
-        Raises `InvalidInput` naming the item. The items of a sequence are all checked before the
-        first message.
+        Raises `ItemRefused` for an item that can never be published. The items of a sequence are
+        all checked before the first message.
         """
         _check_session(session)
         source = f"/weft/{encode_token(self.tenant)}/{encode_token(session)}"
@@ -101,13 +102,15 @@ class Outgoing:
         }
         check_items(items)
         limit = self._connection.max_payload - _ROOM_FOR_HEADERS
+        index = -1
         async for item, payload in _encoded(items, limit):
+            index += 1
             if len(payload) > THRESHOLD_BYTES and len(item.text) * 4 > THRESHOLD_BYTES:
                 payload = await self._lightened(item, payload)
             elif item.body is not None:
-                await self._artifacts.check(self.tenant, item)
+                await self._check_body(index, item)
             if len(payload) > limit:
-                raise _too_long(item, len(payload), limit)
+                raise _at(index, _too_long(item, len(payload), limit))
             message_id = message_id_of(item.id, payload)
             headers = event_headers(message_id, "weft.item", source, traceparent)
             if sent is not None:
@@ -147,6 +150,12 @@ class Outgoing:
         headers = event_headers(message_id, f"weft.{tag}", source)
         return Message(subject, checked(event), message_id, headers)
 
+    async def _check_body(self, index: int, item: ContextItem) -> None:
+        try:
+            await self._artifacts.check(self.tenant, item)
+        except InvalidInput as error:
+            raise _at(index, ItemRefused(str(error))) from None
+
     async def _lightened(self, item: ContextItem, payload: bytes) -> bytes:
         """The item with its text in the object store, if that is large and the store is open."""
         kept = await self._artifacts.keep(self.tenant, item)
@@ -183,29 +192,39 @@ async def _encoded(items: Items, limit: int) -> AsyncIterator[tuple[ContextItem,
     if isinstance(items, ContextItem):
         items = [items]
     if isinstance(items, AsyncIterable):
+        index = 0
         async for item in items:
-            yield item, _checked(item, limit)
+            yield item, _checked(index, item, limit)
+            index += 1
     elif isinstance(items, Sequence):
-        payloads = [_checked(item, limit) for item in items]
+        payloads = [_checked(index, item, limit) for index, item in enumerate(items)]
         for pair in zip(items, payloads, strict=True):
             yield pair
     else:
-        for item in items:
-            yield item, _checked(item, limit)
+        for index, item in enumerate(items):
+            yield item, _checked(index, item, limit)
 
 
-def _checked(item: ContextItem, limit: int) -> bytes:
+def _checked(index: int, item: ContextItem, limit: int) -> bytes:
     if not isinstance(item, ContextItem):
         raise InvalidInput(f"expected a ContextItem, got {type(item).__name__}: {item!r:.60}")
-    payload = checked(item)
-    if len(payload) > limit:
-        without_text = msgspec.structs.replace(item, text="")
-        if (size := len(encode_event(without_text))) > limit:
-            raise _too_long(without_text, size, limit)
+    try:
+        payload = checked(item)
+        if len(payload) > limit:
+            without_text = msgspec.structs.replace(item, text="")
+            if (size := len(encode_event(without_text))) > limit:
+                raise _too_long(without_text, size, limit)
+    except ItemRefused as error:
+        raise _at(index, error) from None
     return payload
 
 
-def _too_long(item: ContextItem, size: int, limit: int) -> InvalidInput:
+def _at(index: int, error: ItemRefused) -> ItemRefused:
+    error.index = index
+    return error
+
+
+def _too_long(item: ContextItem, size: int, limit: int) -> ItemRefused:
     """Names the longest field of what a message would have to hold. Only a text can be stored apart
     from its item."""
     fields = {name: value for name, value in msgspec.structs.asdict(item).items() if value}
@@ -218,7 +237,7 @@ def _too_long(item: ContextItem, size: int, limit: int) -> InvalidInput:
     bytes_of_it, longest = max(sizes)
     is_value = longest.startswith("$.metadata.")
     todo = "shorten it, or give it as an item's text" if is_value else "shorten it"
-    return InvalidInput(
+    return ItemRefused(
         f"item {item.id!r}: {longest} has {bytes_of_it:,} bytes of {size:,}; a message "
         f"takes {limit:,} (the server's max_payload, less its headers): {todo}"
     )

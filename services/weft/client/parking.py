@@ -8,12 +8,13 @@ from pathlib import Path
 
 import msgspec
 
+from weft.client.refusals import ItemRefused
 from weft.durable_files import decoded_lines, write_durably
-from weft_schemas.errors import Forbidden, InvalidInput
+from weft_schemas.errors import Forbidden
 from weft_schemas.items import ContextItem
 
-REFUSALS = (InvalidInput, Forbidden)
-"""What a server says about one item; any other error is about no item or about all of them."""
+REFUSALS = (ItemRefused, Forbidden)
+"""What is said about one item; any other error is about no item or about all of them."""
 
 
 class ParkedWarning(UserWarning):

@@ -36,12 +36,14 @@ from weft.client.histories import OnEdit, PublishedMessages
 from weft.client.offline import (
     OnUnavailable,
     OwnHistory,
+    Sent,
     Spooling,
     UnavailableWarning,
     waited,
 )
 from weft.client.pack import Pack
 from weft.client.parking import Parked
+from weft.client.refusals import ItemRefused, accepted
 from weft.client.spool import Spool
 from weft.messages.definitions import merged, name_in
 from weft.messages.plain import plain
@@ -101,6 +103,8 @@ class Session:
         self._drilldown = drilldown
         self._stable = stable
         self._added: list[_Added] = []
+        self._refused: list[ItemRefused] = []
+        """What is to be named when everything else is published."""
         self._patience = patience if on_unavailable == "wait" else 0.0
         self._spooling: Spooling | None = None
         if on_unavailable == "spool":
@@ -177,46 +181,47 @@ class Session:
     async def flush(self) -> None:
         """Publish what was added. If that fails, it stays added and is sent the next time.
 
-        What can never be published, such as an item that is longer than the server's messages, is
-        left out: everything else is published, and then `InvalidInput` is raised, which names it.
+        One item may be such that no server takes it, for example longer than a message. Everything
+        else is published all the same, and then `InvalidInput` is raised, which names it. In a
+        message, a note takes the place of what is too long, so that results keep their call; an
+        item with an id of its own is left out, and the id stays free. Any other error leaves
+        everything added that is not published.
         """
-        at_once: int | None = None
-        refused: list[InvalidInput] = []
+        if self._added:
+            self.client._check_loop()
         while self._added:
             is_message, run = next(groupby(self._added, key=lambda one: one.is_message))
-            sent = list(run)[:at_once]
+            sent = list(run)
             alike = [one.items for one in sent]
-            try:
-                self._after = max(self._after, await self._send(alike, is_message))
-            except InvalidInput as error:
-                if len(sent) > 1:  # it is one of them: look for it in their first half
-                    at_once = len(sent) // 2
-                    continue
-                refused.append(error)
-            at_once = None
-            if self._spooling is not None:
-                self._own.add(alike, is_message)
+            sequence, refused = await self._send(alike, is_message)
+            self._after = max(self._after, sequence)
             # Another flush may have removed the first ones already.
             left = len(list(takewhile(set(sent).__contains__, self._added)))
             del self._added[:left]
-        if refused:
-            raise _left_out(refused)
+            if left:
+                self._refused.extend(refused)
+            if self._spooling is not None:
+                self._own.add(alike[:left], is_message)
+        if self._refused:
+            told, self._refused = self._refused, []
+            raise _left_out(told, "published" if self._spooling is None else "published or spooled")
 
-    async def _send(self, groups: Sequence[tuple[ContextItem, ...]], is_message: bool) -> int:
-        if self._spooling is None:
-            send = self._append if is_message else self._publish
-            return await self._patiently(partial(send, groups))
-        if is_message:
-            return await self._spooling.append(groups)
-        return await self._spooling.publish([item for group in groups for item in group])
-
-    async def _append(self, groups: Sequence[tuple[ContextItem, ...]]) -> int:
-        await self.client.histories.append(self.name, groups)
-        return await self.client.histories.sequence(self.name)
-
-    async def _publish(self, groups: Sequence[tuple[ContextItem, ...]]) -> int:
+    async def _send(self, groups: Sequence[tuple[ContextItem, ...]], is_message: bool) -> Sent:
         items = [item for group in groups for item in group]
-        return (await self.client.publish(self.name, items)).sequence
+        send = partial(self._append, groups) if is_message else partial(self._publish, items)
+        if self._spooling is None:
+            return await self._patiently(send)
+        if is_message:
+            return await self._spooling.append(groups, send)
+        return await self._spooling.publish(items, send)
+
+    async def _append(self, groups: Sequence[tuple[ContextItem, ...]]) -> Sent:
+        done = await self.client.histories.append(self.name, groups)
+        return done.sequence, done.refused
+
+    async def _publish(self, items: Sequence[ContextItem]) -> Sent:
+        done = await accepted(items, partial(self.client.publish, self.name))
+        return done.sequence, done.refused
 
     async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
         return await waited(work, self._patience)
@@ -364,12 +369,15 @@ def _read(messages: Sequence[Any], format: Format, place: int) -> tuple[ContextI
 _PLACE = re.compile(r"^messages\[(\d+)\]")
 
 
-def _left_out(refused: Sequence[InvalidInput]) -> InvalidInput:
+def _left_out(refused: Sequence[ItemRefused], rest: str) -> ItemRefused:
+    first = refused[0]
     others = f" (the first of {len(refused)} such)" if len(refused) > 1 else ""
-    return InvalidInput(
-        f"{refused[0]}{others}; it is left out of the session for good, and everything else that "
-        "was added is published"
+    became = (
+        "it is in the session without what is too long, with a note in that place"
+        if first.is_shortened
+        else "it is left out of the session, to be added again once it is mended"
     )
+    return ItemRefused(f"{first}{others}; {became}; everything else that was added is {rest}")
 
 
 def _without(session: str, error: WeftError) -> str:

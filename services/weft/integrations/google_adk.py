@@ -27,6 +27,7 @@ from google.genai import types
 
 import weft
 from weft.client.offline import OnUnavailable
+from weft.client.refusals import ItemRefused
 from weft.integrations.conversations import (
     LOG,
     Conversations,
@@ -36,7 +37,7 @@ from weft.integrations.conversations import (
 from weft.integrations.drill_down import DrillDown
 from weft.integrations.opened import Opened
 from weft.integrations.shared_session import SharedSession
-from weft_schemas.errors import InvalidInput, NotFound, Unavailable
+from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.items import ContextItem, ItemKind
 
 OF_ADK = "adk-"
@@ -208,7 +209,7 @@ class WeftMemoryService(BaseMemoryService):
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
         try:
-            pack = await self._of(app_name, user_id).compile(query)
+            pack = await self._compiled(app_name, user_id, query)
         except NotFound:  # nothing was ever added
             return SearchMemoryResponse()
         except Unavailable as error:
@@ -220,11 +221,18 @@ class WeftMemoryService(BaseMemoryService):
         entries = [one for one in pack.entries if one.section in ("header", "context", "latest")]
         return SearchMemoryResponse(memories=[_memory(one) for one in entries if one.text])
 
+    async def _compiled(self, app_name: str, user_id: str, query: str) -> weft.Pack:
+        while True:
+            try:
+                return await self._of(app_name, user_id).compile(query)
+            except ItemRefused as error:  # of an event that had waited
+                LOG.warning("memory of %r: %s", user_id, error)
+
     async def _add(self, app_name: str, user_id: str, events: Sequence[Event]) -> None:
         items = [item for event in events for item in _items(event)]
         try:
             await self._of(app_name, user_id).publish(items)
-        except InvalidInput as error:  # of one event, which is no reason to end a run
+        except ItemRefused as error:  # of one event, which is no reason to end a run
             LOG.warning("memory of %r: %s", user_id, error)
         except Unavailable:
             if self._raises:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 import weft
-from weft_schemas.errors import InvalidInput
+from weft.client.refusals import ItemRefused
 from weft_schemas.items import ContextItem
 
 REMEMBERED = 2_000
@@ -25,7 +25,10 @@ class SharedSession:
         self._session = session
         self._turn = asyncio.Lock()
         self._thread_turn = threading.Lock()
-        self._added: OrderedDict[str, None] = OrderedDict()
+        self._added: OrderedDict[str, ContextItem | None] = OrderedDict()
+        """Ids of what was added, and what was refused."""
+        self._refused: list[ItemRefused] = []
+        """Why, until it is told."""
 
     @property
     def is_needed(self) -> bool:
@@ -36,11 +39,15 @@ class SharedSession:
     async def publish(self, items: Sequence[ContextItem]) -> None:
         """Publish items, each once. If that fails, they stay added and are sent with the next ones.
         What can never be published is left out: everything else is published, and then
-        `InvalidInput` is raised."""
+        `ItemRefused` is raised."""
         await self._in_turn(self._session.flush, items)
+        refused, self._refused = self._refused, []
+        if refused:
+            raise refused[0]
 
     async def compile(self, query: str) -> weft.Pack:
-        """See `Session.compile`."""
+        """See `Session.compile`. Raises `ItemRefused` for what had waited to be sent; the next call
+        goes on without it."""
         pack: weft.Pack = await self._in_turn(partial(self._session.compile, query=query))
         return pack
 
@@ -49,32 +56,23 @@ class SharedSession:
         if isinstance(self._session, weft.SyncSession):
             return await asyncio.to_thread(self._in_turn_now, work, items)
         async with self._turn:
-            malformed = self._add(items)
-            done = await work()
-        return self._ended(done, malformed)
+            self._add(items)
+            return await work()
 
     def _in_turn_now(self, work: Callable[[], Any], items: Sequence[ContextItem]) -> Any:
         with self._thread_turn:
-            malformed = self._add(items)
-            done = work()
-        return self._ended(done, malformed)
+            self._add(items)
+            return work()
 
-    def _add(self, items: Sequence[ContextItem]) -> list[InvalidInput]:
-        """Why some of them cannot be added."""
-        malformed = []
+    def _add(self, items: Sequence[ContextItem]) -> None:
         for item in items:
-            if item.id in self._added:
+            if item.id in self._added and self._added[item.id] in (None, item):
                 continue
-            self._added[item.id] = None
             try:
                 self._session.add(item)
-            except InvalidInput as error:
-                malformed.append(error)
+                self._added[item.id] = None
+            except ItemRefused as error:
+                self._refused.append(error)
+                self._added[item.id] = item
         while len(self._added) > REMEMBERED:
             self._added.popitem(last=False)
-        return malformed
-
-    def _ended(self, done: Any, malformed: Sequence[InvalidInput]) -> Any:
-        if malformed:
-            raise malformed[0]
-        return done

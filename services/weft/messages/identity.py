@@ -93,9 +93,10 @@ class History:
         self._until = 0
         """The latest history, the places of its items, and how far it goes."""
         for item_id in ids:
-            self._take(item_id)
+            self.take(item_id)
 
-    def _take(self, item_id: str) -> None:
+    def take(self, item_id: str) -> None:
+        """Note one more item of the session, if a history gave it its id."""
         found = _ID.match(item_id)
         if found is not None:
             self.ids.append(item_id)
@@ -106,7 +107,7 @@ class History:
         """Ids for items after everything that is known; they are known from now on."""
         ids = self.ids_for(links)
         for item_id in ids:
-            self._take(item_id)
+            self.take(item_id)
         return ids
 
     def ids_for(self, links: Sequence[Link], after: int = 0) -> list[str]:

@@ -25,6 +25,7 @@ from weft.client.client import Client
 from weft.client.event_check import checked
 from weft.client.lazy_connection import closed
 from weft.client.outgoing import Items, PublishAck, Sent, check_items
+from weft.client.refusals import ItemRefused
 from weft.compiler.attempt import CompileTask, attempt
 from weft.firewall.service import allowed, reply_of, signals_of, slice_of
 from weft.firewall.views.drill import Slice
@@ -123,17 +124,22 @@ class MemoryClient(Client):
     def is_up(self) -> bool:
         return True
 
+    def _check_loop(self) -> None:
+        """Any loop may use it."""
+
     async def publish(self, session: str, items: Items, *, traceparent: str = "") -> PublishAck:
         log = self._working.log
         encode_token(session, "session")
         check_items(items)
         given = [item async for item in _each(items)]
-        for item in given:
+        for index, item in enumerate(given):
             if not isinstance(item, ContextItem):
                 raise InvalidInput(f"expected a ContextItem, got {type(item).__name__}")
-            if item.body is not None:
-                raise InvalidInput(f"item {item.id!r}: give its text; no body lies apart in memory")
-            checked(item)
+            try:
+                _check(item)
+            except ItemRefused as error:
+                error.index = index
+                raise
         first, known = len(log.records) + 1, self._payloads(session)
         last, duplicates = 0, 0
         for item in given:
@@ -289,6 +295,12 @@ class MemoryClient(Client):
         held = await self._catalogues.current(self.tenant, request.catalog)
         task = Hydrating(self.tenant, session, tool_named(held, request), request)
         return hydration(self._working.log.model, task)
+
+
+def _check(item: ContextItem) -> None:
+    if item.body is not None:
+        raise ItemRefused(f"item {item.id!r}: give its text; no body lies apart in memory")
+    checked(item)
 
 
 async def _each(items: Items) -> AsyncIterator[ContextItem]:
