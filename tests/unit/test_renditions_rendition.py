@@ -146,6 +146,13 @@ def test_a_stub_tells_how_a_call_went_or_how_much_it_found(text: str, stub_text:
     assert again == stub(row)
 
 
+def test_a_stub_says_all_of_the_one_line_that_a_wrapped_result_says() -> None:
+    address = "https://img.example.com/one_clip/afts/img/lf9mQ6TmuekAAAAASCAAAAgAoEACAQFr/original"
+    said = {"_meta": None, "content": [{"type": "text", "text": address, "annotations": None}]}
+    text = f"meta=None content=[TextContent(type='text', text={json.dumps(said, indent=2)!r})]"
+    assert stub(row_of(ItemKind.TOOL_RESULT, text + " " * 80)).text.startswith(address)
+
+
 def test_a_stub_of_a_page_says_its_title() -> None:
     head = (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>\n  Corrigendum: silica'

@@ -12,6 +12,8 @@ LONGEST, WHOLE = 60, 75
 """Characters of the beginning of a line that is longer than the second; more would cost what a part
 costs. A slightly longer line is not cut: what it ends with is often what it is about. Nor is a line
 whose second half is one word, of which both ends are shown."""
+ALONE = 160
+"""Characters of a line that is all that a text says, such as the address of what was made."""
 READ = 4_000
 """Characters in which it is looked for."""
 BLANKS = 3
@@ -49,7 +51,8 @@ def first_line(decoded: Decoded) -> str:
     text = decoded.text[:READ].lstrip()
     if decoded.form == "text":
         title = _TITLE.search(text) if _PAGE.match(text) else None
-        return _cut(title[1].strip() if title is not None else text)
+        said = text.rstrip() if title is None else title[1].strip()
+        return said if len(said) <= ALONE and len(said.splitlines()) == 1 else _cut(said)
     said = [found for found in _STRING.finditer(text) if found[2].count(" ") >= BLANKS]
     if not said:
         return ""
