@@ -69,6 +69,9 @@ def test_a_long_line_may_be_the_only_error() -> None:
         ("2025-11-24 INFO retried after error\n2025-11-24 WARN error rate\nTypeError: x", 2),
         ("=== RUN TestA\n--- FAIL: TestA (0.00s)\n", 1),
         ('{"ok": false, "error": "denied"}', 0),
+        ('{"level":"INFO","msg":"started, ' + "x" * 400 + '","error":"boom happened"}', 0),
+        ("started\n[INFO] BUILD FAILURE\n", 1),
+        ("\u0130 caf\u00e9 \U0001f600\nall well\nERROR: boom", 2),
         ("all is well\nexit 1\n", None),
     ],
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from itertools import chain
 
+import msgspec
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
 from weft_schemas.compile import CompileRequest
-from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import Phase
 
 PLAN = (
@@ -92,10 +93,24 @@ def test_what_the_user_corrected_is_shown_beside_a_long_first_turn_and_large_res
     assert CORRECTION in prompt_of(corrected(), 1_500)
 
 
+def asked(query: str, items: list[ContextItem]) -> str:
+    request = CompileRequest(Phase.CALL, budget=1_000, query=query)
+    return compile_pack(ListView(items), request).pack.prompt
+
+
 def test_a_query_that_repeats_the_latest_turn_is_none() -> None:
     items = corrected()
-    request = CompileRequest(Phase.CALL, budget=1_000, query="Yes, look for it.")
-    assert compile_pack(ListView(items), request).pack.prompt == prompt_of(items, 1_000)
+    assert asked("Yes,  look for it.\n", items) == asked("", items)
+
+
+def test_a_query_that_is_only_a_part_of_the_latest_turn_is_one() -> None:
+    assert asked("look", corrected()) != asked("", corrected())
+
+
+def test_a_query_tells_nothing_of_a_latest_turn_that_is_withheld() -> None:
+    *items, latest = corrected()
+    secret = msgspec.structs.replace(latest, sensitivity=Sensitivity.RESTRICTED)
+    assert asked(latest.text, [*items, secret]) != asked("", [*items, secret])
 
 
 def test_a_short_confirmation_is_about_what_was_said_before() -> None:

@@ -88,7 +88,7 @@ def _candidates(
     """Find the items to consider."""
     version, policy = view.policy() if request.policy is None else (0, request.policy)
     budget = budget_of(request, policy)
-    query = "" if _is_latest_turn(view, request.query) else request.query
+    query = "" if _is_latest_turn(view, request.query, policy) else request.query
     question = understand(query or _situation(view, budget))
     retrieval = PROFILES[request.phase].retrieval
     pins = () if isinstance(request.pin, msgspec.UnsetType) else request.pin
@@ -98,11 +98,13 @@ def _candidates(
     )
 
 
-def _is_latest_turn(view: SessionView, query: str) -> bool:
-    """Whether a query only repeats what the user said last, as programs often send it."""
+def _is_latest_turn(view: SessionView, query: str, policy: ContextPolicy) -> bool:
+    """Whether a query only repeats what the user said last, as programs often send it. What the
+    prompt may not show is not compared: that would tell what it is."""
     latest = view.of_kind(ItemKind.USER_TURN, 1)
-    said = query.strip()
-    return bool(said and latest) and latest[0].whole.strip().startswith(said)
+    if not query or not latest or latest[0].sensitivity.reaches(policy.sensitivity_floor):
+        return False
+    return latest[0].whole.split() == query.split()
 
 
 def _situation(view: SessionView, budget: int) -> str:

@@ -83,16 +83,39 @@ def tells_error(line: str, level: str) -> bool:
 
 
 def first_error(text: str) -> int | None:
-    """Where the first error of a text is told, in a line of whatever level but a lower one."""
-    at = 0
-    while found := _ERROR.search(text, at):
-        start = max(text.rfind("\n", at, found.start()) + 1, at)
-        if level_of(text[start : start + 200]) in ("", *_ERRORS):
-            return found.start()
-        at = text.find("\n", found.end()) + 1
-        if not at:
+    """Where a text first tells of an error; in a line of a lower level only if no other does."""
+    plain = text.encode("ascii", "replace").lower()  # a byte for each character
+    following = {word: plain.find(word) for word in _SIGNS}
+    lower, at = None, 0
+    for _ in range(MOST_SIGNS):
+        for word, place in following.items():
+            if 0 <= place < at:
+                following[word] = plain.find(word, at)
+        signs = [place for place in following.values() if place >= 0]
+        if not signs:
             break
-    return None
+        sign = min(signs)
+        at = sign + 1
+        told = _ERROR.search(text, max(sign - _BEFORE, 0), sign + _BEHIND)
+        if told is None or told.start() > sign:
+            continue
+        end = text.find("\n", sign)
+        start, end = text.rfind("\n", 0, sign) + 1, len(text) if end < 0 else end
+        if end - start > _LONGEST or level_of(text[start:end]) in ("", *_ERRORS):
+            return sign
+        lower, at = sign if lower is None else lower, end
+    return lower
+
+
+_SIGNS = (
+    b"error", b"err", b"fatal", b"critical", b"severe", b"panic", b"exception", b"fail",
+    b"traceback", b"denied", b"refused", b"timed", b"not found", b"cannot", b"unable",
+)  # fmt: skip
+"""What every text has where `_ERROR` finds an error; found quickly."""
+MOST_SIGNS = 200
+"""So many are looked at: a text with more has them in names."""
+_BEFORE, _BEHIND = 60, 24
+"""Characters around a sign in which the error must be told."""
 
 
 def level_of(line: str) -> str:

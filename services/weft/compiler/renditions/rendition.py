@@ -3,7 +3,11 @@ line that says what it was."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import json
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Sequence
+from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -106,17 +110,41 @@ def beginning(row: ItemRow, limit: int) -> Rendition:
     left = len(row.whole) - len(cut)
     if not left:
         return whole(row)
-    names = ", ".join(_arguments_behind(row, cut))
+    names = _named(_arguments_behind(row, len(cut)), limit * _CHARACTERS * NAMES_SHARE)
     mark = f"… {left:,} characters{': ' * bool(names)}{names} …"
     return Rendition(PARTS, f"{cut.rstrip()} {mark}", recipe=f"<{limit}")
 
 
-def _arguments_behind(row: ItemRow, beginning: str) -> list[str]:
-    """The names of a call's arguments that do not stand in its beginning."""
+def _arguments_behind(row: ItemRow, end: int) -> list[str]:
+    """The names of a call's arguments that begin at `end` or behind it."""
     if row.kind is not ItemKind.TOOL_CALL:
         return []
-    arguments = call_arguments(row.text, row.metadata) or {}
-    return [name for name in arguments if f'"{name}":' not in beginning]
+    at = row.whole.find("({") + 2
+    behind = []
+    for name, value in (call_arguments(row.text, row.metadata) or {}).items():
+        written = f"{_json(name)}:{_json(value)}"
+        if not row.whole.startswith(written, at):
+            # The agent wrote it in its own way.
+            at = max(row.whole.find(f"{_json(name)}:", at), at)
+        if at + len(_json(name)) >= end:
+            behind.append(name)
+        at += len(written) + 1
+    return behind
+
+
+def _named(names: Sequence[str], room: float) -> str:
+    """The names, as many as fit in `room` characters, and how many more there are. What is no plain
+    word is quoted as in JSON."""
+    written = [name if name.isidentifier() else _json(name) for name in names]
+    ends = list(accumulate(len(one) + 2 for one in written))
+    count = bisect_right(ends, room)
+    more = [f"{len(names) - count} more"] if count < len(names) else []
+    return ", ".join((*written[:count], *more))
+
+
+_json = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
+NAMES_SHARE = 0.2
+"""Most of the room of a call's beginning for the names of the arguments behind it."""
 
 
 def reference(row: ItemRow) -> Rendition:
