@@ -43,7 +43,8 @@ DONE = (
     "12 examples, 0 failures",
     "/srv/a.js\n  3:1  warning  no-var\n\n\u2716 1 problem (0 errors, 1 warning)\n",
     " Test Files  1 passed (1)\n      Tests  4 passed (4)\n",
-    "\u2502 Error handling \u2502 done \u2502",
+    "\u2502 kind \u2502 n \u2502\n\u2502 Error: timeouts last week \u2502 12 \u2502\n\u2502 all done \u2502 3 \u2502",
+    "Of them\n  Tests 3 failed in March, none in April.",
 )
 RECORDS = (
     {"id": 7, "error": "none"},
@@ -106,6 +107,7 @@ DATA = (
     {"exit_code": 0, "error": "none"},
     {"output": "ok", "metadata": {"exit_code": 0}},
     {"name": "job", "metadata": {"labels": {"exit_code": 1}}},
+    {"id": 7, "name": "nightly", "status": "completed", "metadata": {"exit_code": 1}},
     {"status": "failed", "task_id": "T1"},
     {"status": "failed", "task_id": "T1", "message": ""},
     {"status": "failed", "task_id": "T1", "description": "Fix the login"},
@@ -122,6 +124,7 @@ REPLIES = (
     {"id": 7, "status": "paid", "success": False},
     {"exit_code": 1, "stdout": "", "path": "/srv"},
     {"output": "lint", "metadata": {"exit_code": 1, "duration_seconds": 0.4}},
+    {"errors": ["boom"], "metadata": {"exit_code": 0}},
     {"exit_code": 0, "ok": False},
     {"exit_code": 0, "error": "boom"},
     {"status": "error", "message": "x", "tool": "search"},

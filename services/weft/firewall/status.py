@@ -34,13 +34,13 @@ _ERROR_ANYWHERE = re2.compile(
     rb"(?m)^Traceback \(most recent call last\):|^(?:[\w.]{1,80}(?:Error|Exception))(?::|$)"
     rb"|^.{0,80}(?i:\b(?:exit(?:ed)?(?: with)?(?: status| code| value)|exited with|exit_code"
     rb"|return(?:ed)?(?: a)?(?: non-zero)? code))[^\w\n]{1,4}-?[1-9][0-9]{0,2}[^\w\n]{0,3}$"
-    rb"|^(?:npm ERR!|npm error|make(?:\[[0-9]+\])?: \*\*\*|FATAL"
-    rb"|(?:\x{2502} )?[Ee]rror(?:\[E[0-9]+\])?: "  # Terraform draws a line beside it
+    rb"|^\x{2577}\s{0,3}\n\x{2502} Error: "  # Terraform
+    rb"|^(?:npm ERR!|npm error|make(?:\[[0-9]+\])?: \*\*\*|[Ee]rror(?:\[E[0-9]+\])?: |FATAL"
     rb"|ERROR:  |fatal: |(?:\[INFO\] )?BUILD FAIL(?:ED|URE)|Segmentation fault|curl: \([0-9]+\)"
     rb"|PHP Fatal error|Unhandled exception|Exception in thread |Caused by: |--- FAIL: |FAIL\t"
     rb"|thread '.{1,80}' panicked)|^(?:bash|sh|zsh): .{1,200}(?:not found|No such file|denied)"
     rb"|^=+ .{0,60}\b[1-9][0-9]* (?:failed|errors?)\b|^FAILED \(|^test result: FAILED"
-    rb"|^\s*Tests:?\s+[1-9][0-9]* failed|^\x{2716} [0-9]+ problems? \([1-9]"
+    rb"|^\s*Tests:?\s+[1-9][0-9]* failed(?:,| \||\s*\(|\s*$)|^\x{2716} [0-9]+ problems? \([1-9]"
     rb"|^[0-9]+ examples?, [1-9][0-9]* failures?"
     rb"|^\S{1,200}(?:\([0-9]+,[0-9]+\): error TS[0-9]|:[0-9]+:[0-9]+: (?:fatal )?error: )"
     rb"|^psql:.{1,200}: (?:ERROR|FATAL):|^\s*<(?:\w+:)?Fault>|^(?:<\?xml[^>]*>\s*)?<Error>\s*<Code>"
@@ -145,20 +145,29 @@ def _is_error_reply(value: object) -> bool:
 
 
 def _settled(value: dict[str, object]) -> bool | None:
-    """What an object says of its call with `isError: true` or an exit code, which may stand in its
-    `metadata`; None if it has neither. A false `isError` says nothing: it is the default, which
-    stands above many an error. The text of an `error` outranks an exit code of 0."""
-    if value.get("isError") is True or value.get("is_error") is True:
+    """What an object says of its call with `isError: true` or an exit code; None if it has neither.
+    A false `isError` says nothing: it is the default, which stands above many an error. The text of
+    an `error` outranks an exit code of 0."""
+    if value.get("isError") is True or value.get("is_error") is True or _ended_badly(value):
         return True
-    inner = value.get("metadata")
-    for record in (value, inner if isinstance(inner, dict) else {}):
-        for key in ("exit_code", "exitCode"):
-            if type(code := record.get(key)) is int:
-                error = value.get("error")
-                return code != 0 or (isinstance(error, str) and _says_error(error))
+    for key in _EXIT_KEYS:
+        if type(code := value.get(key)) is int:
+            error = value.get("error")
+            return code != 0 or (isinstance(error, str) and _says_error(error))
     return None
 
 
+def _ended_badly(value: dict[str, object]) -> bool:
+    """Whether the `metadata` beside a program's output has an exit code other than 0. A record of
+    a job has such metadata too, and is no output."""
+    inner = value.get("metadata")
+    if not isinstance(inner, dict) or value.keys().isdisjoint(_OUTPUT):
+        return False
+    return any(type(code := inner.get(key)) is int and code != 0 for key in _EXIT_KEYS)
+
+
+_EXIT_KEYS = ("exit_code", "exitCode")
+_OUTPUT = frozenset(("output", "stdout", "stderr"))
 _ERROR_KEYS = ("error", "errors", "exception", "errorMessage", "error_message")
 
 
