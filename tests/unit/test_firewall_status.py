@@ -43,7 +43,7 @@ DONE = (
     "12 examples, 0 failures",
     "/srv/a.js\n  3:1  warning  no-var\n\n\u2716 1 problem (0 errors, 1 warning)\n",
     " Test Files  1 passed (1)\n      Tests  4 passed (4)\n",
-    "\u2502 kind \u2502 n \u2502\n\u2502 Error: timeouts last week \u2502 12 \u2502\n\u2502 all done \u2502 3 \u2502",
+    "\u2502 kind \u2502 n \u2502\n\u2502 Error: timeouts \u2502 12 \u2502\n",
     "Of them\n  Tests 3 failed in March, none in April.",
 )
 RECORDS = (

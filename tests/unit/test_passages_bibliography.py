@@ -45,3 +45,14 @@ def test_a_few_works_or_those_in_the_middle_are_no_aside() -> None:
 def test_dated_steps_at_the_end_are_no_list_of_works() -> None:
     steps = [f"- 2026-03-{day}: the valve was changed, and the pump ran." for day in range(10, 22)]
     assert not asides("\n\n".join([SAID, SAID, SAID, *steps]))
+
+
+def test_releases_and_talks_at_the_end_are_no_list_of_works() -> None:
+    releases = [
+        f"{n}. Release 3.{n} (2024-0{n}-11): mends the crash of module m{n}, after which one runs "
+        f"`migrate --to {n}`. Announced at https://example.org/releases/3.{n}, with the checksums."
+        for n in range(1, 9)
+    ]
+    talks = [f"- 2026-03-{day} 14:30-16:00 Light at night, hall B." for day in range(10, 22)]
+    assert not asides("\n\n".join([SAID, SAID, SAID, SAID, *releases]))
+    assert not asides("\n\n".join([SAID, SAID, SAID, *talks]))

@@ -291,6 +291,11 @@ def test_values_that_stood_right_beside_each_other_do_not_run_together() -> None
         ('"name": "general"', False),
         ('"id": "a1", "name": "Ada"', False),
         ('"id": ["a1"]', False),
+        ('"user_id": "u7"', True),
+        ('"uuid": "0b6c"', True),
+        ('"cacheKey": "k7"', True),
+        ('"paid": 120', False),
+        ('"turkey": "x7"', False),
     ],
 )
 def test_an_id_alone_says_nothing_to_people(text: str, expected: bool) -> None:

@@ -17,11 +17,13 @@ MOST_BETWEEN = 1
 _ENTRY = re.compile(r"^[ \t>]*(?:\[\d{1,3}\]|\d{1,3}\.|[-*\u2022])[ \t]+\S", re.MULTILINE)
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _WHERE = re.compile(
-    r"\bdoi\b|https?://|\barxiv\b|\bet al\b|(?<!\d)\d{1,4}(?:\s?\(\d{1,3}\))?:\s?\d{1,5}[-\u2013]\d"
-    r"|\bpp?\. ?\d",
+    r"\bdoi\b|\barxiv\b|\bet al\b|\bpp\. ?\d|\bvol\. ?\d"
+    r"|(?<!\d)\d{1,4} ?\(\d{1,3}\) ?[:,] ?e?\d|(?<!\d)\d{1,4}: ?\d{3,5}[-\u2013]\d{2}",
     re.IGNORECASE,
 )
-"""What says where a work was published."""
+"""What says where a work was published: a number of it, or its place in a journal."""
+_ADDRESS, _AUTHOR = re.compile(r"https?://"), re.compile(r"\b[A-Z][\w'-]+,? [A-Z]{1,3}[.,;]")
+"""A work at an address is told from other things by its authors' initials."""
 
 
 def with_bibliography(text: str, root: Part) -> Part:
@@ -45,8 +47,10 @@ def with_bibliography(text: str, root: Part) -> Part:
 
 
 def _is_entry(text: str) -> bool:
-    is_cited = _YEAR.search(text) is not None and _WHERE.search(text) is not None
-    return is_cited and _ENTRY.search(text) is not None
+    if _ENTRY.search(text) is None or _YEAR.search(text) is None:
+        return False
+    is_at_address = _ADDRESS.search(text) is not None and _AUTHOR.search(text) is not None
+    return is_at_address or _WHERE.search(text) is not None
 
 
 def _marked(part: Part, start: int) -> Part:

@@ -99,6 +99,19 @@ def longest_beginning(
     return None
 
 
+def nearest_that_fits(most: int, fits: Callable[[int], bool], guess: int) -> int:
+    """The greatest count up to `most` that fits, searched for from a guess outwards; 0 fits."""
+    low, high, step, at = 0, most, 1, guess
+    while low < high:
+        at = min(max(at, low + 1), high)
+        if fits(at):
+            low, at = at, at + step
+        else:
+            high, at = at - 1, at - step
+        step *= 2
+    return low
+
+
 class _Prefixes:
     """What each prefix of the additions shows. A row's rendition depends only on how many of its
     parts the prefix holds, so each is made once."""

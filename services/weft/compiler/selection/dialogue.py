@@ -4,11 +4,12 @@ ruled out, in few tokens."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import DIALOGUE_SHARE, WITHOUT_DIALOGUE
+from weft.compiler.profiles import DIALOGUE_SHARE, LEAST_ROOM, WITHOUT_DIALOGUE
 from weft.compiler.rendering.cost import Shown
+from weft.compiler.selection.budget import nearest_that_fits
 from weft.compiler.selection.choice import Choice
 from weft_schemas.items import ItemKind
 
@@ -20,17 +21,29 @@ def with_dialogue(choice: Choice, shown: Shown) -> Shown:
     if choice.has_query:
         return shown
     room = max(choice.budget - WITHOUT_DIALOGUE, 0) * DIALOGUE_SHARE
+    taken: list[Shown] = []
     for turn, answered in _turns(choice.groups):
+        if room < LEAST_ROOM:
+            break
         for messages in ((turn, *answered), (turn,)):
             more = {
                 one.key: choice.shapes[one.key].whole() for one in messages if one.key not in shown
             }
             tokens = choice.cost.block_tokens(more) if more else 0
-            if tokens <= room and choice.cost.fits({**shown, **more}, choice.budget):
-                shown = {**shown, **more}
+            if tokens <= room:
+                taken.append(more)
                 room -= tokens
                 break
-    return shown
+
+    def with_newest(count: int) -> Shown:
+        return dict(chain(shown.items(), *(more.items() for more in taken[:count])))
+
+    most = len(taken)
+    return with_newest(
+        nearest_that_fits(
+            most, lambda count: choice.cost.fits(with_newest(count), choice.budget), most
+        )
+    )
 
 
 def _turns(groups: Sequence[Group]) -> Iterator[tuple[Group, tuple[Group, ...]]]:

@@ -26,7 +26,7 @@ from weft.compiler.profiles import (
 )
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import Rendition
-from weft.compiler.selection.budget import longest_beginning
+from weft.compiler.selection.budget import longest_beginning, nearest_that_fits
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import fill
 from weft.compiler.selection.offers import Shape
@@ -131,7 +131,7 @@ def _with_call(
         return _joined(shown, [{**least, call.row.sequence: free.choose(arguments[:count])}])
 
     most = len(arguments)
-    count = _nearest(most, lambda count: choice.cost.fits(with_first(count), limit), most)
+    count = nearest_that_fits(most, lambda count: choice.cost.fits(with_first(count), limit), most)
     if count > 0:
         return with_first(count)
     begun = longest_beginning(shown, least, call, choice.cost, limit)
@@ -193,25 +193,12 @@ def _run(choice: Choice, groups: Sequence[Group], forms: _Forms, shown: Shown, l
     if guess:  # what is sent differs from the sum of the blocks
         more = choice.cost.exact(with_first(guess)) - size(guess)
         guess = _longest(most, size, limit - more)
-    return _nearest(most, lambda count: choice.cost.fits(with_first(count), limit), guess)
+    return nearest_that_fits(most, lambda count: choice.cost.fits(with_first(count), limit), guess)
 
 
 def _longest(most: int, size: Callable[[int], int], limit: int) -> int:
     """The greatest count up to `most` whose size, which rises with it, is within the limit."""
     return bisect_right(range(1, most + 1), limit, key=size)
-
-
-def _nearest(most: int, fits: Callable[[int], bool], guess: int) -> int:
-    """The greatest count up to `most` that fits, searched for from a guess outwards; 0 fits."""
-    low, high, step, at = 0, most, 1, guess
-    while low < high:
-        at = min(max(at, low + 1), high)
-        if fits(at):
-            low, at = at, at + step
-        else:
-            high, at = at - 1, at - step
-        step *= 2
-    return low
 
 
 def _joined(shown: Shown, more: Sequence[Shown]) -> Shown:
@@ -232,7 +219,7 @@ def _with_stubs(choice: Choice, shown: Shown, limit: int, is_answered: bool = Tr
     size, exact = choice.cost.size, choice.cost.exact
     count = _longest(len(stubs), lambda count: size(_joined(shown, stubs[:count])), limit)
     # Sizes of messages are only approximate.
-    fits = _nearest(
+    fits = nearest_that_fits(
         count, lambda count: exact(_joined(shown, stubs[:count])) <= choice.budget, count
     )
     return _joined(shown, stubs[:fits])
