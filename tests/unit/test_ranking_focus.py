@@ -141,3 +141,24 @@ def profile() -> list[ContextItem]:
         ContextItem("c0", ItemKind.TOOL_CALL, "", metadata=asked),
         ContextItem("r0", ItemKind.TOOL_RESULT, json.dumps(known), "c0"),
     ]
+
+
+@pytest.mark.parametrize("number", [2, 5, 9])
+def test_the_record_that_was_just_spoken_of_is_shown_of_a_list(number: int) -> None:
+    hosts = [
+        {
+            "host": f"HIST-BR-{n:02}",
+            "rack": f"R{n}-{n * 37 % 100}",
+            "note": f"serves the branch office number {n} and was last restarted by hand " * 3,
+            "contact": f"desk{n}@example.org",
+        }
+        for n in range(12)
+    ]
+    call = ContextItem("c1", ItemKind.TOOL_CALL, "", metadata={"tool_name": "hosts"})
+    listed = [call, ContextItem("r1", ItemKind.TOOL_RESULT, json.dumps(hosts), "c1")]
+    proposed = said(2, f"HIST-BR-{number:02} has the worm. Shall I isolate it?", OTHER)
+    items = [said(1, "Find the host."), *listed, proposed, said(3, "Yes, do that.")]
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=300)).pack
+    shown = {n for n in range(12) if f"desk{n}@example.org" in pack.prompt}
+    assert number in shown
+    assert len(shown) < 8

@@ -107,6 +107,7 @@ def test_of_no_parts_a_line_says_how_much_there_is() -> None:
 WROTE = {"content": [{"type": "text", "text": "Successfully wrote to a.md"}], "isError": False}
 ORDERS = json.dumps([{"id": at, "name": f"an order of {at} of them"} for at in range(40)])
 WROTE_MORE = {**WROTE, "note": "", "flags": [0] * 99}
+POSTED = json.dumps({"ok": True, "document": "51002", "tags": ["a"] * 12})
 JSON_IN_TEXT = f"meta=None content=[TextContent(text={json.dumps(WROTE_MORE)!r}, meta=None)]"
 
 
@@ -135,7 +136,8 @@ JSON_IN_TEXT = f"meta=None content=[TextContent(text={json.dumps(WROTE_MORE)!r},
         ),
         ('{"id": 7, "name": "Ada Lovelace"}', '{"id": 7, "name": "Ada Lovelace"}'),
         (json.dumps({"id": 7, "tags": ["a"] * 40}), "… 219 characters …"),
-        ("{\n  a: this is no JSON at all,\n" + "\n" * 99, "… 102 lines, 130 characters …"),
+        ("{\n  a: this is no JSON at all,\n" + "\n" * 199, "… 202 lines, 230 characters …"),
+        (POSTED, POSTED),
     ],
 )
 def test_a_stub_tells_how_a_call_went_or_how_much_it_found(text: str, stub_text: str) -> None:

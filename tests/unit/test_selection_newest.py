@@ -99,3 +99,16 @@ def test_the_newest_failure_is_told_however_long_its_call_and_its_error_are(
     assert "call: book(" in pack.prompt
     assert "Error: no seats" in pack.prompt
     assert max(pack.stats.prompt_tokens, *pack.stats.message_tokens.values()) <= budget
+
+
+@pytest.mark.parametrize("budget", [500, 700])
+def test_why_the_call_before_the_newest_failed_is_told_beside_a_large_result(budget: int) -> None:
+    looked = ContextItem(
+        "c3",
+        ItemKind.TOOL_CALL,
+        metadata={"tool_name": "get_user", "arguments": {"user_id": "ada_9"}},
+    )
+    profile = "; ".join(f"card_{n} of bank_{n}, paid {n * 7} for HAT{n:03}" for n in range(200))
+    items = session(*booking(), looked, ContextItem("r3", ItemKind.TOOL_RESULT, profile, "c3"))
+    request = CompileRequest(Phase.CALL, budget=budget)
+    assert FAILED in compile_pack(ListView(items), request).pack.prompt

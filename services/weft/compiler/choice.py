@@ -8,7 +8,7 @@ from functools import partial
 from weft.compiler.header import entries_above
 from weft.compiler.item_entries import group_of, item_entry
 from weft.compiler.profiles import PROFILES
-from weft.compiler.ranking.focus import in_focus, named_by_user
+from weft.compiler.ranking.focus import in_focus, named_by_user, stated_last
 from weft.compiler.ranking.listed_passes import Pass, listed_passes
 from weft.compiler.ranking.loops import Stretch, next_entries
 from weft.compiler.ranking.second_pass import second_pass, taken_next
@@ -65,6 +65,7 @@ def choice_of(state: State) -> Choice:
             ahead,
             in_focus(state.groups) if profile.objective.values else {},
             named_by_user(state.groups) if profile.objective.values else frozenset(),
+            stated_last(state.groups),
         ),
         shapes=shapes,
         repeats=repeats,

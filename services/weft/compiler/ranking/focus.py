@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from math import fsum
 
 from weft.compiler.candidates.closure import Group
@@ -50,6 +50,29 @@ def named_by_user(groups: Sequence[Group]) -> frozenset[str]:
     results = [row for group in groups[-FOCUS_LOOK_BACK:] for row in group.rows[1:]]
     counts = Counter(value for row in results if named for value in _stated(named, row))
     return frozenset(value for value, count in counts.items() if count <= FOCUS_SHARED)
+
+
+def stated_last(groups: Sequence[Group]) -> frozenset[str]:
+    """The names and specific values in what was said and done last: the latest user turn, the
+    message that it answers, the newest call since, and its results."""
+    turns = [at for at, group in enumerate(groups) if group.rows[0].kind is ItemKind.USER_TURN]
+    if not turns:
+        return frozenset()
+    at = turns[-1]
+    before = [group.rows[0] for group in groups[max(at - 1, 0) : at]]
+    answered = [row for row in before if row.kind is ItemKind.AGENT_MSG]
+    called = [group.rows for group in groups[at + 1 :] if group.is_exchange][-1:]
+    rows = [groups[at].rows[0], *answered, *chain(*called)]
+    found = {value for row in rows for value in values(_beginning(row))}
+    return frozenset(value for value in found if _is_specific(value) or _is_name(value))
+
+
+def _is_name(value: str) -> bool:
+    return value[0].isupper() and len(value) >= LEAST_NAME
+
+
+LEAST_NAME = 4
+"""Letters of a name; shorter ones stand at the beginning of many a sentence."""
 
 
 def _stated(named: Collection[str], row: ItemRow) -> set[str]:

@@ -171,7 +171,7 @@ def stub(row: ItemRow) -> Rendition:
     text, outline = row.whole, row.parts
     if not text.strip():
         return Rendition(STUB, "(empty)")
-    if len(text) <= SHORT:
+    if len(text) <= TINY:
         return whole(row)
     if outline is None and first_line(decoded(text)) == decoded(text).text.strip():
         return compact(row)  # it says all that there is
@@ -180,7 +180,7 @@ def stub(row: ItemRow) -> Rendition:
     count = f"{records} records, " if records else f"{lines} lines, " if lines > 1 else ""
     mark = f"… {count}{len(text):,} characters …"
     first = "" if records else first_line(_beginning_of(row))
-    if len(text) <= HARDLY_LONGER * len(first + mark):
+    if len(text) <= max(SHORT, HARDLY_LONGER * len(first + mark)):
         return compact(row)
     return Rendition(PARTS, f"{first} {mark}") if first else Rendition(STUB, mark)
 
@@ -195,8 +195,9 @@ def _beginning_of(row: ItemRow) -> Decoded:
 
 HARDLY_LONGER = 4
 """A text that is as many times as long as its stub is shown whole."""
-SHORT = 24
-"""Characters of a text that takes no more tokens than its stub would."""
+TINY, SHORT = 24, 140
+"""Characters of a text that takes no more tokens than its stub would, and of one that takes so few
+more that its outcome is told whole."""
 
 
 def reread(row: ItemRow, view: str, recipe: str) -> Rendition:

@@ -70,7 +70,20 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
     before = cost.exact(shown)
     shown = _with_taken_next(choice, shown, before)
     limit += cost.exact(shown) - before + int(choice.budget * OTHER_CALLS_SHARE)
+    shown = _with_failed_before(choice, shown, min(choice.budget, limit))
     return _with_stubs(choice, shown, min(choice.budget, limit))
+
+
+def _with_failed_before(choice: Choice, shown: Shown, limit: int) -> Shown:
+    """With the error line of the call before the newest, if that failed and was not made again:
+    what is done now is likely meant to mend it."""
+    if len(choice.exchange) < 2:
+        return shown
+    newest, before = choice.exchange[:2]
+    is_failed = any(row.failed for row in before.rows[1:])
+    if before.key in shown or not is_failed or before.rows[0].whole == newest.rows[0].whole:
+        return shown
+    return _with_least(choice, shown, before, limit)
 
 
 def _with_taken_next(choice: Choice, shown: Shown, used: int) -> Shown:

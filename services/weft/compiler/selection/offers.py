@@ -19,10 +19,13 @@ from weft.compiler.profiles import (
     CALL,
     COHERENT,
     DENSITY,
+    FEW,
+    FEW_SHARE,
     FIRST_PART,
     GROUP,
     IDENTITY,
     IN_FOCUS,
+    LEAST_PARTS,
     MARKS,
     NAMED_HEAD,
     NAMED_VALUE,
@@ -32,6 +35,7 @@ from weft.compiler.profiles import (
     OUTLIER,
     OVERSHOOT,
     PASSAGE_FLOOR,
+    SPOKEN_OF,
     Objective,
 )
 from weft.compiler.ranking.loops import Stretch, loop_factor
@@ -134,6 +138,8 @@ class Scores(msgspec.Struct, frozen=True):
     """By sequence, how far a result is in focus."""
     named: frozenset[str] = frozenset()
     """Values in results that the latest user turn names."""
+    stated: frozenset[str] = frozenset()
+    """Names and values in what was said and done last."""
 
 
 def required_parts(row: ItemRow) -> frozenset[int]:
@@ -236,6 +242,8 @@ def _offers(
         taken.append((number, text[part.start : part.end]))
     asked_of = scores.terms if passages and row.kind not in MESSAGES else frozenset[str]()
     answers = _answers(taken, asked_of)
+    is_listed = is_result and (outline.is_json or leaves[-1].unit == "row")
+    spoken_of = _spoken_of(taken, scores.stated) if is_listed else frozenset[int]()
     return [
         offer(
             number,
@@ -243,6 +251,7 @@ def _offers(
             score
             * shares(number)
             * loop_factor(ahead, leaves[number].start, leaves[number].end)
+            * (SPOKEN_OF if number in spoken_of else 1.0)
             * (1 + ANSWERING * answers.get(number, 0.0))
             * (IDENTITY if number in listed else 1.0)
             * (OUTLIER if number in differing else ASIDE if number in asides else 1.0)
@@ -250,6 +259,14 @@ def _offers(
         )
         for number, stretch in taken
     ]
+
+
+def _spoken_of(parts: Sequence[tuple[int, str]], stated: frozenset[str]) -> frozenset[int]:
+    """The parts that state what was said or done last. None if many do: that tells nothing."""
+    if len(parts) < LEAST_PARTS:
+        return frozenset()
+    found = frozenset(number for number, text in parts if stated.intersection(values(text)))
+    return found if len(found) <= max(FEW, len(parts) * FEW_SHARE) else frozenset()
 
 
 def _named_factor(named: frozenset[str], text: str) -> float:
