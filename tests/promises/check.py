@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ LABELS = 24
 """Tokens that an item may cost beside its text."""
 NOTATION = 60
 """Tokens of the legend."""
+BEGUN = re.compile(r" characters(?:: [^\u2026]+)? \u2026\Z")
+"""The end of an item's beginning; a call's names the arguments behind it."""
 
 
 def violations(
@@ -95,7 +98,7 @@ def _marked(pack: ContextPack, texts: Mapping[str, str]) -> Iterator[str]:
         if not entry.item_id or entry.item_id not in texts:
             continue
         source = texts[entry.item_id]
-        if entry.view == "parts" and not inner(entry.text).endswith("characters \u2026"):
+        if entry.view == "parts" and not BEGUN.search(inner(entry.text)):
             for fault in faults_of_parts(source, entry.text):
                 yield f"2: {entry.item_id} ({entry.kind.value}): {fault}"
         elif entry.view == "whole" and source.strip() and source not in inner(entry.text):

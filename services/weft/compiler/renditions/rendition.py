@@ -110,7 +110,8 @@ def beginning(row: ItemRow, limit: int) -> Rendition:
     left = len(row.whole) - len(cut)
     if not left:
         return whole(row)
-    names = _named(_arguments_behind(row, len(cut)), limit * _CHARACTERS * NAMES_SHARE)
+    room = max(limit * _CHARACTERS * NAMES_SHARE, LEAST_NAMES)
+    names = _named(_arguments_behind(row, len(cut)), room)
     mark = f"… {left:,} characters{': ' * bool(names)}{names} …"
     return Rendition(PARTS, f"{cut.rstrip()} {mark}", recipe=f"<{limit}")
 
@@ -143,8 +144,9 @@ def _named(names: Sequence[str], room: float) -> str:
 
 
 _json = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
-NAMES_SHARE = 0.2
-"""Most of the room of a call's beginning for the names of the arguments behind it."""
+NAMES_SHARE, LEAST_NAMES = 0.2, 40
+"""Most of the room of a call's beginning for the names of the arguments behind it, and so many
+characters at least."""
 
 
 def reference(row: ItemRow) -> Rendition:

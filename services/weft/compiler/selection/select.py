@@ -27,16 +27,18 @@ def select(choice: Choice, ledger: Ledger) -> Shown:
 
 def selected(choice: Choice, pinned: Shown) -> Shown:
     """The pinned items, the open exchange, the newest messages and the most valuable parts."""
-    base = with_dialogue(choice, with_exchange(choice, pinned))
-    shown = fill(choice, base, choice.groups, choice.budget)
+    shown = _beside(choice, pinned)
     newest = choice.groups[-1] if choice.groups else None
     if newest is None or newest.key in shown or newest.rows[0].kind is not ItemKind.AGENT_MSG:
         return shown
     # No mark stands behind the last item, so the beginning of this one tells that there is more.
-    begun = {newest.key: choice.shapes[newest.key].beginning(LEAST_PIN)}
-    if not choice.cost.fits({**base, **begun}, choice.budget):
-        return shown
-    return fill(choice, {**base, **begun}, choice.groups, choice.budget)
+    more = {**pinned, newest.key: choice.shapes[newest.key].beginning(LEAST_PIN)}
+    return _beside(choice, more) if choice.cost.fits(more, choice.budget) else shown
+
+
+def _beside(choice: Choice, pinned: Shown) -> Shown:
+    base = with_dialogue(choice, with_exchange(choice, pinned))
+    return fill(choice, base, choice.groups, choice.budget)
 
 
 def pins_of(choice: Choice, ledger: Ledger) -> Shown:
