@@ -22,7 +22,7 @@ _WHERE = re.compile(
     re.IGNORECASE,
 )
 """What says where a work was published: a number of it, or its place in a journal."""
-_ADDRESS, _AUTHOR = re.compile(r"https?://"), re.compile(r"\b[A-Z][\w'-]+,? [A-Z]{1,3}[.,;]")
+_ADDRESS, _AUTHOR = re.compile(r"https?://"), re.compile(r"\b[A-Z][\w'-]{1,30},? [A-Z]{1,3}[.,;]")
 """A work at an address is told from other things by its authors' initials."""
 
 

@@ -19,6 +19,7 @@ from weft.compiler.profiles import (
     CUT_SHARE,
     EXCHANGE_SHARE,
     EXCHANGE_TRIES,
+    FAILED_SHARE,
     LEAST_PIN,
     OTHER_CALLS_SHARE,
     PASS_SHARE,
@@ -60,7 +61,7 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
             reserved = int((limit - cost.exact(shown)) * share)
             shown, is_cut = fill(choice, shown, [group], limit - reserved), True
             if group is choice.exchange[0] and group.key not in shown:
-                shown = _with_least(choice, shown, group, limit)
+                shown = _with_least(choice, shown, group, limit, choice.budget)
         elif run == 0:  # nothing was added since it was found to be small enough
             tried += 1
             continue
@@ -70,11 +71,11 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
     before = cost.exact(shown)
     shown = _with_taken_next(choice, shown, before)
     limit += cost.exact(shown) - before + int(choice.budget * OTHER_CALLS_SHARE)
-    shown = _with_failed_before(choice, shown, min(choice.budget, limit))
+    shown = _with_failed_before(choice, shown)
     return _with_stubs(choice, shown, min(choice.budget, limit))
 
 
-def _with_failed_before(choice: Choice, shown: Shown, limit: int) -> Shown:
+def _with_failed_before(choice: Choice, shown: Shown) -> Shown:
     """With the error line of the call before the newest, if that failed and was not made again:
     what is done now is likely meant to mend it."""
     if len(choice.exchange) < 2:
@@ -83,7 +84,8 @@ def _with_failed_before(choice: Choice, shown: Shown, limit: int) -> Shown:
     is_failed = any(row.failed for row in before.rows[1:])
     if before.key in shown or not is_failed or before.rows[0].whole == newest.rows[0].whole:
         return shown
-    return _with_least(choice, shown, before, limit)
+    limit = min(choice.cost.exact(shown) + int(choice.budget * FAILED_SHARE), choice.budget)
+    return _with_least(choice, shown, before, limit, limit)
 
 
 def _with_taken_next(choice: Choice, shown: Shown, used: int) -> Shown:
@@ -107,19 +109,19 @@ def _with_said(choice: Choice, shown: Shown) -> Shown:
     return more if choice.cost.fits(more, int(limit)) else shown
 
 
-def _with_least(choice: Choice, shown: Shown, group: Group, limit: int) -> Shown:
+def _with_least(choice: Choice, shown: Shown, group: Group, limit: int, most: int) -> Shown:
     """With the outcome of an exchange, below its call: without it the model would take the call as
-    not made. What is too long is cut: first the call, to as many of its first arguments as fit and
-    the names of the others, then the results, to their beginning."""
+    not made. What is too long for `most` tokens is cut to `limit`: first the call, to as many of
+    its first arguments as fit and the names of the others, then the results, to their beginning."""
     least = _least(choice, group)
-    if choice.cost.fits(_joined(shown, [least]), choice.budget):
+    if choice.cost.fits(_joined(shown, [least]), most):
         return _joined(shown, [least])
     results = group.rows[1:]
     more = _with_call(choice, shown, group, least, limit)
-    for room, most in ((4, limit), (1, limit), (1, choice.budget)):
+    for room, tokens in ((4, limit), (1, limit), (1, most)):
         if more is None:
             begun = {row.sequence: _begun(choice, row, room * LEAST_PIN) for row in results}
-            more = _with_call(choice, shown, group, least | begun, most)
+            more = _with_call(choice, shown, group, least | begun, tokens)
     return shown if more is None else more
 
 
