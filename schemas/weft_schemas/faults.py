@@ -11,7 +11,7 @@ import msgspec
 from msgspec import inspect
 
 _PATH = re.compile(r" - at `([$\w.\[\]]+)`\Z")
-_STEP = re.compile(r"\.(\w+)|\[[^]]*\]")
+_STEP = re.compile(r"\.(\w+)|\[[^][]*\]")
 _ONE_OF = "Invalid enum value"
 _UNKNOWN = "Object contains unknown field"
 
