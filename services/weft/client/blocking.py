@@ -21,10 +21,11 @@ from weft.client.client import Client, connect
 from weft.client.lazy_connection import closed
 from weft.client.pack import Pack
 from weft.client.parking import Parked
-from weft.client.session import Function, Session, called_now
+from weft.client.session import Session
+from weft.client.tool_functions import Function, called_now
 from weft.log.record import LogRecord
 from weft.log.timeouts import cancelled
-from weft.messages.reading import Format
+from weft.messages.reading import Format, tool_call
 from weft.messages.writing import Provider
 from weft_schemas.errors import InvalidInput, Unavailable
 
@@ -296,7 +297,9 @@ class SyncSession:
         client, too; what an asynchronous one returns is awaited in the client's own. None is called
         if this client cannot be used here."""
         self._loop.check()
-        functions = called_now(self._session, call, functions)
+        made = tool_call(call)
+        if not self._session._is_own(made):
+            functions = called_now(made, functions)
         return self._loop.run(self._session.run(call, functions))
 
     publish = _of_session(Session.publish)

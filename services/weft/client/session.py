@@ -17,7 +17,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -28,8 +27,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
 
-from weft.adapters.drafting import compact
-from weft.client.arguments import chosen, expected, listed
+from weft.client.arguments import chosen, listed
 from weft.client.drilldown import TOOL_NAME, drilldown_tool, slice_item
 from weft.client.event_check import checked
 from weft.client.histories import OnEdit, PublishedMessages
@@ -45,10 +43,17 @@ from weft.client.pack import Pack
 from weft.client.parking import Parked
 from weft.client.refusals import ItemRefused, accepted
 from weft.client.spool import Spool
-from weft.messages.definitions import merged, name_in
-from weft.messages.plain import plain
+from weft.client.tool_functions import (
+    UNNAMED,
+    Function,
+    called,
+    function_named,
+    result_of,
+    unknown_tool,
+)
+from weft.messages.definitions import merged
 from weft.messages.reading import Format, Messages, ToolCall, draft, tool_call, turns_of
-from weft.messages.writing import PROVIDERS, Provider
+from weft.messages.writing import Provider
 from weft_schemas.errors import (
     InvalidInput,
     NotFound,
@@ -58,15 +63,13 @@ from weft_schemas.errors import (
     WeftError,
 )
 from weft_schemas.ids import encode_token
-from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.items import ContextItem
 from weft_schemas.policy import ContextPolicy, Phase
 
 if TYPE_CHECKING:
     from weft.client.client import Client
 
 T = TypeVar("T")
-Function = Callable[..., Any] | Callable[..., Awaitable[Any]]
-"""A tool of the agent's own: called with the call's arguments by name."""
 
 
 class Session:
@@ -322,12 +325,12 @@ class Session:
             return True
         if functions is None:
             return False
-        function = _named(functions, made.name)
+        function = function_named(functions, made.name)
         if function is None:
             names = [*functions, *([TOOL_NAME] if self._drilldown else [])]
-            result = _result(made, _unknown(made.name, names), failed=True)
+            result = result_of(made, unknown_tool(made.name, names), failed=True)
         else:
-            result = _result(made, *await _called(function, made))
+            result = result_of(made, *await called(function, made))
         self._added.append(_Added((result,)))
         return True
 
@@ -346,14 +349,14 @@ class Session:
             )
             reply = await self._patiently(drill)
         except (InvalidInput, NotFound, TooCostly, TypeError, ValueError) as error:
-            return _result(call, str(error), failed=True)
+            return result_of(call, str(error), failed=True)
         except (Unavailable, Overloaded) as error:
             if self._spooling is None:
                 raise
-            return _result(call, str(error), failed=True)  # an agent that spools goes on
+            return result_of(call, str(error), failed=True)  # an agent that spools goes on
         item = slice_item(reply, "", "")
         metadata = item.metadata | ({"call_id": call.id} if call.id else {})
-        return msgspec.structs.replace(item, id=_UNNAMED, parent_id=None, metadata=metadata)
+        return msgspec.structs.replace(item, id=UNNAMED, parent_id=None, metadata=metadata)
 
 
 def _read(messages: Sequence[Any], format: Format, place: int) -> tuple[ContextItem, ...]:
@@ -387,97 +390,9 @@ def _without(session: str, error: WeftError) -> str:
     )
 
 
-_UNNAMED = "m0"
-"""The name that readers of messages give to the first item of a message: it gets its id when it is
-published, and its call becomes its parent."""
-
-
 class _Added(msgspec.Struct, frozen=True, eq=False):
     """Added once: what is equal to it was added another time."""
 
     items: tuple[ContextItem, ...]
     is_message: bool = True
     """Their ids do not exist yet."""
-
-
-def called_now(
-    session: Session, call: Any, functions: Mapping[str, Function] | None
-) -> Mapping[str, Function] | None:
-    """The functions for `Session.run`, of which the one that the call names was called already, in
-    this thread; `run` then takes what came of it."""
-    made = tool_call(call)
-    function = _named(functions or {}, made.name)
-    if function is None or made.arguments is None or session._is_own(made):
-        return functions
-    return {made.name: _Called(function, made.arguments)}
-
-
-class _Called:
-    """A function that was called: called again, it tells what came of that."""
-
-    def __init__(self, function: Function, arguments: Mapping[str, Any]) -> None:
-        self._returned: Any = None
-        self._error: Exception | None = None
-        try:
-            self._returned = function(**arguments)
-        except Exception as error:
-            self._error = error
-
-    def __call__(self, /, **_: Any) -> Any:
-        if self._error is not None:
-            raise self._error
-        return self._returned
-
-
-def _named(functions: Mapping[str, Function], name: str) -> Function | None:
-    """The function of a tool, by whichever form of its name the provider uses."""
-    expected("functions", functions, Mapping)
-    if name in functions:
-        return functions[name]
-    return next(
-        (
-            one
-            for known, one in functions.items()
-            if name in {name_in(provider, known) for provider in PROVIDERS}
-        ),
-        None,
-    )
-
-
-def _unknown(name: str, names: Sequence[str]) -> str:
-    known = f"call one of these: {', '.join(names)}" if names else "answer without one"
-    return f"there is no tool {name!r}; {known}"
-
-
-async def _called(function: Function, call: ToolCall) -> tuple[str, str | None, bool]:
-    """The result of a function as text, its content type, and whether it failed."""
-    if call.arguments is None:
-        return f"the arguments are no JSON object: {call.text}; call again with one", None, True
-    try:
-        returned = function(**call.arguments)
-        if inspect.isawaitable(returned):
-            returned = await returned
-        if returned is None or isinstance(returned, str):
-            return returned or "", None, False
-        return compact(plain(returned)), "application/json", False
-    except Exception as error:  # the model reads whatever a tool raises
-        return f"{type(error).__name__}: {error}", None, True
-
-
-def _result(
-    call: ToolCall, text: str, content_type: str | None = None, failed: bool = False
-) -> ContextItem:
-    said = {
-        "tool_name": call.name,
-        "call_id": call.id or None,
-        "content_type": content_type,
-        "is_error": failed or None,
-    }
-    metadata = {key: value for key, value in said.items() if value is not None}
-    return ContextItem(_UNNAMED, ItemKind.TOOL_RESULT, _encodable(text), metadata=metadata)
-
-
-def _encodable(text: str) -> str:
-    """The text without halves of characters, which no message holds: Python has them in names of
-    files and in output that is no UTF-8."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

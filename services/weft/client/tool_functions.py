@@ -1,0 +1,104 @@
+"""The agent's own tools: functions that are called with what a model asks for, and what comes of
+it as a result for the log."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from weft.adapters.drafting import compact
+from weft.client.arguments import expected
+from weft.messages.definitions import name_in
+from weft.messages.plain import plain
+from weft.messages.reading import ToolCall
+from weft.messages.writing import PROVIDERS
+from weft_schemas.items import ContextItem, ItemKind
+
+Function = Callable[..., Any] | Callable[..., Awaitable[Any]]
+"""A tool of the agent's own: called with the call's arguments by name."""
+UNNAMED = "m0"
+"""The name that readers of messages give to the first item of a message: it gets its id when it is
+published, and its call becomes its parent."""
+
+
+def called_now(
+    call: ToolCall, functions: Mapping[str, Function] | None
+) -> Mapping[str, Function] | None:
+    """The functions for `Session.run`, of which the one that the call names was called already, in
+    this thread; `run` then takes what came of it."""
+    function = function_named(functions or {}, call.name)
+    if function is None or call.arguments is None:
+        return functions
+    return {call.name: _Called(function, call.arguments)}
+
+
+class _Called:
+    """A function that was called: called again, it tells what came of that."""
+
+    def __init__(self, function: Function, arguments: Mapping[str, Any]) -> None:
+        self._returned: Any = None
+        self._error: Exception | None = None
+        try:
+            self._returned = function(**arguments)
+        except Exception as error:
+            self._error = error
+
+    def __call__(self, /, **_: Any) -> Any:
+        if self._error is not None:
+            raise self._error
+        return self._returned
+
+
+def function_named(functions: Mapping[str, Function], name: str) -> Function | None:
+    """The function of a tool, by whichever form of its name the provider uses."""
+    expected("functions", functions, Mapping)
+    if name in functions:
+        return functions[name]
+    return next(
+        (
+            one
+            for known, one in functions.items()
+            if name in {name_in(provider, known) for provider in PROVIDERS}
+        ),
+        None,
+    )
+
+
+def unknown_tool(name: str, names: Sequence[str]) -> str:
+    known = f"call one of these: {', '.join(names)}" if names else "answer without one"
+    return f"there is no tool {name!r}; {known}"
+
+
+async def called(function: Function, call: ToolCall) -> tuple[str, str | None, bool]:
+    """The result of a function as text, its content type, and whether it failed."""
+    if call.arguments is None:
+        return f"the arguments are no JSON object: {call.text}; call again with one", None, True
+    try:
+        returned = function(**call.arguments)
+        if inspect.isawaitable(returned):
+            returned = await returned
+        if returned is None or isinstance(returned, str):
+            return returned or "", None, False
+        return compact(plain(returned)), "application/json", False
+    except Exception as error:  # the model reads whatever a tool raises
+        return f"{type(error).__name__}: {error}", None, True
+
+
+def result_of(
+    call: ToolCall, text: str, content_type: str | None = None, failed: bool = False
+) -> ContextItem:
+    said = {
+        "tool_name": call.name,
+        "call_id": call.id or None,
+        "content_type": content_type,
+        "is_error": failed or None,
+    }
+    metadata = {key: value for key, value in said.items() if value is not None}
+    return ContextItem(UNNAMED, ItemKind.TOOL_RESULT, _encodable(text), metadata=metadata)
+
+
+def _encodable(text: str) -> str:
+    """The text without halves of characters, which no message holds: Python has them in names of
+    files and in output that is no UTF-8."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
