@@ -8,6 +8,7 @@ import hmac
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 from weft_schemas.errors import InvalidInput
 
@@ -22,6 +23,23 @@ TENANT_SESSION = "@tenant"
 OPERATOR = "@operator"
 """The principal of a tenant's operators in the subjects of requests: no name is written like
 this."""
+
+
+def session_scope(session: str) -> str:
+    """The memory scope of what only this session remembers."""
+    return f"session:{session}"
+
+
+class SessionName(NamedTuple):
+    """What names a session: two tenants may give the same id."""
+
+    tenant: str
+    session: str
+
+    @property
+    def scope(self) -> str:
+        """The memory scope of what only this session remembers."""
+        return session_scope(self.session)
 
 
 def encode_token(name: str, what: str = "id") -> str:

@@ -35,7 +35,7 @@ UNREADABLE = "@unreadable"
 parked in this session of its tenant, since any client may write any bytes into a subject."""
 
 
-class Stored(msgspec.Struct, frozen=True):
+class StoredSubject(msgspec.Struct, frozen=True):
     """The parts of a stored subject; tenant and session are decoded ids."""
 
     direction: str
@@ -106,7 +106,7 @@ def stored_form(subject: str) -> str:
     return ".".join(["w", tokens[3], "0", *tokens[1:3], *tokens[4:]])
 
 
-def parse_stored(subject: str) -> Stored:
+def parse_stored(subject: str) -> StoredSubject:
     """Parse a stored subject. Raises `InvalidInput` if it is not one."""
     parts = subject.split(".")
     named = len(parts) == 7 and parts[1] == "in"
@@ -116,7 +116,7 @@ def parse_stored(subject: str) -> Stored:
         raise InvalidInput("the subject has no partition number in its third place")
     tenant, session = decode_token(parts[3]), decode_token(parts[4])
     principal = principal_of(parts[6]) if named else ""
-    return Stored(parts[1], int(parts[2]), tenant, session, parts[5], principal)
+    return StoredSubject(parts[1], int(parts[2]), tenant, session, parts[5], principal)
 
 
 def event_of(subject: str) -> str:

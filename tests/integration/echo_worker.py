@@ -19,7 +19,7 @@ from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import Unavailable
 from weft_schemas.events import EnvelopeEvent, Event
 from weft_schemas.items import ContextItem
-from weft_schemas.subjects import Stored, derived_subject
+from weft_schemas.subjects import StoredSubject, derived_subject
 
 
 def work(text: str, attempt: int) -> str:
@@ -36,7 +36,7 @@ def work(text: str, attempt: int) -> str:
 
 
 async def derive(
-    record: LogRecord, address: Stored, event: Event, context: WorkContext
+    record: LogRecord, address: StoredSubject, event: Event, context: WorkContext
 ) -> list[Derived]:
     if not isinstance(event, ContextItem):
         return []

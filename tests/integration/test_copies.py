@@ -15,7 +15,6 @@ from weft.copies.copying import copy_id
 from weft.copies.exporting import Exported, export
 from weft.copies.forking import fork
 from weft.copies.importing import import_
-from weft.copies.renaming import SessionName
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
@@ -26,7 +25,7 @@ from weft.readmodel.digest import content_digest
 from weft.readmodel.model import ReadModel
 from weft_schemas.errors import Conflict, InvalidInput, NotFound
 from weft_schemas.events import EpisodeEvent, ErasedEvent, SessionClosedEvent
-from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.ids import TENANT_SESSION, SessionName
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.subjects import stored_filter

@@ -13,11 +13,10 @@ from weft.firewall.service import encoded_slice, slice_of
 from weft.readmodel.fold import Fold
 from weft.readmodel.generations import Generations
 from weft.readmodel.model import ReadModel, records_of
-from weft.readmodel.status import Artifact
+from weft.readmodel.status import LoggedArtifact
 from weft.readmodel.store import open_writer
 from weft.router.service import (
     Hydrating,
-    SessionName,
     encoded_hydration,
     hydration,
     session_signals,
@@ -26,6 +25,7 @@ from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
 from weft.runtime.replica import pool_work
 from weft_schemas.compile import DrilldownRequest
+from weft_schemas.ids import SessionName
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import FirewallRules
 from weft_schemas.routing import HydrateRequest, SelectableItem
@@ -48,7 +48,9 @@ async def test_a_slice_is_the_same(pool: Pool, tmp_path: Path) -> None:
     file = tmp_path / "body"
     file.write_text(TABLE)
     kind, level = ItemKind.TOOL_RESULT, Sensitivity.PUBLIC
-    found = Artifact("art:x", "s", "r", 2, kind, len(TABLE), "text/csv", level, None, None, True)
+    found = LoggedArtifact(
+        "art:x", "s", "r", 2, kind, len(TABLE), "text/csv", level, None, None, True
+    )
     for view, args in (("rows", {"start": 4_000}), ("search", {"pattern": "item 4321,"})):
         request = DrilldownRequest("art:x", view, args, 200)
         shown = partial(slice_of, "acme", found, request, b"key", "cl100k_base", RULES)

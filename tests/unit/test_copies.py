@@ -13,7 +13,7 @@ from weft.copies.copy_digest import CopyDigest
 from weft.copies.copying import Copier
 from weft.copies.forking import prefix
 from weft.copies.portable import RecordLine, line_of, read_line, record_of, written
-from weft.copies.renaming import SessionName, renamed
+from weft.copies.renaming import renamed
 from weft.copies.sequences import Places, needs, placed
 from weft.log.message import Ack, Message
 from weft.log.publishing import Publisher
@@ -32,7 +32,7 @@ from weft_schemas.events import (
     SummaryEvent,
     encode_event,
 )
-from weft_schemas.ids import artifact_handle
+from weft_schemas.ids import SessionName, artifact_handle
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 
 OLD, NEW = SessionName("t", "old"), SessionName("t", "new")

@@ -18,9 +18,9 @@ from weft.copies.portable import (
     read_line,
     written,
 )
-from weft.copies.renaming import SessionName
 from weft.readmodel.model import records_of
 from weft_schemas.errors import InvalidInput
+from weft_schemas.ids import SessionName
 from weft_schemas.items import ContextItem, ItemKind
 
 CONTENT = b"a body of some bytes" * 50

@@ -13,7 +13,7 @@ from weft.log.record import LogRecord
 from weft.readmodel.model import ReadModel
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import ErasedEvent
-from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.ids import TENANT_SESSION, session_scope
 from weft_schemas.subjects import stored_filter
 
 _MEMORIES = ("fact", "episode")
@@ -57,7 +57,7 @@ class Histories:
     async def beside(self, session: str, own: Iterable[LogRecord]) -> list[LogRecord]:
         """Records of other sessions whose facts and episodes this one may remember."""
         await self.tenants()
-        scopes = {f"session:{session}", *(scope for scope in map(scope_of, own) if scope)}
+        scopes = {session_scope(session), *(scope for scope in map(scope_of, own) if scope)}
         teachers = {one for scope in scopes for one in self._taught.get(scope, ())} - {session}
         return [record for one in sorted(teachers) async for record in self._session(one)]
 

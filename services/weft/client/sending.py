@@ -22,7 +22,7 @@ FEW = 256
 """This many are sent pipelined: a batch costs about 20 ms, which pays from here on."""
 
 
-class Stored(msgspec.Struct, frozen=True):
+class Acknowledged(msgspec.Struct, frozen=True):
     sequence: int
     first: int
     count: int
@@ -46,7 +46,7 @@ class Sending:
         if self._bulk is not None:
             await self._bulk.__aexit__(*error)
 
-    async def publish(self, messages: AsyncIterator[Message]) -> Stored:
+    async def publish(self, messages: AsyncIterator[Message]) -> Acknowledged:
         """Publish all, in order. Raises the same errors as `BulkPublisher.publish`."""
         sequence = count = duplicates = 0
         while True:
@@ -57,11 +57,11 @@ class Sending:
             duplicates += len(acks) - len(new)
             sequence = max([sequence, *(ack.sequence for ack in acks)])
             if len(few) < FEW:
-                return Stored(sequence, min(new, default=sequence + 1), count, duplicates)
+                return Acknowledged(sequence, min(new, default=sequence + 1), count, duplicates)
             if new:
                 break
         rest = await (await self._batches()).publish(messages)
-        return Stored(max(sequence, rest.sequence), min(new), count + rest.count, None)
+        return Acknowledged(max(sequence, rest.sequence), min(new), count + rest.count, None)
 
     async def _batches(self) -> BulkPublisher:
         async with self._starting:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import hashlib
 
-from weft.copies.renaming import SessionName, unnamed
+from weft.copies.renaming import unnamed
 from weft.copies.sequences import Places, placed
 from weft.log.record import LogRecord
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import encode_event
-from weft_schemas.ids import digest
+from weft_schemas.ids import SessionName, digest
 from weft_schemas.subjects import event_of
 
 

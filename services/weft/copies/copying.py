@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 
-from weft.copies.renaming import SessionName, renamed
+from weft.copies.renaming import renamed
 from weft.copies.sequences import Places, needs, placed
 from weft.log.api import call
 from weft.log.connection import Connection
@@ -21,7 +21,7 @@ from weft.log.topology import WORKERS
 from weft.log.wire import SETTLED
 from weft_schemas.errors import Conflict, InvalidInput, WeftError
 from weft_schemas.events import Event, encode_event
-from weft_schemas.ids import digest, encode_token
+from weft_schemas.ids import SessionName, digest, encode_token
 from weft_schemas.subjects import STREAM, stored_filter
 
 _BEGINNING = 32

@@ -10,7 +10,6 @@ import msgspec
 from weft.copies.copy_digest import CopyDigest
 from weft.copies.copying import finished
 from weft.copies.portable import BodyLine, ChunkLine, EndLine, Line, StartLine, line_of, written
-from weft.copies.renaming import SessionName
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
@@ -19,6 +18,7 @@ from weft.progress import OnProgress
 from weft.references.bodies import body_of
 from weft.snapshots.trimming import trimmed_items
 from weft_schemas.errors import NotFound
+from weft_schemas.ids import SessionName
 from weft_schemas.items import BodyRef
 from weft_schemas.subjects import UNREADABLE, place_of, stored_filter
 

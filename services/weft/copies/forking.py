@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 import msgspec
 
 from weft.copies.copying import Copier, copied_before, finished
-from weft.copies.renaming import SessionName
 from weft.copies.sequences import EventWithOrigin
 from weft.erasure.tombstones import check_not_erased
 from weft.log.connection import Connection
@@ -20,7 +19,7 @@ from weft.references.survey import FORKED_FROM
 from weft.snapshots.trimming import trimmed_items
 from weft_schemas.errors import Conflict, InvalidInput, NotFound
 from weft_schemas.events import Event
-from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.ids import TENANT_SESSION, SessionName
 from weft_schemas.items import ContextItem
 
 

@@ -24,7 +24,6 @@ from weft.copies.portable import (
     read_line,
     record_of,
 )
-from weft.copies.renaming import SessionName
 from weft.erasure.tombstones import check_not_erased
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
@@ -33,7 +32,7 @@ from weft.log.reading import read_matching
 from weft.log.record import LogRecord
 from weft.progress import OnProgress
 from weft_schemas.errors import Conflict, InvalidInput
-from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.ids import TENANT_SESSION, SessionName
 from weft_schemas.subjects import stored_filter
 
 

@@ -9,10 +9,9 @@ import re
 
 import msgspec
 
-from weft.copies.renaming import SessionName
 from weft.log.record import LogRecord
 from weft_schemas.errors import InvalidInput
-from weft_schemas.ids import encode_token
+from weft_schemas.ids import SessionName, encode_token
 
 FORMAT = 1
 

@@ -6,18 +6,7 @@ import msgspec
 
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import EnvelopeEvent, EpisodeEvent, Event, FactsEvent, SummaryEvent
-from weft_schemas.ids import artifact_handle
-
-
-class SessionName(msgspec.Struct, frozen=True):
-    tenant: str
-    session: str
-
-    @property
-    def scope(self) -> str:
-        """The scope of what only this session remembers."""
-        return f"session:{self.session}"
-
+from weft_schemas.ids import SessionName, artifact_handle
 
 _NAMELESS = SessionName("", "")
 

@@ -34,7 +34,7 @@ from weft.references.survey_from_log import extend
 from weft.snapshots.trimming import trimmed_before
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import ErasedEvent, ErasureReceiptEvent
-from weft_schemas.ids import TENANT_SESSION, encode_token
+from weft_schemas.ids import TENANT_SESSION, SessionName, encode_token
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.subjects import AUDIT_STREAM, STREAM, stored_filter
 
@@ -110,7 +110,8 @@ async def plan(
             survey.add_forks(await forks_in_snapshot(connection, tenant))
         for fork, (_, reason) in stones.items():
             if reason.startswith(_FORK_OF):
-                survey.forks.setdefault((tenant, reason[len(_FORK_OF) :]), set()).add(fork)
+                source = SessionName(tenant, reason[len(_FORK_OF) :])
+                survey.forks.setdefault(source, set()).add(fork)
         forks = family(tenant, session, survey.forks)[1:]
     known = {name: sequence for name, (sequence, _) in stones.items()}
     made = Plan(tenant, session, tuple(forks), 0, survey, known)

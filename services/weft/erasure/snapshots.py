@@ -13,10 +13,11 @@ from weft.readmodel.database import Database
 from weft.readmodel.sql import statements
 from weft.readmodel.store import get_meta, open_writer, schema_version, transaction, vacuum
 from weft.readmodel.tombstone_fold import erase_session, erase_tenant
-from weft.references.survey import SessionName, Victims
+from weft.references.survey import Victims
 from weft.snapshots.snapshot import Bucket, Snapshot
 from weft.snapshots.trimming import trimmed_before
 from weft_schemas.errors import NotFound
+from weft_schemas.ids import SessionName
 
 _sql = statements("erasure")
 
@@ -66,7 +67,7 @@ async def forks_in_snapshot(connection: Connection, tenant: str) -> set[tuple[Se
             await bucket.fetch(found[0], path)
             async with Database(lambda: open_writer(path)) as db:
                 forks = await db.execute_fetchall(_sql.forks, (tenant,))
-            return {((tenant, source), fork) for source, fork in forks}
+            return {(SessionName(tenant, source), fork) for source, fork in forks}
 
 
 async def _rewritten(bucket: Bucket, found: list[Snapshot], forget: Forget) -> list[Snapshot]:

@@ -13,7 +13,7 @@ from weft.firewall.slice_hmac import slice_hmac
 from weft.firewall.views.drill import Slice, drill
 from weft.log.publishing import Publisher
 from weft.readmodel.model import ReadModel
-from weft.readmodel.status import Artifact, artifact
+from weft.readmodel.status import LoggedArtifact, artifact
 from weft.redaction import redaction_hook
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.pool import Pool
@@ -101,7 +101,7 @@ class _Drilldowns:
 
 def slice_of(
     tenant: str,
-    found: Artifact,
+    found: LoggedArtifact,
     request: DrilldownRequest,
     key: bytes,
     encoding: str,
@@ -121,14 +121,14 @@ def slice_of(
     return reply_of(tenant, found, request, key, shown, signals)
 
 
-def signals_of(found: Artifact) -> tuple[Signal, ...]:
+def signals_of(found: LoggedArtifact) -> tuple[Signal, ...]:
     """What the guards find in the whole body."""
     return found.envelope.signals if found.envelope is not None else ()
 
 
 def reply_of(
     tenant: str,
-    found: Artifact,
+    found: LoggedArtifact,
     request: DrilldownRequest,
     key: bytes,
     shown: Slice,
@@ -159,7 +159,7 @@ def encoded_slice(shown: partial[DrilldownReply], body: Body) -> bytes:
 
 def allowed(
     model: ReadModel, tenant: str, handle: str, key: bytes
-) -> tuple[Artifact, FirewallRules, str | None]:
+) -> tuple[LoggedArtifact, FirewallRules, str | None]:
     """The artifact, the rules that are in force in its session, and the text shown instead if the
     policy in force redacts it. Raises `Forbidden` if the policy drops it."""
     found = artifact(model.db, tenant, handle, key)

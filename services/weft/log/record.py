@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from weft_schemas.events import Event, decode_event
-from weft_schemas.subjects import Stored, parse_stored
+from weft_schemas.subjects import StoredSubject, parse_stored
 
 
 class LogRecord(msgspec.Struct, frozen=True):
@@ -27,7 +27,7 @@ class LogRecord(msgspec.Struct, frozen=True):
     """Workers, separated by commas, that need not derive anything from it: an import or a fork has
     copied it together with what they derived."""
 
-    def address(self) -> Stored:
+    def address(self) -> StoredSubject:
         """Its subject, taken apart. Raises `InvalidInput`."""
         return parse_stored(self.subject)
 

@@ -20,6 +20,7 @@ from weft_schemas.events import (
     Origin,
     SummaryEvent,
 )
+from weft_schemas.ids import session_scope
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import MemoryRules, teaches
 
@@ -106,7 +107,7 @@ def episode_of(session: str, summary: SummaryEvent, origin: Origin) -> EpisodeEv
     return EpisodeEvent(
         origin=origin,
         episode_id=_episode_id(session, summary),
-        scope=summary.scope or f"session:{session}",
+        scope=summary.scope or session_scope(session),
         text=summary.text,
         tokens=summary.tokens,
         encoding=summary.encoding,
@@ -136,7 +137,7 @@ def _facts(
         return None
     return FactsEvent(
         origin=origin,
-        scope=item.reserved.scope or f"session:{session}",
+        scope=item.reserved.scope or session_scope(session),
         facts=tuple(
             MemoryFact(one.key, one.value, (item.id,), sensitivity, one.negated) for one in said
         ),

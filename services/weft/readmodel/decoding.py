@@ -20,7 +20,7 @@ from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.routing import Catalog
-from weft_schemas.subjects import Stored
+from weft_schemas.subjects import StoredSubject
 
 TENANTS_OWN = (
     ContextPolicy
@@ -33,18 +33,18 @@ TENANTS_OWN = (
 )
 
 
-class Decoded(msgspec.Struct):
+class DecodedRecord(msgspec.Struct):
     """A record, decoded as far as possible."""
 
     record: LogRecord
-    address: Stored | None = None
+    address: StoredSubject | None = None
     event: Event | None = None
     error: InvalidInput | None = None
 
 
-def decode(record: LogRecord) -> Decoded:
+def decode(record: LogRecord) -> DecodedRecord:
     """Never raises: a decoding error is returned in `error`."""
-    decoded = Decoded(record)
+    decoded = DecodedRecord(record)
     try:
         decoded.address = record.address()
         decoded.event = record.event()
@@ -53,7 +53,7 @@ def decode(record: LogRecord) -> Decoded:
     return decoded
 
 
-def check_place(address: Stored, event: Event) -> None:
+def check_place(address: StoredSubject, event: Event) -> None:
     """Raises `InvalidInput` if the event is not on a subject of its type."""
     name = str(type(event).__struct_config__.tag)
     expected = event.kind.value if isinstance(event, ContextItem) else name

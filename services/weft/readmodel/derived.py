@@ -34,8 +34,9 @@ from weft_schemas.events import (
     SummaryEvent,
     encode_event,
 )
+from weft_schemas.ids import session_scope
 from weft_schemas.items import LEVELS
-from weft_schemas.subjects import Stored
+from weft_schemas.subjects import StoredSubject
 
 _sql = statements("fold")
 _COMPRESSION = 1
@@ -62,7 +63,7 @@ class Place(msgspec.Struct, frozen=True):
 
     version: int
     """Its sequence."""
-    address: Stored
+    address: StoredSubject
     state: SessionState
     """Of its session."""
 
@@ -177,14 +178,14 @@ class DerivedFold:
         """The scope of facts from an item: the event's, or the session's own if the item's
         publisher may not use that one."""
         if scope.startswith("session:"):
-            return f"session:{session}"
+            return session_scope(session)
         refused = self._db.execute(_sql.refused_scope, (source.anchor,)).fetchone()
-        return f"session:{session}" if refused and refused[0] == scope else scope
+        return session_scope(session) if refused and refused[0] == scope else scope
 
     def _scope_of_episode(self, scope: str, place: Place) -> str:
         """The scope of an episode: the event's, if the session's items may use it, or the session's
         own."""
-        own, named = f"session:{place.address.session}", (place.state.number, scope)
+        own, named = session_scope(place.address.session), (place.state.number, scope)
         if scope.startswith("session:"):
             return own
         if self._db.execute(_sql.has_scope, named).fetchone():

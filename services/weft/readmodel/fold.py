@@ -13,7 +13,7 @@ import msgspec
 
 from weft import tokens
 from weft.log.record import LogRecord
-from weft.readmodel.decoding import Decoded, check_place, decode
+from weft.readmodel.decoding import DecodedRecord, check_place, decode
 from weft.readmodel.derived import Contradiction, DerivedFold, Place
 from weft.readmodel.documents import Documents
 from weft.readmodel.items import ItemFold
@@ -39,7 +39,7 @@ from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.routing import Catalog
-from weft_schemas.subjects import Stored, place_of
+from weft_schemas.subjects import StoredSubject, place_of
 
 _sql = statements("fold")
 
@@ -138,7 +138,7 @@ class Fold:
         self._sessions.forget()
         self._tombstones = set(self._db.execute(_sql.tombstones))
 
-    def _one(self, decoded: Decoded, folded: Folded) -> None:
+    def _one(self, decoded: DecodedRecord, folded: Folded) -> None:
         folded.records += 1
         record, address, event = decoded.record, decoded.address, decoded.event
         if address is not None and self._is_erased(address):
@@ -159,14 +159,16 @@ class Fold:
         safe = error.encode("utf-8", "replace").decode()[:500]
         self._db.execute(_sql.add_fault, (record.sequence, tenant, session, code, safe))
 
-    def _is_erased(self, address: Stored) -> bool:
+    def _is_erased(self, address: StoredSubject) -> bool:
         is_tenants = address.direction == "out" and address.session == TENANT_SESSION
         if is_tenants and address.event in ERASURE_RECORDS:
             return False
         graves = self._tombstones
         return (address.tenant, "") in graves or (address.tenant, address.session) in graves
 
-    def _event(self, record: LogRecord, address: Stored, event: Event, folded: Folded) -> None:
+    def _event(
+        self, record: LogRecord, address: StoredSubject, event: Event, folded: Folded
+    ) -> None:
         version, tenant = record.sequence, address.tenant
         match event:
             case ContextItem():
@@ -193,7 +195,9 @@ class Fold:
                 state = self._state_of_derived(record, address, event)
                 self._derived.apply(Place(version, address, state), event)
 
-    def _state_of_derived(self, record: LogRecord, address: Stored, event: Event) -> SessionState:
+    def _state_of_derived(
+        self, record: LogRecord, address: StoredSubject, event: Event
+    ) -> SessionState:
         """A derived event creates no session, except a parked one for a record without a
         session."""
         if isinstance(event, ParkedEvent):
@@ -203,7 +207,9 @@ class Fold:
             raise Contradiction(f"session {address.session!r} has no items")
         return state
 
-    def _closing(self, record: LogRecord, address: Stored, event: SessionClosedEvent) -> None:
+    def _closing(
+        self, record: LogRecord, address: StoredSubject, event: SessionClosedEvent
+    ) -> None:
         """Several replicas may close an idle session at the same item; the first counts."""
         state = self._sessions.get(address.tenant, address.session, record.published_ns)
         last = bounded(event.last_sequence) or record.sequence

@@ -27,7 +27,7 @@ from weft_schemas.grants import ScopeGrants, may_use
 from weft_schemas.items import ContextItem, ItemKind, ReservedMetadata
 from weft_schemas.policy import ContextPolicy, FirewallRules
 from weft_schemas.reasoning import METADATA as REASONING
-from weft_schemas.subjects import Stored
+from weft_schemas.subjects import StoredSubject
 
 _sql = statements("fold")
 _view = statements("view")
@@ -52,7 +52,7 @@ class ItemFold:
         self._bodies = bodies
 
     def apply(
-        self, record: LogRecord, address: Stored, state: SessionState, item: ContextItem
+        self, record: LogRecord, address: StoredSubject, state: SessionState, item: ContextItem
     ) -> bool:
         """Whether it conflicts with an item of the same id and other content, which stays."""
         sequence = record.sequence
@@ -126,7 +126,7 @@ class ItemFold:
         state.duplicates += not conflict
         return conflict
 
-    def _narrowed(self, address: Stored, item: ContextItem) -> ContextItem:
+    def _narrowed(self, address: StoredSubject, item: ContextItem) -> ContextItem:
         """The item, without its scope if its publisher may not use that one."""
         scope = item.metadata.get("scope")
         if not scope or self._may_use(address, scope):
@@ -134,13 +134,13 @@ class ItemFold:
         metadata = {key: item.metadata[key] for key in item.metadata if key != "scope"}
         return msgspec.structs.replace(item, metadata={**metadata, REFUSED_SCOPE: scope})
 
-    def _may_use(self, address: Stored, scope: str) -> bool:
+    def _may_use(self, address: StoredSubject, scope: str) -> bool:
         """By the grants that precede the item in the log."""
         row = self._db.execute(_sql.grants, (address.tenant,)).fetchone()
         grants = msgspec.json.decode(row[0], type=ScopeGrants) if row else None
         return may_use(grants, address.principal, address.session, scope)
 
-    def _rules_of(self, address: Stored, at: int) -> FirewallRules:
+    def _rules_of(self, address: StoredSubject, at: int) -> FirewallRules:
         place = {"tenant": address.tenant, "session": address.session, "at": at}
         row = self._db.execute(_view.policy, place).fetchone()
         return _policy.decode(row[1]).firewall if row else _DEFAULT_RULES

@@ -42,7 +42,7 @@ class SessionRow(msgspec.Struct, frozen=True):
     """Of its newest item."""
 
 
-class Artifact(msgspec.Struct, frozen=True):
+class LoggedArtifact(msgspec.Struct, frozen=True):
     """Where the raw body behind a handle is."""
 
     handle: str
@@ -183,7 +183,7 @@ def quiet_sessions(db: sqlite3.Connection, before_ns: int, limit: int) -> list[S
     return [SessionRow(*row) for row in rows]
 
 
-def artifact(db: sqlite3.Connection, tenant: str, handle: str, key: bytes = b"") -> Artifact:
+def artifact(db: sqlite3.Connection, tenant: str, handle: str, key: bytes = b"") -> LoggedArtifact:
     """Look up a handle: one in an envelope or, with the deployment's `key` for handles, that of an
     item without an envelope. Raises `NotFound` if the tenant has no such handle."""
     sequence = _place_of(db, tenant, handle, key)
@@ -198,7 +198,7 @@ def artifact(db: sqlite3.Connection, tenant: str, handle: str, key: bytes = b"")
         sensitivity = sensitivity.raised_to(LEVELS[raised])
     if envelope is not None:
         sensitivity = sensitivity.raised_to(envelope.sensitivity)
-    return Artifact(
+    return LoggedArtifact(
         handle=handle,
         session=session,
         item_id=item_id,

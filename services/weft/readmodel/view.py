@@ -22,6 +22,7 @@ from weft.readmodel.unsealed_postings import UnsealedCache, UnsealedPostings
 from weft_schemas.envelope import ResultEnvelope, Signal
 from weft_schemas.events import EpisodeEvent, MemoryFact
 from weft_schemas.grants import ScopeGrants
+from weft_schemas.ids import session_scope
 from weft_schemas.items import LEVELS, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.ranges import clamped
@@ -256,7 +257,7 @@ class SessionView:
         """`session:<id>`, and every scope that an item of this session named and its publisher may
         use, in order of first use."""
         named = self._db.execute(_sql.scopes, (self._number, self.sequence))
-        known = dict.fromkeys([f"session:{self.session}", *(scope for (scope,) in named)])
+        known = dict.fromkeys([session_scope(self.session), *(scope for (scope,) in named)])
         return [scope for scope in known if self._readable is None or scope in self._readable]
 
     def within(self, scopes: Iterable[str]) -> SessionView:

@@ -41,7 +41,13 @@ from weft.workers.work_context import Derived, WorkContext, derived_message
 from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound, Unavailable
 from weft_schemas.events import SessionClosedEvent
 from weft_schemas.ids import TENANT_SESSION
-from weft_schemas.subjects import UNREADABLE, Stored, derived_subject, place_of, stored_filter
+from weft_schemas.subjects import (
+    UNREADABLE,
+    StoredSubject,
+    derived_subject,
+    place_of,
+    stored_filter,
+)
 
 WORKERS = ("firewall", "summarizer", "memory")
 
@@ -225,7 +231,7 @@ class _Rework:
         standing: Standing | None,
         source: SourceEvent,
         context: WorkContext,
-        address: Stored,
+        address: StoredSubject,
     ) -> list[Derived]:
         item_id = standing.current.origin.item_id if standing else ""
         origin = context.origin(item_id, source.about)

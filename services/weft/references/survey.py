@@ -9,14 +9,11 @@ import msgspec
 
 from weft.log.record import LogRecord
 from weft_schemas.errors import InvalidInput
-from weft_schemas.ids import is_digest
+from weft_schemas.ids import SessionName, is_digest
 from weft_schemas.items import BodyRef
 
 FORKED_FROM = "forked_from"
 """Metadata key of a forked item: `{"session", "sequence", "at"}` of its original."""
-
-SessionName = tuple[str, str]
-"""Tenant and session."""
 
 
 class Survey:
@@ -40,13 +37,13 @@ class Survey:
             address = record.address()
         except InvalidInput:
             return
-        place = (address.tenant, address.session)
+        place = SessionName(address.tenant, address.session)
         body = _body_of(record.payload)
         if body is not None and is_digest(body.sha256):
             self.bodies.setdefault(body.sha256, set()).add(place)
         origin = _fork_of(record.payload)
         if origin is not None and origin.session != address.session:
-            self.add_forks([((address.tenant, origin.session), address.session)])
+            self.add_forks([(SessionName(address.tenant, origin.session), address.session)])
 
     def add_forks(self, pairs: Iterable[tuple[SessionName, str]]) -> None:
         """Add forks that are known from elsewhere, as pairs of a session and its copy."""
@@ -58,14 +55,14 @@ class Survey:
         erased."""
         found = []
         for sha256, places in self.bodies.items():
-            own = [place for place in places if place[0] == victims.tenant]
+            own = [place for place in places if place.tenant == victims.tenant]
             if own and all(place in victims for place in own):
                 found.append(sha256)
         return sorted(found)
 
     def is_referred_to(self, tenant: str, sha256: str) -> bool:
         """Whether anything of the tenant refers to a body."""
-        return any(place[0] == tenant for place in self.bodies.get(sha256, ()))
+        return any(place.tenant == tenant for place in self.bodies.get(sha256, ()))
 
 
 class Victims:
@@ -85,7 +82,7 @@ def family(tenant: str, session: str, forks: Mapping[SessionName, Iterable[str]]
     """A session, its forks, their forks and so on: itself first, the others by name."""
     found, ahead = {session}, [session]
     while ahead:
-        children = set(forks.get((tenant, ahead.pop()), ())) - found
+        children = set(forks.get(SessionName(tenant, ahead.pop()), ())) - found
         found |= children
         ahead += children
     return [session, *sorted(found - {session})]

@@ -41,7 +41,7 @@ from weft.runtime.requests import ReceivedRequest
 from weft.secrets.own import OwnRules, own_rules
 from weft.secrets.scanning import as_shown
 from weft_schemas.errors import NotFound, Unavailable
-from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.ids import TENANT_SESSION, SessionName
 from weft_schemas.items import BodyRef
 from weft_schemas.routing import (
     ChoiceAudit,
@@ -143,13 +143,6 @@ class _Not(Enum):
 
     SETTLED = "what it waits for is not folded"
     SHORT = "it is for a process of the pool"
-
-
-class SessionName(msgspec.Struct, frozen=True):
-    """A session."""
-
-    tenant: str
-    session: str
 
 
 class Hydrating(msgspec.Struct, frozen=True):

@@ -20,9 +20,10 @@ from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.runtime.fair_queueing import Turns
 from weft_schemas.errors import Unavailable
+from weft_schemas.ids import SessionName
 
 T = TypeVar("T")
-W = TypeVar("W", bound=msgspec.Struct)
+W = TypeVar("W", bound=msgspec.Struct | SessionName)
 
 READERS = 4
 """Readers apart at a time; more would only contend for the interpreter's lock."""

@@ -16,6 +16,7 @@ import msgspec
 from weft.summarizer.covered_stretches import NOTHING, Covered
 from weft_schemas.envelope import ResultStatus
 from weft_schemas.events import EnvelopeEvent, Event, SessionClosedEvent, SummaryEvent
+from weft_schemas.ids import session_scope
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 
 _Derived = TypeVar("_Derived", EnvelopeEvent, SummaryEvent)
@@ -189,4 +190,4 @@ def _scope(session: str, items: list[ContextItem]) -> str:
     """The one scope that the items name. If they name several, it stays with the session: otherwise
     text for one scope would reach another."""
     named = {item.reserved.scope for item in items if item.reserved.scope}
-    return named.pop() if len(named) == 1 else f"session:{session}"
+    return named.pop() if len(named) == 1 else session_scope(session)

@@ -34,7 +34,7 @@ from weft.log.record import LogRecord
 from weft.model_encodings import DEFAULT_ENCODING
 from weft.readmodel.status import sessions_of, status
 from weft.router.catalog_routers import CatalogRouters
-from weft.router.service import Hydrating, SessionName, hydration, session_signals, tool_named
+from weft.router.service import Hydrating, hydration, session_signals, tool_named
 from weft.router.session_signals import with_signals
 from weft.runtime.request_client import Reply
 from weft.runtime.settings import Settings, read_settings
@@ -44,7 +44,7 @@ from weft.workers.deriver import Deriver
 from weft_schemas.compile import CompileRequest, DrilldownRequest, ExplainRequest
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable
 from weft_schemas.events import Event, SessionClosedEvent
-from weft_schemas.ids import TENANT_SESSION, encode_token, handle_key
+from weft_schemas.ids import TENANT_SESSION, SessionName, encode_token, handle_key
 from weft_schemas.items import BodyRef, ContextItem
 from weft_schemas.policy import ContextPolicy, Phase
 from weft_schemas.ranges import check_ranges

@@ -40,7 +40,7 @@ from weft_schemas.events import (
     SummaryEvent,
 )
 from weft_schemas.items import ContextItem, ItemKind
-from weft_schemas.subjects import Stored, derived_subject
+from weft_schemas.subjects import StoredSubject, derived_subject
 
 Function = Callable[..., Any]
 """`Source`, and whatever it has injected, to an event, several, or None."""
@@ -182,7 +182,7 @@ class _Run:
         self._artifacts = artifacts
 
     def at_once(
-        self, record: LogRecord, address: Stored, event: Event, context: WorkContext
+        self, record: LogRecord, address: StoredSubject, event: Event, context: WorkContext
     ) -> list[Derived] | None:
         found = self._found(record, address, event, context)
         if found is None:
@@ -197,7 +197,7 @@ class _Run:
         return _derived(rule, address, _called(rule.function, source, rule.whole))
 
     async def derive(
-        self, record: LogRecord, address: Stored, event: Event, context: WorkContext
+        self, record: LogRecord, address: StoredSubject, event: Event, context: WorkContext
     ) -> list[Derived]:
         found = self._found(record, address, event, context)
         if found is None:
@@ -215,7 +215,7 @@ class _Run:
             return _derived(rule, address, made)
 
     def _found(
-        self, record: LogRecord, address: Stored, event: Event, context: WorkContext
+        self, record: LogRecord, address: StoredSubject, event: Event, context: WorkContext
     ) -> tuple[_Rule, Source] | None:
         """The rule for an event and the source without its body; None if no rule takes it."""
         rules = [rule for rule in self._rules if rule.takes(event)]
@@ -278,7 +278,7 @@ def _named(module: str, name: str) -> Function:
     return function
 
 
-def _derived(rule: _Rule, address: Stored, made: Any) -> list[Derived]:
+def _derived(rule: _Rule, address: StoredSubject, made: Any) -> list[Derived]:
     """What a function has made, as events to publish. Raises `InvalidInput` naming the function if
     it is something else."""
     derived: list[Derived] = []

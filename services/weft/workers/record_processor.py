@@ -22,7 +22,7 @@ from weft.workers import dead_letters
 from weft.workers.work_context import Derived, WorkContext, Worker, derived_message
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import Event, RevivedEvent
-from weft_schemas.subjects import Stored, event_of
+from weft_schemas.subjects import StoredSubject, event_of
 
 _log = logging.getLogger(__name__)
 
@@ -128,7 +128,7 @@ class RecordProcessor:
         part = "parked" if delivered == source.sequence else f"parked after {delivered}"
         return self._message(source, Derived(dead_letters.parked_subject(source), event, part), 0)
 
-    def _read(self, record: LogRecord) -> tuple[Stored, Event, WorkContext] | None:
+    def _read(self, record: LogRecord) -> tuple[StoredSubject, Event, WorkContext] | None:
         """None if it cannot be read and another worker reports that."""
         try:
             address, event = record.address(), record.event()

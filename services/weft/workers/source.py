@@ -20,6 +20,7 @@ from weft_schemas.events import (
     SensitivityEvent,
     SummaryEvent,
 )
+from weft_schemas.ids import session_scope
 from weft_schemas.items import LEVELS, ContextItem, Sensitivity, is_encodable
 from weft_schemas.policy import ContextPolicy
 
@@ -56,7 +57,7 @@ class Source(msgspec.Struct, frozen=True):
     @property
     def scope(self) -> str:
         """The scope of facts from it: the item's, else its session."""
-        return self.item.reserved.scope or f"session:{self.session}"
+        return self.item.reserved.scope or session_scope(self.session)
 
     def facts(self, values: Mapping[str, str]) -> FactsEvent:
         """Facts, key to value, learned from this item and as sensitive as it is. An empty value

@@ -19,7 +19,7 @@ from weft_schemas.events import EVENT_TYPES, Event, Origin, decode_event, encode
 from weft_schemas.ids import derived_key, derived_message_id
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy
-from weft_schemas.subjects import Stored
+from weft_schemas.subjects import StoredSubject
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -91,8 +91,8 @@ class WorkContext:
         return work(*args, **kwargs)
 
 
-Derive = Callable[[LogRecord, Stored, Event, WorkContext], Awaitable[list[Derived]]]
-DeriveAtOnce = Callable[[LogRecord, Stored, Event, WorkContext], list[Derived] | None]
+Derive = Callable[[LogRecord, StoredSubject, Event, WorkContext], Awaitable[list[Derived]]]
+DeriveAtOnce = Callable[[LogRecord, StoredSubject, Event, WorkContext], list[Derived] | None]
 
 
 def _nothing_at_once(*_: object) -> None:

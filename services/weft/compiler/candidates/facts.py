@@ -14,6 +14,7 @@ from weft.facts.keys import MAX_VALUE
 from weft.facts.memory_fact import facts_named, remark
 from weft.readmodel.rows import FactRow, ItemRow
 from weft.readmodel.view import SessionView
+from weft_schemas.ids import session_scope
 from weft_schemas.items import ItemKind
 
 
@@ -126,4 +127,4 @@ def _facts_among(groups: Iterable[Group]) -> list[ItemRow]:
 
 def _scope(view: SessionView, row: ItemRow) -> str:
     named = row.metadata.get("scope")
-    return named if isinstance(named, str) and named else f"session:{view.session}"
+    return named if isinstance(named, str) and named else session_scope(view.session)

@@ -232,7 +232,8 @@ def _large_fields(text: str, gap: Sequence[Part]) -> list[str]:
     """The names of left-out fields that are texts, lists or records by themselves, as the body of a
     mail is; none if they are many."""
     large = [part for part in gap if part.count == 1 and part.size > LEAF]
-    return [name for part in large for name in _keys(text, part)] if len(large) <= MOST_LARGE else []
+    few = large if len(large) <= MOST_LARGE else ()
+    return [name for part in few for name in _keys(text, part)]
 
 
 def _keys(text: str, part: Part) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 
-class Placed(Protocol):
+class PlacedPart(Protocol):
     """A part of an item."""
 
     @property
@@ -17,7 +17,7 @@ class Placed(Protocol):
     def part(self) -> int: ...
 
 
-Offered = TypeVar("Offered", bound=Placed)
+Offered = TypeVar("Offered", bound=PlacedPart)
 
 
 def best_first(
