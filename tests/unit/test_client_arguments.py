@@ -46,7 +46,7 @@ async def test_a_text_is_no_list_of_its_letters(name: str, call: Call) -> None:
         (lambda client: client.choose(5, "a"), "decision is of type int; give a RouteReply or str"),
         (lambda client: client.explain("s", "m1", {}), "request is of type dict; give a CompileR"),
         (lambda client: client.publish_grants({}), "grants is of type dict; give a ScopeGrants"),
-        (lambda client: anext(client.events("s", first="1")), "first is of type str; give a int"),
+        (lambda client: anext(client.events("s", first="1")), "first is of type str; give an int"),
         (lambda client: client.session("s").run(CALL, [len]), "functions is of type list; give a"),
         (lambda client: client.session("s").request("openai", tools=5), "tools=5 is no list"),
     ],

@@ -145,6 +145,37 @@ async def test_a_malformed_message_adds_nothing_and_its_place_is_told() -> None:
             await session.publish(None)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"patience": "60"}, "patience is of type str; give an int or float"),
+        ({"spool": None}, "spool is of type NoneType; give a str or Path"),
+    ],
+)
+async def test_an_option_of_another_type_is_named(options: dict[str, Any], named: str) -> None:
+    async with weft.testing.in_memory() as client:
+        with pytest.raises(InvalidInput, match=named):
+            client.session("s", **options)
+
+
+async def test_a_framework_s_history_with_halves_of_characters_is_published() -> None:
+    """A text that was cut inside of an emoji would be refused at each step of the loop."""
+    function = {"name": "say", "arguments": '{"text": "\\ud83d", "more": "caf\udce9"}'}
+    history = [
+        {"role": "user", "content": "hi \ud83d"},
+        {"role": "assistant", "tool_calls": [{"id": "c", "function": function}]},
+        {"role": "tool", "tool_call_id": "c", "content": "said \ud83d\ude00"},
+    ]
+    async with weft.testing.in_memory() as client, client.session("s") as session:
+        for _ in range(2):
+            await session.publish(history)
+        events = [record.event() async for record in client.events("s")]
+        assert "hi \ufffd" in (await session.compile()).prompt
+    texts = [one.text for one in events if isinstance(one, ContextItem)]
+    assert texts[::2] == ["hi \ufffd", "said \U0001f600"]
+    assert len(texts) == 3
+
+
 async def test_output_that_is_no_text_is_added_without_what_no_message_holds() -> None:
     call = {"id": "c", "type": "function", "function": {"name": "list", "arguments": "{}"}}
     async with weft.testing.in_memory() as client, client.session("s") as session:

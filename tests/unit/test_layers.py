@@ -32,7 +32,7 @@ LAYERS = (
     "adapters completion",
     "passages",
     "secrets",
-    "tokens days bodies bm25 leaves facts injections shingles terms",
+    "tokens days bodies bm25 leaves facts injections shingles terms whole_characters",
     "model_encodings web_server file_lock durable_files parent_death progress",
 )
 """From the top; parts of one layer do not import each other."""

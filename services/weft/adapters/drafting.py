@@ -14,6 +14,7 @@ import msgspec
 
 from weft.adapters.media import UNREAD, LeftOut
 from weft.adapters.records import Record
+from weft.whole_characters import whole_characters
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import encode_event
 from weft_schemas.items import ContextItem, ItemKind, check_new_item
@@ -161,20 +162,20 @@ def compact(value: Any) -> str:
 def _arguments(arguments: Any) -> tuple[dict[str, Any] | None, str]:
     if not isinstance(arguments, str):
         shown = compact(arguments)
-        return (_finite(arguments, shown) if isinstance(arguments, dict) else None), shown
+        return _valid(arguments, shown) if isinstance(arguments, dict) else (None, shown)
     try:
         parsed = json.loads(arguments)
     except (ValueError, RecursionError):
         return None, arguments
     if not isinstance(parsed, dict):
         return None, arguments
-    shown = compact(parsed)
-    return _finite(parsed, shown), shown
+    return _valid(parsed, compact(parsed))
 
 
-def _finite(arguments: dict[str, Any], shown: str) -> dict[str, Any]:
-    """With null for numbers that JSON cannot contain, which models write nevertheless; `shown` is
-    their text."""
-    if "NaN" not in shown and "Infinity" not in shown:
-        return arguments
-    return dict(json.loads(shown, parse_constant=lambda _: None))
+def _valid(arguments: dict[str, Any], shown: str) -> tuple[dict[str, Any], str]:
+    """The arguments and `shown`, their text, without what models write but JSON cannot contain:
+    with null for numbers that are none, and whole characters for halves."""
+    whole = whole_characters(shown)
+    if "NaN" in shown or "Infinity" in shown or whole != shown:
+        arguments = dict(json.loads(whole, parse_constant=lambda _: None))
+    return arguments, whole

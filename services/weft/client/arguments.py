@@ -35,4 +35,5 @@ def expected(name: str, value: object, *kinds: type) -> None:
     """Raises `InvalidInput` if the value is of none of these types."""
     if not isinstance(value, kinds):
         wanted = " or ".join(kind.__name__ for kind in kinds)
-        raise InvalidInput(f"{name} is of type {type(value).__name__}; give a {wanted}")
+        article = "an" if wanted[0] in "aeiou" else "a"
+        raise InvalidInput(f"{name} is of type {type(value).__name__}; give {article} {wanted}")

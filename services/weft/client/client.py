@@ -264,6 +264,8 @@ class Client:
         """
         from weft.client.session import Session
 
+        expected("patience", patience, int, float)
+        expected("spool", spool, str, Path)
         return Session(
             self,
             name,

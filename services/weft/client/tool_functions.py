@@ -13,6 +13,7 @@ from weft.messages.definitions import name_in
 from weft.messages.plain import plain
 from weft.messages.reading import ToolCall
 from weft.messages.writing import PROVIDERS
+from weft.whole_characters import whole_characters
 from weft_schemas.items import ContextItem, ItemKind
 
 Function = Callable[..., Any] | Callable[..., Awaitable[Any]]
@@ -95,10 +96,4 @@ def result_of(
         "is_error": failed or None,
     }
     metadata = {key: value for key, value in said.items() if value is not None}
-    return ContextItem(UNNAMED, ItemKind.TOOL_RESULT, _encodable(text), metadata=metadata)
-
-
-def _encodable(text: str) -> str:
-    """The text without halves of characters, which no message holds: Python has them in names of
-    files and in output that is no UTF-8."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return ContextItem(UNNAMED, ItemKind.TOOL_RESULT, whole_characters(text), metadata=metadata)

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from weft.whole_characters import whole_characters
 from weft_schemas.errors import InvalidInput
 
 DEEPEST = 200
@@ -18,14 +19,15 @@ more."""
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """Dicts, lists, strings, numbers, booleans and None. Objects of providers' libraries are
-    converted by their `model_dump`. Raises `InvalidInput` for anything else."""
+    """Dicts, lists, strings of whole characters, numbers, booleans and None. Objects of providers'
+    libraries are converted by their `model_dump`. Raises `InvalidInput` for anything else."""
     if value is None or isinstance(value, str | bool | int | float):
-        return value.value if isinstance(value, Enum) else value
+        held = value.value if isinstance(value, Enum) else value
+        return whole_characters(held) if isinstance(held, str) else held
     if depth > DEEPEST:
         raise InvalidInput(f"a message is nested deeper than {DEEPEST} levels; hand over messages")
     if isinstance(value, Mapping):
-        return {str(key): plain(held, depth + 1) for key, held in value.items()}
+        return {whole_characters(str(key)): plain(held, depth + 1) for key, held in value.items()}
     if isinstance(value, list | tuple):
         return [plain(held, depth + 1) for held in value]
     if isinstance(value, bytes):

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from weft.whole_characters import whole_characters
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity, is_deeper
 
 _MOST_ARGUMENTS = 64 * 1024
@@ -46,7 +47,7 @@ def result_item(
     if content_type:
         metadata["content_type"] = content_type
     return ContextItem(
-        new_id("result"), ItemKind.TOOL_RESULT, encodable(text), call.id, metadata=metadata
+        new_id("result"), ItemKind.TOOL_RESULT, whole_characters(text), call.id, metadata=metadata
     )
 
 
@@ -63,8 +64,3 @@ def slice_item(
     item = result_item(call, text)
     metadata = {**item.metadata, "slice_of": handle, "slice_seal": seal}
     return msgspec.structs.replace(item, sensitivity=level, metadata=metadata)
-
-
-def encodable(text: str) -> str:
-    """The text without lone surrogates, which JSON may carry and an event may not."""
-    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
