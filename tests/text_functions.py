@@ -178,6 +178,8 @@ def _made(kind: Any) -> Any:
             list, set, frozenset) else list)()  # fmt: skip
     if isinstance(origin, type) and issubclass(origin, msgspec.Struct):
         return _of_struct(origin)
+    if isinstance(origin, type) and issubclass(origin, tuple) and hasattr(origin, "_fields"):
+        return origin(*map(_made, typing.get_type_hints(origin).values()))
     raise Unmade(f"no value of {kind}")
 
 

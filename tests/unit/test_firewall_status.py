@@ -109,6 +109,8 @@ DATA = (
     {"name": "job", "metadata": {"labels": {"exit_code": 1}}},
     {"id": 7, "name": "nightly", "status": "completed", "metadata": {"exit_code": 1}},
     {"status": "failed", "task_id": "T1"},
+    {"status": "error", "code": "E12", "message": "m", "order_id": 7, "amount": 3},
+    {"status": "error", "code": "E12", "message": "m", "name": "nightly", "runs": 3},
     {"status": "failed", "task_id": "T1", "message": ""},
     {"status": "failed", "task_id": "T1", "description": "Fix the login"},
 )
@@ -137,6 +139,8 @@ REPLIES = (
     {"status": "FAILED", "task_id": "x", "message": "boom"},
     {"status": "failed", "jobId": 7, "reason": {"kind": "timeout"}},
     {"isError": True, "id": 7},
+    {"status": "error", "code": "STALE", "message": "m", "revision": 7, "trace_id": "4c07"},
+    {"status": "failed", "code": "E12", "message": "m", "task_id": "x"},
 )
 
 

@@ -90,7 +90,6 @@ UNCALLED = {
         weft.memory.denials._is_hedged(sentence) weft.memory.denials._rest(sentence)
         weft.memory.denials._said_instead(statement)
         weft.memory.statements._is_own(sentence) weft.memory.statements.is_plain(sentence)
-        weft.passages.table.ruled_part(lines)
         weft.secrets.assigned._bare(data) weft.secrets.assigned._quoted(data)
     """,
 }

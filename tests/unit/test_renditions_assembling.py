@@ -89,6 +89,16 @@ def test_left_out_lines_are_named_by_their_numbers_where_they_have_any() -> None
     assert first.endswith(f"… lines {number}-89 …")
 
 
+def test_numbers_that_are_data_are_no_line_numbers() -> None:
+    """Rows of a table that a program prints begin with numbers as well."""
+    lines = [
+        f"{17 * n % 400:4d}  0.{n:04d}31  trial-{n}  done in {n} seconds" for n in range(2, 90)
+    ]
+    text = shown("\n".join(sorted(lines)), [0])
+    assert "lines " not in text.replace(" lines …", "")
+    assert text.endswith(" lines …")
+
+
 def test_left_out_lines_of_code_are_counted_and_the_others_keep_their_indentation() -> None:
     place = leaf_with(CODE, "return x * 15")
     text = shown(CODE, [place])

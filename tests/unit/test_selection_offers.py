@@ -176,6 +176,20 @@ def test_a_result_that_failed_never_stands_without_the_line_of_the_error() -> No
     assert "step 0" not in shape.choose(()).text
 
 
+@pytest.mark.parametrize("word", ["error", "rejected"])
+def test_a_failure_in_json_never_stands_without_why(word: str) -> None:
+    """A status and a trace were shown, and the sentence beside them was left out."""
+    why = "the old text has curly quotes, and the file has straight ones"
+    reply = {"trace": "4c07d21cbda634de" * 12, "status": word, "data": {"at": "x" * 300}}
+    text = json.dumps({**reply, "errors": [{"n": 1, "message": why, "at": "9" * 200}]})
+    call = ContextItem("c", ItemKind.TOOL_CALL, "", metadata={"tool_name": "f", "arguments": {}})
+    failed = ContextItem("r", ItemKind.TOOL_RESULT, text, "c", metadata={"is_error": True})
+    choice = choice_of([call, failed], 100)
+    shape = next(one for one in choice.shapes.values() if one.row.id == "r")
+    assert why in shape.choose(()).text
+    assert "x" * 300 not in shape.choose(()).text
+
+
 def test_a_redacted_item_is_never_shown_as_a_stub() -> None:
     (shape,) = of("[REDACTED: restricted]").shapes.values()
     redacted = msgspec.structs.replace(shape, redacted=True)

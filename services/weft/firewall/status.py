@@ -181,8 +181,20 @@ def _is_bad_reply(value: dict[str, object]) -> bool:
     if any(str(held).isdigit() for held in bad.values()):
         known |= _OF_HTTP
     if any(held not in _EMPTY and _plain(key) in _MESSAGES for key, held in value.items()):
+        has_code = "status" in bad and isinstance(value.get("code"), str)
+        if has_code and not any(map(_names_a_thing, value)):
+            return True
         known |= _OF_A_CALL
     return all(held in _EMPTY or _plain(key) in known for key, held in value.items())
+
+
+def _names_a_thing(key: str) -> bool:
+    """Whether a field says which thing a record is about; a call's own ids name no thing."""
+    plain = _plain(key)
+    return plain == "name" or (plain.endswith("id") and plain not in _OF_THE_CALL)
+
+
+_OF_THE_CALL = frozenset(("requestid", "traceid", "correlationid", "spanid", "callid"))
 
 
 def _plain(key: str) -> str:

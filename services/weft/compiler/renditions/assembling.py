@@ -252,13 +252,15 @@ def _keys(text: str, part: Part) -> Iterator[str]:
 
 
 def _numbers(text: str, gap: Sequence[Part]) -> tuple[int, int] | None:
-    """The numbers that the first and the last line of a gap begin with, None without numbers."""
+    """The numbers that the first and the last line of a gap begin with; None without numbers, and
+    if lines between them have others: such numbers are data."""
     inside = text[gap[0].start : gap[-1].end].rstrip("\n")
     first = _NUMBERED.match(inside)
     last = _NUMBERED.match(inside, inside.rfind("\n") + 1)
-    if first is None or last is None or int(first[1]) >= int(last[1]):
+    if first is None or last is None:
         return None
-    return int(first[1]), int(last[1])
+    begin, end, lines = int(first[1]), int(last[1]), inside.count("\n")
+    return (begin, end) if end - begin == lines > 0 else None
 
 
 def _named(unit: str, count: int) -> str:

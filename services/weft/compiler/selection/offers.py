@@ -4,6 +4,7 @@ once.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -149,7 +150,7 @@ def required_parts(row: ItemRow) -> frozenset[int]:
     if row.kind is ItemKind.TOOL_CALL:
         return frozenset({0}) if outline is None else frozenset(_arguments(outline.root))
     if row.kind is ItemKind.TOOL_RESULT and row.failed:
-        return frozenset({0 if outline is None else _error_part(row.readable, outline)})
+        return frozenset({0} if outline is None else _error_parts(row.readable, outline))
     return frozenset()
 
 
@@ -162,13 +163,25 @@ def _arguments(root: Part) -> list[int]:
     return found
 
 
-def _error_part(text: str, outline: Outline) -> int:
-    """The leaf that tells of the first error, else the first leaf."""
+def _error_parts(text: str, outline: Outline) -> set[int]:
+    """The leaf that tells of the first error, else the first leaf; in JSON also the first one with
+    a sentence from there on: beside a bad status stands why."""
     place = first_error(text)
-    if place is None:
-        return 0
-    starts = [leaf.start for leaf in outline.leaves]
-    return max(bisect_right(starts, place) - 1, 0)
+    leaves = outline.leaves
+    found = 0 if place is None else bisect_right([leaf.start for leaf in leaves], place) - 1
+    found = max(found, 0)
+    if not outline.is_json:
+        return {found}
+    order = [*range(found, min(found + NEAR_ERROR, len(leaves))), *range(found)]
+    said = (at for at in order if _SENTENCE.search(text, leaves[at].start, leaves[at].end))
+    why = next(said, found)
+    return {why} if place is None else {found, why}
+
+
+NEAR_ERROR = 40
+"""Leaves behind an error in which the sentence that says why is looked for first."""
+_SENTENCE = re.compile(r'"\w[^"\\ ]{0,60} [^"\\ ]{1,60} |"[^"\\\x00-\x7f]{8}')
+"""The beginning of a string of at least three words, or in letters of a language without blanks."""
 
 
 def order_parts(
