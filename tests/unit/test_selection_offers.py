@@ -139,6 +139,30 @@ def test_of_a_large_item_the_passages_that_answer_are_offered() -> None:
     assert sum(parts[one.part].size for one in additions) < OFFERED * 300 * 5
 
 
+def test_one_long_result_does_not_take_the_place_of_all_others() -> None:
+    """A list of a hundred states stood where the four scenes were that the user spoke of."""
+
+    def result(id: str, records: list[dict[str, str]]) -> list[ContextItem]:
+        asked = {"tool_name": id, "arguments": {}}
+        call = ContextItem(f"c{id}", ItemKind.TOOL_CALL, f"{id}()", metadata=asked)
+        return [call, ContextItem(id, ItemKind.TOOL_RESULT, json.dumps(records), f"c{id}")]
+
+    scenes = [{"scene": f"scene {n}", "text": "warm and slow " * 12} for n in range(6)]
+    states = [{"entity": f"sensor {n}", "text": "on since today " * 12} for n in range(100)]
+    choice = choice_of(result("scenes", scenes) + result("states", states), 1_000)
+    keys = [group.key for group in choice.groups]
+    scores = Scores(dict(zip(keys, (0.3, 0.6), strict=True)), {})
+    additions = order_parts(choice.groups, scores, choice.shapes, TEXTS, (), {}, 1_000)
+    spent, taken = 0.0, dict.fromkeys(keys, 0)
+    for one in additions:
+        spent += one.tokens
+        if spent > 1_000:
+            break
+        taken[one.group.key] += 1
+    assert taken[keys[0]] >= 4
+    assert taken[keys[1]] >= 6
+
+
 def test_how_much_a_part_answers_does_not_depend_on_the_hash_seed() -> None:
     code = (
         "from weft.compiler.selection.offers import _answers;"

@@ -20,6 +20,7 @@ from weft.compiler.profiles import (
     CALL,
     COHERENT,
     DENSITY,
+    ENOUGH_OF_ONE,
     FEW,
     FEW_SHARE,
     FIRST_PART,
@@ -391,10 +392,14 @@ def _greedy(
 ) -> list[Addition]:
     """By score and new values per token. Changes `opened`."""
     coverage = Coverage(statement_counts)
+    used: dict[int, float] = {}
+    enough = limit / OVERSHOOT * ENOUGH_OF_ONE
 
     def rate(offer: Offer) -> float:
         cost = offer.cost + (0.0 if offer.group.key in opened else OPENING)
         gain = 1.0 + offer.factor * coverage.gain(offer.values) if offer.values else 1.0
+        if not objective.values and offer.sequence in used:
+            gain /= 1 + used[offer.sequence] / enough
         return float(offer.score * gain / cost**objective.cheap)
 
     additions: list[Addition] = []
@@ -405,6 +410,8 @@ def _greedy(
         is_open = offer.group.key in opened
         cost = offer.cost + (0.0 if is_open else opening(offer.group, shapes))
         opened.add(offer.group.key)
+        if shapes[offer.sequence].row.kind is ItemKind.TOOL_RESULT:
+            used[offer.sequence] = used.get(offer.sequence, 0.0) + offer.cost
         spent += cost if cost <= limit / OVERSHOOT else 0.0  # what is too large leaves its room
         additions.append(Addition(offer.group, offer.sequence, offer.part, cost))
         coverage.add(offer.values)
