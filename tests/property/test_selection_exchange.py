@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.choosing import choice_of
 
-from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import (
     COUNTED_TO,
     CUT_SHARE,
@@ -65,7 +64,7 @@ def test_it_is_what_trying_each_in_turn_gives(
 ) -> None:
     sizes = [(records, indented, answered > 0) for records, indented, answered in drawn]
     choice = choice_of(session(sizes), budget, Phase.INTERPRET)
-    pinned = pins_of(choice, Ledger())
+    pinned = pins_of(choice)
     assert with_exchange(choice, pinned) == each_in_turn(choice, pinned)
 
 
@@ -75,7 +74,7 @@ def test_what_is_sent_is_counted_a_few_times_however_many_calls_there_were() -> 
         sizes = [(SIZES[3 + number % 4], bool(number % 2), True) for number in range(calls)]
         choice = choice_of(session(sizes), 100 * calls, Phase.INTERPRET)
         with patch.object(cost, "message_tokens", wraps=cost.message_tokens) as counted:
-            with_exchange(choice, pins_of(choice, Ledger()))
+            with_exchange(choice, pins_of(choice))
         counts.append(counted.call_count)
     assert max(counts) < 30
 
@@ -142,5 +141,5 @@ def test_a_single_result_that_does_not_fit_gets_all_of_its_half() -> None:
         ContextItem("r", ItemKind.TOOL_RESULT, json.dumps(found), "c", metadata=named),
     ]
     choice = choice_of(items, 420)
-    shown = with_exchange(choice, pins_of(choice, Ledger()))
+    shown = with_exchange(choice, pins_of(choice))
     assert legs[-1] in list(shown.values())[-1].text

@@ -8,8 +8,8 @@ from weft.compiler.profiles import PINS_SHARE
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import WHOLE
 from weft.compiler.selection.choice import Choice
-from weft.compiler.selection.pins import pin
-from weft.compiler.selection.select import pins_of
+from weft.compiler.selection.pins import note_pins, pin
+from weft.compiler.selection.select import pins_of, select
 from weft_schemas.items import ContextItem, ItemKind
 
 USER = ContextItem("u", ItemKind.USER_TURN, "Which of the two docks is free on Monday morning?")
@@ -20,7 +20,8 @@ TASK = ContextItem("task", ItemKind.USER_TURN, "Please unload the ship. " * 60 +
 def pinned(items: list[ContextItem], budget: int) -> tuple[dict[str, str], Ledger, int]:
     """The views by item id, what is noted, and the tokens of what is shown."""
     choice, ledger = choice_of(items, budget), Ledger()
-    shown: Shown = pin(choice.pinned, choice.shapes, choice.cost, budget, PINS_SHARE, ledger)
+    shown: Shown = pin(choice.pinned, choice.shapes, choice.cost, budget, PINS_SHARE)
+    note_pins(choice, shown, ledger)
     views = {choice.cost.rows[at].id: one.view for at, one in shown.items()}
     return views, ledger, choice.cost.exact(shown) if shown else 0
 
@@ -55,7 +56,7 @@ def test_pins_take_half_and_are_shortened_beyond() -> None:
 def test_a_long_task_is_cut_with_its_beginning_and_its_end() -> None:
     items = [TASK, *(ContextItem(f"a{n}", ItemKind.AGENT_MSG, "Yes.") for n in range(3)), USER]
     choice = choice_of(items, 500)
-    shown = pin(choice.pinned, choice.shapes, choice.cost, 500, PINS_SHARE, Ledger())
+    shown = pin(choice.pinned, choice.shapes, choice.cost, 500, PINS_SHARE)
     task = next(one for at, one in shown.items() if choice.cost.rows[at].id == "task")
     assert task.text.startswith("Please unload the ship.")
     assert task.text.endswith("Do it now.")
@@ -76,6 +77,55 @@ def test_with_a_query_the_pins_take_no_more_than_half() -> None:
     asked = msgspec.structs.replace(choice, has_query=True)
 
     def tokens(one: Choice) -> int:
-        return one.cost.exact(pins_of(one, Ledger()))
+        return one.cost.exact(pins_of(one))
 
     assert tokens(asked) <= 250 < tokens(choice) <= 350
+
+
+PLAN = ContextItem(
+    "plan",
+    ItemKind.AGENT_MSG,
+    " ".join(f"Step {n}: the crane lifts container {n:03} to yard {n}." for n in range(20)),
+)
+DONE = [ContextItem("c1", ItemKind.TOOL_CALL, "book()", metadata={"tool_name": "book"})]
+DONE += [ContextItem("r1", ItemKind.TOOL_RESULT, "booked", "c1")]
+LISTED = [ContextItem("c0", ItemKind.TOOL_CALL, "ships()", metadata={"tool_name": "ships"})]
+LISTED += [
+    ContextItem(
+        "r0",
+        ItemKind.TOOL_RESULT,
+        "\n".join(f"ship {n} is {n}00 m long and waits at pier {n}" for n in range(90)),
+        "c0",
+    )
+]
+
+
+def test_a_pin_that_was_cut_is_whole_where_the_exchange_leaves_room() -> None:
+    items = [ContextItem("u0", ItemKind.USER_TURN, "Unload it."), *LISTED, PLAN, USER, *DONE]
+    choice, ledger = choice_of(items, 500), Ledger()
+    place = next(at for at, row in choice.cost.rows.items() if row.id == "plan")
+    assert pins_of(choice)[place].view != WHOLE
+    shown = select(choice, ledger)
+    assert shown[place].view == WHOLE
+    assert ledger.notes == []
+    assert choice.cost.exact(shown) <= 500
+
+
+def test_for_a_query_a_cut_pin_leaves_its_room_to_what_answers() -> None:
+    items = [ContextItem("u0", ItemKind.USER_TURN, "Unload it."), *LISTED, PLAN, USER, *DONE]
+    choice, ledger = msgspec.structs.replace(choice_of(items, 500), has_query=True), Ledger()
+    place = next(at for at, row in choice.cost.rows.items() if row.id == "plan")
+    assert select(choice, ledger)[place].view != WHOLE
+    assert ledger.notes == ["agent_msg plan is shortened to fit the budget"]
+
+
+def test_the_latest_turn_is_whole_before_others_get_more_than_a_little() -> None:
+    wish = ContextItem(
+        "u1",
+        ItemKind.USER_TURN,
+        " ".join(f"Put container {n:03} on pier {n}, not in the yard." for n in range(9)),
+    )
+    choice = choice_of([*RULES, TASK, PLAN, wish, *DONE], 400)
+    place = next(at for at, row in choice.cost.rows.items() if row.id == "u1")
+    assert choice.cost.exact({place: choice.shapes[place].whole()}) < 320
+    assert pins_of(choice)[place].view == WHOLE

@@ -1,9 +1,10 @@
 """The items in every prompt: the task, the open question and the message that it answers, pinned
-items, and policies. They are whole unless they alone would take more than half of the budget."""
+items, and policies. They are whole unless they alone would take more than half of the budget. What
+is cut then grows into what the open exchange leaves."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
@@ -11,7 +12,9 @@ from weft.compiler.profiles import LEAST_PIN
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.renditions.rendition import Rendition, part_count
 from weft.compiler.selection.budget import longest_beginning
+from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.offers import Shape
+from weft_schemas.items import ItemKind
 
 
 def pin(
@@ -20,11 +23,12 @@ def pin(
     cost: PromptCost,
     budget: int,
     share: float,
-    ledger: Ledger,
+    latest_share: float = 0.0,
 ) -> Shown:
     """Renditions of the pinned groups, which come in order of importance, policies last. First each
     gets a little, as far as the budget goes; then each is shown whole if it fits the pins' share,
-    else with as many parts as fit. So a larger budget never leaves one out."""
+    the first also if it fits `latest_share`, else with as many parts as fit. So a larger budget
+    never leaves one out."""
     shown: Shown = {}
     for group in groups:
         least = _least(group, shapes)
@@ -37,7 +41,8 @@ def pin(
     held = [group for group in groups if group.key in shown]
     for group in held:
         whole = _whole(group, shapes)
-        if cost.fits({**shown, **whole}, limit):
+        most = max(limit, int(budget * latest_share)) if group is groups[0] else limit
+        if cost.fits({**shown, **whole}, most):
             shown.update(whole)
     rest = [group for group in held if shown[group.key] != _whole(group, shapes)[group.key]]
     for place, group in enumerate(rest):
@@ -45,8 +50,38 @@ def pin(
         shown.update(
             _grown(shown, group, shapes, cost, used + (limit - used) // (len(rest) - place))
         )
-    _note(groups, shown, shapes, ledger)
     return shown
+
+
+def with_pins_grown(choice: Choice, shown: Shown, kept: Collection[int] = ()) -> Shown:
+    """With the cut pins, newest first, whole or longer, as far as there is room: without what the
+    user asks for and answers, other things say little. Not policies, which may be of any length,
+    nor those of `kept`, which stay as they are. Not for a query, which may be about anything."""
+    if choice.has_query:
+        return shown
+    for group in sorted(choice.pinned, key=lambda one: one.key, reverse=True):
+        row, whole = group.rows[-1], _whole(group, choice.shapes)
+        is_cut = row.sequence in shown and shown[row.sequence] != whole[row.sequence]
+        if not is_cut or row.sequence in kept or row.kind is ItemKind.POLICY:
+            continue
+        if choice.cost.fits({**shown, **whole}, choice.budget):
+            shown = {**shown, **whole}
+            continue
+        more = _grown(shown, group, choice.shapes, choice.cost, choice.budget)
+        if more and len(more[row.sequence].text) > len(shown[row.sequence].text):
+            shown = {**shown, **more}
+    return shown
+
+
+def note_pins(choice: Choice, shown: Shown, ledger: Ledger) -> None:
+    """Notes in the ledger which pins are not shown, or not whole."""
+    for group in choice.pinned:
+        row = group.rows[0]
+        named = f"{row.kind.value} {row.id}"
+        if row.sequence not in shown:
+            ledger.note(f"{named} does not fit the budget")
+        elif any(shown.get(at) != form for at, form in _whole(group, choice.shapes).items()):
+            ledger.note(f"{named} is shortened to fit the budget")
 
 
 def _whole(group: Group, shapes: Mapping[int, Shape]) -> Shown:
@@ -87,15 +122,3 @@ def _first(shape: Shape, count: int) -> Rendition:
     if 2 < count < total:
         return shape.choose([*range(count - 1), total - 1])
     return shape.choose(range(count))
-
-
-def _note(
-    groups: Sequence[Group], shown: Shown, shapes: Mapping[int, Shape], ledger: Ledger
-) -> None:
-    for group in groups:
-        row = group.rows[0]
-        named = f"{row.kind.value} {row.id}"
-        if row.sequence not in shown:
-            ledger.note(f"{named} does not fit the budget")
-        elif any(shown[at] != form for at, form in _whole(group, shapes).items()):
-            ledger.note(f"{named} is shortened to fit the budget")

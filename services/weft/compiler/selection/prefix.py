@@ -36,6 +36,7 @@ from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.dialogue import with_dialogue
 from weft.compiler.selection.exchange import with_exchange
 from weft.compiler.selection.fill import fill
+from weft.compiler.selection.pins import note_pins, with_pins_grown
 from weft.compiler.selection.select import everything_whole, pins_of, selected
 from weft.readmodel.rows import ItemRow
 from weft.readmodel.view import SessionView
@@ -119,7 +120,7 @@ def select_stable(choice: Choice, kept: Shown, ledger: Ledger) -> Shown:
     everything = everything_whole(choice)
     if everything is not None:
         return everything
-    pinned = pins_of(choice, ledger)
+    pinned = pins_of(choice)
     best = fresh = selected(choice, pinned)
     wanted = _Wanted(choice, pinned, fresh)
     most = -math.inf
@@ -128,6 +129,7 @@ def select_stable(choice: Choice, kept: Shown, ledger: Ledger) -> Shown:
         gain = wanted.share(shown) - _price(choice.budget) * sent / max(choice.budget, 1)
         if gain > most:
             best, most = shown, gain
+    note_pins(choice, best, ledger)
     return best
 
 
@@ -149,7 +151,8 @@ def _prompts(
         base = {**needed, **head}
         if choice.cost.exact(base) > choice.budget:
             continue
-        base = with_dialogue(choice, with_exchange(choice, base))
+        base = with_pins_grown(choice, with_exchange(choice, base), head)
+        base = with_dialogue(choice, base)
         later = [group for group in choice.groups if group.key > last and group.key not in base]
         yield head, fill(choice, base, later, choice.budget)
 

@@ -1,18 +1,19 @@
 """Stage 7: chooses renditions of the groups that may be shown. First pinned items, then the open
-exchange, the newest messages, and everything else by value per token.
+exchange, the rest of pins that were cut, the newest messages, and everything else by value per
+token.
 """
 
 from __future__ import annotations
 
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import LEAST_PIN, PINS_ALONE, PINS_SHARE
+from weft.compiler.profiles import LATEST_SHARE, LEAST_PIN, PINS_ALONE, PINS_SHARE
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import whole
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.dialogue import with_dialogue
 from weft.compiler.selection.exchange import with_exchange
 from weft.compiler.selection.fill import fill
-from weft.compiler.selection.pins import pin
+from weft.compiler.selection.pins import note_pins, pin, with_pins_grown
 from weft_schemas.items import ItemKind
 
 
@@ -22,7 +23,9 @@ def select(choice: Choice, ledger: Ledger) -> Shown:
     everything = everything_whole(choice)
     if everything is not None:
         return everything
-    return selected(choice, pins_of(choice, ledger))
+    shown = selected(choice, pins_of(choice))
+    note_pins(choice, shown, ledger)
+    return shown
 
 
 def selected(choice: Choice, pinned: Shown) -> Shown:
@@ -37,15 +40,18 @@ def selected(choice: Choice, pinned: Shown) -> Shown:
 
 
 def _beside(choice: Choice, pinned: Shown) -> Shown:
-    base = with_dialogue(choice, with_exchange(choice, pinned))
+    base = with_pins_grown(choice, with_exchange(choice, pinned))
+    base = with_dialogue(choice, base)
     return fill(choice, base, choice.groups, choice.budget)
 
 
-def pins_of(choice: Choice, ledger: Ledger) -> Shown:
+def pins_of(choice: Choice) -> Shown:
     """The renditions of the pinned groups."""
     has_results = any(len(group.rows) > 1 for group in choice.exchange)
     share = PINS_SHARE if has_results or choice.has_query else PINS_ALONE
-    return pin(choice.pinned, choice.shapes, choice.cost, choice.budget, share, ledger)
+    is_asked = choice.pinned and choice.pinned[0].rows[0].kind is ItemKind.USER_TURN
+    latest = LATEST_SHARE if is_asked and not choice.has_query else 0.0
+    return pin(choice.pinned, choice.shapes, choice.cost, choice.budget, share, latest)
 
 
 def everything_whole(choice: Choice) -> Shown | None:
