@@ -5,13 +5,13 @@ import os
 import subprocess
 import sys
 
-import msgspec
 import pytest
 from tests.choosing import choice_of
 
 from weft.compiler.profiles import OFFERED, Objective
 from weft.compiler.selection.choice import Choice
-from weft.compiler.selection.offers import Scores, opening, order_parts, required_parts
+from weft.compiler.selection.offers import opening, order_parts
+from weft.compiler.selection.part_scores import Scores
 from weft.passages.part import leaves
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -165,7 +165,7 @@ def test_one_long_result_does_not_take_the_place_of_all_others() -> None:
 
 def test_how_much_a_part_answers_does_not_depend_on_the_hash_seed() -> None:
     code = (
-        "from weft.compiler.selection.offers import _answers;"
+        "from weft.compiler.selection.part_scores import _answers;"
         "terms = [f'port{n}' for n in range(40)];"
         "parts = [(n, ' '.join(terms[n % 3 : n + 7 : 1 + n % 2])) for n in range(33)];"
         "print(_answers(parts, frozenset(terms)))"
@@ -180,45 +180,6 @@ def test_how_much_a_part_answers_does_not_depend_on_the_hash_seed() -> None:
         for seed in ("1", "2", "3")
     }
     assert len(outputs) == 1
-
-
-def test_a_call_never_stands_without_each_of_its_arguments() -> None:
-    asked = {"tool_name": "write", "arguments": {"path": "a.py", "content": "a line\n" * 200}}
-    (group,) = choice_of([ContextItem("c", ItemKind.TOOL_CALL, "", metadata=asked)], 100).groups
-    needed = required_parts(group.rows[0])
-    assert len(needed) == 2
-    assert 0 in needed
-
-
-def test_a_result_that_failed_never_stands_without_the_line_of_the_error() -> None:
-    log = "\n".join([*(f"step {n} is done" for n in range(90)), "ERROR: disk full", "bye " * 40])
-    call = ContextItem("c", ItemKind.TOOL_CALL, "", metadata={"tool_name": "f", "arguments": {}})
-    failed = ContextItem("r", ItemKind.TOOL_RESULT, log, "c", metadata={"is_error": True})
-    choice = choice_of([call, failed], 100)
-    shape = next(one for one in choice.shapes.values() if one.row.id == "r")
-    assert "ERROR: disk full" in shape.choose(()).text
-    assert "step 0" not in shape.choose(()).text
-
-
-@pytest.mark.parametrize("word", ["error", "rejected"])
-def test_a_failure_in_json_never_stands_without_why(word: str) -> None:
-    """A status and a trace were shown, and the sentence beside them was left out."""
-    why = "the old text has curly quotes, and the file has straight ones"
-    reply = {"trace": "4c07d21cbda634de" * 12, "status": word, "data": {"at": "x" * 300}}
-    text = json.dumps({**reply, "errors": [{"n": 1, "message": why, "at": "9" * 200}]})
-    call = ContextItem("c", ItemKind.TOOL_CALL, "", metadata={"tool_name": "f", "arguments": {}})
-    failed = ContextItem("r", ItemKind.TOOL_RESULT, text, "c", metadata={"is_error": True})
-    choice = choice_of([call, failed], 100)
-    shape = next(one for one in choice.shapes.values() if one.row.id == "r")
-    assert why in shape.choose(()).text
-    assert "x" * 300 not in shape.choose(()).text
-
-
-def test_a_redacted_item_is_never_shown_as_a_stub() -> None:
-    (shape,) = of("[REDACTED: restricted]").shapes.values()
-    redacted = msgspec.structs.replace(shape, redacted=True)
-    assert redacted.choose(()) == redacted.choose({0})
-    assert redacted.choose(()).view == "redacted"
 
 
 def test_opening_a_call_costs_what_must_stand_with_it() -> None:

@@ -17,8 +17,9 @@ from weft.compiler.rendering.cost import PromptCost
 from weft.compiler.rendering.counting import counter
 from weft.compiler.rendering.tools import parameter_names
 from weft.compiler.renditions.rendition import reference, summarised
+from weft.compiler.renditions.shape import Shape, required_parts
 from weft.compiler.selection.choice import Choice
-from weft.compiler.selection.offers import Scores, Shape, required_parts
+from weft.compiler.selection.part_scores import Scores
 from weft.compiler.selection.repeats import repeated
 from weft.compiler.state import State
 from weft.readmodel.rows import ItemRow

@@ -10,7 +10,8 @@ from itertools import accumulate
 from weft.compiler.profiles import CLOSE, FILLS, GUESSES, LEAST_PIN, LEAST_ROOM
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.renditions.rendition import Rendition, beginning
-from weft.compiler.selection.offers import Addition, Shape
+from weft.compiler.renditions.shape import Shape
+from weft.compiler.selection.offers import Addition
 
 CORRECTIONS = 4
 """Fits against the sum of the blocks before one against what is really sent, which is slower."""

@@ -9,7 +9,8 @@ import msgspec
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import Objective
 from weft.compiler.rendering.cost import PromptCost
-from weft.compiler.selection.offers import Scores, Shape
+from weft.compiler.renditions.shape import Shape
+from weft.compiler.selection.part_scores import Scores
 
 
 class Choice(msgspec.Struct, frozen=True):

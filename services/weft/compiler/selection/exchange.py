@@ -27,10 +27,10 @@ from weft.compiler.profiles import (
 )
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import Rendition
+from weft.compiler.renditions.shape import Shape
 from weft.compiler.selection.budget import longest_beginning, nearest_that_fits
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import fill
-from weft.compiler.selection.offers import Shape
 from weft.readmodel.rows import ItemRow
 
 SAVED = 32

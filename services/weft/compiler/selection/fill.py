@@ -11,9 +11,10 @@ from weft.compiler.candidates.closure import Group
 from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import COMPACT, CURRENT, PARTS, STUB, WHOLE, shown_parts
+from weft.compiler.renditions.shape import Shape
 from weft.compiler.selection.budget import fit_budget
 from weft.compiler.selection.choice import Choice
-from weft.compiler.selection.offers import Shape, order_parts
+from weft.compiler.selection.offers import order_parts
 
 
 def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> Shown:

@@ -11,9 +11,9 @@ from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import LEAST_PIN
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.renditions.rendition import Rendition, part_count
+from weft.compiler.renditions.shape import Shape
 from weft.compiler.selection.budget import longest_beginning
 from weft.compiler.selection.choice import Choice
-from weft.compiler.selection.offers import Shape
 from weft_schemas.items import ItemKind
 
 

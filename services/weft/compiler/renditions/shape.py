@@ -1,0 +1,107 @@
+"""All ways in which a prompt may show an item, and what is shown of it in each."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Collection
+
+import msgspec
+
+from weft.compiler.profiles import DENSITY
+from weft.compiler.renditions.rendition import (
+    Rendition,
+    beginning,
+    compact,
+    of_parts,
+    part_count,
+    whole,
+)
+from weft.passages.log import first_error
+from weft.passages.part import Outline, Part, leaf_count
+from weft.readmodel.rows import ItemRow
+from weft_schemas.items import ItemKind
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """All ways to show one item."""
+
+    row: ItemRow
+    redacted: bool
+    fixed: Rendition | None
+    """If there is no choice."""
+    required: frozenset[int]
+    """Parts that are shown whenever the item is."""
+    is_limited: bool = False
+    """`fixed` is the policy's, and applies even if there is room for more."""
+
+    def choose(self, chosen: Collection[int]) -> Rendition:
+        """The rendition of these parts and the required ones."""
+        if self.fixed is not None:
+            return self.fixed
+        if self.redacted:
+            return whole(self.row, redacted=True)  # a stub would tell the size of what is hidden
+        taken = self.required.union(chosen)
+        if len(taken) == part_count(self.row):
+            return compact(self.row)
+        return of_parts(self.row, taken)
+
+    def beginning(self, limit: int) -> Rendition:
+        """Its first `limit` tokens or so, or the whole of a short item."""
+        is_short = self.row.whole_tokens <= limit or self.fixed is not None or self.redacted
+        return self.whole() if is_short else beginning(self.row, limit)
+
+    def all(self) -> Rendition:
+        """All of its parts."""
+        return self.choose(range(part_count(self.row, self.redacted)))
+
+    def whole(self) -> Rendition:
+        """The whole item, as far as the policy allows."""
+        return self.fixed or whole(self.row, self.redacted)
+
+
+def required_parts(row: ItemRow) -> frozenset[int]:
+    """Parts that are shown whenever the item is: a call's arguments (the beginning of long ones),
+    the only part of an item, and the error line of a failed result."""
+    outline = row.parts
+    if row.kind is ItemKind.TOOL_CALL:
+        return frozenset({0}) if outline is None else frozenset(_arguments(outline.root))
+    if row.kind is ItemKind.TOOL_RESULT and row.failed:
+        return frozenset({0} if outline is None else _error_parts(row.readable, outline))
+    return frozenset()
+
+
+def _arguments(root: Part) -> list[int]:
+    """The first leaf of each argument."""
+    found, number = [], 0
+    for child in root.children:
+        found.append(number)
+        number += leaf_count(child)
+    return found
+
+
+def _error_parts(text: str, outline: Outline) -> set[int]:
+    """The leaf that tells of the first error, else the first leaf; in JSON also the first one with
+    a sentence from there on: beside a bad status stands why."""
+    place = first_error(text)
+    leaves = outline.leaves
+    found = 0 if place is None else bisect_right([leaf.start for leaf in leaves], place) - 1
+    found = max(found, 0)
+    if not outline.is_json:
+        return {found}
+    order = [*range(found, min(found + NEAR_ERROR, len(leaves))), *range(found)]
+    said = (at for at in order if _SENTENCE.search(text, leaves[at].start, leaves[at].end))
+    why = next(said, found)
+    return {why} if place is None else {found, why}
+
+
+NEAR_ERROR = 40
+"""Leaves behind an error in which the sentence that says why is looked for first."""
+_SENTENCE = re.compile(r'"\w[^"\\ ]{0,60} [^"\\ ]{1,60} |"[^"\\\x00-\x7f]{8}')
+"""The beginning of a string of at least three words, or in letters of a language without blanks."""
+
+
+def density_of(row: ItemRow) -> float:
+    """Tokens per character."""
+    size, tokens = row.size_of_whole, row.whole_tokens
+    return tokens / size if size and tokens > 0 else DENSITY

@@ -1,0 +1,269 @@
+"""How much each part of an item counts: by what ranking found, and by what the part says."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from math import fsum, log
+from typing import NamedTuple
+
+import msgspec
+
+from weft.compiler.candidates.closure import Group
+from weft.compiler.profiles import (
+    ANSWERING,
+    ASIDE,
+    COHERENT,
+    FEW,
+    FEW_SHARE,
+    FIRST_PART,
+    IDENTITY,
+    IN_FOCUS,
+    LEAST_PARTS,
+    NAMED_HEAD,
+    NAMED_VALUE,
+    OFFERED,
+    OUTLIER,
+    PASSAGE_FLOOR,
+    SPOKEN_OF,
+)
+from weft.compiler.ranking.loops import Stretch, loop_factor
+from weft.compiler.ranking.named_parts import under_named_heads
+from weft.compiler.ranking.relevance import MESSAGES
+from weft.compiler.ranking.values import values
+from weft.compiler.renditions.shape import Shape, density_of
+from weft.passages.json_text import is_bare_id
+from weft.passages.part import Outline, Part
+from weft.readmodel.rows import ItemRow
+from weft.terms import words
+from weft_schemas.items import ItemKind
+
+
+class Scores(msgspec.Struct, frozen=True):
+    """What ranking found."""
+
+    groups: Mapping[int, float]
+    """By group key."""
+    passages: Mapping[int, Mapping[int, float]]
+    """BM25 by sequence and number of the passage."""
+    terms: frozenset[str] = frozenset()
+    """Of the question."""
+    ahead: Mapping[int, Sequence[Stretch]] = {}
+    """By sequence, what a loop takes next."""
+    focus: Mapping[int, float] = {}
+    """By sequence, how far a result is in focus."""
+    named: frozenset[str] = frozenset()
+    """Values in results that the latest user turn names."""
+    stated: frozenset[str] = frozenset()
+    """Names and values in what was said and done last."""
+
+
+class ScoredPart(NamedTuple):
+    """A part that may be shown."""
+
+    number: int
+    text: str
+    score: float
+
+
+def scored_parts(group: Group, shape: Shape, scores: Scores, budget: int) -> list[ScoredPart]:
+    """The parts of an item of `group` that may be shown: all, or of a text much larger than the
+    budget those that tell most."""
+    row, outline = shape.row, shape.row.parts
+    score = scores.groups[group.key] * (1 + IN_FOCUS * scores.focus.get(row.sequence, 0.0))
+    ahead = scores.ahead.get(row.sequence, ())
+    if shape.fixed is not None:
+        return [ScoredPart(0, shape.fixed.text, score)]
+    if outline is None or shape.redacted:
+        score *= loop_factor(ahead, 0, len(row.whole))
+        return [ScoredPart(0, row.text if shape.redacted else row.whole, score)]
+    share = _shares(row, outline, scores.passages.get(row.sequence, {}))
+    marks = _marks(row, outline, scores, budget)
+    parts, marks = _telling(row, outline, scores, marks, share, budget)
+    factor = _factor(row, outline, scores, marks, parts)
+    return [
+        ScoredPart(
+            number,
+            text,
+            factor(
+                number,
+                text,
+                score
+                * share(number)
+                * loop_factor(ahead, outline.leaves[number].start, outline.leaves[number].end),
+            ),
+        )
+        for number, text in parts
+    ]
+
+
+class _Marks(msgspec.Struct, frozen=True):
+    """Parts of an item that stand out."""
+
+    listed: frozenset[int]
+    """They say which things it lists."""
+    below: frozenset[int]
+    """They stand below a heading that the user named."""
+    named: frozenset[str]
+    """Values that the user named, if the item is a result."""
+
+
+def _marks(row: ItemRow, outline: Outline, scores: Scores, budget: int) -> _Marks:
+    is_result = row.kind is ItemKind.TOOL_RESULT
+    named = scores.named if is_result else frozenset[str]()
+    return _Marks(
+        _identities(row, outline) if is_result or _lists(row, outline) else frozenset[int](),
+        under_named_heads(row.readable, outline, named, budget / density_of(row)),
+        named,
+    )
+
+
+def _telling(
+    row: ItemRow,
+    outline: Outline,
+    scores: Scores,
+    marks: _Marks,
+    share: Callable[[int], float],
+    budget: int,
+) -> tuple[list[tuple[int, str]], _Marks]:
+    """The parts that could be shown, with their numbers, the most telling first, and of the marks
+    those of them for which there is room."""
+    text, leaves = row.readable, outline.leaves
+    room = OFFERED * budget / density_of(row)
+    parts = list(enumerate(leaves))
+    if row.size_of_whole > room:
+        listed = _fitting(leaves, marks.listed, room / 2)
+        marks = msgspec.structs.replace(marks, listed=listed)
+        first = listed.union(
+            _fitting(leaves, marks.below, room / 2), _fitting(leaves, outline.differing, room / 4)
+        )
+        parts = _nearest(outline, scores.passages.get(row.sequence, {}), first, room)
+        parts.sort(key=lambda one: (one[0] not in first, -share(one[0]), one[0]))
+    taken = []
+    for number, part in parts:
+        room -= part.size
+        if room < 0:
+            break
+        taken.append((number, text[part.start : part.end]))
+    return taken, marks
+
+
+def _factor(
+    row: ItemRow,
+    outline: Outline,
+    scores: Scores,
+    marks: _Marks,
+    parts: Sequence[tuple[int, str]],
+) -> Callable[[int, str, float], float]:
+    """A function that weighs a part's score by what the part says."""
+    has_passages = bool(scores.passages.get(row.sequence))
+    asked_of = scores.terms if has_passages and row.kind not in MESSAGES else frozenset[str]()
+    answers = _answers(parts, asked_of)
+    is_list = outline.is_json or outline.leaves[-1].unit == "row"
+    is_listed = row.kind is ItemKind.TOOL_RESULT and is_list
+    spoken_of = _spoken_of(parts, scores.stated) if is_listed else frozenset[int]()
+    differing, asides = outline.differing, outline.asides
+
+    def weighed(number: int, text: str, score: float) -> float:
+        return (
+            score
+            * (SPOKEN_OF if number in spoken_of else 1.0)
+            * (1 + ANSWERING * answers.get(number, 0.0))
+            * (IDENTITY if number in marks.listed else 1.0)
+            * (OUTLIER if number in differing else ASIDE if number in asides else 1.0)
+            * (NAMED_HEAD if number in marks.below else _named_factor(marks.named, text))
+        )
+
+    return weighed
+
+
+def _spoken_of(parts: Sequence[tuple[int, str]], stated: frozenset[str]) -> frozenset[int]:
+    """The parts that state what was said or done last. None if many do: that tells nothing."""
+    if len(parts) < LEAST_PARTS:
+        return frozenset()
+    found = frozenset(number for number, text in parts if stated.intersection(values(text)))
+    return found if len(found) <= max(FEW, len(parts) * FEW_SHARE) else frozenset()
+
+
+def _named_factor(named: frozenset[str], text: str) -> float:
+    return NAMED_VALUE if named and named.intersection(values(text)) else 1.0
+
+
+def _answers(parts: Sequence[tuple[int, str]], terms: frozenset[str]) -> dict[int, float]:
+    """How well each part of an item covers the query's terms, relative to the best part; terms in
+    few of the parts count more."""
+    if not terms:
+        return {}
+    held = {number: terms.intersection(words(text)) for number, text in parts}
+    counts = Counter(term for found in held.values() for term in found)
+    gains = {term: log(1 + len(parts) / count) for term, count in counts.items()}
+    # In whatever order a set gives its terms, the exact sum is the same.
+    said = {number: fsum(map(gains.__getitem__, found)) for number, found in held.items()}
+    best = max(said.values(), default=0.0)
+    return {number: value / best for number, value in said.items() if value} if best else {}
+
+
+def _fitting(leaves: Sequence[Part], numbers: Collection[int], room: float) -> frozenset[int]:
+    """The first of these leaves, as many as fit."""
+    found: list[int] = []
+    for number in sorted(numbers):
+        room -= leaves[number].size
+        if room < 0:
+            break
+        found.append(number)
+    return frozenset(found)
+
+
+def _nearest(
+    outline: Outline, passages: Mapping[int, float], listed: Collection[int], room: float
+) -> list[tuple[int, Part]]:
+    """The numbered parts of a text far larger than the budget that could be shown: those that say
+    which things it lists, those of the passages that answer, their neighbours, and the first."""
+    near = {at + by for at in passages for by in (-1, 0, 1)}
+    parts = outline.leaves
+    bounds = (*outline.passages, len(parts))
+    wanted = {
+        number
+        for at in near
+        if 0 <= at < len(outline.passages)
+        for number in range(bounds[at], bounds[at + 1])
+    }
+    first = range(min(bisect_right(outline.sizes, room), len(parts)))
+    return [(at, parts[at]) for at in sorted(wanted.union(first, listed))]
+
+
+def _lists(row: ItemRow, outline: Outline) -> bool:
+    """Whether a document lists what there is, as results do. One in lines is read for its text: the
+    first lines of its lists before others would cost tau2_banking .03."""
+    return row.kind is ItemKind.DOC_SNIPPET and outline.is_json
+
+
+def _identities(row: ItemRow, outline: Outline) -> frozenset[int]:
+    """The leaves that say which things an item lists; an id alone says it to programs only."""
+    if not outline.is_json:
+        return outline.identities
+    text, leaves = row.readable, outline.leaves
+    stretches = ((at, text[leaves[at].start : leaves[at].end]) for at in outline.identities)
+    return frozenset(at for at, stretch in stretches if not is_bare_id(stretch))
+
+
+def _shares(
+    row: ItemRow, outline: Outline, passages: Mapping[int, float]
+) -> Callable[[int], float]:
+    """A part's share of its item's score: the most for the best passage. In a message that is only
+    a neighbour of a match, the first part counts most."""
+    best = max(passages.values(), default=0.0)
+    floor = min(1.0, max(PASSAGE_FLOOR, COHERENT / max(row.whole_tokens, 1)))
+    rest = floor if row.kind in MESSAGES else 1.0 - FIRST_PART
+
+    def share(number: int) -> float:
+        passage = bisect_right(outline.passages, number) - 1
+        first = FIRST_PART if number == 0 else 0.0
+        if not best:
+            return 1.0 if number == 0 else rest
+        found = passages.get(passage, 0.0) / best
+        beside = max(passages.get(passage - 1, 0.0), passages.get(passage + 1, 0.0)) / best
+        return floor + (1 - floor) * max(found, 0.5 * beside, first)
+
+    return share

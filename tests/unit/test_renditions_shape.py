@@ -1,0 +1,50 @@
+"""What is shown of an item whenever it is shown."""
+
+import json
+
+import msgspec
+import pytest
+from tests.choosing import choice_of
+
+from weft.compiler.renditions.shape import required_parts
+from weft_schemas.items import ContextItem, ItemKind
+
+
+def test_a_call_never_stands_without_each_of_its_arguments() -> None:
+    asked = {"tool_name": "write", "arguments": {"path": "a.py", "content": "a line\n" * 200}}
+    (group,) = choice_of([ContextItem("c", ItemKind.TOOL_CALL, "", metadata=asked)], 100).groups
+    needed = required_parts(group.rows[0])
+    assert len(needed) == 2
+    assert 0 in needed
+
+
+def test_a_result_that_failed_never_stands_without_the_line_of_the_error() -> None:
+    log = "\n".join([*(f"step {n} is done" for n in range(90)), "ERROR: disk full", "bye " * 40])
+    call = ContextItem("c", ItemKind.TOOL_CALL, "", metadata={"tool_name": "f", "arguments": {}})
+    failed = ContextItem("r", ItemKind.TOOL_RESULT, log, "c", metadata={"is_error": True})
+    choice = choice_of([call, failed], 100)
+    shape = next(one for one in choice.shapes.values() if one.row.id == "r")
+    assert "ERROR: disk full" in shape.choose(()).text
+    assert "step 0" not in shape.choose(()).text
+
+
+@pytest.mark.parametrize("word", ["error", "rejected"])
+def test_a_failure_in_json_never_stands_without_why(word: str) -> None:
+    """A status and a trace were shown, and the sentence beside them was left out."""
+    why = "the old text has curly quotes, and the file has straight ones"
+    reply = {"trace": "4c07d21cbda634de" * 12, "status": word, "data": {"at": "x" * 300}}
+    text = json.dumps({**reply, "errors": [{"n": 1, "message": why, "at": "9" * 200}]})
+    call = ContextItem("c", ItemKind.TOOL_CALL, "", metadata={"tool_name": "f", "arguments": {}})
+    failed = ContextItem("r", ItemKind.TOOL_RESULT, text, "c", metadata={"is_error": True})
+    choice = choice_of([call, failed], 100)
+    shape = next(one for one in choice.shapes.values() if one.row.id == "r")
+    assert why in shape.choose(()).text
+    assert "x" * 300 not in shape.choose(()).text
+
+
+def test_a_redacted_item_is_never_shown_as_a_stub() -> None:
+    item = ContextItem("i", ItemKind.AGENT_MSG, "[REDACTED: restricted]")
+    (shape,) = choice_of([item], 1_000).shapes.values()
+    redacted = msgspec.structs.replace(shape, redacted=True)
+    assert redacted.choose(()) == redacted.choose({0})
+    assert redacted.choose(()).view == "redacted"
