@@ -5,7 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import groupby, repeat
+from itertools import groupby
+
+import msgspec
 
 from weft.readmodel.postings import (
     BLOCK,
@@ -16,7 +18,7 @@ from weft.readmodel.postings import (
     clip,
     invert,
     length_code,
-    pack_each,
+    pack_all,
 )
 from weft.readmodel.sessions import SessionState
 from weft.readmodel.sql import statements
@@ -120,8 +122,6 @@ class Documents:
         block, postings = documents[0][0] // BLOCK, Postings(list)
         for document in documents:
             invert(document, postings)
-        terms = sorted(postings)
-        entries = pack_each([postings[term] for term in terms])
-        self._db.executemany(
-            _sql.add_postings, zip(repeat(session), terms, repeat(block), entries, strict=False)
-        )
+        terms, entries = pack_all(postings)
+        row = {"session": session, "block": block, "entries": entries}
+        self._db.execute(_sql.add_postings, {**row, "terms": msgspec.json.encode(terms).decode()})

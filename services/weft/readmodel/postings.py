@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter, defaultdict
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain
 from math import log2
 
 SEGMENT = 256
@@ -54,13 +54,6 @@ def pack(postings: list[int]) -> bytes:
     return struct.pack(f"<{len(postings)}I", *postings)
 
 
-def pack_each(lists: list[list[int]]) -> list[bytes]:
-    """Each list packed; one call for all, since most lists are short."""
-    packed = pack(list(chain.from_iterable(lists)))
-    ends = list(accumulate([WIDTH * len(postings) for postings in lists], initial=0))
-    return [packed[start:end] for start, end in pairwise(ends)]
-
-
 def halves(entries: bytes) -> tuple[int, ...]:
     """For each posting its lower half (frequency and length code), then its place."""
     return struct.unpack(f"<{len(entries) * 2 // WIDTH}H", entries)
@@ -78,3 +71,15 @@ def invert(document: Document, postings: Postings) -> None:
     once = posting(number, 1, length)
     for term, times in Counter(terms).items():
         postings[term].append(once if times == 1 else posting(number, times, length))
+
+
+def pack_all(postings: Postings) -> tuple[dict[str, int], bytes]:
+    """The postings of all terms, packed one behind the other in order of the terms. For each term:
+    the byte at which its postings begin, counted from 1 as SQLite does, and their size in the lower
+    16 bits."""
+    terms = sorted(postings)
+    lists = [postings[term] for term in terms]
+    sizes = [WIDTH * len(one) for one in lists]
+    places = zip(terms, accumulate(sizes, initial=1), sizes, strict=False)
+    packed = pack(list(chain.from_iterable(lists)))
+    return {term: start << 16 | size for term, start, size in places}, packed
