@@ -144,24 +144,33 @@ def _json_below(text: str) -> int:
     return 0
 
 
-_LONG_LINE = re.compile(rf"[^\n]{{{MOST},}}")
-_MAY_BEGIN = re.compile(r"(?:(?<=[\s:=(])|^)[{\[](?=\s*[\"\[{\d-])", re.MULTILINE)
+_MAY_BEGIN = re.compile(r"[{\[](?<![^\s:=(].)(?=\s*[\"\[{\d-])")
+"""The bracket comes before what must precede it, so that most of a text is passed over fast."""
 
 
 def _json_in_lines(text: str) -> Iterator[Literal]:
     """JSON in long lines, which would otherwise be cut at blanks."""
-    for line in _LONG_LINE.finditer(text):
-        at = line.start()
+    for at, end in _long_lines(text):
         for _ in range(TRIES):
-            found = _MAY_BEGIN.search(text, at, line.end())
+            found = _MAY_BEGIN.search(text, at, end)
             if found is None:
                 break
-            held = text[found.start() : line.end()]
+            held = text[found.start() : end]
             value = repaired(held)
             at = found.end()
             if value and len(value) > MOST and held.startswith(value) and _is_valid(value):
                 at = found.start() + len(value)
                 yield Literal(found.start(), at, Decoded(value, "json"), 0, True)
+
+
+def _long_lines(text: str) -> Iterator[tuple[int, int]]:
+    """Positions of the lines with at least `MOST` characters."""
+    at = 0
+    for line in text.split("\n"):
+        end = at + len(line)
+        if len(line) >= MOST:
+            yield at, end
+        at = end + 1
 
 
 def is_json(text: str) -> bool:

@@ -26,7 +26,7 @@ _BREAK = re.compile(r"\r?\n|(?:\\r)?(?<!\\)\\++n")
 _HEADING = re.compile(r"[ \t]{0,3}(#{1,6})[ \t]+\S")
 
 
-class _Line(msgspec.Struct, frozen=True):
+class _Line(msgspec.Struct, frozen=True, gc=False):
     start: int
     end: int
     """After its line break."""
@@ -94,13 +94,20 @@ _REAL = re.compile(r"\n")
 def _line(text: str, start: int, stop: int, end: int) -> _Line:
     held = text[start:stop]
     bare = held.lstrip()
-    heading = _HEADING.match(held) if bare.startswith("#") else None
-    level = len(heading[1]) if heading else _level_in_file(text, start, end, held)
-    numbered = _NUMBER.match(held)
+    first = bare[:1]
+    heading = _HEADING.match(held) if first == "#" else None
+    level = len(heading[1]) if heading else 0
+    if first in _LEVELS:
+        level = _level_in_file(text, start, end, held)
+    numbered = _NUMBER.match(held) if first.isdecimal() else None
     indent = numbered.end() - numbered.start(1) if numbered else len(held) - len(bare)
     content = held[numbered.end() :] if numbered else bare
     opens_list = content.rstrip()[-1:] == ":"
     return _Line(start, end, not content, indent, level, opens_list, content.startswith("- "))
+
+
+_LEVELS = frozenset("d-@[")
+"""How the lines begin that head others in a diff or an INI file."""
 
 
 def _level_in_file(text: str, start: int, end: int, line: str) -> int:

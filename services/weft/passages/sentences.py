@@ -12,7 +12,7 @@ LEAST, MOST = 160, 640
 split above the second."""
 _ESCAPE = 6
 """Characters of an escape, at most."""
-_SENTENCE = re.compile(r"(?<=[.!?;\u3002\uff01\uff1f])[\"')\]]*\s+(?=\S)")
+_SENTENCE = re.compile(r"[.!?;\u3002\uff01\uff1f][\"')\]]*\s+(?=\S)")
 
 
 def sentences(text: str, start: int, end: int) -> Iterator[Part]:
@@ -21,8 +21,9 @@ def sentences(text: str, start: int, end: int) -> Iterator[Part]:
 
 
 def sentence_ends(text: str, start: int, end: int) -> list[int]:
-    """Where the sentences between two positions end, without the last."""
-    return [found.end() for found in _SENTENCE.finditer(text, start, end)]
+    """Where the sentences between two positions end, without the last. One may have begun before
+    them, so that only its blanks are between."""
+    return [found.end() for found in _SENTENCE.finditer(text, max(start - 1, 0), end)]
 
 
 def joined(text: str, start: int, end: int, ends: Sequence[int]) -> Iterator[Part]:
