@@ -15,8 +15,7 @@ from weft.secrets.hidden import spans_in_source
 from weft.secrets.own import own_rules
 from weft.secrets.personal import find_personal
 from weft.secrets.prefilter import Prefilter, literals
-from weft.secrets.scanning import NEEDLES as SECRETS
-from weft.secrets.scanning import at_source, behind_escapes, secrets_in, spaced
+from weft.secrets.scanning import SIGNS, at_source, behind_escapes, secrets_in, spaced
 from weft_schemas.envelope import Mask, Signal
 from weft_schemas.items import Sensitivity
 from weft_schemas.policy import FirewallRules, PiiAction
@@ -35,7 +34,7 @@ class Scanned(msgspec.Struct, frozen=True):
     """Public, or the level to which the findings raise it."""
 
 
-_prefilter = Prefilter(literals([*SECRETS, *NEEDLES]))
+_prefilter = Prefilter({**literals(NEEDLES), **SIGNS})
 
 
 def scan(text: str, rules: FirewallRules, key: bytes, limit: int, raw: bytes = b"") -> Scanned:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from weft.facts.keys import MAX_VALUE
-from weft.memory.languages import Said
+from weft.memory.languages import Said, words_of
 from weft.memory.statements import (
     DENIED,
     PATTERNS,
@@ -54,9 +54,14 @@ _REPEATED = 3
 _NO_MORE = re.compile(r"\s\(?(?:any\s?more|any longer|either|at all)\b\)?", re.I)
 
 
-def denials_of(sentence: str, quoted: Spans, who: str) -> Iterator[Said]:
-    """What negated statements about the speaker withdraw."""
-    if sentence.endswith(QUESTION_MARKS):
+_NEGATIONS = words_of("not no don isn aren stopped quit stop")
+"""Each negated statement has one of these words; of `don't`, `don` is one."""
+
+
+def denials_of(sentence: str, quoted: Spans, who: str, words: frozenset[str]) -> Iterator[Said]:
+    """What negated statements about the speaker withdraw, in a sentence of a text with these
+    words."""
+    if _NEGATIONS.isdisjoint(words) or sentence.endswith(QUESTION_MARKS):
         return
     remark = REMEMBER.match(sentence)
     for match in DENIED.finditer(sentence):

@@ -64,7 +64,7 @@ def facts_said(text: str, who: str = "user", languages: Languages | None = None)
     for sentence, quoted in own_sentences(typed, words):
         for key, value in facts_of(sentence, quoted, who):
             _add(found, Said(key, value))
-        for one in denials_of(sentence, quoted, who):
+        for one in denials_of(sentence, quoted, who, words):
             _add(found, one)
         for one in said_in(sentence, spoken) if spoken else ():
             _add(found, one._replace(key=f"{who}_{one.key}"))

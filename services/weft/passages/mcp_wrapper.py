@@ -24,6 +24,11 @@ _PRINTED = re.compile(
 `annotations` is of its SDK."""
 
 
+_PRINTS = ("meta=", "content=", "CallToolResult(", "[TextContent(")
+WRAPPERS = (*_PRINTS, "{", "[")
+"""How a text with a wrapper begins."""
+
+
 class Unwrapped(msgspec.Struct, frozen=True):
     """The text of a wrapped result."""
 
@@ -92,7 +97,7 @@ def unwrapped(text: str, unescaped: Callable[[str], str], depth: int = DEEPEST) 
 
 
 def _unwrapped(text: str, unescaped: Callable[[str], str]) -> Unwrapped | None:
-    if text.startswith(("meta=", "content=", "CallToolResult(", "[TextContent(")):
+    if text.startswith(_PRINTS):
         found = _PRINTED.fullmatch(text)
         if found is None:
             return None

@@ -8,6 +8,7 @@ from weft.passages.bibliography import with_bibliography
 from weft.passages.json_text import split_call, split_json
 from weft.passages.literals import Decoded, decoded
 from weft.passages.log import split_log
+from weft.passages.mcp_wrapper import WRAPPERS
 from weft.passages.part import Outline, Part, leaf_count, moved, outlined, passage_texts
 from weft.passages.prose import split_prose, split_stretch
 from weft.passages.table import split_table
@@ -53,6 +54,8 @@ def readable(text: str, outline: Outline | None) -> str:
 
 def passages_of(text: str, content_type: str = "") -> tuple[Outline | None, list[str]]:
     """The outline of a text, and the text that is indexed for each of its passages."""
+    if len(text) <= SHORT and not text.startswith(WRAPPERS):
+        return None, [text]
     outline = outline_of(text, content_type)
     if outline is None:
         decoded_text = decoded(text)

@@ -34,27 +34,34 @@ class Documents:
         self._db = db
         self._new: defaultdict[int, list[Document]] = defaultdict(list)
         """By session, in order."""
+        self._rows: list[tuple[int, int, int, int, int, int]] = []
+        """Of the table of documents, not written yet."""
         self._full: set[int] = set()
         """Sessions with full segments that are not sealed."""
 
     def add(self, state: SessionState, item: int, version: int, passages: Sequence[str]) -> None:
         """Index the passages of an item, which is found by them from the sequence `version` on."""
-        rows: list[tuple[int, int, int, int, int, int]] = []
         for passage, text in enumerate(passages):
             terms = clip(words(text))
             if terms:
                 document = state.add_document(len(terms))
-                rows.append((state.number, document, item, passage, version, state.words))
+                row = (state.number, document, item, passage, version, state.words)
+                self._rows.append(row)
                 self._new[state.number].append((document, length_code(len(terms)), terms))
-        self._db.executemany(_sql.add_document, rows)
 
     def supersede(self, item: int, until: int) -> None:
         """From `until` on, the item's earlier documents no longer match."""
+        self._write_rows()
         self._db.execute(_sql.supersede, (until, item))
+
+    def _write_rows(self) -> None:
+        self._db.executemany(_sql.add_document, self._rows)
+        self._rows.clear()
 
     def flush(self) -> None:
         """Write the added documents, unsealed; if there would be many of these, seal their full
         segments."""
+        self._write_rows()
         rows: list[tuple[int, int, int, str]] = []
         for session, documents in self._new.items():
             sealed = self._seal_long(session, documents)
@@ -83,6 +90,7 @@ class Documents:
     def forget(self) -> None:
         """Drop what was added, after the transaction failed."""
         self._new.clear()
+        self._rows.clear()
 
     def _seal_long(self, session: int, new: list[Document]) -> int:
         """Seal the full segments if they are many, or end a block. Returns the first document that

@@ -20,9 +20,12 @@ from weft.secrets.prefilter import Prefilter, literals
 OF_RULES = (needle for rule in RULES for needle in rule.needles)
 NEEDLES = (*OF_RULES, *NAMES, *OF_MEMBERS, *OF_MANIFESTS)
 """A text without any of these contains no credential that weft's own rules know."""
+SIGNS = {**literals(NEEDLES), b".": r"[a-z0-9]\.[a-z0-9_-]{6}\.[a-z0-9_-]"}
+"""What shows that a needle is there. A full stop is in nearly every text, but the one token without
+a better needle has two of them, with six characters between."""
 LIMIT = 10_000
 """Findings of one rule in one text."""
-_prefilter = Prefilter(literals(NEEDLES))
+_prefilter = Prefilter(SIGNS)
 
 
 def secrets_in(data: bytes, limit: int = LIMIT, own: OwnRules = NONE) -> list[Finding]:
