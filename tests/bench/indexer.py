@@ -24,6 +24,8 @@ from weft import tokens
 from weft.firewall.derive import envelope_for
 from weft.log.following import BATCH
 from weft.log.record import LogRecord
+from weft.passages.literals import decoded
+from weft.passages.splitting import outline_of
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.store import open_writer
@@ -80,7 +82,10 @@ def records(count: int, size: int, sessions: int = 1, seed: int = 7) -> list[Log
 
 
 def fold(path: Path, log: list[LogRecord], batch: int = BATCH) -> tuple[float, float]:
-    """Seconds, of the clock and of the processor, to fold a log into a file."""
+    """Seconds, of the clock and of the processor, to fold a log into a file. No text of an earlier
+    fold is remembered."""
+    for remembering in (outline_of, decoded):
+        remembering.cache_clear()
     db = open_writer(path)
     target = Fold(db)
     start, worked = time.perf_counter(), time.process_time()
