@@ -16,6 +16,7 @@ from weft.secrets.find import RULES
 from weft.secrets.finding import Finding, fingerprint, masked, without_overlaps
 from weft.secrets.personal import find_personal
 from weft.secrets.prefilter import Prefilter, literals
+from weft.secrets.scanning import SIGNS
 from weft_eval.guards import PersonalSpan, measure_injection, measure_spans
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import FirewallRules
@@ -130,6 +131,20 @@ def test_the_prefilter_finds_every_literal_that_stands_there() -> None:
         parts = [rng.choice(needles)[: rng.randint(1, 12)] for _ in range(300)]
         data = b"".join(parts) + bytes(rng.randrange(256) for _ in range(300))
         assert prefilter.present(data) == {needle for needle in needles if needle in data}
+
+
+def test_full_stops_alone_ask_for_no_rule_and_the_token_with_two_asks_for_its_own() -> None:
+    prefilter = Prefilter(SIGNS)
+    assert not prefilter.present(b"one. two. 3.14 at 10.0.0.1, see a.b.c.d and www.so-is.so.")
+    (rule,) = (one for one in RULES if b"." in one.needles)
+    rng = random.Random(7)
+    for _ in range(200):
+        first, second, third = (
+            "".join(rng.choices("aZ09", k=size)) for size in (rng.randint(23, 27), 6, 30)
+        )
+        token = f"say M{first}.{second}.{third}".encode()
+        assert rule.pattern.search(token) is not None
+        assert b"." in prefilter.present(token.lower())
 
 
 def test_whatever_a_pattern_of_personal_data_finds_shows_its_sign() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from weft.passages.part import Part, leaf_count, leaves, outlined
 from weft.passages.prose import only_closes, split_prose
-from weft.passages.sentences import MOST
+from weft.passages.sentences import MOST, sentence_ends
 
 CODE = "import os\n\n" + "\n".join(
     f"def function_{n}(x):\n    if x:\n        return {n}\n\n    return x * {n}\n"
@@ -82,6 +82,11 @@ def test_a_long_line_is_cut_at_its_sentences() -> None:
     found = texts("One sentence is here. " * 100)
     assert all(text.strip().endswith(".") for text in found)
     assert max(map(len, found)) <= MOST
+
+
+def test_a_sentence_may_begin_before_the_stretch_in_which_it_ends() -> None:
+    assert sentence_ends("One.  Two. Three.", 4, 17) == [6, 11]
+    assert sentence_ends("One.  Two. Three.", 5, 17) == [11]
 
 
 def test_a_line_without_sentences_is_cut_at_blanks() -> None:
