@@ -1,6 +1,7 @@
 """The pure parts of HTTP: grants, limits, keys, events, callers."""
 
 import asyncio
+import gzip
 import socket
 import subprocess
 import sys
@@ -15,9 +16,10 @@ from weft.http.idempotency import KEPT_SECONDS, Answers, checked_key
 from weft.http.limits import CallerLimits
 from weft.http.openapi import FAULTS, document
 from weft.http.problems import RequestRefused, problem_of, status_of
+from weft.http.requests import MOST_MEMBERS, inflated
 from weft.web_server import listener
 from weft_schemas import errors
-from weft_schemas.errors import ConfigurationError, Unavailable, WeftError
+from weft_schemas.errors import ConfigurationError, InvalidInput, Unavailable, WeftError
 
 GOOD = '[[token]]\nname = "a"\ntoken = "0123456789abcdef"\ntenant = "acme"\n'
 
@@ -151,6 +153,21 @@ async def test_a_failure_under_a_key_is_told_to_all_who_wait_and_not_kept() -> N
     first.cancel()
     with pytest.raises(Unavailable, match="broken off"):
         await second
+
+
+def test_a_gzip_of_several_members_is_read_to_its_end() -> None:
+    members = [bytes([number]) * size for number, size in enumerate((0, 1, 50_000, 3))]
+    zipped = b"".join(map(gzip.compress, members))
+    plain = b"".join(members)
+    assert inflated(zipped, "gzip", len(plain)) == plain
+    with pytest.raises(RequestRefused, match="more than 50,003 bytes"):
+        inflated(zipped, "gzip", len(plain) - 1)
+    with pytest.raises(InvalidInput, match=f"no gzip from byte {len(zipped):,} on"):
+        inflated(zipped + b"more", "gzip", len(plain))
+    with pytest.raises(InvalidInput, match="ends early"):
+        inflated(zipped[:-1], "gzip", len(plain))
+    with pytest.raises(InvalidInput, match="more than 10,000 members"):
+        inflated(gzip.compress(b"") * (MOST_MEMBERS + 1), "gzip", len(plain))
 
 
 async def test_small_answers_are_sent_at_once() -> None:
