@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import re
 from typing import Any
 
 import pytest
@@ -273,6 +274,46 @@ async def test_a_body_is_json_plain_or_gzipped_within_the_limit(http):
     assert (form.status_code, form.json()["code"]) == (415, "media_type")
     brotli = headers | {"Content-Encoding": "br"}
     assert (await http.post(path, content=good, headers=brotli)).status_code == 415
+
+
+async def counted(http, service: str) -> dict[str, float]:
+    """How many requests ended with each code."""
+    lines = (await http.get("/metrics")).text
+    of_service = rf'^weft_requests_total{{code="(\w+)",.*service="{service}"}} (\S+)'
+    return {code: float(number) for code, number in re.findall(of_service, lines, re.M)}
+
+
+async def test_a_body_that_is_too_large_is_counted_as_a_failure(http):
+    before = await counted(http, "close")
+    headers = {"Content-Type": "application/json"}
+    for path in ("s1/close", "s2/close"):
+        await http.post(f"/v1/sessions/{path}", content=b" " * 1_000_001, headers=headers)
+    after = await counted(http, "close")
+    assert after["other"] == before.get("other", 0) + 2
+    assert after.get("ok") == before.get("ok")
+
+
+async def test_a_stream_is_in_work_until_its_end_and_its_body_too(http):
+    """Two bodies of nearly the longest wait as streams: a third is refused until they end."""
+    ack = (await publish(http, "in-work", item("m1")))["ack"]
+    before = await counted(http, "compile")
+    asked = {"phase": "answer", "after": ack["sequence"] + 50, "timeout": 30}
+    headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
+    sent = {"content": json.dumps(asked).encode().ljust(900_000), "headers": headers}
+    path, ends = "/v1/sessions/in-work/compile", []
+    async with http.stream("POST", path, **sent) as one, http.stream("POST", path, **sent) as two:
+        streams = [one.aiter_text(), two.aiter_text()]
+        assert ["progress" in await anext(stream) for stream in streams] == [True, True]
+        refused = await http.post(path, **sent)
+        assert (refused.status_code, refused.json()["code"]) == (429, "bodies")
+        assert refused.headers["retry-after"] == "1"
+        assert (await counted(http, "compile")).get("ok") == before.get("ok")
+        await publish(http, "in-work", [item(f"n{number}") for number in range(50)])
+        for stream in streams:
+            ends.append("".join([text async for text in stream]))
+    assert ["event: compiled" in end for end in ends] == [True, True]
+    assert (await counted(http, "compile"))["ok"] == before.get("ok", 0) + 2
+    assert (await http.post(path, **sent)).status_code == 200
 
 
 async def test_without_tokens_a_page_of_another_name_is_not_let_in(http):

@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import re
 import socket
 import subprocess
 import sys
@@ -11,15 +12,17 @@ import pytest
 
 from weft.http import sse
 from weft.http.callers import caller, check_open, host_name, open_grant
+from weft.http.counting import RequestCounts
 from weft.http.grants import read_grants
 from weft.http.idempotency import KEPT_SECONDS, Answers, checked_key
 from weft.http.limits import CallerLimits
 from weft.http.openapi import FAULTS, document
 from weft.http.problems import RequestRefused, problem_of, status_of
 from weft.http.requests import MOST_MEMBERS, inflated
+from weft.runtime.metrics import Metrics
 from weft.web_server import listener
 from weft_schemas import errors
-from weft_schemas.errors import ConfigurationError, InvalidInput, Unavailable, WeftError
+from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound, Unavailable, WeftError
 
 GOOD = '[[token]]\nname = "a"\ntoken = "0123456789abcdef"\ntenant = "acme"\n'
 
@@ -89,7 +92,7 @@ def test_without_tokens_only_requests_to_loopback_are_let_in() -> None:
 
 def test_a_rate_allows_a_burst_and_then_so_many_a_second() -> None:
     clock = Clock()
-    limits = CallerLimits(clock)
+    limits = CallerLimits(clock, 10)
     for _ in range(20):
         limits.take("a", 10)
     with pytest.raises(RequestRefused) as refused:
@@ -103,7 +106,7 @@ def test_a_rate_allows_a_burst_and_then_so_many_a_second() -> None:
 
 
 def test_streams_are_counted_until_they_end() -> None:
-    limits = CallerLimits(Clock(), streams=1)
+    limits = CallerLimits(Clock(), 10, streams=1)
     with limits.stream("a"):
         with pytest.raises(RequestRefused), limits.stream("a"):
             pass
@@ -111,6 +114,32 @@ def test_streams_are_counted_until_they_end() -> None:
             pass
     with limits.stream("a"):
         pass
+
+
+def test_bodies_are_counted_until_their_requests_end() -> None:
+    limits = CallerLimits(Clock(), 10)
+    with limits.body("a", 10), limits.body("a", 10):
+        with pytest.raises(RequestRefused, match=r"^a has requests of 20 bytes in work") as refused:
+            limits.body("a", 1).__enter__()
+        assert (refused.value.status, refused.value.headers) == (429, {"retry-after": "1"})
+        with limits.body("b", 10), limits.body("c", 9), limits.body("d", 1):
+            with pytest.raises(RequestRefused, match=r"^this process has requests of 40 bytes"):
+                limits.body("e", 1).__enter__()
+            with limits.body("e", 0):
+                pass
+    with limits.body("a", 10), limits.body("a", 10):
+        pass
+
+
+def test_a_request_is_counted_by_the_error_that_ends_it() -> None:
+    metrics = Metrics("serve")
+    counts = RequestCounts(metrics.registry, "serve")
+    ends = [NotFound("x"), RequestRefused(413, "size", "x"), ValueError(), asyncio.CancelledError()]
+    for end in ends:
+        with pytest.raises(type(end)), counts.request("compile"):
+            raise end
+    counted = re.findall(rb'weft_requests_total{code="(\w+)".* (\S+)', metrics.text())
+    assert dict(counted) == dict.fromkeys((b"not_found", b"other", b"weft", b"ok"), b"1.0")
 
 
 async def test_the_first_answer_under_a_key_is_given_again_until_it_is_old() -> None:

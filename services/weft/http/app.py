@@ -8,6 +8,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import ExitStack
 from typing import Any
 
 import msgspec
@@ -72,7 +73,7 @@ class Application:
         self.grants = grants
         self.most_bytes = most_bytes
         self.rate = rate
-        self.limits = CallerLimits(now)
+        self.limits = CallerLimits(now, most_bytes)
         self.answers = Answers(now)
         self.telemetry = tracing.Telemetry()
         self.metrics = Metrics("serve")
@@ -105,19 +106,22 @@ class Application:
 
         async def handle(request: Request[Any, Any, Any]) -> Response[Any]:
             operation = by_method[request.method]
-            with self.counts.request(operation.name) as outcome:
-                try:
-                    return await self._answer(operation, request)
-                except WeftError as error:
-                    outcome.code = error.code
-                    raise
+            with ExitStack() as ending:
+                ending.enter_context(self.counts.request(operation.name))
+                return await self._answer(operation, request, ending)
 
         litestar_path = path.replace("{session}", "{session:str}")
         return route(litestar_path, http_method=list(by_method), status_code=200)(handle)  # type: ignore[arg-type]
 
-    async def _answer(self, operation: Operation, request: Request[Any, Any, Any]) -> Response[Any]:
+    async def _answer(
+        self, operation: Operation, request: Request[Any, Any, Any], ending: ExitStack
+    ) -> Response[Any]:
+        """`ending` has what is to be done when the request ends, after its answer is made; a stream
+        takes it over."""
         grant = self._admitted(request)
-        content = await self._content(request, (JSON,)) if operation.body else b""
+        content = b""
+        if operation.body:
+            content = await self._content(request, (JSON,), grant, ending)
         call = OperationCall(
             client=await self.clients.of(grant),
             log=lambda: self.clients.of_log(grant),
@@ -128,7 +132,7 @@ class Application:
             closing=self.closing,
         )
         if operation.events and sse.accepts(request.headers.get("accept", "")):
-            return await self._streamed(operation, grant, call)
+            return await self._streamed(operation, grant, call, ending)
 
         async def work() -> bytes:
             return msgspec.json.encode(await HANDLERS[operation.name](call))
@@ -148,26 +152,41 @@ class Application:
         self.limits.take(grant.name, grant.rate or self.rate)
         return grant
 
-    async def _content(self, request: Request[Any, Any, Any], types: tuple[str, ...]) -> bytes:
+    async def _content(
+        self,
+        request: Request[Any, Any, Any],
+        types: tuple[str, ...],
+        grant: TokenGrant,
+        ending: ExitStack,
+    ) -> bytes:
+        """The body, unpacked; it counts as in work until the request ends."""
         checked_type(request.headers.get("content-type", ""), types)
         encoding = request.headers.get("content-encoding", "")
-        return inflated(await request.body(), encoding, self.most_bytes)
+        try:
+            received = await request.body()
+        except HTTPException as error:  # it is too large, or the caller has gone
+            raise _refusal(request, error) from None
+        content = inflated(received, encoding, self.most_bytes)
+        ending.enter_context(self.limits.body(grant.name, len(content)))
+        return content
 
     async def _streamed(
-        self, operation: Operation, grant: TokenGrant, call: OperationCall
+        self, operation: Operation, grant: TokenGrant, call: OperationCall, ending: ExitStack
     ) -> Response[Any]:
         """A stream, returned once it has begun: an earlier failure has a status of its own. Raises
         `Unavailable` if it ends before that, as streams do when the process ends."""
 
         async def chunks() -> AsyncGenerator[bytes, None]:
-            with self.limits.stream(grant.name):
+            is_empty = True
+            with ending.pop_all(), self.limits.stream(grant.name):
                 async for chunk in STREAMS[operation.name](call):
+                    is_empty = False
                     yield chunk
+                if is_empty:
+                    raise Unavailable("this process ends, and the stream with it; connect again")
 
         begun = chunks()
-        first = await anext(begun, None)
-        if first is None:
-            raise Unavailable("this process ends, and the stream with it; connect again")
+        first = await anext(begun)
 
         async def body() -> AsyncGenerator[bytes, None]:
             yield first
@@ -185,15 +204,12 @@ class Application:
 
         @post(path, status_code=200)
         async def telemetry(request: Request[Any, Any, Any]) -> Response[bytes]:
-            with self.counts.request(name) as outcome:
-                try:
-                    grant = self._admitted(request)
-                    content = await self._content(request, tracing.TYPES)
-                    kind = checked_type(request.headers.get("content-type", ""), tracing.TYPES)
-                    answer = await take(await self.clients.of(grant), content, kind)
-                except WeftError as error:
-                    outcome.code = error.code
-                    raise
+            with ExitStack() as ending:
+                ending.enter_context(self.counts.request(name))
+                grant = self._admitted(request)
+                content = await self._content(request, tracing.TYPES, grant, ending)
+                kind = checked_type(request.headers.get("content-type", ""), tracing.TYPES)
+                answer = await take(await self.clients.of(grant), content, kind)
             return Response(answer, media_type=kind)
 
         return telemetry
@@ -258,15 +274,18 @@ def _failed(_: Any, error: WeftError) -> Response[bytes]:
 
 
 def _unrouted(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
-    """What Litestar itself refuses: an unknown path or method, too large a body."""
-    if error.status_code == 413:
-        most = request.app.state.most_bytes
-        return _problem_response(too_large(most))
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
     allowed = {"allow": headers["allow"]} if "allow" in headers else {}
+    return _problem_response(_refusal(request, error), allowed)
+
+
+def _refusal(request: Request[Any, Any, Any], error: HTTPException) -> RequestRefused:
+    """What Litestar itself refuses: an unknown path or method, too large a body."""
+    if error.status_code == 413:
+        return too_large(request.app.state.most_bytes)
     code = {404: "path", 405: "method"}.get(error.status_code, "http")
     detail = f"{request.method} {request.url.path:.200}: {error.detail}; see /openapi.json"
-    return _problem_response(RequestRefused(error.status_code, code, detail), allowed)
+    return RequestRefused(error.status_code, code, detail)
 
 
 def _broken(_: Any, error: Exception) -> Response[bytes]:

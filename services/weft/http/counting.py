@@ -8,20 +8,9 @@ from time import perf_counter
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from weft_schemas.errors import error_from
+from weft_schemas.errors import WeftError, error_from
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 120)
-
-
-class RequestOutcome:
-    """The outcome of one request."""
-
-    code = "ok"
-
-    @property
-    def label(self) -> str:
-        known = self.code == "ok" or error_from(self.code, "").code == self.code
-        return self.code if known else "other"
 
 
 class RequestCounts:
@@ -37,18 +26,27 @@ class RequestCounts:
         )
         self._seconds = Histogram(
             "weft_request_seconds",
-            "Seconds from a request's arrival to its reply",
+            "Seconds from a request's arrival to the end of its reply",
             ("process", "service"),
             buckets=_SECONDS,
             registry=registry,
         )
 
     @contextmanager
-    def request(self, service: str) -> Iterator[RequestOutcome]:
-        """Time one request. Set `code` on the yielded object if the answer is an error."""
-        answer, start = RequestOutcome(), perf_counter()
+    def request(self, service: str) -> Iterator[None]:
+        """Count and time one request, by the error that ends it. A caller that leaves is none."""
+        code, start = "ok", perf_counter()
         try:
-            yield answer
+            yield
+        except Exception as error:
+            code = _label(error)
+            raise
         finally:
-            self._requests.labels(self._process, service, answer.label).inc()
+            self._requests.labels(self._process, service, code).inc()
             self._seconds.labels(self._process, service).observe(perf_counter() - start)
+
+
+def _label(error: Exception) -> str:
+    """The error's code, of a closed set; a fault of the server is answered as a `WeftError`."""
+    code = error.code if isinstance(error, WeftError) else WeftError.code
+    return code if error_from(code, "").code == code else "other"

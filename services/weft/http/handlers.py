@@ -192,7 +192,8 @@ async def events_stream(call: OperationCall) -> AsyncIterator[bytes]:
 
 
 async def compile_stream(call: OperationCall) -> AsyncIterator[bytes]:
-    """What the compile waits for, whenever that changes, then the context or the failure."""
+    """What the compile waits for, whenever that changes, then the context. Raises what the compile
+    raises."""
     compiling = asyncio.ensure_future(compile(call))
     latest: Progress | None = None
     try:
@@ -201,14 +202,7 @@ async def compile_stream(call: OperationCall) -> AsyncIterator[bytes]:
             if progress is not None and progress != latest:
                 latest = progress
                 yield sse.event(msgspec.json.encode(progress), "progress")
-        if latest is None:
-            # Nothing was sent yet, so a failure has a status of its own.
-            yield sse.event(msgspec.json.encode(compiling.result()), "compiled")
-            return
-        try:
-            yield sse.event(msgspec.json.encode(compiling.result()), "compiled")
-        except WeftError as error:
-            yield problem_event(error)
+        yield sse.event(msgspec.json.encode(compiling.result()), "compiled")
     finally:
         compiling.cancel()
 

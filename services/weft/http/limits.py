@@ -1,5 +1,5 @@
-"""How often a caller may ask, and how many streams it may hold open: token buckets over a given
-clock."""
+"""How often a caller may ask, how many streams it may hold open, and how many bytes of its requests
+may be in work: token buckets over a given clock, and counts."""
 
 from __future__ import annotations
 
@@ -13,17 +13,23 @@ BURST_SECONDS = 2.0
 """The unused allowance of so many seconds may be used at once."""
 STREAMS = 100
 """Open streams per caller."""
+OWN_BODIES, ALL_BODIES = 2, 4
+"""How many bodies of the largest size one caller, and all callers together, may have in work. While
+it is decoded and published, a body takes four to eight times its size, and a gzipped one of 30 KB
+may hold 32 MB."""
 
 
 class CallerLimits:
-    """The buckets and streams of every caller, by name."""
+    """The buckets, streams and bodies of every caller, by name."""
 
-    def __init__(self, now: Callable[[], float], streams: int = STREAMS) -> None:
+    def __init__(self, now: Callable[[], float], largest_body: int, streams: int = STREAMS) -> None:
         self._now = now
+        self._largest = largest_body
         self._most = streams
         self._level: dict[str, tuple[float, float]] = {}
         """Name → requests left, and the time of that."""
         self._open: Counter[str] = Counter()
+        self._bytes: Counter[str] = Counter()
 
     def take(self, name: str, rate: float) -> None:
         """Count one request of a caller that may make `rate` per second. Raises
@@ -58,3 +64,25 @@ class CallerLimits:
             yield
         finally:
             self._open[name] -= 1
+
+    @contextmanager
+    def body(self, name: str, size: int) -> Iterator[None]:
+        """While a body of so many bytes, unpacked, is in work. Raises `RequestRefused`."""
+        own, others = self._bytes[name], self._bytes.total()
+        for who, held, bodies in (
+            (name, own, OWN_BODIES),
+            ("this process", others, ALL_BODIES),
+        ):
+            if held + size > bodies * self._largest:
+                raise RequestRefused(
+                    429,
+                    "bodies",
+                    f"{who} has requests of {held:,} bytes in work, and this one has {size:,}; "
+                    f"the most is {bodies * self._largest:,}: wait for answers, or send less",
+                    retry_after="1",
+                )
+        self._bytes[name] += size
+        try:
+            yield
+        finally:
+            self._bytes[name] -= size
