@@ -97,6 +97,36 @@ def test_forms_and_options_are_kept() -> None:
     assert all(value.isdigit() for value in values(result, "bags"))
 
 
+INTEGER, NULL = {"type": "integer"}, {"type": "null"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "fitting"),
+    [
+        ({"type": ["integer", "null"]}, ["3"]),
+        ({"anyOf": [INTEGER, NULL], "default": None}, ["3"]),
+        ({"oneOf": [NULL, {"anyOf": [INTEGER, NULL]}]}, ["3"]),
+        ({"anyOf": [{"enum": ["heavy one", None]}, NULL]}, ["heavy one"]),
+        ({"type": ["string", "null"], "enum": ["a lot", None]}, ["a lot"]),
+        ({"type": "boolean"}, ["true"]),
+        ({"type": ["integer", "string"]}, ["a lot", "heavy one", "3", "None", "true"]),
+    ],
+)
+def test_what_may_be_null_keeps_its_form_and_options(
+    schema: dict[str, Any], fitting: list[str]
+) -> None:
+    stated = '{"weight": ["a lot", "heavy one", 3, "None", "true"]}'
+    result = hydrated([row(0, ItemKind.TOOL_RESULT, stated)], weight=schema)
+    assert values(result, "weight") == fitting
+
+
+def test_leaves_of_what_may_be_null_are_parameters() -> None:
+    flight = {"type": "object", "properties": {"date": {"format": "date"}}}
+    flights = {"anyOf": [{"type": "array", "items": {"anyOf": [flight, NULL]}}, NULL]}
+    (leaf,) = parameters({"properties": {"flights": flights}})
+    assert (leaf.name, leaf.form is None) == ("flights[].date", False)
+
+
 def test_the_query_decides_between_equals() -> None:
     rows = [row(0, ItemKind.TOOL_RESULT, '{"order_ids": ["W-1", "W-2"]}')]
     result = hydrated(rows, "return order W-2", order_id={"type": "string"})
@@ -163,6 +193,7 @@ def test_leaves_of_objects_and_lists_are_parameters() -> None:
         {"properties": []},
         {"properties": {"a": 1, "b": None, "c": True}},
         {"properties": {"a": {"type": ["string", "null"], "enum": "x", "format": 3}}},
+        {"properties": {"a": {"anyOf": [1, 2]}, "b": {"oneOf": [3]}, "c": {"type": [{}]}}},
         {"items": {"items": {"items": {"items": {}}}}},
         {"properties": {str(n): {} for n in range(10_000)}},
     ],
@@ -175,6 +206,8 @@ def test_a_schema_that_holds_itself_ends() -> None:
     schema: dict[str, Any] = {"properties": {}}
     schema["properties"]["again"] = schema
     schema["properties"]["list"] = {"type": "array", "items": schema}
+    schema["properties"]["either"] = either = {"anyOf": [{"type": "null"}]}
+    either["anyOf"].append(either)
     assert len(parameters(schema)) <= 64
 
 

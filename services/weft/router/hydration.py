@@ -70,10 +70,11 @@ _FORMATS = {
     "email": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+"),
     "uri": re.compile(r"\w+://\S+"),
 }
-_NUMBER = {
+_KINDS = {
     "integer": re.compile(r"-?\d{1,18}"),
     "number": re.compile(r"-?\d{1,18}(\.\d{1,18})?"),
     "float": re.compile(r"-?\d{1,18}(\.\d{1,18})?"),
+    "boolean": re.compile(r"true|false"),
 }
 
 
@@ -120,9 +121,9 @@ def parameters(schema: Mapping[str, Any]) -> list[Parameter]:
         name, part, depth = stack.pop()
         if not isinstance(part, dict):
             continue
-        inner, path = part, name
+        inner, path = _if_given(part), name
         while isinstance(inner.get("items"), dict) and path.count("[]") < _DEEPEST:
-            inner, path = inner["items"], path + "[]"
+            inner, path = _if_given(inner["items"]), path + "[]"
         properties = inner.get("properties")
         if isinstance(properties, dict) and properties and depth < _DEEPEST:
             prefix = f"{path}." if path else ""
@@ -132,6 +133,26 @@ def parameters(schema: Mapping[str, Any]) -> list[Parameter]:
         elif name:
             found.append(_parameter(path, inner))
     return found
+
+
+def _if_given(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A schema that also takes null, as it is for any other value: `anyOf` or `oneOf` of null and
+    one schema, and a list of "null" and one type. One that leaves more open stays as it is."""
+    for _ in range(_DEEPEST):
+        several = schema.get("anyOf", schema.get("oneOf"))
+        one = _not_null(several, {"type": "null"})
+        if not isinstance(one, dict):
+            break
+        outer = {key: held for key, held in schema.items() if key not in ("anyOf", "oneOf")}
+        schema = {**outer, **one}
+    kind = _not_null(schema.get("type"), "null")
+    return schema if kind is None else {**schema, "type": kind}
+
+
+def _not_null(several: Any, null: Any) -> Any:
+    """The single other one of a list, else None."""
+    others = [one for one in several if one != null] if isinstance(several, list) else []
+    return others[0] if len(others) == 1 else None
 
 
 def _parameter(name: str, schema: Mapping[str, Any]) -> Parameter:
@@ -146,7 +167,7 @@ def _parameter(name: str, schema: Mapping[str, Any]) -> Parameter:
         tuple(own or words_of(str(schema.get("description", "")))[:4]),
         kind if isinstance(kind, str) else "string",
         _FORMATS.get(str(schema.get("format"))),
-        tuple(str(option) for option in options) if isinstance(options, list) else (),
+        tuple(str(one) for one in options if one is not None) if isinstance(options, list) else (),
         not _IDENTIFYING.isdisjoint(words_of(segments[-1])),
     )
 
@@ -256,7 +277,7 @@ def _fits(parameter: Parameter, one: StatedValue, likeness: float) -> bool:
         return False  # `ID` is the name of a value, not a value
     if parameter.identifies and not _can_identify(parameter, one, likeness):
         return False
-    form = _NUMBER.get(parameter.kind) or parameter.form
+    form = _KINDS.get(parameter.kind) or parameter.form
     return form is None or form.fullmatch(value) is not None
 
 
