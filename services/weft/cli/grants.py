@@ -10,7 +10,7 @@ import msgspec
 
 from weft.cli.connecting import client, connected, json_option, running
 from weft.cli.output import hint, print_json
-from weft.cli.policy import parsed
+from weft.cli.policy import content_of
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
 
@@ -77,7 +77,7 @@ def read_grants(file: Path) -> ScopeGrants:
     """Grants from a JSON or YAML file. Raises `InvalidInput` with file and field."""
     from weft_schemas.grants import ScopeGrants
 
-    value = parsed(file)
+    value = content_of(file)
     if isinstance(value, dict):
         value = {"type": "scope_grants", **value}
     try:

@@ -109,7 +109,7 @@ def known(file: BinaryIO) -> None:
 
 def read_policy(file: Path) -> ContextPolicy:
     """A policy from a JSON or YAML file. Raises `InvalidInput` with file and field."""
-    value = parsed(file)
+    value = content_of(file)
     if isinstance(value, dict):
         value = {"type": "context_policy", **value}
     try:
@@ -129,25 +129,14 @@ def _check_patterns(file: Path, made: ContextPolicy) -> None:
         raise InvalidInput(f"{file}: {'; '.join(faults)}")
 
 
-def parsed(file: Path) -> Any:
-    """The content of a JSON or YAML file. Raises `InvalidInput`."""
+def content_of(file: Path) -> Any:
+    """The value in a JSON or YAML file. Raises `InvalidInput` that names the file."""
+    from weft.json_or_yaml import parsed
+
     try:
-        content = file.read_bytes()
+        return parsed(file.read_bytes(), str(file))
     except OSError as error:
         raise InvalidInput(f"{file}: {error.strerror}") from None
-    try:
-        if file.suffix in (".yaml", ".yml"):
-            import yaml
-
-            return yaml.safe_load(content)
-        return msgspec.json.decode(content)
-    except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
-        raise InvalidInput(f"{file}: {error}") from None
-    except Exception as error:
-        if type(error).__module__.startswith("yaml"):
-            flat = " ".join(str(error).split())
-            raise InvalidInput(f"{file}: {flat}") from None
-        raise
 
 
 async def _publish(settings: Settings, made: ContextPolicy) -> int:

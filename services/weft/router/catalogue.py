@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-import yaml
-
+from weft.json_or_yaml import parsed
 from weft.router.formats import item_from
 from weft.router.item_faults import faults_of
 from weft_schemas.errors import InvalidInput
@@ -23,7 +21,7 @@ def catalogue_from(name: str, content: bytes, source: str = "catalogue") -> Cata
 
     Raises `InvalidInput` with every fault found, named by `source`, tool and field.
     """
-    entries = _entries(_parsed(content, source), source)
+    entries = _entries(parsed(content, source), source)
     if len(entries) > MOST_ITEMS:
         raise InvalidInput(f"{source}: {len(entries)} tools, the most is {MOST_ITEMS}; split it")
     items, faults = list[SelectableItem](), list[str]()
@@ -40,30 +38,6 @@ def check_catalogue(catalog: Catalog) -> Catalog:
     """The catalogue itself if it has no faults, otherwise `InvalidInput`."""
     _raise_faults(f"catalogue {catalog.name!r}", faults_of(catalog.items))
     return catalog
-
-
-class _PlainLoader(yaml.SafeLoader):
-    """YAML without aliases: with them a short file can be an endless or an exploding value."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(
-                problem="aliases are not taken", problem_mark=event.start_mark
-            )
-        return super().compose_node(parent, index)
-
-
-def _parsed(content: bytes, source: str) -> Any:
-    try:
-        if content.lstrip()[:1] in (b"{", b"["):
-            return msgspec.json.decode(content)
-        return yaml.load(content, _PlainLoader)
-    except (msgspec.MsgspecError, yaml.YAMLError, UnicodeDecodeError) as error:
-        reason = " ".join(str(error).split())
-        raise InvalidInput(f"{source}: is neither JSON nor YAML: {reason}") from None
-    except RecursionError:
-        raise InvalidInput(f"{source}: is nested too deeply; flatten it") from None
 
 
 def _entries(content: Any, source: str) -> list[Any]:

@@ -1,0 +1,45 @@
+"""What a file says in JSON or YAML: policies, grants and catalogues are written in either."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import yaml
+
+from weft_schemas.errors import InvalidInput
+
+_YAML = (".yaml", ".yml")
+_FAULTS = (msgspec.MsgspecError, yaml.YAMLError, ValueError, LookupError, AttributeError)
+"""Beside its own errors PyYAML raises Python's for a text that its tag does not fit: `!!bool no?`,
+`!!timestamp now`, a thirteenth month."""
+
+
+def parsed(content: bytes, source: str) -> Any:
+    """The value in a file: of JSON if it begins with a bracket, else of YAML, of which a file that
+    is named so may begin with a bracket too. Raises `InvalidInput` that names `source`."""
+    try:
+        if content.lstrip()[:1] in (b"{", b"["):
+            try:
+                return msgspec.json.decode(content)
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                if not source.endswith(_YAML):
+                    raise
+        return yaml.load(content, _PlainLoader)
+    except RecursionError:
+        raise InvalidInput(f"{source}: is nested too deeply; flatten it") from None
+    except _FAULTS as error:
+        reason = " ".join(str(error).split())
+        raise InvalidInput(f"{source}: is neither JSON nor YAML: {reason}") from None
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """YAML without aliases: with them a short file can be an endless or an exploding value."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(
+                problem="aliases are not taken", problem_mark=event.start_mark
+            )
+        return super().compose_node(parent, index)
