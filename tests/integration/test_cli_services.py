@@ -180,6 +180,7 @@ async def test_what_is_behind_a_summary_is_looked_into_by_its_handle(up: Up) -> 
         ),
         (["status", "-s", "nobody"], 4, "weft: session 'nobody' of tenant 'default' is not in the"),
         (["drilldown", "art:aaaaaaaaaa"], 4, "weft: no artifact 'art:aaaaaaaaaa'"),
+        (["policy", "show", "--as-of", "²"], 2, "weft: '²' is neither a sequence nor a time"),
         (["drilldown", "art:aaaaaaaaaa", "-a", "start"], 2, "weft: -a start: give NAME=VALUE"),
     ],
 )

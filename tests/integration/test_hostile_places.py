@@ -243,4 +243,4 @@ async def test_every_command_of_an_operator_works_beside_hostile_events(tmp_path
             assert "Traceback" not in done.err, (command, done.err)
             # Both tell of the hostile ones by their exit code.
             tells = command[0] in ("verify", "rederive")
-            assert done.code == 0 or tells, (command, done.err)
+            assert done.code in ((0, 1) if tells else (0,)), (command, done.err)

@@ -13,6 +13,7 @@ import pytest
 
 from weft.cli import main
 from weft.runtime import logs
+from weft.supervision.supervisor import GIVE_UP
 from weft_schemas import errors
 
 OFFLINE = ["--nats", "nats://127.0.0.1:1"]
@@ -59,7 +60,7 @@ def test_help_documents_every_command_and_exit_code(capsys: pytest.CaptureFixtur
     code, out, _ = weft(capsys, "--help")
     assert code == 0
     documented = {int(line.split()[0]) for line in out.splitlines() if line.strip()[:1].isdigit()}
-    assert documented == {0, main.FAILED, main.INTERRUPTED, *main.EXIT_CODES.values()}
+    assert documented == {0, main.FAILED, main.BROKEN, main.INTERRUPTED, *main.EXIT_CODES.values()}
     assert all(f"  {name} " in out for name in (*main._COMMANDS, "eval"))
 
 
@@ -295,6 +296,76 @@ def test_what_is_no_handle_is_said_before_anybody_is_asked(
 ) -> None:
     code, _, err = weft(capsys, "drilldown", "report.txt", *OFFLINE)
     assert (code, err) == (2, "weft: 'report.txt' is no handle; they look like art:k3m7zq2dpa\n")
+
+
+@pytest.mark.parametrize("name", ["self", "handle", "view", "max_tokens"])
+def test_a_drill_downs_own_arguments_are_none_of_a_view(
+    capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    code, _, err = weft(capsys, "drilldown", "art:k3m7zq2dpa", "-a", f"{name}=1", *OFFLINE)
+    said = f"weft: drill-down: {name!r} is no argument of a view; leave it out\n"
+    assert (code, err) == (2, said)
+
+
+@pytest.mark.parametrize(
+    "command", [["policy", "show"], ["grants", "publish"], ["gateway", "--config"]]
+)
+def test_a_file_that_is_nested_without_end_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: list[str]
+) -> None:
+    file = tmp_path / "deep.json"
+    file.write_text("[" * 100_000)
+    said = f"weft: {file}: is nested too deeply; flatten it\n"
+    assert weft(capsys, *command, str(file)) == (2, "", said)
+
+
+def raising(error: Exception) -> click.Command:
+    def fail() -> None:
+        raise error
+
+    return click.Command("fail", callback=fail)
+
+
+def test_a_path_that_cannot_be_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(main, "cli", click.Command("fail", callback=(tmp_path / "a" / "b").mkdir))
+    said = f"weft: {tmp_path}/a/b: No such file or directory; give another path\n"
+    assert weft(capsys) == (2, "", said)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (KeyError("secret"), "weft: KeyError at "),
+        (OSError(28, "No space left on device"), ", No space left on device: a fault"),
+        (TimeoutError(), "weft: TimeoutError at "),
+    ],
+)
+def test_what_nobody_foresaw_is_one_line_with_its_place_and_a_code_of_its_own(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    said: str,
+) -> None:
+    monkeypatch.setattr(main, "cli", raising(error))
+    code, _, err = weft(capsys)
+    assert (code, err.count("\n"), "secret" in err) == (70, 1, False)
+    assert said in err
+    assert " at test_cli_main.py:" in err
+    monkeypatch.setenv("WEFT_LOG_LEVEL", "debug")
+    code, _, err = weft(capsys)
+    assert (code, err.startswith("Traceback (most recent call last)")) == (70, True)
+
+
+def test_a_service_that_loses_a_file_is_worth_a_restart(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "lost.py").write_text("open('/none/such')")
+    monkeypatch.syspath_prepend(tmp_path)
+    code, _, err = weft(capsys, "work", "lost:worker")
+    assert (code in GIVE_UP, code) == (False, main.BROKEN)
+    assert err.startswith("weft: FileNotFoundError at lost.py:1 ")
 
 
 WITHOUT_A_SERVER = {

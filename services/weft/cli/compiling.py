@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -24,6 +25,8 @@ Format = Literal["text", "json", "openai", "anthropic"]
 
 HANDLE = re.compile(r"art:[a-z2-7]{10}")
 """Handles as made by `weft_schemas.ids.artifact_handle`, keyed or not."""
+_SEQUENCE = re.compile(r"[0-9]{1,40}")
+"""One that is too large is told as a number; Python reads none of more than 4,300 digits."""
 _NAMES = 8
 """How many tools an error message lists."""
 
@@ -121,8 +124,10 @@ def _check_chosen(tool: str | None, offered: list[dict[str, Any]], catalog: str 
 
 async def sequence_of(log: Client, as_of: str | None) -> int | None:
     """A sequence as given; for a time, its sequence, which the log is asked for."""
-    if as_of is None or as_of.isdigit():
-        return None if as_of is None else int(as_of)
+    if as_of is None:
+        return None
+    if _SEQUENCE.fullmatch(as_of):
+        return int(as_of)
     from weft.log.time_to_sequence import parse_time, sequence_at
 
     return await sequence_at(log.connection, parse_time(as_of))
@@ -244,7 +249,10 @@ def drilldown(
     """
     if not HANDLE.fullmatch(handle):
         raise InvalidInput(f"{handle!r} is no handle; they look like art:k3m7zq2dpa")
-    reply = running(_drilldown(settings, handle, view, max_tokens, _named(args)))
+    from weft.client.drilldown import checked_arguments
+
+    named = checked_arguments(_named(args))
+    reply = running(_drilldown(settings, handle, view, max_tokens, named))
     if as_json:
         print_json(reply)
         return
@@ -261,7 +269,7 @@ def drilldown(
 
 
 async def _drilldown(
-    settings: Settings, handle: str, view: str, max_tokens: int, args: dict[str, Any]
+    settings: Settings, handle: str, view: str, max_tokens: int, args: Mapping[str, Any]
 ) -> DrilldownReply:
     async with client(settings) as log:
         return await log.drilldown(handle, view, max_tokens=max_tokens, **args)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
 import click
 
@@ -33,6 +34,11 @@ EXIT_CODES: dict[type[WeftError], int] = {
     Conflict: 6,
 }
 FAILED = 1
+BROKEN = 70
+"""EX_SOFTWARE of sysexits.h. A supervisor restarts what ends with it."""
+_CALLERS = 4
+"""How many places an unforeseen failure names beside its own."""
+_WRONG_PATHS = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError)
 INTERRUPTED = 130
 """128 plus the number of SIGINT, the convention of shells."""
 
@@ -147,6 +153,7 @@ def cli(ctx: click.Context) -> None:
       4    no such session, item, handle or catalogue
       5    the credential does not allow it
       6    a conflict: the log holds something else
+      70   a fault of weft or of this machine; WEFT_LOG_LEVEL=debug shows its traceback
       130  interrupted by Ctrl-C
     """
     if ctx.invoked_subcommand is None:
@@ -178,6 +185,33 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # The reader (`| head`) has gone. Python flushes stdout at exit and would report it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except _WRONG_PATHS as error:
+        if error.filename is None:
+            return broken(error)
+        click.echo(f"weft: {error.filename}: {error.strerror}; give another path", err=True)
+        return EXIT_CODES[ConfigurationError]
+    except Exception as error:
+        return broken(error)
+
+
+def broken(error: Exception) -> int:
+    """Report what nobody foresaw, in one line, and return the exit code. The line has places and
+    none of the error's text, which may quote a body: what services write is kept in a file."""
+    import traceback
+
+    from weft.runtime.logs import safe_error
+
+    if os.environ.get("WEFT_LOG_LEVEL", "").lower() == "debug":
+        traceback.print_exception(error)
+    callers = reversed(traceback.extract_tb(error.__traceback__)[-_CALLERS - 1 : -1])
+    called = ", ".join(f"{Path(one.filename).name}:{one.lineno}" for one in callers)
+    reason = f", {error.strerror}" if isinstance(error, OSError) and error.strerror else ""
+    click.echo(
+        f"weft: {safe_error(error)} (called at {called or 'the top'}){reason}: a fault of weft or "
+        "of this machine; with WEFT_LOG_LEVEL=debug it shows its traceback",
+        err=True,
+    )
+    return BROKEN
 
 
 def exit_code(error: WeftError) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.connecting import connected
+from weft.cli.main import broken
 from weft.cli.services import SERVICES, preloaded
 from weft.runtime.settings import Settings
 
@@ -34,7 +35,7 @@ class ServiceName(click.ParamType[str]):
 @click.option("--compilers", type=click.IntRange(min=1), default=1, show_default=True,
               help="Of `replica`.")  # fmt: skip
 @connected
-def work(service: str, compilers: int, settings: Settings) -> None:
+def work(service: str, compilers: int, settings: Settings) -> int | None:
     """Run SERVICE until SIGTERM or Ctrl-C, which drain it: firewall, summarizer, memory, indexer,
     compiler, router or replica, or MODULE:WORKER for a worker of your own, from a module that
     Python finds here (docs/workers.md).
@@ -50,6 +51,16 @@ def work(service: str, compilers: int, settings: Settings) -> None:
       weft work examples.birthdays:birthdays
       WEFT_DATA_DIR=/data WEFT_HTTP_PORT=8080 weft work replica --compilers 2
     """
+    try:
+        _run(service, compilers, settings)
+    except OSError as error:
+        # Wrong settings were told at the start. A file that is gone later may be there again, and
+        # the exit code must not be the one after which no supervisor starts a service again.
+        return broken(error)
+    return None
+
+
+def _run(service: str, compilers: int, settings: Settings) -> None:
     if service == "replica":
         with preloaded(("indexer", "compiler"), settings.encoding) as forked:
             asyncio.run(_replica(settings, compilers, forked))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from weft.messages.definitions import definition
 from weft.messages.writing import Provider
 from weft_schemas.compile import DrilldownReply
+from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 
+T = TypeVar("T")
 TOOL_NAME = "weft_drilldown"
 _DESCRIPTION = (
     "Look into the full result behind a shortened one, by its handle (art:...). Views: "
@@ -36,6 +39,18 @@ PARAMETERS: dict[str, Any] = {
     "additionalProperties": False,
 }
 """JSON Schema of the tool's arguments: those of `DrilldownRequest`."""
+
+
+_OWN_NAMES = frozenset({"self", "handle", "view", "max_tokens"})
+
+
+def checked_arguments(args: Mapping[str, T]) -> Mapping[str, T]:
+    """Arguments of a view, for `Client.drilldown`, which has some of its own. Raises
+    `InvalidInput`."""
+    for name in args:
+        if name in _OWN_NAMES:
+            raise InvalidInput(f"drill-down: {name!r} is no argument of a view; leave it out")
+    return args
 
 
 def drilldown_tool(provider: Provider) -> dict[str, Any]:

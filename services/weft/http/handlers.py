@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from weft.client import Client
+from weft.client.drilldown import checked_arguments
 from weft.client.histories import PublishedMessages
 from weft.client.pack import Pack
 from weft.http import sse
@@ -122,11 +123,9 @@ async def hydrate(call: OperationCall) -> HydrationResult:
 
 async def drilldown(call: OperationCall) -> DrilldownReply:
     asked: DrilldownRequest = call.body
-    for name in ("handle", "view", "max_tokens", "self"):
-        if name in asked.args:
-            raise InvalidInput(f"drilldown request: $.args.{name} is no argument of a view")
+    args = checked_arguments(asked.args)
     return await call.client.drilldown(
-        asked.handle, asked.view, max_tokens=asked.max_tokens, **asked.args
+        asked.handle, asked.view, max_tokens=asked.max_tokens, **args
     )
 
 

@@ -60,6 +60,8 @@ def config_from(
         content = json.loads(_without_comments(text))
     except ValueError as error:
         raise ConfigurationError(f"{source}: is no JSON: {error}") from None
+    except RecursionError:
+        raise ConfigurationError(f"{source}: is nested too deeply; flatten it") from None
     named = _servers(content)
     if named is None:
         raise ConfigurationError(
