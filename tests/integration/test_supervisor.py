@@ -75,13 +75,18 @@ async def test_a_child_that_always_dies_is_restarted_ever_more_slowly(tmp_path: 
     assert 3 <= len(marks.read_text()) <= 6
 
 
-async def test_a_configuration_fault_ends_it_all_and_is_named(tmp_path: Path):
+async def test_a_configuration_fault_ends_it_all_and_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
     children = [sleeper(tmp_path, "a"), child("broken", "raise SystemExit(2)")]
     async with Supervisor(children) as supervisor:
         was_stopped = await asyncio.wait_for(supervisor.run_until(asyncio.Event()), PATIENCE)
         assert was_stopped is False
         failed = [state.name for state in supervisor.states() if state.status == "failed"]
     assert failed == ["broken"]
+    (told,) = caplog.records
+    assert (told.levelname, told.fields) == ("ERROR", {"child": "broken", "exit": 2})
+    assert "it is given up" in told.message
 
 
 @pytest.mark.parametrize("mode", [None, 0o600])

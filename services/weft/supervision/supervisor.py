@@ -189,12 +189,14 @@ class _Keeper:
                 extra=fields(child=self.child.name, error=str(error)),
             )
             return not isinstance(error, _HOPELESS)
-        if not self._ending:
-            _log.warning(
-                "a child ended; it is restarted",
-                extra=fields(child=self.child.name, exit=code),
-            )
-        return code not in GIVE_UP
+        about = fields(child=self.child.name, exit=code)
+        if self._ending:
+            return False
+        if code in GIVE_UP:
+            _log.error("a child ended, and a restart does not help: it is given up", extra=about)
+            return False
+        _log.warning("a child ended; it is restarted", extra=about)
+        return True
 
     async def _until_ended(self) -> int:
         """The exit code. Raises `OSError` if there is no process."""
