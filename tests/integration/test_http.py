@@ -212,6 +212,11 @@ async def test_any_session_id_can_be_named(http, session):
     assert got["ack"]["session"] == session
 
 
+async def test_an_id_in_base64url_names_its_session_whatever_the_id(http):
+    got = await publish(http, "=cGxhaW4taWQ", item("m1"))
+    assert got["ack"]["session"] == "plain-id"
+
+
 SHORT = {"phase": "answer"}
 LONG = {"phase": "answer", "timeout": 61}
 REFUSED: list[tuple[str, str, dict[str, Any], int, str, str]] = [
@@ -223,7 +228,10 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str, str]] = [
     ("POST", "s1/items", {"json": item("")}, 400, "invalid_input", "$.id"),
     ("POST", "s1/items", {"content": b'{"id":"\xff"}'}, 400, "invalid_input", ""),
     ("POST", "@tenant/items", {"json": item("m1")}, 400, "invalid_input", "name a session"),
-    ("POST", "=!!/items", {"json": item("m1")}, 400, "invalid_input", "session id"),
+    ("POST", "=!!/items", {"json": item("m1")}, 400, "invalid_input", "an id's UTF-8"),
+    ("POST", "=_w/items", {"json": item("m1")}, 400, "invalid_input", "in base64url; write an id"),
+    ("POST", "=QHRlbmFudA/items", {"json": item("m1")}, 400, "invalid_input", "name a session"),
+    ("POST", "=/items", {"json": item("m1")}, 400, "invalid_input", "0 bytes"),
     ("POST", "s1/compile", {"json": {"phase": "think"}}, 400, "invalid_input", "route, call, "),
     ("POST", "s1/items", {"json": item("m1", kind="user")}, 400, "invalid_input", "user_turn, "),
     ("POST", "s1/compile", {"json": LONG}, 400, "invalid_input", "$.timeout"),

@@ -3,6 +3,7 @@ named."""
 
 from __future__ import annotations
 
+import base64
 import re
 import zlib
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from weft.http.problems import RequestRefused
 from weft_schemas.errors import InvalidInput, UnknownVersion
 from weft_schemas.events import VERSION
 from weft_schemas.faults import with_valid_values
-from weft_schemas.ids import TENANT_SESSION, decode_token, encode_token
+from weft_schemas.ids import TENANT_SESSION, encode_token
 from weft_schemas.ranges import check_ranges
 
 _FREE = ("publish", "messages")
@@ -71,13 +72,26 @@ def query_of(operation: Operation, parameters: Mapping[str, str]) -> Any:
 
 
 def session_of(segment: str) -> str:
-    """The session that a path names: by its id, or by `=` and the id in base64url. Raises
-    `InvalidInput`."""
-    session = decode_token(segment) if segment.startswith("=") else segment
+    """The session that a path names: by its id, or by `=` and the id in base64url, whether it needs
+    that or not. Raises `InvalidInput`."""
+    session = _unwrapped(segment) if segment.startswith("=") else segment
     if session == TENANT_SESSION:
         raise InvalidInput(f"{TENANT_SESSION} holds the tenant's own events; name a session")
     encode_token(session, what="session")
     return session
+
+
+def _unwrapped(segment: str) -> str:
+    try:
+        raw = segment[1:].encode("ascii")
+        return base64.b64decode(
+            raw + b"=" * (-len(raw) % 4), altchars=b"-_", validate=True
+        ).decode()
+    except ValueError:
+        raise InvalidInput(
+            f"session {segment!r:.60} is not `=` and an id's UTF-8 in base64url; write an id that "
+            "begins with `=` as `=` and its base64url form"
+        ) from None
 
 
 def last_event_of(value: str | None) -> int | None:
