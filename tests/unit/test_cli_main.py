@@ -319,6 +319,14 @@ def test_a_file_that_is_nested_without_end_is_named(
     assert weft(capsys, *command, str(file)) == (2, "", said)
 
 
+def test_one_transcript_and_each_of_them_are_not_both_published(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = ["publish", "runs.json", "-s", "s", "--each", "--transcript", "5", *OFFLINE]
+    code, _, err = weft(capsys, *given)
+    assert (code, "--each publishes all, and --transcript one" in err) == (2, True)
+
+
 def raising(error: Exception) -> click.Command:
     def fail() -> None:
         raise error

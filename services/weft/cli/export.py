@@ -120,15 +120,16 @@ def _whole(file: Path) -> Iterator[BinaryIO]:
     target = file.resolve()
     draft = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        with _opened(draft, "wb") as output:
+        with _opened(draft, "wb", named=file) as output:
             yield output
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def _opened(file: Path, mode: Literal["rb", "wb"]) -> BinaryIO:
+def _opened(file: Path, mode: Literal["rb", "wb"], named: Path | None = None) -> BinaryIO:
+    """The file, open. Raises `InvalidInput` with the name that was given for it."""
     try:
         return file.open(mode)
     except OSError as error:
-        raise InvalidInput(f"{file}: {error.strerror}") from None
+        raise InvalidInput(f"{named or file}: {error.strerror}") from None

@@ -68,6 +68,8 @@ def publish(
       my-agent --log-jsonl | weft publish - --session s1 --format weft
       weft publish runs.json --session run --each --confirm
     """
+    if each and transcript is not None:
+        raise click.UsageError("--each publishes all, and --transcript one; give one of them")
     found = read_transcripts(_content(file), format, file)
     chosen = _chosen(found, session, transcript, each, file)
     if not any(one.items for _, one in chosen):
