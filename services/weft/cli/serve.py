@@ -10,12 +10,11 @@ import click
 
 from weft.cli.connecting import connected
 from weft.cli.output import hint
+from weft.http.limits import LARGEST_BODY, MEGABYTE, RATE
 from weft.runtime.settings import Settings
 from weft_schemas.errors import ConfigurationError
 
 PORT = 8080
-RATE = 200.0
-MEGABYTES = 32
 
 
 @click.command()
@@ -26,8 +25,8 @@ MEGABYTES = 32
               help="Who may ask, and as whom; without it loopback alone is served.")  # fmt: skip
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), default=RATE,
               show_default=True, metavar="N", help="Requests a second of one token.")  # fmt: skip
-@click.option("--max-body", type=click.IntRange(min=1), default=MEGABYTES, show_default=True,
-              metavar="MB", help="Largest body of a request.")  # fmt: skip
+@click.option("--max-body", type=click.IntRange(min=1), default=LARGEST_BODY // MEGABYTE,
+              show_default=True, metavar="MB", help="Largest body of a request.")  # fmt: skip
 @click.option("--openapi", is_flag=True, help="Print the OpenAPI document and end.")
 @connected
 def serve(
@@ -84,7 +83,7 @@ def serve(
             where,
             chosen,
             grants,
-            most_bytes=max_body * 1_000_000,
+            most_bytes=max_body * MEGABYTE,
             rate=rate,
             listening=listening,
             tell=lambda line: hint(f"weft serve: {line}"),

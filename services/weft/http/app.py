@@ -26,7 +26,7 @@ from weft.http.counting import RequestCounts
 from weft.http.grants import TokenGrant, TokenGrants
 from weft.http.handlers import HANDLERS, STREAMS, OperationCall, problem_event
 from weft.http.idempotency import Answers, checked_key
-from weft.http.limits import CallerLimits
+from weft.http.limits import LARGEST_BODY, RATE, CallerLimits
 from weft.http.operations import Operation, of_session, paths
 from weft.http.page import PAGE, POLICY
 from weft.http.problems import RequestRefused, headers_of, problem_of
@@ -46,12 +46,6 @@ from weft_schemas.errors import Unavailable, WeftError
 _log = logging.getLogger(__name__)
 
 JSON = "application/json"
-MOST_BYTES = 32 * 1024 * 1024
-"""Longest body of a request, unless set otherwise."""
-RATE = 200.0
-"""Requests per second and token, unless set otherwise."""
-
-
 Take = Callable[[Client, bytes, str], Awaitable[bytes]]
 """Imports an export of a media type, and answers it."""
 
@@ -64,7 +58,7 @@ class Application:
         clients: Clients,
         grants: TokenGrants | TokenGrant,
         *,
-        most_bytes: int = MOST_BYTES,
+        most_bytes: int = LARGEST_BODY,
         rate: float = RATE,
         now: Callable[[], float] = time.monotonic,
     ) -> None:

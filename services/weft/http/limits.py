@@ -9,6 +9,11 @@ from contextlib import contextmanager
 
 from weft.http.problems import RequestRefused
 
+RATE = 200.0
+"""Requests per second and caller, unless set otherwise."""
+MEGABYTE = 1_000_000
+LARGEST_BODY = 32 * MEGABYTE
+"""Longest body of a request in bytes, unless set otherwise."""
 BURST_SECONDS = 2.0
 """The unused allowance of so many seconds may be used at once."""
 STREAMS = 100
