@@ -45,6 +45,10 @@ class EnvelopeEvent(
     v: int = 1
 
 
+EXTRACTIVE = "extractive"
+"""The summarizer that calls no model, so its output can be made again at any time."""
+
+
 class SummaryEvent(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="summary", tag_field="type"
 ):
@@ -56,7 +60,7 @@ class SummaryEvent(
     encoding: str
     sensitivity: Sensitivity = Sensitivity.PUBLIC
     """The highest level of its sources."""
-    model: str = "extractive"
+    model: str = EXTRACTIVE
     scope: str = ""
     """For a session's summary: the one scope that its items name, otherwise `session:<id>`."""
     first_sequence: int = 0

@@ -8,9 +8,8 @@ from time import perf_counter
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
+from weft.runtime.metrics import SECONDS
 from weft_schemas.errors import WeftError, error_from
-
-_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 120)
 
 
 class RequestCounts:
@@ -28,7 +27,7 @@ class RequestCounts:
             "weft_request_seconds",
             "Seconds from a request's arrival to the end of its reply",
             ("process", "service"),
-            buckets=_SECONDS,
+            buckets=SECONDS,
             registry=registry,
         )
 

@@ -11,6 +11,7 @@ from weft.log.record import LogRecord
 from weft.readmodel.precedence import Derivation, superseded_by
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import (
+    EXTRACTIVE,
     EnvelopeEvent,
     EpisodeEvent,
     Event,
@@ -23,9 +24,6 @@ from weft_schemas.events import (
 from weft_schemas.items import ContextItem, Sensitivity
 
 DerivedEvent = EnvelopeEvent | SummaryEvent | FactsEvent | EpisodeEvent | SensitivityEvent
-
-EXTRACTIVE = "extractive"
-"""The summarizer that calls no model, so its output can be made again at any time."""
 
 
 class SourceEvent(msgspec.Struct, frozen=True):

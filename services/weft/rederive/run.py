@@ -39,7 +39,7 @@ from weft.summarizer.worker import PATIENT_ATTEMPTS, summarizer
 from weft.workers.deriver import Deriver
 from weft.workers.work_context import Derived, WorkContext, derived_message
 from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound, Unavailable
-from weft_schemas.events import SessionClosedEvent
+from weft_schemas.events import EXTRACTIVE, SessionClosedEvent
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import (
     UNREADABLE,
@@ -196,7 +196,7 @@ class _Rework:
         """Whether the result that counts came from another summarizer than the one configured, or
         from a memory: facts do not tell of which languages it knew the phrases."""
         if self._worker.name == "summarizer":
-            return getattr(standing.current, "model", "") != (self._by or "extractive")
+            return getattr(standing.current, "model", "") != (self._by or EXTRACTIVE)
         return self._worker.name == "memory"
 
     async def _one(

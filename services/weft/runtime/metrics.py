@@ -17,7 +17,8 @@ OUTCOMES = ("derived", "nothing", "failed", "parked")
 """What became of an event in a worker."""
 
 _EVENTS = frozenset(EVENT_TYPES) | frozenset(ItemKind)
-_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 120)
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 120)
+"""Buckets of what takes an event or a request: from a fold to the longest wait."""
 
 
 class Metrics:
@@ -36,7 +37,7 @@ class Metrics:
             "weft_event_seconds",
             "Seconds from fetching an event to its acknowledgement",
             ("process",),
-            buckets=_SECONDS,
+            buckets=SECONDS,
             registry=self.registry,
         ).labels(process)
         self._of = cache(partial(self._events.labels, process))

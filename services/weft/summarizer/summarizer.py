@@ -9,6 +9,7 @@ from weft import tokens
 from weft.completion import ChatEndpoint, Completion
 from weft.summarizer import extract
 from weft_schemas.errors import ConfigurationError
+from weft_schemas.events import EXTRACTIVE
 
 _MOST_INPUT_TOKENS = 24_000
 """Longest text for a model, in tokens: fits the smallest context windows still in use (32,768)."""
@@ -34,7 +35,7 @@ class Summarizer(Protocol):
 class ExtractiveSummarizer:
     """The most informative sentences, unchanged, in their order."""
 
-    name = "extractive"
+    name = EXTRACTIVE
 
     def summarise(self, text: str, limit: int, encoding: str) -> str:
         return extract.sentences_within(text, limit, encoding)
