@@ -94,22 +94,11 @@ def up(
             settings = msgspec.structs.replace(settings, encoding=encoding_named(encoding))
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--encoding") from None
-    # The options are asked, not the settings: the default address counts as named if it is given.
-    named = click.get_current_context().params["nats_url"]
     if data_dir is not None:
         # The secret is that of the environment or of this folder, never that of another folder.
         key = os.environ.get("WEFT_FINGERPRINT_KEY", "")
         settings = msgspec.structs.replace(settings, data_dir=data_dir, fingerprint_key=key)
-    embedded = not (named or os.environ.get("WEFT_NATS_URL"))
-    if not embedded and _is_given("port"):
-        where = named or os.environ["WEFT_NATS_URL"]
-        by = "--nats" if named else "WEFT_NATS_URL"
-        raise click.UsageError(
-            f"--port is of a server that is started here, and {by} names one that runs: {where}; "
-            f"leave --port out to use that one, or {by} to start one here"
-        )
-    if cluster and not embedded:
-        raise click.UsageError("--cluster starts servers here; leave --nats and WEFT_NATS_URL out")
+    embedded = _starts_servers(bool(cluster))
     log_file = log_file or settings.data_dir / "weft.log"
     from weft.cli.services import preloaded
     from weft.supervision.up import EVERYTHING
@@ -127,6 +116,25 @@ def up(
             f"port {port} is taken; choose another one with --port (0 takes a free one), or use "
             f"the server that is there: --nats nats://127.0.0.1:{port}"
         ) from None
+
+
+def _starts_servers(clustered: bool) -> bool:
+    """Whether servers are started here, or one runs that is named. Raises `click.UsageError` for
+    options that contradict that."""
+    # The options are asked, not the settings: the default address counts as named if it is given.
+    named = click.get_current_context().params["nats_url"]
+    where = named or os.environ.get("WEFT_NATS_URL")
+    if not where:
+        return True
+    if _is_given("port"):
+        by = "--nats" if named else "WEFT_NATS_URL"
+        raise click.UsageError(
+            f"--port is of a server that is started here, and {by} names one that runs: {where}; "
+            f"leave --port out to use that one, or {by} to start one here"
+        )
+    if clustered:
+        raise click.UsageError("--cluster starts servers here; leave --nats and WEFT_NATS_URL out")
+    return False
 
 
 def _is_given(name: str) -> bool:

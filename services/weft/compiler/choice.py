@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from functools import partial
 
+from weft.compiler.candidates.closure import Group
 from weft.compiler.header import entries_above
 from weft.compiler.item_entries import group_of, item_entry
 from weft.compiler.profiles import PROFILES
@@ -30,45 +31,22 @@ from weft_schemas.policy import shown_up_to
 def choice_of(state: State) -> Choice:
     """The renditions to choose from, with the cost of each."""
     request, rows = state.request, [row for group in state.groups for row in group.rows]
-    profile, count = PROFILES[request.phase], counter(state.view.encoding)
+    profile = PROFILES[request.phase]
     pinned = state.pinned()
     own = {row.sequence for group in pinned for row in group.rows}
     repeats = {
         at: later for at, later in repeated(state.groups, state.redacted).items() if at not in own
     }
-    shapes = {row.sequence: _shape(state, row, repeats) for row in rows}
-    cost = PromptCost(
-        entries_above(state, rows, count),
-        state.groups,
-        partial(
-            item_entry,
-            state.policy,
-            state.key,
-            state.candidates.latest_user,
-            group_of(state.groups),
-            state.flags,
-            withheld=state.carried.withheld,
-        ),
-        count,
-    )
-    since = state.candidates.latest_user or 0
-    newer = [group for group in reversed(state.groups) if group.key > since]
+    newer = _newer(state)
     exchange = tuple(group for group in newer if group.is_exchange)
     said = [group for group in newer if group.rows[0].kind is ItemKind.AGENT_MSG]
-    passes = tuple(listed_passes(state.groups)) if profile.objective.values else ()
-    ahead = _ahead(state, passes) if profile.objective.values else {}
+    counts_values = bool(profile.objective.values)
+    passes = tuple(listed_passes(state.groups)) if counts_values else ()
+    ahead = _ahead(state, passes) if counts_values else {}
     return Choice(
         groups=state.groups,
-        scores=Scores(
-            state.scores,
-            _passages(state, rows),
-            frozenset(state.question.terms),
-            ahead,
-            in_focus(state.groups) if profile.objective.values else {},
-            named_by_user(state.groups) if profile.objective.values else frozenset(),
-            stated_last(state.groups),
-        ),
-        shapes=shapes,
+        scores=_scores(state, rows, ahead, counts_values),
+        shapes={row.sequence: _shape(state, row, repeats) for row in rows},
         repeats=repeats,
         pinned=tuple(pinned),
         exchange=exchange,
@@ -76,10 +54,47 @@ def choice_of(state: State) -> Choice:
         taken_next=tuple(taken_next(state.groups, passes, ahead, state.budget)),
         objective=profile.objective,
         asked=asked_fields(rows, parameter_names(state.view, request)),
-        cost=cost,
+        cost=_cost(state, rows),
         budget=state.budget,
         is_all=state.ledger.total >= state.view.item_count(),
         has_query=bool(state.query),
+    )
+
+
+def _newer(state: State) -> list[Group]:
+    """The groups since the user's latest turn, newest first."""
+    since = state.candidates.latest_user or 0
+    return [group for group in reversed(state.groups) if group.key > since]
+
+
+def _cost(state: State, rows: Sequence[ItemRow]) -> PromptCost:
+    count = counter(state.view.encoding)
+    entry = partial(
+        item_entry,
+        state.policy,
+        state.key,
+        state.candidates.latest_user,
+        group_of(state.groups),
+        state.flags,
+        withheld=state.carried.withheld,
+    )
+    return PromptCost(entries_above(state, rows, count), state.groups, entry, count)
+
+
+def _scores(
+    state: State,
+    rows: Sequence[ItemRow],
+    ahead: Mapping[int, Sequence[Stretch]],
+    counts_values: bool,
+) -> Scores:
+    return Scores(
+        state.scores,
+        _passages(state, rows),
+        frozenset(state.question.terms),
+        ahead,
+        in_focus(state.groups) if counts_values else {},
+        named_by_user(state.groups) if counts_values else frozenset(),
+        stated_last(state.groups),
     )
 
 

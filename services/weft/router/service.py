@@ -25,6 +25,7 @@ from weft.log.identity import identify
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
 from weft.log.reading import last_of, read_matching
+from weft.log.timeouts import cancelled
 from weft.readmodel.model import ReadModel
 from weft.router.catalog_routers import FOLLOWED, CatalogRouter, CatalogRouters, newest
 from weft.router.fusion import encoder_named
@@ -97,11 +98,7 @@ async def service(process: Process, fork_server: ForkServer | None = None) -> No
 
         catalogues = CatalogRouters(fetch, settings.encoding, encoder, newest_of)
         known = await identify(process.connection)
-        records = [record async for record in read_matching(process.connection, FOLLOWED)]
-        for record in newest(records):
-            await catalogues.take(record)
-        through = records[-1].sequence if records else 0
-        catalogues.reached(through)
+        through = await _read_so_far(process.connection, catalogues)
         async with Follower(
             process.connection, after=through, known=known, subjects=FOLLOWED
         ) as follower:
@@ -113,15 +110,31 @@ async def service(process: Process, fork_server: ForkServer | None = None) -> No
             await request_server.answer("choose", ChoiceRequest, routing.choose)
             gc.freeze()  # catalogues and encodings stay: no collection needs to walk them
             process.started()
-            stopping = asyncio.create_task(process.stopping.wait())
-            await asyncio.wait([following, stopping], return_when=asyncio.FIRST_COMPLETED)
-            if following.done() and not process.stopping.is_set():
-                following.result()
+            await _until_stopped(process, following)
             await request_server.drain()
             follower.stop()
-            for task in (following, stopping):
-                task.cancel()
-            await asyncio.gather(following, stopping, return_exceptions=True)
+            await cancelled(following)
+
+
+async def _read_so_far(connection: Connection, catalogues: CatalogRouters) -> int:
+    """Take the newest version of every catalogue in the log, and return the sequence read to."""
+    records = [record async for record in read_matching(connection, FOLLOWED)]
+    for record in newest(records):
+        await catalogues.take(record)
+    through = records[-1].sequence if records else 0
+    catalogues.reached(through)
+    return through
+
+
+async def _until_stopped(process: Process, following: asyncio.Task[None]) -> None:
+    """Wait until the process is told to stop. Raises what ends the following before that."""
+    stopping = asyncio.create_task(process.stopping.wait())
+    try:
+        await asyncio.wait([following, stopping], return_when=asyncio.FIRST_COMPLETED)
+        if following.done() and not process.stopping.is_set():
+            following.result()
+    finally:
+        await cancelled(stopping)
 
 
 async def _newest_own(connection: Connection, tenant: str) -> int:

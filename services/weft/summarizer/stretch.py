@@ -80,28 +80,33 @@ def stretch_of(
     tellable = [
         (sequence, item)
         for sequence, item in items
-        if item.kind in _SPEAKER
-        and not is_untrusted(sequence, item)
-        and not item.sensitivity.reaches(floor)
-        and not is_tainted(item)
+        if _may_be_told(item, floor) and not is_untrusted(sequence, item) and not is_tainted(item)
     ]
     transcribed = _transcribed(tellable, summaries)
     missing = [item for sequence, item in results if sequence not in envelopes]
     missing += [one for at, one in tellable if at not in summaries and is_long(one)]
-    sensitivity = Sensitivity.PUBLIC
-    for item, _ in transcribed:
-        sensitivity = sensitivity.raised_to(item.sensitivity)
     lines = [line for _, line in transcribed]
     tools = _tools(results, envelopes, floor)
     return Stretch(
         transcript="\n".join([*lines, tools] if tools else lines),
         sources=tuple(item.id for item, _ in transcribed),
-        sensitivity=sensitivity,
+        sensitivity=_highest(item for item, _ in transcribed),
         scope=_scope(session, [item for _, item in items]),
         first_sequence=items[0][0],
         last_sequence=items[-1][0],
         pending=tuple(item.id for item in missing),
     )
+
+
+def _may_be_told(item: ContextItem, floor: Sensitivity) -> bool:
+    return item.kind in _SPEAKER and not item.sensitivity.reaches(floor)
+
+
+def _highest(items: Iterable[ContextItem]) -> Sensitivity:
+    level = Sensitivity.PUBLIC
+    for item in items:
+        level = level.raised_to(item.sensitivity)
+    return level
 
 
 def _counting(ordered: list[tuple[int, Event]], kind: type[_Derived]) -> dict[int, _Derived]:

@@ -127,6 +127,11 @@ def make(
             f"history of more tokens than the budget and at most {longest:,}; see --help"
         )
     stored.write(folder, made, tools, readers or len(asked.forms), seed)
+    _tell(folder, made, as_json)
+
+
+def _tell(folder: Path, made: Sequence[ReadingCase], as_json: bool) -> None:
+    """Say how many cases of each kind and budget were written."""
     counts = {
         f"{kind} {budget}": sum(case.kind == kind and case.budget == budget for case in made)
         for kind, budget in dict.fromkeys((case.kind, case.budget) for case in made)
