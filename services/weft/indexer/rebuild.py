@@ -18,6 +18,7 @@ from weft.indexer.catching_up import catch_up
 from weft.indexer.starting import from_snapshot, needs_no_snapshot
 from weft.indexer.writer import Writer
 from weft.log.connection import Connection
+from weft.log.identity import check
 from weft.log.reading import last_sequence
 from weft.progress import OnProgress
 from weft.readmodel.generations import Generations, reader_lock
@@ -157,10 +158,21 @@ async def _handed_over(
 async def _open_if_usable(
     path: Path | None, encoding: str, connection: Connection
 ) -> Writer | None:
+    """None if it is damaged or of another log, so that it cannot be brought to the same
+    sequence."""
+    if path is None:
+        return None
     try:
-        return None if path is None else await Writer.open(path, encoding, connection)
+        writer = await Writer.open(path, encoding, connection)
     except Corrupt:
         return None
+    try:
+        if writer.identity is not None:
+            await check(connection, writer.identity, writer.checkpoint)
+    except Corrupt:
+        await writer.close()
+        return None
+    return writer
 
 
 def _result(path: Path, seconds: float) -> Rebuilt:
