@@ -216,7 +216,9 @@ class ErasureReceiptEvent(
     """For the erasure of a scope; `session` is then null."""
 
 
-ERASURE_RECORDS = ("erased", "scope_erased", "erasing", "erasure_receipt")
+TOMBSTONES = ("erased", "scope_erased")
+"""Types of events from which on the fold ignores what they name."""
+ERASURE_RECORDS = (*TOMBSTONES, "erasing", "erasure_receipt")
 """Types of events that say what was erased; they stay."""
 
 

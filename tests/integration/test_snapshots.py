@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import os
+import sqlite3
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from tests.integration.indexer_process import folded, indexer, publish
 from tests.integration.logged import until_finished
@@ -14,30 +18,37 @@ from tests.integration.test_erasure import files_with
 
 from weft.copies.exporting import export
 from weft.copies.forking import fork
+from weft.erasure import session as session_erasure
 from weft.erasure.accounts import Target
 from weft.erasure.records import erase_named
 from weft.erasure.session import erase, plan
 from weft.erasure.tombstones import tombstones
 from weft.indexer.rebuild import rebuild
 from weft.indexer.starting import check_replaceable
-from weft.log.bodies import Bodies
+from weft.log.api import call
+from weft.log.bodies import Bodies, Meta
 from weft.log.connection import Connection
 from weft.log.consuming import Consumer
+from weft.log.identity import StreamIdentity
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.server import EmbeddedServer
+from weft.log.topology import SNAPSHOTS_BUCKET, provision
+from weft.log.wire import publish_command
 from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta
-from weft.snapshots.snapshot import RETAINED, Bucket, take
-from weft.snapshots.trimming import trim, trimmed_before
+from weft.snapshots import snapshot
+from weft.snapshots.mark import SUBJECT, trimmed_before
+from weft.snapshots.snapshot import RETAINED, Bucket, Snapshot, superseded, take
+from weft.snapshots.trimming import trim
 from weft_schemas.errors import ConfigurationError, Conflict, NotFound
 from weft_schemas.events import ErasedEvent, encode_event
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy
-from weft_schemas.subjects import derived_subject
+from weft_schemas.subjects import STREAM, derived_subject
 
 ENCODING = "o200k_base"
 
@@ -102,6 +113,119 @@ async def test_without_a_snapshot_that_fits_it_says_so(log: Connection, folder: 
     with pytest.raises(NotFound, match="weft snapshot"):
         await rebuild(log, folder, ENCODING, snapshot=True)
     assert not list(Generations(folder).folder.glob("*.sqlite"))
+
+
+def described(sequence: int, taken: int, created: str = "log", encoding: str = "e") -> Snapshot:
+    identity = StreamIdentity(created)
+    name = f"{created}/{encoding}/{sequence}"
+    return Snapshot(name, 1, sequence, identity, "", "1", encoding, str(taken))
+
+
+def test_the_snapshot_that_was_just_taken_is_never_one_of_those_that_go() -> None:
+    before = [described(40, 1), described(30, 2), described(20, 3)]
+    behind = described(10, 4)
+    assert superseded([*before, behind], behind, False) == [before[2]]
+
+
+def test_snapshots_of_one_encoding_do_not_replace_those_of_another() -> None:
+    others = [described(sequence, 0, encoding="other") for sequence in (9, 8, 7)]
+    own = [described(sequence, 1) for sequence in (40, 30, 20)]
+    assert superseded([*own, *others], own[0], False) == [own[2], others[2]]
+
+
+def test_snapshots_of_a_log_that_was_made_anew_go_unless_this_one_is_trimmed() -> None:
+    old, made = described(900, 1, "old log"), described(5, 2)
+    assert superseded([old, made], made, False) == [old]
+    assert superseded([old, made], made, True) == []
+
+
+async def test_a_snapshot_of_a_log_that_was_made_anew_stays(log: Connection, folder: Path) -> None:
+    await publish(log, "s", turns(9))
+    await snapshot_of(log, folder)
+    await publish(log, "s", turns(9, first=9))
+    await snapshot_of(log, folder)
+    await made_anew(log)
+    await publish(log, "new", turns(3))
+    made = await snapshot_of(log, folder)
+    async with Bucket(log) as bucket:
+        assert await bucket.snapshots() == [made]
+
+
+async def made_anew(log: Connection) -> None:
+    """The log is lost, and what is stored beside it is not."""
+    await call(log, f"STREAM.DELETE.{STREAM}")
+    await provision(log)
+
+
+async def test_a_log_that_is_made_anew_after_trimming_is_whole(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    await publish(log, "s", turns(10))
+    await acknowledge_all(log)
+    await snapshot_of(log, tmp_path / "a")
+    await trim(log, 9, ENCODING)
+    assert await trimmed_before(log) == 9
+    await made_anew(log)
+    await publish(log, "new", turns(20))
+    assert await trimmed_before(log) == 0
+    async with indexer(server.url, tmp_path / "b"):
+        with Reader(tmp_path / "b") as reader:
+            await folded(log, reader)
+            assert reader.model().view("t", "new").item_count() == 20
+    assert (await fork(log, "t", "new", 20, "copy")).items == 20
+
+
+async def test_a_trimmed_log_that_was_restored_from_a_backup_is_still_trimmed(
+    log: Connection, folder: Path
+) -> None:
+    subject = derived_subject("t", TENANT_SESSION, "context_policy")
+    await publish(log, "s", turns(10))
+    async with Publisher(log) as publisher:
+        await publisher.publish(subject, encode_event(ContextPolicy()))
+    await publish(log, "s", turns(10, first=10))
+    await acknowledge_all(log)
+    await snapshot_of(log, folder)
+    await trim(log, 13, ENCODING)
+    await restore(log, await backup(log))
+    assert await trimmed_before(log) == 13
+    assert (await export(log, "t", "s", io.BytesIO())).trimmed == 11
+
+
+async def test_a_mark_of_an_earlier_release_counts_for_any_log(
+    log: Connection, folder: Path
+) -> None:
+    entry = Meta("trimmed", SNAPSHOTS_BUCKET, "trimmed", 0, metadata={"weft.trimmed_before": "9"})
+    async with Publisher(log) as publisher:
+        await publisher.publish(SUBJECT, msgspec.json.encode(entry))
+    assert await trimmed_before(log) == 9
+
+
+async def backup(log: Connection) -> tuple[dict[str, Any], list[bytes]]:
+    """The log as the server gives it to an operator's backup."""
+    inbox, chunks = log.new_inbox(), list[bytes]()
+    ended = asyncio.Event()
+
+    def take_chunk(_: bytes, to: bytes, payload: bytes, headers: bytes | None) -> None:
+        if payload:
+            chunks.append(bytes(payload))
+            log.write_soon(publish_command(to.decode(), "", b"", b""))
+        else:
+            ended.set()
+
+    listener = await log.listen(inbox, take_chunk)
+    answer = await call(log, f"STREAM.SNAPSHOT.{STREAM}", {"deliver_subject": inbox})
+    await ended.wait()
+    await listener.close()
+    return {"config": answer["config"], "state": answer["state"]}, chunks
+
+
+async def restore(log: Connection, stored: tuple[dict[str, Any], list[bytes]]) -> None:
+    """Bring the log back from a backup."""
+    description, chunks = stored
+    await call(log, f"STREAM.DELETE.{STREAM}")
+    where = (await call(log, f"STREAM.RESTORE.{STREAM}", description))["deliver_subject"]
+    for chunk in (*chunks, b""):
+        await log.request(where, chunk)
 
 
 async def test_old_snapshots_go(log: Connection, folder: Path) -> None:
@@ -258,6 +382,86 @@ async def test_an_erasure_after_trimming_writes_the_snapshot_anew_without_the_se
             await folded(log, reader)
             assert reader.model().view("t", "kept").item_count() == 30
             assert reader.model().view("t", "gone").item_count() == 0
+
+
+async def test_an_erasure_writes_the_snapshots_of_every_encoding_anew(
+    log: Connection, tmp_path: Path
+) -> None:
+    await publish(log, "gone", turns(3, "g"))
+    await publish(log, "kept", turns(9))
+    await acknowledge_all(log)
+    for encoding in (ENCODING, "cl100k_base"):
+        await rebuild(log, tmp_path / encoding, encoding)
+        await take(log, tmp_path / encoding)
+    await trim(log, 12, ENCODING)
+    await erase(log, await plan(log, "t", "gone"))
+    async with Bucket(log) as bucket:
+        left = await bucket.snapshots()
+        assert sorted(one.encoding for one in left) == ["cl100k_base", ENCODING]
+        for one in left:
+            await bucket.fetch(one, tmp_path / one.encoding / "fetched.sqlite")
+    for one in left:
+        assert sessions_in(tmp_path / one.encoding / "fetched.sqlite") == ["kept"]
+
+
+def sessions_in(file: Path) -> list[str]:
+    with contextlib.closing(sqlite3.connect(file)) as db:
+        return [name for (name,) in db.execute("SELECT session FROM sessions WHERE items > 0")]
+
+
+async def test_a_snapshot_that_is_stored_while_a_session_is_erased_does_not_keep_it(
+    log: Connection, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await publish(log, "gone", turns(3, "g"))
+    await publish(log, "kept", turns(3))
+    await rebuild(log, folder, ENCODING)
+    copy = snapshot._copy
+
+    async def and_then_erased(current: Path, copied: Path) -> None:
+        monkeypatch.setattr(snapshot, "_copy", copy)
+        await copy(current, copied)
+        await erase(log, await plan(log, "t", "gone"))
+        await rebuild(log, folder, ENCODING)
+
+    monkeypatch.setattr(snapshot, "_copy", and_then_erased)
+    made = await take(log, folder)
+    async with Bucket(log) as bucket:
+        assert await bucket.snapshots() == [made]
+        await bucket.fetch(made, folder / "fetched.sqlite")
+    assert sessions_in(folder / "fetched.sqlite") == ["kept"]
+
+
+async def test_a_replica_that_has_not_folded_an_erasure_gives_no_snapshot(
+    log: Connection, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshot, "ERASURE_SECONDS", 0)
+    await publish(log, "gone", turns(3, "g"))
+    await rebuild(log, folder, ENCODING)
+    await publish(log, TENANT_SESSION, [ErasedEvent("gone")])
+    with pytest.raises(Conflict, match="stands at 3 and has not folded the erasure at 4"):
+        await take(log, folder)
+    async with Bucket(log) as bucket:
+        assert await bucket.snapshots() == []
+
+
+async def test_an_erasure_looks_for_snapshots_again_before_its_receipt(
+    log: Connection, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await publish(log, "gone", turns(3, "g"))
+    await publish(log, "kept", turns(3))
+    await rebuild(log, folder, ENCODING)
+    waits = session_erasure._until
+
+    async def while_it_waits(time: float) -> None:
+        async with Bucket(log) as bucket:
+            await bucket.put(Generations(folder).current())
+        await waits(time)
+
+    monkeypatch.setattr(session_erasure, "_until", while_it_waits)
+    done = await erase(log, await plan(log, "t", "gone"))
+    assert done.removed["snapshots"] == 1
+    async with Bucket(log) as bucket:
+        assert await bucket.snapshots() == []
 
 
 async def test_an_erasure_that_was_interrupted_is_finished_by_the_next(

@@ -39,7 +39,7 @@ from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta
-from weft.snapshots.trimming import trimmed_before
+from weft.snapshots.mark import trimmed_before
 from weft_schemas.errors import Corrupt, InvalidInput, NotFound
 from weft_schemas.items import BodyRef
 from weft_schemas.subjects import STREAM, stored_filter

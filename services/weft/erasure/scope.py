@@ -21,10 +21,11 @@ from weft.erasure.session import (
     MOST_SWEEPS,
     Counts,
     beyond,
+    swept_snapshots,
     until_scrubbed,
     until_settled,
 )
-from weft.erasure.snapshots import forget_in_snapshots
+from weft.erasure.snapshots import SnapshotErasure
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
@@ -97,11 +98,10 @@ async def erase_scope(
         count, sessions = Counts(), set(plan.sessions)
         left = await until_settled(connection, on_progress)
         await _sweep(connection, publisher, plan, stone, count, sessions, on_progress)
-        snapshots, held = await forget_in_snapshots(
-            connection, lambda db, at: _forget(db, plan, min(at + 1, stone))
+        snapshots = SnapshotErasure(
+            connection, lambda db, at: _forget(db, plan, min(at + 1, stone)), stone
         )
-        count.add("snapshots", snapshots)
-        left += held
+        left += await swept_snapshots(snapshots, count)
         on_progress("replicas", 0, 1)
         reached, late = await until_scrubbed(connection, tenant, stone)
         count.add("replicas", len(reached))
@@ -110,6 +110,7 @@ async def erase_scope(
             left += await until_settled(connection, on_progress)
             if not await _sweep(connection, publisher, plan, stone, count, sessions, on_progress):
                 break
+        left += await swept_snapshots(snapshots, count)
         left.append("what items without this scope say of it")
         unreachable = tuple(dict.fromkeys([*left, *await beyond(connection)]))
         events = await erased_uncounted(connection, plan.target)

@@ -18,7 +18,7 @@ from weft.erasure.records import (
     publish_own,
 )
 from weft.erasure.replicas import ReplicaState, replicas
-from weft.erasure.snapshots import forget_in_snapshots, forgetting, forks_in_snapshot
+from weft.erasure.snapshots import SnapshotErasure, forgetting, forks_in_snapshot
 from weft.erasure.tombstones import KNOWN_SECONDS, tombstones
 from weft.log.api import call
 from weft.log.bodies import Bodies
@@ -31,7 +31,7 @@ from weft.log.topology import WORKERS
 from weft.progress import OnStepProgress
 from weft.references.survey import Survey, Victims, family
 from weft.references.survey_from_log import extend
-from weft.snapshots.trimming import trimmed_before
+from weft.snapshots.mark import trimmed_before
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import ErasedEvent, ErasureReceiptEvent
 from weft_schemas.ids import TENANT_SESSION, SessionName, encode_token
@@ -104,10 +104,10 @@ async def plan(
     await extend(connection, survey, on_progress)
     stones = await tombstones(connection, tenant)
     forks: list[str] = []
-    trimmed = await trimmed_before(connection) > 0
+    trimmed = await trimmed_before(connection)
     if session is not None:
         if trimmed:
-            survey.add_forks(await forks_in_snapshot(connection, tenant))
+            survey.add_forks(await forks_in_snapshot(connection, tenant, trimmed))
         for fork, (_, reason) in stones.items():
             if reason.startswith(_FORK_OF):
                 source = SessionName(tenant, reason[len(_FORK_OF) :])
@@ -137,11 +137,11 @@ async def erase(
         left += await until_settled(connection, on_progress)
         own = stones[plan.session or ""]
         await _sweep(connection, publisher, plan, own, count, on_progress)
-        snapshots, held = await forget_in_snapshots(connection, forgetting(plan.victims))
-        count.add("snapshots", snapshots)
-        left += held
+        newest = max(stones.values())
+        snapshots = SnapshotErasure(connection, forgetting(plan.victims), newest)
+        left += await swept_snapshots(snapshots, count)
         on_progress("replicas", 0, 1)
-        reached, late = await until_scrubbed(connection, plan.tenant, max(stones.values()))
+        reached, late = await until_scrubbed(connection, plan.tenant, newest)
         count.add("replicas", len(reached))
         left += late
         await _until(buried + LATE_SECONDS)
@@ -149,6 +149,7 @@ async def erase(
             left += await until_settled(connection, on_progress)
             if not await _sweep(connection, publisher, plan, own, count, on_progress):
                 break
+        left += await swept_snapshots(snapshots, count)
         unreachable = tuple(dict.fromkeys([*left, *await beyond(connection)]))
         events = await erased_uncounted(connection, plan.target)
         removed = {"events": events, **count.counts, "forks": len(plan.forks)}
@@ -169,6 +170,13 @@ class Counts:
 
     def add(self, name: str, number: int) -> None:
         self.counts[name] = self.counts.get(name, 0) + number
+
+
+async def swept_snapshots(snapshots: SnapshotErasure, count: Counts) -> list[str]:
+    """One pass over the snapshots; returns what could not be done."""
+    number, left = await snapshots.sweep()
+    count.add("snapshots", number)
+    return left
 
 
 async def _bury(publisher: Publisher, plan: Plan, reason: str) -> dict[str, int]:

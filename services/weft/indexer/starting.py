@@ -14,17 +14,15 @@ from pathlib import Path
 from weft.indexer.catching_up import catch_up
 from weft.indexer.writer import Writer
 from weft.log.connection import Connection
-from weft.log.reading import last_sequence, read_matching
+from weft.log.reading import last_sequence
 from weft.progress import OnProgress
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, discard
 from weft.readmodel.store import SQLITE_FAULTS, get_meta, schema_version
 from weft.runtime.logs import fields
-from weft.snapshots.snapshot import Bucket, Snapshot, newest
-from weft.snapshots.trimming import trimmed_before
+from weft.snapshots.mark import trimmed_before
+from weft.snapshots.snapshot import Bucket, Snapshot, last_erasure, newest
 from weft_schemas.errors import ConfigurationError, Corrupt, Forbidden, NotFound
-from weft_schemas.ids import TENANT_SESSION
-from weft_schemas.subjects import stored_filter
 
 _log = logging.getLogger(__name__)
 
@@ -56,7 +54,7 @@ async def reopen(
     await check_replaceable(connection, path, encoding)
     writer = await Writer.open(path, encoding, connection)
     try:
-        if await _erased_since(connection, writer.checkpoint):
+        if await last_erasure(connection) > writer.checkpoint:
             generations.retire()
             await catch_up(connection, writer, await last_sequence(connection))
             await writer.scrub()
@@ -65,14 +63,6 @@ async def reopen(
         await writer.close()
         raise
     return writer
-
-
-async def _erased_since(connection: Connection, checkpoint: int) -> bool:
-    for event in ("erased", "scope_erased"):
-        tombstones = stored_filter(session=TENANT_SESSION, direction="out", event=event)
-        async for _ in read_matching(connection, tombstones, after=checkpoint):
-            return True
-    return False
 
 
 async def from_snapshot(

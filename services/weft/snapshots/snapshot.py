@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 import msgspec
@@ -23,12 +24,21 @@ from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, discard, reader_lock
 from weft.readmodel.page_checksums import PageChecksums
 from weft.readmodel.store import get_meta, schema_version
-from weft_schemas.errors import NotFound, Unavailable
+from weft.snapshots.mark import trimmed_before
+from weft_schemas.errors import Conflict, NotFound, Unavailable
+from weft_schemas.events import TOMBSTONES
+from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import BodyRef
+from weft_schemas.subjects import STREAM, stored_filter
 
 RETAINED = 2
-"""Snapshots that are kept when a new one is taken: if the newest proves unusable, the one before it
-still saves most of the log."""
+"""Snapshots of one release and encoding that are kept when a new one is taken: if the newest proves
+unusable, the one before it still saves most of the log."""
+
+
+ERASURE_SECONDS = 5.0
+"""How long to wait for a read model to fold an erasure that came while a snapshot was stored."""
+_POLL_SECONDS = 0.5
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -52,6 +62,11 @@ class Snapshot(msgspec.Struct, frozen=True):
     @property
     def reference(self) -> BodyRef:
         return BodyRef(self.name, self.size)
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """Those of one kind can replace each other: of one log, release and encoding."""
+        return self.identity.created, self.schema_version, self.encoding
 
 
 class Bucket:
@@ -93,11 +108,33 @@ class Bucket:
 
 
 async def take(connection: Connection, data_dir: Path) -> Snapshot:
-    """Take a snapshot of the replica in a data folder, while it serves, and delete older ones than
-    `RETAINED`. Raises `NotFound` if the folder holds no read model, and `Corrupt` if that is not of
-    this log."""
+    """Take a snapshot of the replica in a data folder, while it serves, and delete those that are
+    `superseded`. Raises `NotFound` if the folder holds no read model, `Corrupt` if that is not of
+    this log, and `Conflict` if it has not folded an erasure."""
     if not (data_dir / "replica").is_dir():
         raise _no_read_model(data_dir)
+    deadline = asyncio.get_running_loop().time() + ERASURE_SECONDS
+    while True:
+        made = await _stored(connection, data_dir)
+        async with Bucket(connection) as bucket:
+            # An erasure that has looked for snapshots before this one was stored missed it.
+            erased = await last_erasure(connection)
+            if erased <= made.sequence:
+                is_trimmed = await trimmed_before(connection) > 0
+                for old in superseded(await bucket.snapshots(), made, is_trimmed):
+                    await bucket.delete(old)
+                return made
+            await bucket.delete(made)
+        if asyncio.get_running_loop().time() > deadline:
+            raise Conflict(
+                f"the read model in {data_dir} stands at {made.sequence} and has not folded the "
+                f"erasure at {erased}: the snapshot was deleted again. Let its indexer catch up, "
+                "then take it again"
+            )
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+async def _stored(connection: Connection, data_dir: Path) -> Snapshot:
     generations = Generations(data_dir)
     copy = generations.new()
     # Named and locked like a generation: if this process dies, the indexer removes the file.
@@ -112,13 +149,36 @@ async def take(connection: Connection, data_dir: Path) -> Snapshot:
             stored = await db.run(_identity)
         await identity.check(connection, stored)
         async with Bucket(connection) as bucket:
-            made = await bucket.put(copy)
-            for old in (await bucket.snapshots())[RETAINED:]:
-                await bucket.delete(old)
-        return made
+            return await bucket.put(copy)
     finally:
         lock.release()
         discard(copy)
+
+
+async def last_erasure(connection: Connection) -> int:
+    """Sequence of the newest tombstone of any tenant, 0 without one."""
+    newest = 0
+    for event in TOMBSTONES:
+        tombstones = stored_filter(session=TENANT_SESSION, direction="out", event=event)
+        with suppress(NotFound):
+            found = await reading.last_of(connection, tombstones, STREAM)
+            newest = max(newest, found.sequence)
+    return newest
+
+
+def superseded(found: list[Snapshot], made: Snapshot, is_trimmed: bool) -> list[Snapshot]:
+    """Which of the snapshots, newest first, are not needed now that `made` is stored: those of a
+    log that was made anew since, and of every kind all but the newest. A trimmed log may have been
+    restored from a backup, and what was trimmed is in snapshots of the one before: these stay."""
+    kept: Counter[tuple[str, str, str]] = Counter()
+    gone = []
+    for one in found:
+        is_needed = is_trimmed or one.identity.created == made.identity.created
+        if one.name == made.name or (is_needed and kept[one.kind] < RETAINED):
+            kept[one.kind] += 1
+        else:
+            gone.append(one)
+    return gone
 
 
 async def newest(connection: Connection, encoding: str) -> Snapshot | None:
@@ -127,19 +187,35 @@ async def newest(connection: Connection, encoding: str) -> Snapshot | None:
     try:
         async with Bucket(connection) as bucket:
             found = await bucket.snapshots()
+        before = await trimmed_before(connection)
     except (NotFound, Unavailable):
         return None
-    return next((one for one in found if fits(one, now.created, now.last, encoding)), None)
+    fitting = (one for one in found if fits(one, now.created, now.last, encoding, before))
+    return next(fitting, None)
 
 
-def fits(snapshot: Snapshot, created: str, last: int, encoding: str) -> bool:
-    """Whether it is of the log that was created then and ends at `last`, and can be read."""
+def fits(snapshot: Snapshot, created: str, last: int, encoding: str, before: int) -> bool:
+    """Whether it is of the log that was created then and ends at `last`, can be read, and holds
+    what was trimmed `before` an event."""
     return (
         snapshot.identity.created == created
-        and snapshot.sequence <= last
+        and before - 1 <= snapshot.sequence <= last
         and snapshot.schema_version == schema_version()
         and snapshot.encoding == encoding
     )
+
+
+async def holding_trimmed(connection: Connection, bucket: Bucket, before: int) -> Snapshot | None:
+    """The newest snapshot that holds what was trimmed `before` an event and that this release
+    reads, in any encoding: of this log, else of the one that it was restored from."""
+    created = (await reading.state(connection)).created
+    fitting = [
+        one
+        for one in await bucket.snapshots()
+        if one.sequence >= before - 1 and one.schema_version == schema_version()
+    ]
+    own = [one for one in fitting if one.identity.created == created]
+    return next(iter(own or fitting), None)
 
 
 def ordered(entries: Iterable[Meta]) -> list[Snapshot]:

@@ -4,34 +4,33 @@ the log. A mark beside the snapshots tells a new replica that the log is not com
 
 from __future__ import annotations
 
-import base64
 import tempfile
 from pathlib import Path
 
 import msgspec
 
 from weft.log.api import call
-from weft.log.bodies import Bodies, Meta
+from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
-from weft.log.reading import last_of, read_matching
+from weft.log.reading import read_matching
 from weft.log.secure_delete import erase_all
-from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM, WORKERS
+from weft.log.topology import WORKERS
 from weft.progress import OnProgress
 from weft.readmodel.database import Database
 from weft.readmodel.sql import statements
 from weft.references.bodies import body_of
 from weft.references.survey import Survey
 from weft.references.survey_from_log import extend
-from weft.snapshots.snapshot import Bucket, newest
-from weft_schemas.errors import ConfigurationError, Conflict, NotFound
+from weft.snapshots.mark import trimmed_before, write_mark
+from weft.snapshots.snapshot import Bucket, holding_trimmed, newest
+from weft_schemas.errors import ConfigurationError, Conflict
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import STREAM, place_of
 
 _sql = statements("erasure")
 _Body = tuple[str, str]
 """Tenant and digest."""
-_MARK = f"$O.{SNAPSHOTS_BUCKET}.M." + base64.urlsafe_b64encode(b"trimmed").decode()
 _PAGE = 10_000
 """Sequences that are collected before they are erased."""
 
@@ -46,27 +45,24 @@ class Trimmed(msgspec.Struct, frozen=True):
     """Name of the snapshot that holds what was trimmed."""
 
 
-async def trimmed_before(connection: Connection) -> int:
-    """Where the sessions in the log begin, 0 for a whole log."""
-    try:
-        record = await last_of(connection, _MARK, SNAPSHOTS_STREAM)
-    except NotFound:
-        return 0
-    entry = msgspec.json.decode(record.payload, type=Meta)
-    return int(entry.metadata["weft.trimmed_before"])
-
-
 async def trimmed_items(connection: Connection, tenant: str, session: str | None) -> int:
     """How many items of a session, or of a tenant (None), are only in snapshots; 0 for a whole log.
-    Raises `Corrupt` if the newest snapshot cannot be read."""
+    Raises `ConfigurationError` if this release reads no snapshot that holds what was trimmed, and
+    `Corrupt` if the newest cannot be read."""
     before = await trimmed_before(connection)
     if not before:
         return 0
     with tempfile.TemporaryDirectory(prefix="weft-trimmed-") as folder:
         path = Path(folder) / "snapshot.sqlite"
         async with Bucket(connection) as bucket:
-            for one in (await bucket.snapshots())[:1]:
-                await bucket.fetch(one, path)
+            held = await holding_trimmed(connection, bucket, before)
+            if held is None:
+                raise ConfigurationError(
+                    f"the log was trimmed before event {before}, and no snapshot that this release "
+                    "reads holds what was trimmed; take one with `weft snapshot` on a replica that "
+                    "runs"
+                )
+            await bucket.fetch(held, path)
         place = {"tenant": tenant, "session": session, "before": before}
         async with Database.reading(path) as db:
             [(found,)] = await db.execute_fetchall(_sql.items_before, place)
@@ -89,7 +85,7 @@ async def trim(
             "take one with `weft snapshot`"
         )
     await _check_workers(connection, before)
-    await _mark(connection, max(before, await trimmed_before(connection)))
+    await write_mark(connection, max(before, await trimmed_before(connection)))
     erased, bodies = await _erase(connection, before, on_progress)
     return Trimmed(before, erased, await _erase_bodies(connection, bodies), snapshot.name)
 
@@ -104,14 +100,6 @@ async def _check_workers(connection: Connection, before: int) -> None:
                 f"{worker} has finished events up to {finished} only; let it work, or trim before "
                 f"{finished + 1}"
             )
-
-
-async def _mark(connection: Connection, before: int) -> None:
-    metadata = {"weft.trimmed_before": str(before)}
-    entry = Meta("trimmed", SNAPSHOTS_BUCKET, "trimmed", 0, metadata=metadata)
-    async with Bucket(connection) as bucket:
-        payload = msgspec.json.encode(entry)
-        await bucket.publisher.publish(_MARK, payload, headers={"Nats-Rollup": "sub"})
 
 
 async def _erase(
