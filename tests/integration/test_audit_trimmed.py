@@ -8,6 +8,7 @@ from tests.integration.test_audit_backtest import compile_and_record
 from tests.integration.test_worker_services import working
 
 from weft.audit.backtest_from_log import backtest_policy
+from weft.audit.checks import comparison, content_digests
 from weft.audit.compiles import all_compiles
 from weft.audit.reproduce_from_log import reproduce_compile
 from weft.audit.verify import verify
@@ -15,6 +16,8 @@ from weft.indexer.rebuild import rebuild
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
+from weft.log.reading import read_matching
+from weft.readmodel.model import ReadModel
 from weft.snapshots.snapshot import take
 from weft.snapshots.trimming import trim
 from weft_schemas.items import ContextItem, ItemKind
@@ -48,3 +51,16 @@ async def test_a_trimmed_log_is_named_as_the_reason_and_verifies(
     assert found.compared == found.sequence > 5
     tested = (await backtest_policy(log, "acme", ContextPolicy(), KEY, 1)).summary()
     assert (tested["compiles"], tested["skipped"]) == (0, {"trimmed": 1})
+
+
+async def test_a_read_model_that_differs_from_a_trimmed_log_is_mended_from_a_snapshot(
+    log: Connection,
+):
+    await publish(log, "s1", [turn("u1", "a"), turn("u2", "b")])
+    records = [record async for record in read_matching(log, ">")]
+    live, fresh = ReadModel.in_memory(records[1:]), ReadModel.in_memory(records)
+    digests = [content_digests(model.db) for model in (live, fresh)]
+    [fault] = comparison(*digests, live.db, fresh.db, is_trimmed=True)
+    assert fault.mend == "weft rebuild --from snapshot --verify"
+    live.close()
+    fresh.close()

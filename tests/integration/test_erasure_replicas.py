@@ -4,8 +4,8 @@ import asyncio
 
 import msgspec
 
-from weft.erasure.replicas import ANSWER_SECONDS, SUBJECT, ReplicaState, answer, replicas
 from weft.log.connection import Connection
+from weft.log.replicas import ANSWER_SECONDS, SUBJECT, ReplicaState, answer, replicas
 
 STATE = ReplicaState("host/data (process 1)", 7, 5)
 

@@ -23,8 +23,10 @@ from weft.erasure.accounts import Target
 from weft.erasure.records import erase_named
 from weft.erasure.session import erase, plan
 from weft.erasure.tombstones import tombstones
+from weft.indexer.catching_up import catch_up
 from weft.indexer.rebuild import rebuild
-from weft.indexer.starting import check_replaceable
+from weft.indexer.starting import check_replaceable, reopen
+from weft.indexer.writer import Writer
 from weft.log.api import call
 from weft.log.bodies import Bodies, Meta
 from weft.log.connection import Connection
@@ -32,6 +34,7 @@ from weft.log.consuming import Consumer
 from weft.log.identity import StreamIdentity
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
+from weft.log.replicas import ReplicaState, answer
 from weft.log.server import EmbeddedServer
 from weft.log.topology import SNAPSHOTS_BUCKET, provision
 from weft.log.wire import publish_command
@@ -41,9 +44,9 @@ from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta
 from weft.snapshots import snapshot
 from weft.snapshots.mark import SUBJECT, trimmed_before
-from weft.snapshots.snapshot import RETAINED, Bucket, Snapshot, superseded, take
+from weft.snapshots.snapshot import RETAINED, Bucket, Snapshot, newest, superseded, take
 from weft.snapshots.trimming import trim
-from weft_schemas.errors import ConfigurationError, Conflict, NotFound
+from weft_schemas.errors import ConfigurationError, Conflict, Corrupt, NotFound
 from weft_schemas.events import ErasedEvent, encode_event
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem, ItemKind
@@ -231,11 +234,11 @@ async def restore(log: Connection, stored: tuple[dict[str, Any], list[bytes]]) -
 async def test_old_snapshots_go(log: Connection, folder: Path) -> None:
     for round in range(RETAINED + 2):
         await publish(log, "s", turns(2, first=2 * round))
-        newest = await snapshot_of(log, folder)
+        last = await snapshot_of(log, folder)
     async with Bucket(log) as bucket:
         kept = await bucket.snapshots()
     assert [one.sequence for one in kept] == [2 * (RETAINED + 2), 2 * (RETAINED + 1)]
-    assert kept[0].name == newest.name
+    assert kept[0].name == last.name
     assert len(list(Generations(folder).folder.glob("*.sqlite"))) <= 2
 
 
@@ -289,6 +292,76 @@ async def test_after_trimming_a_replica_needs_the_snapshot_and_has_it_all(
             assert reader.model().view("t", "s").policy()[1].name == "strict"
     with pytest.raises(ConfigurationError, match="--from snapshot"):
         await rebuild(log, tmp_path / "c", ENCODING)
+
+
+async def trimmed_past_a_replica(log: Connection, tmp_path: Path) -> None:
+    """Replica `late` has folded the first ten turns and is down; the log is trimmed further."""
+    await publish(log, "s", turns(10))
+    await rebuild(log, tmp_path / "late", ENCODING)
+    await publish(log, "s", turns(10, first=10))
+    await acknowledge_all(log)
+    await snapshot_of(log, tmp_path / "a")
+    await trim(log, 18, ENCODING)
+    await publish(log, "s", turns(3, first=20))
+
+
+async def test_a_replica_that_was_down_while_the_log_was_trimmed_starts_from_a_snapshot(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    await trimmed_past_a_replica(log, tmp_path)
+    async with indexer(server.url, tmp_path / "late"):
+        with Reader(tmp_path / "late") as reader:
+            await folded(log, reader)
+            assert reader.model().view("t", "s").item_count() == 23
+
+
+async def test_without_a_snapshot_it_refuses_and_leaves_its_file(
+    log: Connection, tmp_path: Path
+) -> None:
+    await trimmed_past_a_replica(log, tmp_path)
+    async with Bucket(log) as bucket:
+        for one in await bucket.snapshots():
+            await bucket.delete(one)
+    generations = Generations(tmp_path / "late")
+    file = generations.current()
+    with pytest.raises(ConfigurationError, match="stands at 10, and the log was trimmed before 18"):
+        await reopen(log, generations, file, ENCODING)
+    assert generations.current() == file
+
+
+async def test_a_read_model_does_not_fold_past_what_was_trimmed(
+    log: Connection, tmp_path: Path
+) -> None:
+    await trimmed_past_a_replica(log, tmp_path)
+    writer = await Writer.open(Generations(tmp_path / "late").current(), ENCODING, log)
+    with pytest.raises(Corrupt, match="stands at 10, and the log was trimmed before 18"):
+        await catch_up(log, writer, 23)
+    assert writer.checkpoint == 10
+    await writer.close()
+
+
+async def test_a_running_replica_that_is_behind_holds_the_trimming_up(
+    log: Connection, folder: Path
+) -> None:
+    await publish(log, "s", turns(10))
+    await acknowledge_all(log)
+    await snapshot_of(log, folder)
+    listener = await answer(log, lambda: ReplicaState("replica-b", 7, 7))
+    with pytest.raises(Conflict, match="replica-b has folded events up to 7 only"):
+        await trim(log, 10, ENCODING)
+    assert (await trim(log, 8, ENCODING)).erased == 7
+    await listener.close()
+
+
+async def test_a_snapshot_from_before_the_trimming_is_no_start(
+    log: Connection, tmp_path: Path
+) -> None:
+    await publish(log, "s", turns(3, "x"))
+    await rebuild(log, tmp_path / "b", "cl100k_base")
+    await take(log, tmp_path / "b")
+    await trimmed_past_a_replica(log, tmp_path)
+    assert (await newest(log, ENCODING)).sequence >= 17
+    assert await newest(log, "cl100k_base") is None
 
 
 async def test_another_encoding_over_a_trimmed_log_is_refused_before_anything_is_dropped(

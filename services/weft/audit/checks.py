@@ -248,13 +248,15 @@ def comparison(
     fresh: ContentDigests,
     live_db: sqlite3.Connection,
     fresh_db: sqlite3.Connection,
+    is_trimmed: bool = False,
 ) -> list[AuditFinding]:
-    """Where two read models at the same sequence differ."""
+    """Where two read models at the same sequence differ. From a trimmed log alone none can be
+    built."""
     if live.digest == fresh.digest:
         return []
     names = sorted({*live.sessions, *fresh.sessions})
     different = [name for name in names if live.sessions.get(name) != fresh.sessions.get(name)]
-    mend = "weft rebuild --verify"
+    mend = f"weft rebuild{' --from snapshot' if is_trimmed else ''} --verify"
     if not different:
         what = "policies, catalogues, tombstones or faults differ from the log"
         return [AuditFinding("digest", f"in the read model, {what}", mend)]

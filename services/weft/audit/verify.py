@@ -91,7 +91,7 @@ async def verify(
             fresh = await Writer.open(generations.new(), encoding, connection)
         try:
             async with Database.reading(fresh.path) as db:
-                await _compare(connection, done, live, fresh, db, progress)
+                await _compare(connection, done, live, fresh, db, trimmed > 0, progress)
                 await _settled(connection, fresh, db, progress)
                 done.sequence = fresh.checkpoint
                 deleted = await _deleted(connection)
@@ -128,6 +128,7 @@ async def _compare(
     live: ReadModel | None,
     fresh: Writer,
     db: Database,
+    is_trimmed: bool,
     progress: OnStepProgress,
 ) -> None:
     """Fold the fresh read model up to the sequence of the live one, and compare the two."""
@@ -148,7 +149,7 @@ async def _compare(
     await _fold(connection, fresh, look.sequence, progress)
     logged = await db.run(content_digests)
     done.compared, done.digest = look.sequence, logged.digest
-    done.findings += await db.run(lambda read: comparison(look, logged, live.db, read))
+    done.findings += await db.run(lambda read: comparison(look, logged, live.db, read, is_trimmed))
     last = await reading.last_sequence(connection)
     if last - look.sequence:
         what = f"the read model is {last - look.sequence} events behind"

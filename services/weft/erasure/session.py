@@ -17,7 +17,6 @@ from weft.erasure.records import (
     is_own_record,
     publish_own,
 )
-from weft.erasure.replicas import ReplicaState, replicas
 from weft.erasure.snapshots import SnapshotErasure, forgetting, forks_in_snapshot
 from weft.erasure.tombstones import KNOWN_SECONDS, tombstones
 from weft.log.api import call
@@ -26,6 +25,7 @@ from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.record import LogRecord
+from weft.log.replicas import ReplicaState, replicas
 from weft.log.secure_delete import erase_all
 from weft.log.topology import WORKERS
 from weft.progress import OnStepProgress

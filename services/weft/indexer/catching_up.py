@@ -8,6 +8,8 @@ from weft.indexer.writer import Writer
 from weft.log.connection import Connection
 from weft.log.following import Followed, Follower
 from weft.progress import OnProgress
+from weft.snapshots.mark import trimmed_before
+from weft_schemas.errors import Corrupt, Forbidden
 
 
 async def catch_up(
@@ -21,11 +23,47 @@ async def catch_up(
         return
     async with Follower(connection, after=writer.checkpoint, known=writer.identity) as log:
         async for followed in log:
+            await check_not_trimmed(connection, writer, followed)
             await writer.fold(_until(followed, target))
             await writer.seal()
             progress(writer.checkpoint, target)
             if writer.checkpoint >= target:
                 return
+
+
+async def check_not_trimmed(connection: Connection, writer: Writer, followed: Followed) -> None:
+    """Raises `Corrupt` if the writer has not folded what was trimmed from the log: it would have
+    less than others. The mark is written before anything is trimmed, so whoever misses something
+    finds it."""
+    lacking = first_lacking(followed, writer.checkpoint)
+    if lacking is None:
+        return
+    try:
+        before = await trimmed_before(connection)
+    except Forbidden:
+        return  # without access to snapshots this cannot be decided
+    if lacking < before:
+        raise behind_trim(writer, before)
+
+
+def first_lacking(followed: Followed, after: int) -> int | None:
+    """The first sequence after `after` that a batch passes over, None if there is none."""
+    if followed.through - after <= len(followed.records):
+        return None
+    expected = after + 1
+    for record in followed.records:
+        if record.sequence != expected:
+            break
+        expected += 1
+    return expected
+
+
+def behind_trim(writer: Writer, before: int) -> Corrupt:
+    """The error of a read model that lacks what was trimmed."""
+    return Corrupt(
+        f"the read model stands at {writer.checkpoint}, and the log was trimmed before {before} "
+        "meanwhile: it starts again from a snapshot, which holds what it lacks"
+    )
 
 
 def _until(followed: Followed, target: int) -> Followed:

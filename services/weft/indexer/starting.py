@@ -11,7 +11,7 @@ import logging
 import sqlite3
 from pathlib import Path
 
-from weft.indexer.catching_up import catch_up
+from weft.indexer.catching_up import behind_trim, catch_up
 from weft.indexer.writer import Writer
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence
@@ -50,10 +50,15 @@ async def reopen(
     connection: Connection, generations: Generations, path: Path, encoding: str
 ) -> Writer:
     """The writer of the current generation. If something was erased since it was last written,
-    no process reads it until the erased content is gone."""
+    no process reads it until the erased content is gone.
+
+    Raises `Corrupt` if it lacks what was trimmed and a snapshot holds that, `ConfigurationError` if
+    none does.
+    """
     await check_replaceable(connection, path, encoding)
     writer = await Writer.open(path, encoding, connection)
     try:
+        await _check_not_behind_trim(connection, writer, encoding)
         if await last_erasure(connection) > writer.checkpoint:
             generations.retire()
             await catch_up(connection, writer, await last_sequence(connection))
@@ -63,6 +68,24 @@ async def reopen(
         await writer.close()
         raise
     return writer
+
+
+async def _check_not_behind_trim(connection: Connection, writer: Writer, encoding: str) -> None:
+    try:
+        before = await trimmed_before(connection)
+        if writer.checkpoint + 1 >= before:
+            return
+        snapshot = await newest(connection, encoding)
+    except Forbidden:
+        return  # without access to snapshots this cannot be decided
+    if snapshot is not None:
+        raise behind_trim(writer, before)
+    raise ConfigurationError(
+        f"the read model {writer.path.name} stands at {writer.checkpoint}, and the log was trimmed "
+        f"before {before} meanwhile, so that it would lack items, and no snapshot that this "
+        "release reads holds them. Take one with `weft snapshot` on a replica that runs, then "
+        "start this one again. Nothing was changed"
+    )
 
 
 async def from_snapshot(

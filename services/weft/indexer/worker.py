@@ -14,8 +14,8 @@ import sqlite3
 import time
 
 from weft import tokens
-from weft.erasure.replicas import ReplicaState, answer, replica_name
 from weft.file_lock import FileLock
+from weft.indexer.catching_up import check_not_trimmed
 from weft.indexer.idle import closing
 from weft.indexer.rebuild import take_over
 from weft.indexer.starting import reopen, start
@@ -23,6 +23,7 @@ from weft.indexer.writer import Writer
 from weft.log.following import Followed, Follower
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
+from weft.log.replicas import ReplicaState, answer, replica_name
 from weft.readmodel.generations import Generations
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.logs import fields
@@ -172,6 +173,7 @@ class Indexer:
 
     async def _fold(self, writer: Writer, followed: Followed) -> None:
         self._after_fetch()
+        await check_not_trimmed(self._process.connection, writer, followed)
         begun = time.time_ns()
         folded = await writer.fold(followed, lambda step: self._steps[step]())
         self._process.tracing.folded(followed.records, begun, time.time_ns())

@@ -38,7 +38,7 @@ unusable, the one before it still saves most of the log."""
 
 ERASURE_SECONDS = 5.0
 """How long to wait for a read model to fold an erasure that came while a snapshot was stored."""
-_POLL_SECONDS = 0.5
+_POLL_SECONDS = 0.1
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -113,7 +113,6 @@ async def take(connection: Connection, data_dir: Path) -> Snapshot:
     this log, and `Conflict` if it has not folded an erasure."""
     if not (data_dir / "replica").is_dir():
         raise _no_read_model(data_dir)
-    deadline = asyncio.get_running_loop().time() + ERASURE_SECONDS
     while True:
         made = await _stored(connection, data_dir)
         async with Bucket(connection) as bucket:
@@ -125,13 +124,30 @@ async def take(connection: Connection, data_dir: Path) -> Snapshot:
                     await bucket.delete(old)
                 return made
             await bucket.delete(made)
-        if asyncio.get_running_loop().time() > deadline:
+        await _until_folded(data_dir, erased)
+
+
+async def _until_folded(data_dir: Path, erasure: int) -> None:
+    """Wait until a read model has folded an erasure, so that the next snapshot is without it."""
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + ERASURE_SECONDS
+    while (checkpoint := await _checkpoint(data_dir)) < erasure:
+        if clock() > deadline:
             raise Conflict(
-                f"the read model in {data_dir} stands at {made.sequence} and has not folded the "
-                f"erasure at {erased}: the snapshot was deleted again. Let its indexer catch up, "
+                f"the read model in {data_dir} stands at {checkpoint} and has not folded the "
+                f"erasure at {erasure}: the snapshot was deleted again. Let its indexer catch up, "
                 "then take it again"
             )
         await asyncio.sleep(_POLL_SECONDS)
+
+
+async def _checkpoint(data_dir: Path) -> int:
+    """0 while there is no read model that is read."""
+    current = Generations(data_dir).current()
+    if current is None:
+        return 0
+    async with Database.reading(current) as db:
+        return await db.run(lambda read: int(get_meta(read, "checkpoint") or 0))
 
 
 async def _stored(connection: Connection, data_dir: Path) -> Snapshot:

@@ -14,6 +14,7 @@ from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
+from weft.log.replicas import replicas
 from weft.log.secure_delete import erase_all
 from weft.log.topology import WORKERS
 from weft.progress import OnProgress
@@ -31,6 +32,8 @@ from weft_schemas.subjects import STREAM, place_of
 _sql = statements("erasure")
 _Body = tuple[str, str]
 """Tenant and digest."""
+_ANY_TENANT = "default"
+"""Every replica answers, whichever tenant is named."""
 _PAGE = 10_000
 """Sequences that are collected before they are erased."""
 
@@ -76,7 +79,8 @@ async def trim(
     on_progress: OnProgress = lambda at, last: None,
 ) -> Trimmed:
     """Erase every session's events below `before`. Raises `ConfigurationError` if no snapshot holds
-    them, and `Conflict` if a worker has not finished them."""
+    them, and `Conflict` if a worker has not finished them, or a running replica has not folded
+    them."""
     snapshot = await newest(connection, encoding)
     if snapshot is None or snapshot.sequence < before - 1:
         held = f"the newest one ends at {snapshot.sequence}" if snapshot else "there is none"
@@ -85,6 +89,7 @@ async def trim(
             "take one with `weft snapshot`"
         )
     await _check_workers(connection, before)
+    await _check_replicas(connection, before)
     await write_mark(connection, max(before, await trimmed_before(connection)))
     erased, bodies = await _erase(connection, before, on_progress)
     return Trimmed(before, erased, await _erase_bodies(connection, bodies), snapshot.name)
@@ -99,6 +104,16 @@ async def _check_workers(connection: Connection, before: int) -> None:
             raise Conflict(
                 f"{worker} has finished events up to {finished} only; let it work, or trim before "
                 f"{finished + 1}"
+            )
+
+
+async def _check_replicas(connection: Connection, before: int) -> None:
+    """One that does not run starts from a snapshot when it comes back."""
+    for one in await replicas(connection, _ANY_TENANT):
+        if one.sequence < before - 1:
+            raise Conflict(
+                f"{one.name} has folded events up to {one.sequence} only; let it catch up, stop "
+                f"it, or trim before {one.sequence + 1}"
             )
 
 
