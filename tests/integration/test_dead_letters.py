@@ -3,19 +3,25 @@
 import asyncio
 from contextlib import asynccontextmanager
 
+import pytest
 from tests.integration.echo_worker import WORKER
 from tests.integration.logged import publish, result, stored, until, until_finished
 
 from weft.dead_letters.reviving import chosen, dead_letters, revive
+from weft.erasure.accounts import Target
+from weft.erasure.records import erase_named, publish_own
 from weft.log.connection import Connection, connect
+from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
+from weft.log.secure_delete import erase as delete
 from weft.readmodel.model import ReadModel
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
 from weft.workers.work_context import Worker
 from weft.workers.worker_loop import run_worker
-from weft_schemas.errors import InvalidInput
-from weft_schemas.events import EnvelopeEvent, ParkedEvent
+from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.events import EnvelopeEvent, ParkedEvent, ScopeErasedEvent
+from weft_schemas.subjects import STREAM
 
 
 async def refusing(record, address, event, context):
@@ -99,3 +105,68 @@ async def test_a_dropped_source_stays_parked_and_is_listed_no_more(server, log: 
     assert not [event for _, event in await stored(log) if isinstance(event, EnvelopeEvent)]
     model = await read_model(log)
     assert model.view("acme", "s1").by_ids(["a"])[0].parked
+
+
+async def test_a_source_that_was_trimmed_is_not_replayed_and_can_be_dropped(
+    server, log: Connection
+):
+    await parked_items(server, log)
+    await delete(log, STREAM, 1)
+    letters = await dead_letters(log, "acme")
+    with pytest.raises(NotFound, match=r"event 1\. Drop it with `weft dlq drop 1`; nothing was"):
+        await revive(log, "acme", chosen(letters, [1, 2], None))
+    assert await dead_letters(log, "acme") == letters
+    await revive(log, "acme", chosen(letters, [1], None, drop=True), drop=True)
+    assert [one.item_id for one in await dead_letters(log, "acme") if one.open] == ["b"]
+
+
+async def test_a_source_that_is_trimmed_after_it_was_replayed_is_parked_again(
+    server, log: Connection
+):
+    await parked_items(server, log)
+    whole = [record async for record in read_matching(log, ">")]
+    await revive(log, "acme", chosen(await dead_letters(log, "acme"), [1], None))
+    await delete(log, STREAM, 1)
+    async with working(server.url, WORKER):
+        await until_finished(log)
+    [again] = [one for one in await dead_letters(log, "acme") if one.item_id == "a"]
+    assert (again.open, again.times, again.code) == (True, 2, "not_found")
+    later = [record async for record in read_matching(log, ">", after=whole[-1].sequence)]
+    view = ReadModel.in_memory([*whole, *later]).view("acme", "s1")
+    assert view.by_ids(["a"])[0].parked
+
+
+async def test_a_source_that_is_erased_after_it_was_replayed_is_not_spoken_of_again(
+    server, log: Connection
+):
+    await parked_items(server, log)
+    await revive(log, "acme", chosen(await dead_letters(log, "acme"), [1], None))
+    async with Publisher(log) as publisher:
+        stone = await publish_own(publisher, "acme", ScopeErasedEvent("user:1"))
+        await erase_named(publisher, Target("acme", None, "user:1"), stone, [1])
+    async with working(server.url, WORKER):
+        await until_finished(log)
+    [one] = [one for one in await dead_letters(log, "acme") if one.item_id == "a"]
+    assert one.times == 1
+
+
+async def test_a_replayed_source_that_nobody_has_taken_can_be_dropped(server, log: Connection):
+    await parked_items(server, log)
+    whole = [record async for record in read_matching(log, ">")]
+    await revive(log, "acme", chosen(await dead_letters(log, "acme"), [1], None))
+    found = await dead_letters(log, "acme")
+    await revive(log, "acme", chosen(found, [1], None, drop=True), drop=True)
+    assert [one.dropped for one in await dead_letters(log, "acme")] == [True, False]
+    later = [record async for record in read_matching(log, ">", after=whole[-1].sequence)]
+    view = ReadModel.in_memory([*whole, *later]).view("acme", "s1")
+    assert view.by_ids(["a"])[0].parked
+
+
+async def test_a_replayed_source_that_was_taken_is_not_dropped(server, log: Connection):
+    await parked_items(server, log)
+    await revive(log, "acme", chosen(await dead_letters(log, "acme"), [1], None))
+    async with working(server.url, WORKER):
+        await until_finished(log)
+    found = chosen(await dead_letters(log, "acme"), [1], None, drop=True)
+    with pytest.raises(NotFound, match="was derived from it: there is nothing to drop"):
+        await revive(log, "acme", found, drop=True)

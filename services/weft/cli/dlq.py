@@ -91,7 +91,8 @@ def show(sequence: int, as_json: bool, settings: Settings) -> None:
 def replay(as_json: bool, settings: Settings, **which: Any) -> None:
     """Process parked sources again; SEQUENCES are the sources' sequences.
 
-    The worker takes them as soon as it runs. A source that fails again is parked again.
+    The worker takes them as soon as it runs. A source that fails again is parked again. One that
+    was trimmed cannot be processed: drop it.
 
     \b
     Examples:
@@ -110,6 +111,8 @@ def replay(as_json: bool, settings: Settings, **which: Any) -> None:
 @connected
 def drop(as_json: bool, settings: Settings, **which: Any) -> None:
     """Drop parked sources: they stay parked and are no longer listed.
+
+    A source that was replayed, and that no worker has taken since, can be dropped by its sequence.
 
     \b
     Example:
@@ -164,7 +167,7 @@ async def _revived(
         if everything:
             picked = [one for one in found if one.open and worker in (None, one.worker)]
         else:
-            picked = chosen(found, sequences, worker)
+            picked = chosen(found, sequences, worker, drop)
         if picked:
             await revive(log.connection, settings.tenant, picked, drop)
         return picked

@@ -10,12 +10,12 @@ from weft.dead_letters.dead_letter import DeadLetter, dead_letters_in
 from weft.log.connection import Connection
 from weft.log.message import Message, event_headers
 from weft.log.publishing import Publisher
-from weft.log.reading import read_matching
+from weft.log.reading import read, read_matching, read_session
 from weft.log.record import LogRecord
 from weft_schemas.errors import InvalidInput, NotFound
-from weft_schemas.events import RevivedEvent, encode_event
+from weft_schemas.events import Origin, ParkedEvent, RevivedEvent, encode_event
 from weft_schemas.ids import digest
-from weft_schemas.subjects import item_subject, stored_filter
+from weft_schemas.subjects import derived_subject, item_subject, stored_filter
 
 
 async def dead_letters(
@@ -38,14 +38,14 @@ def of_source(found: Iterable[DeadLetter], sequence: int) -> list[DeadLetter]:
 
 
 def chosen(
-    found: Iterable[DeadLetter], sequences: Iterable[int], worker: str | None
+    found: Iterable[DeadLetter], sequences: Iterable[int], worker: str | None, drop: bool = False
 ) -> list[DeadLetter]:
     """The dead letters of these sources that can be revived: open ones, and dropped ones by name.
-    Raises `NotFound` for a source that is not parked."""
+    Replayed ones can be dropped. Raises `NotFound` for a source that is not parked."""
     of = {number: [one for one in found if one.sequence == number] for number in sequences}
     picked: list[DeadLetter] = []
     for number, ones in of.items():
-        fitting = [one for one in ones if worker in (None, one.worker) and _waits(one)]
+        fitting = [one for one in ones if worker in (None, one.worker) and (drop or _waits(one))]
         if not fitting:
             raise NotFound(_why_not(number, ones, worker))
         picked += fitting
@@ -56,13 +56,72 @@ async def revive(
     connection: Connection, tenant: str, letters: Iterable[DeadLetter], drop: bool = False
 ) -> int:
     """Publish that these are revived (or dropped). Returns the sequence of the last event. Raises
-    `InvalidInput` if there are none."""
-    messages = [_message(tenant, letter, drop) for letter in letters]
-    if not messages:
+    `InvalidInput` if there are none, and `NotFound`, before anything is published, if a source to
+    be processed again is no longer in the log, or a replayed one to be dropped is not pending."""
+    letters = list(letters)
+    if not letters:
         raise InvalidInput("no parked event was named; `weft dlq list` shows them")
+    if drop:
+        messages = [
+            message for one in letters for message in await _dropping(connection, tenant, one)
+        ]
+    else:
+        await _check_sources(connection, letters)
+        messages = [_message(tenant, one, drop=False) for one in letters]
     async with Publisher(connection) as publisher:
         acks = await publisher.publish_many(messages)
     return acks[-1].sequence
+
+
+async def _check_sources(connection: Connection, letters: Iterable[DeadLetter]) -> None:
+    gone = []
+    for number in sorted({letter.sequence for letter in letters}):
+        try:
+            await read(connection, number)
+        except NotFound:
+            gone.append(str(number))
+    if gone:
+        sources = " ".join(gone)
+        raise NotFound(
+            f"not in the log any more, trimmed or erased, so that nothing can be derived from it: "
+            f"event {sources.replace(' ', ', ')}. Drop it with `weft dlq drop {sources}`; nothing "
+            "was replayed"
+        )
+
+
+async def _dropping(connection: Connection, tenant: str, letter: DeadLetter) -> list[Message]:
+    """The messages that drop a dead letter. One that was replayed is parked again first: as long as
+    it is not, its item is pending."""
+    if letter.open or letter.dropped:
+        return [_message(tenant, letter, drop=True)]
+    later = read_session(connection, tenant, letter.session, after=letter.revived)
+    async for record in later:
+        if _is_derived_from(record, letter):
+            raise NotFound(
+                f"event {letter.sequence} was replayed, and event {record.sequence} was derived "
+                "from it: there is nothing to drop"
+            )
+    return [_parked_again(tenant, letter), _message(tenant, letter, drop=True)]
+
+
+def _is_derived_from(record: LogRecord, letter: DeadLetter) -> bool:
+    try:
+        origin = getattr(record.event(), "origin", None)
+    except InvalidInput:
+        return False
+    by_worker = record.subject.startswith("w.out.")
+    return by_worker and origin is not None and _source_of(origin) == _source_of(letter.origin())
+
+
+def _source_of(origin: Origin) -> tuple[int, str]:
+    return origin.sequence, origin.worker
+
+
+def _parked_again(tenant: str, letter: DeadLetter) -> Message:
+    event = ParkedEvent(letter.origin(), letter.code, letter.error, letter.attempts)
+    subject = derived_subject(tenant, letter.session, "parked")
+    id = digest("parked again", letter.sequence, letter.worker, letter.revived)[:32]
+    return Message(subject, encode_event(event), id, event_headers(id, "weft.parked", "/weft/dlq"))
 
 
 def _message(tenant: str, letter: DeadLetter, drop: bool) -> Message:

@@ -10,6 +10,9 @@ from functools import partial
 
 import msgspec
 
+from weft.erasure.records import accounts
+from weft.erasure.sequence_runs import holds
+from weft.erasure.tombstones import tombstones
 from weft.log.connection import Connection
 from weft.log.message import Message
 from weft.log.reading import read
@@ -21,10 +24,21 @@ from weft.runtime.subprocess_worker import SubprocessWorker
 from weft.workers import dead_letters
 from weft.workers.work_context import Derived, WorkContext, Worker, derived_message
 from weft_schemas.errors import InvalidInput, NotFound
-from weft_schemas.events import Event, RevivedEvent
-from weft_schemas.subjects import StoredSubject, event_of
+from weft_schemas.events import Event, Origin, ParkedEvent, RevivedEvent
+from weft_schemas.subjects import StoredSubject, event_of, place_of
 
 _log = logging.getLogger(__name__)
+
+
+class SourceGone(NotFound):
+    """A parked source that is to be processed again and was trimmed from the log."""
+
+    def __init__(self, origin: Origin) -> None:
+        super().__init__(
+            f"event {origin.sequence} was trimmed from the log, so that nothing can be derived "
+            "from it; drop it"
+        )
+        self.origin = origin
 
 
 class RecordProcessor:
@@ -79,7 +93,7 @@ class RecordProcessor:
 
     async def source(self, record: LogRecord) -> LogRecord:
         """The record to process: this one, or the parked source that it revives for this worker,
-        with this one's number of deliveries."""
+        with this one's number of deliveries. Raises `SourceGone` if that was trimmed."""
         if not record.subject.endswith(".revived"):
             return record
         try:
@@ -93,10 +107,30 @@ class RecordProcessor:
         try:
             source = await read(self._connection, event.origin.sequence)
         except NotFound:
-            return record  # erased since
+            if await self._was_erased(record, event.origin.sequence):
+                return record
+            raise SourceGone(event.origin) from None
         if not dead_letters.same_session(source, record):
             return record
         return msgspec.structs.replace(source, deliveries=record.deliveries)
+
+    async def _was_erased(self, record: LogRecord, sequence: int) -> bool:
+        """Whether the parked source went by an erasure: then nothing more is said about it."""
+        tenant, session = place_of(record.subject)
+        buried = await tombstones(self._connection, tenant)
+        if session in buried or "" in buried:
+            return True
+        return holds((await accounts(self._connection, tenant)).named(), sequence)
+
+    def source_gone(self, record: LogRecord, gone: SourceGone) -> Message:
+        """The message that parks a source again that `record` was to revive."""
+        origin = Origin(
+            gone.origin.sequence, gone.origin.item_id, self._worker.name, self._worker.version
+        )
+        event = ParkedEvent(origin, gone.code, str(gone), record.deliveries)
+        part = f"parked after {record.sequence}"
+        derived = Derived(dead_letters.parked_subject(record), event, part)
+        return self._message(record, derived, 0)
 
     async def messages(self, source: LogRecord) -> list[Message]:
         """The messages for a source. Raises if it cannot be processed."""
