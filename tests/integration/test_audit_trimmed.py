@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from tests.audited import KEY, answer, call, turn
 from tests.integration.logged import publish, until, until_finished
 from tests.integration.test_audit_backtest import compile_and_record
@@ -13,15 +14,21 @@ from weft.audit.compiles import all_compiles
 from weft.audit.reproduce_from_log import reproduce_compile
 from weft.audit.verify import verify
 from weft.indexer.rebuild import rebuild
+from weft.indexer.starting import start
+from weft.log.api import call as ask_server
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
+from weft.log.topology import LogLimits, provision
+from weft.readmodel.generations import Generations
 from weft.readmodel.model import ReadModel
 from weft.snapshots.snapshot import take
 from weft.snapshots.trimming import trim
+from weft_schemas.errors import ConfigurationError
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy, Phase
+from weft_schemas.subjects import STREAM
 
 ENCODING = "o200k_base"
 
@@ -60,7 +67,52 @@ async def test_a_read_model_that_differs_from_a_trimmed_log_is_mended_from_a_sna
     records = [record async for record in read_matching(log, ">")]
     live, fresh = ReadModel.in_memory(records[1:]), ReadModel.in_memory(records)
     digests = [content_digests(model.db) for model in (live, fresh)]
-    [fault] = comparison(*digests, live.db, fresh.db, is_trimmed=True)
+    [fault] = comparison(*digests, live.db, fresh.db, needs_snapshot=True)
     assert fault.mend == "weft rebuild --from snapshot --verify"
     live.close()
     fresh.close()
+
+
+@pytest.fixture
+async def aged(log: Connection, tmp_path: Path) -> Connection:
+    """A log whose first two events have left it by age; a read model holds what they came to."""
+    await ask_server(log, f"STREAM.DELETE.{STREAM}")
+    await provision(log, limits=LogLimits(max_age=86_400.0))
+    await publish(log, "s1", [turn("u1", "a"), call("c1", "u1", n=1), turn("u2", "b")])
+    await rebuild(log, tmp_path, ENCODING)
+    await ask_server(log, f"STREAM.PURGE.{STREAM}", {"seq": 3})
+    return log
+
+
+async def test_what_left_the_log_by_age_is_no_fault(aged: Connection, tmp_path: Path):
+    done = await verify(aged, tmp_path, ENCODING)
+    assert done.faults == []
+    [note] = [one for one in done.findings if one.kind == "digest"]
+    assert "events before 3 left the log by age" in note.what
+    assert "weft rebuild" not in note.mend
+
+
+async def test_a_rebuild_does_not_delete_the_last_copy_of_what_left_the_log_by_age(
+    aged: Connection, tmp_path: Path
+):
+    for snapshot in (False, True):
+        with pytest.raises(ConfigurationError, match="events before 3 left the log by age"):
+            await rebuild(aged, tmp_path, ENCODING, snapshot=snapshot)
+    await take(aged, tmp_path)
+    assert (await rebuild(aged, tmp_path, ENCODING, snapshot=True)).equal
+    done = await verify(aged, tmp_path, ENCODING)
+    assert (done.findings, done.compared) == ([], 3)
+
+
+async def test_a_replica_that_lacks_what_left_the_log_by_age_says_so(
+    aged: Connection, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    lacks = "it lacks items that others have"
+    writer = await start(aged, Generations(tmp_path / "new"), ENCODING)
+    await writer.close()
+    assert lacks in caplog.text
+    caplog.clear()
+    await take(aged, tmp_path)
+    writer = await start(aged, Generations(tmp_path / "newer"), ENCODING)
+    await writer.close()
+    assert lacks not in caplog.text

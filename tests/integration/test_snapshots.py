@@ -334,7 +334,7 @@ async def test_a_read_model_does_not_fold_past_what_was_trimmed(
 ) -> None:
     await trimmed_past_a_replica(log, tmp_path)
     writer = await Writer.open(Generations(tmp_path / "late").current(), ENCODING, log)
-    with pytest.raises(Corrupt, match="stands at 10, and the log was trimmed before 18"):
+    with pytest.raises(Corrupt, match="stands at 10, and the log begins at 18 by now"):
         await catch_up(log, writer, 23)
     assert writer.checkpoint == 10
     await writer.close()

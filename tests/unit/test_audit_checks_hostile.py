@@ -6,6 +6,7 @@ from tests.folded import result
 from weft.audit.checks import Doubles, gaps
 from weft.audit.grounding import _structure
 from weft.erasure.accounts import Accounts
+from weft.erasure.sequence_runs import runs_of
 from weft.log.record import LogRecord
 from weft_schemas.events import ErasedEvent, ErasureReceiptEvent
 
@@ -27,5 +28,5 @@ def test_a_receipt_of_less_than_nothing_explains_nothing(counted: int) -> None:
     accounts = Accounts()
     accounts.take("acme", 1, ErasedEvent("s"))
     accounts.take("acme", 9, ErasureReceiptEvent("s", 1, {"events": counted}, ()))
-    assert gaps([], 0, accounts) == []
-    assert [one.kind for one in gaps([7], 0, accounts)] == ["gap"]
+    assert gaps(runs_of([]), 0, accounts) == []
+    assert [one.kind for one in gaps(runs_of([7]), 0, accounts)] == ["gap"]

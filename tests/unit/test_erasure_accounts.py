@@ -2,6 +2,7 @@
 
 from weft.audit.checks import gaps
 from weft.erasure.accounts import Accounts, Target
+from weft.erasure.sequence_runs import runs_of
 from weft_schemas.events import (
     ErasedEvent,
     ErasingEvent,
@@ -41,11 +42,14 @@ def test_a_record_without_its_tombstone_accounts_for_nothing() -> None:
 
 def test_counts_explain_what_was_deleted_before_them_only() -> None:
     accounts = taken((10, ErasedEvent("s1")), (11, receipt(10, 10**9)))
-    assert gaps([3, 4], 0, accounts) == []
-    [gap] = gaps([3, 4, 500], 0, accounts)
+    assert gaps(runs_of([3, 4]), 0, accounts) == []
+    [gap] = gaps(runs_of([3, 4, 500]), 0, accounts)
     assert gap.sequence == 500
     counted = taken((10, ErasedEvent("s1", "", 10**9)), (11, ErasingEvent(10, ((1, 1),))))
-    assert [one.kind for one in gaps([3, 500], 0, counted)] == ["unfinished_erasure", "gap"]
+    assert [one.kind for one in gaps(runs_of([3, 500]), 0, counted)] == [
+        "unfinished_erasure",
+        "gap",
+    ]
 
 
 def test_two_tombstones_of_an_earlier_release_count_once() -> None:
@@ -57,7 +61,7 @@ def test_two_tombstones_of_an_earlier_release_count_once() -> None:
         (26, receipt(24, 1)),
     )
     assert sum(count for _, count in accounts.counted_only()) == 20
-    assert gaps([*range(1, 21), 23], 0, accounts) == []
+    assert gaps(runs_of([*range(1, 21), 23]), 0, accounts) == []
 
 
 def test_the_command_names_what_is_erased() -> None:

@@ -5,14 +5,14 @@ They are pure functions. Each finding says what to do about it."""
 from __future__ import annotations
 
 import sqlite3
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import msgspec
 
 from weft.erasure.accounts import Account, Accounts, Target
-from weft.erasure.sequence_runs import holds
+from weft.erasure.sequence_runs import Run, holds, merged, minus, size, without_oldest
 from weft.log.record import LogRecord
 from weft.readmodel.digest import content_digest, session_digests
 from weft.readmodel.sql import statements
@@ -120,9 +120,11 @@ class UnknownSources:
     apart. A worker takes every item, even one that is stored twice and counts once, or one that is
     erased meanwhile. Findings must be given in the order of their sequences."""
 
-    def __init__(self, db: sqlite3.Connection, deleted: Iterable[int]) -> None:
+    def __init__(self, db: sqlite3.Connection, deleted: Sequence[Run]) -> None:
         self._uncounted = {sequence for (sequence,) in db.execute(_sql.uncounted)}
-        self._deleted = set(deleted)
+        self._deleted = deleted
+        self._of_deleted: set[int] = set()
+        """What was derived of them, and of what was derived of them."""
         self._buried = {tenant for (tenant,) in db.execute(_sql.buried)}
 
     def judged(self, finding: AuditFinding, source: int) -> AuditFinding:
@@ -134,8 +136,9 @@ class UnknownSources:
             self._uncounted.add(finding.sequence)
             what = f"it is derived of event {source}, whose item was published before and counts"
             return replace(finding, kind="uncounted_source", what=what, mend=nothing, note=True)
-        if source in self._deleted and finding.tenant in self._buried:
-            self._deleted.add(finding.sequence)
+        is_deleted = source in self._of_deleted or holds(self._deleted, source)
+        if is_deleted and finding.tenant in self._buried:
+            self._of_deleted.add(finding.sequence)
             what = f"it is derived of event {source}, which was erased"
             return replace(finding, kind="erased_source", what=what, mend=nothing, note=True)
         return finding
@@ -198,30 +201,31 @@ class Doubles:
             self.findings.append(finding)
 
 
-def gaps(deleted: Sequence[int], trimmed_before: int, erasures: Accounts) -> list[AuditFinding]:
-    """Messages that are no longer in the log and that neither trimming nor an erasure explains, and
-    erasures that are not finished."""
+def gaps(deleted: Sequence[Run], begins: int, erasures: Accounts) -> list[AuditFinding]:
+    """Messages that are no longer in the log and that no erasure explains, nor that the log
+    `begins` later, trimmed or by age; and erasures that are not finished."""
     unfinished = [_unfinished(target, erasures.of[target]) for target in erasures.unfinished()]
-    named = erasures.named()
-    missing = [one for one in sorted(deleted) if one >= trimmed_before and not holds(named, one)]
+    missing = minus(deleted, merged([(0, begins - 1), *erasures.named()]))
     counts = erasures.counted_only()
     for before, count in counts:
-        missing = _without_oldest(missing, before, count)
+        missing = without_oldest(missing, count, before)
     if not missing:
         return unfinished
-    what = f"{len(missing)} messages are missing ({_named(missing)}) that no erasure names"
+    what = f"{size(missing)} messages are missing ({_first(missing)}) that no erasure names"
     if counts:
         what += " or counts"
     mend = "somebody deleted them: put them back from a backup, and look at who may"
     if unfinished:
         mend = f"finish the erasures that are not finished, and look again; else {mend}"
-    return [*unfinished, AuditFinding("gap", what, mend, "", "", missing[0])]
+    return [*unfinished, AuditFinding("gap", what, mend, "", "", missing[0][0])]
 
 
-def _without_oldest(missing: list[int], before: int, count: int) -> list[int]:
-    """Without the `count` oldest that stood before an event."""
-    explained = min(count, bisect_left(missing, before))
-    return missing[explained:]
+def _first(runs: Sequence[Run]) -> str:
+    """The first sequences of some runs, and how many there are beside them."""
+    each = (one for first, last in runs for one in range(first, last + 1))
+    shown = ", ".join(str(one) for one in islice(each, _LISTED))
+    more = size(runs) - _LISTED
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _unfinished(target: Target, account: Account) -> AuditFinding:
@@ -248,15 +252,15 @@ def comparison(
     fresh: ContentDigests,
     live_db: sqlite3.Connection,
     fresh_db: sqlite3.Connection,
-    is_trimmed: bool = False,
+    needs_snapshot: bool = False,
 ) -> list[AuditFinding]:
-    """Where two read models at the same sequence differ. From a trimmed log alone none can be
-    built."""
+    """Where two read models at the same sequence differ. `needs_snapshot` says that the log
+    alone does not hold everything."""
     if live.digest == fresh.digest:
         return []
     names = sorted({*live.sessions, *fresh.sessions})
     different = [name for name in names if live.sessions.get(name) != fresh.sessions.get(name)]
-    mend = f"weft rebuild{' --from snapshot' if is_trimmed else ''} --verify"
+    mend = f"weft rebuild{' --from snapshot' if needs_snapshot else ''} --verify"
     if not different:
         what = "policies, catalogues, tombstones or faults differ from the log"
         return [AuditFinding("digest", f"in the read model, {what}", mend)]
@@ -264,6 +268,25 @@ def comparison(
         AuditFinding("digest", _differing(name, live.sequence, live_db, fresh_db), mend, *name)
         for name in different
     ]
+
+
+def by_age(findings: list[AuditFinding], before: int) -> list[AuditFinding]:
+    """Findings that may come of it alone that events `before` one left the log by age: as notes.
+    What is mended by a rebuild is not to be: the read model may hold the last copy of them."""
+    return [_by_age(one, before) if one.kind in _BY_AGE else one for one in findings]
+
+
+_BY_AGE = {
+    "digest": "nothing, if that is all. A rebuild from the log would lack what has left it",
+    "unknown_parent": "nothing, if its parent was among them",
+    "unknown_source": "nothing, if its source was among them",
+}
+
+
+def _by_age(finding: AuditFinding, before: int) -> AuditFinding:
+    what = f"{finding.what}; events before {before} left the log by age"
+    mend = _BY_AGE[finding.kind]
+    return msgspec.structs.replace(finding, what=what, mend=mend, note=True)
 
 
 def _differing(

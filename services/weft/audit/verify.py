@@ -18,6 +18,7 @@ from weft.audit.checks import (
     Doubles,
     UnknownSources,
     bodies,
+    by_age,
     comparison,
     content_digests,
     content_findings,
@@ -25,13 +26,14 @@ from weft.audit.checks import (
     waiting,
 )
 from weft.erasure.records import accounts
+from weft.erasure.sequence_runs import merged, runs_of
 from weft.indexer import starting
 from weft.indexer.catching_up import catch_up
 from weft.indexer.writer import Writer
 from weft.log import identity, reading
-from weft.log.api import call
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
+from weft.log.deletions import aged_before, deleted_after
 from weft.log.identity import StreamIdentity
 from weft.log.publishing import Publisher
 from weft.progress import OnStepProgress
@@ -42,7 +44,7 @@ from weft.readmodel.store import get_meta
 from weft.snapshots.mark import trimmed_before
 from weft_schemas.errors import Corrupt, InvalidInput, NotFound
 from weft_schemas.items import BodyRef
-from weft_schemas.subjects import STREAM, stored_filter
+from weft_schemas.subjects import stored_filter
 
 SETTLE_SECONDS = 5.0
 """Time to wait for envelopes, and for a replica that is behind: events that were just published may
@@ -81,29 +83,34 @@ async def verify(
     the log was trimmed and no snapshot fits.
     """
     done = Verification()
-    trimmed = await trimmed_before(connection)
+    trimmed, aged = await trimmed_before(connection), await aged_before(connection)
+    begins = max(trimmed, aged, 1)
     with tempfile.TemporaryDirectory(prefix="weft-verify-") as folder, _replica(data_dir) as live:
         encoding = live.encoding() if live is not None else encoding
         generations = Generations(Path(folder))
-        if trimmed:
+        is_whole = not aged or await starting.holds_aged(connection, encoding, aged)
+        if trimmed or aged:
             fresh = await starting.start(connection, generations, encoding)
         else:
             fresh = await Writer.open(generations.new(), encoding, connection)
         try:
             async with Database.reading(fresh.path) as db:
-                await _compare(connection, done, live, fresh, db, trimmed > 0, progress)
+                await _compare(connection, done, live, fresh, db, begins > 1, progress)
                 await _settled(connection, fresh, db, progress)
                 done.sequence = fresh.checkpoint
-                deleted = await _deleted(connection)
+                later = await deleted_after(connection, begins - 1)
+                deleted = merged([(1, begins - 1), *runs_of(later)])
                 found, sources = await db.run(
                     lambda read: (content_findings(read), UnknownSources(read, deleted))
                 )
                 done.findings += await _judged(connection, found, sources)
                 done.findings += await _doubles(connection, fresh.checkpoint)
                 # Read after `deleted`, so that an erasure that is at work makes no gap.
-                done.findings += gaps(deleted, trimmed, await accounts(connection))
-                held = await db.run(lambda read: bodies(read, trimmed))
+                done.findings += gaps(deleted, begins, await accounts(connection))
+                held = await db.run(lambda read: bodies(read, begins))
                 await _bodies(connection, done, held, progress)
+                if not is_whole:
+                    done.findings = by_age(done.findings, aged)
         finally:
             await fresh.close()
     return done
@@ -128,7 +135,7 @@ async def _compare(
     live: ReadModel | None,
     fresh: Writer,
     db: Database,
-    is_trimmed: bool,
+    needs_snapshot: bool,
     progress: OnStepProgress,
 ) -> None:
     """Fold the fresh read model up to the sequence of the live one, and compare the two."""
@@ -149,7 +156,9 @@ async def _compare(
     await _fold(connection, fresh, look.sequence, progress)
     logged = await db.run(content_digests)
     done.compared, done.digest = look.sequence, logged.digest
-    done.findings += await db.run(lambda read: comparison(look, logged, live.db, read, is_trimmed))
+    done.findings += await db.run(
+        lambda read: comparison(look, logged, live.db, read, needs_snapshot)
+    )
     last = await reading.last_sequence(connection)
     if last - look.sequence:
         what = f"the read model is {last - look.sequence} events behind"
@@ -228,14 +237,6 @@ async def _doubles(connection: Connection, through: int) -> list[AuditFinding]:
     async for record in reading.read_matching(connection, envelopes, through=through):
         doubles.take(record)
     return doubles.findings
-
-
-async def _deleted(connection: Connection) -> list[int]:
-    """Sequences that are no longer in the stream, without those that left it by age."""
-    info = await call(connection, f"STREAM.INFO.{STREAM}", {"deleted_details": True})
-    state = info["state"]
-    before = () if info["config"].get("max_age") else range(1, state["first_seq"])
-    return [*before, *(state.get("deleted") or ())]
 
 
 async def _bodies(

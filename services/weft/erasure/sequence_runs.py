@@ -10,8 +10,14 @@ Run = tuple[int, int]
 
 
 def runs_of(sequences: Iterable[int]) -> list[Run]:
-    """The runs of some sequences."""
-    return merged((one, one) for one in sequences)
+    """The runs of some sequences. If these rise, no more is held than the runs."""
+    made: list[Run] = []
+    for one in sequences:
+        if made and one == made[-1][1] + 1:
+            made[-1] = (made[-1][0], one)
+        else:
+            made.append((one, one))
+    return merged(made)
 
 
 def merged(runs: Iterable[Run]) -> list[Run]:
@@ -34,3 +40,32 @@ def holds(runs: Sequence[Run], sequence: int) -> bool:
     """Whether merged runs hold a sequence."""
     at = bisect_right(runs, sequence, key=lambda run: run[0])
     return at > 0 and sequence <= runs[at - 1][1]
+
+
+def minus(runs: Sequence[Run], others: Sequence[Run]) -> list[Run]:
+    """What the first hold and the others do not; both are merged."""
+    made: list[Run] = []
+    start = 0
+    for first, last in runs:
+        while start < len(others) and others[start][1] < first:
+            start += 1
+        at = start
+        while at < len(others) and others[at][0] <= last:
+            if first < others[at][0]:
+                made.append((first, others[at][0] - 1))
+            first = others[at][1] + 1
+            at += 1
+        if first <= last:
+            made.append((first, last))
+    return made
+
+
+def without_oldest(runs: Sequence[Run], count: int, before: int) -> list[Run]:
+    """Without the `count` smallest sequences, of those below `before`."""
+    made: list[Run] = []
+    for first, last in runs:
+        gone = max(0, min(count, min(last + 1, before) - first))
+        count -= gone
+        if first + gone <= last:
+            made.append((first + gone, last))
+    return made

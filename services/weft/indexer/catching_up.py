@@ -43,7 +43,7 @@ async def check_not_trimmed(connection: Connection, writer: Writer, followed: Fo
     except Forbidden:
         return  # without access to snapshots this cannot be decided
     if lacking < before:
-        raise behind_trim(writer, before)
+        raise behind_log(writer, before)
 
 
 def first_lacking(followed: Followed, after: int) -> int | None:
@@ -58,11 +58,11 @@ def first_lacking(followed: Followed, after: int) -> int | None:
     return expected
 
 
-def behind_trim(writer: Writer, before: int) -> Corrupt:
-    """The error of a read model that lacks what was trimmed."""
+def behind_log(writer: Writer, before: int) -> Corrupt:
+    """The error of a read model that lacks what was before the log's beginning."""
     return Corrupt(
-        f"the read model stands at {writer.checkpoint}, and the log was trimmed before {before} "
-        "meanwhile: it starts again from a snapshot, which holds what it lacks"
+        f"the read model stands at {writer.checkpoint}, and the log begins at {before} by now: it "
+        "starts again from a snapshot, which holds what it lacks"
     )
 
 

@@ -15,7 +15,7 @@ from time import perf_counter
 import msgspec
 
 from weft.indexer.catching_up import catch_up
-from weft.indexer.starting import from_snapshot, needs_no_snapshot
+from weft.indexer.starting import check_keeps_aged, from_snapshot, needs_no_snapshot
 from weft.indexer.writer import Writer
 from weft.log.connection import Connection
 from weft.log.identity import check
@@ -81,6 +81,7 @@ async def build(
     snapshot: bool = False,
 ) -> Path:
     """Build a new generation, up to the end of the log at the start, and offer it as successor."""
+    await check_keeps_aged(connection, generations, encoding, snapshot)
     path = generations.new()
     in_use = reader_lock(path)
     in_use.acquire()

@@ -11,9 +11,10 @@ import logging
 import sqlite3
 from pathlib import Path
 
-from weft.indexer.catching_up import behind_trim, catch_up
+from weft.indexer.catching_up import behind_log, catch_up
 from weft.indexer.writer import Writer
 from weft.log.connection import Connection
+from weft.log.deletions import aged_before
 from weft.log.reading import last_sequence
 from weft.progress import OnProgress
 from weft.readmodel.database import Database
@@ -43,7 +44,19 @@ async def start(connection: Connection, generations: Generations, encoding: str)
     except (Corrupt, Forbidden) as error:
         _log.warning("a snapshot cannot be used", extra=fields(why=str(error)))
     await needs_no_snapshot(connection)
+    await _tell_what_aged(connection, 0)
     return await Writer.open(path, encoding, connection)
+
+
+async def _tell_what_aged(connection: Connection, folded: int) -> None:
+    """Say it if a read model lacks what left the log by age."""
+    before = await aged_before(connection)
+    if folded + 1 < before:
+        _log.warning(
+            "events left the log by age that this read model has not folded: it lacks items that "
+            "others have. Start it from a snapshot of one that has them",
+            extra=fields(stands_at=folded, log_begins_at=before),
+        )
 
 
 async def reopen(
@@ -58,7 +71,7 @@ async def reopen(
     await check_replaceable(connection, path, encoding)
     writer = await Writer.open(path, encoding, connection)
     try:
-        await _check_not_behind_trim(connection, writer, encoding)
+        await _check_not_behind(connection, writer, encoding)
         if await last_erasure(connection) > writer.checkpoint:
             generations.retire()
             await catch_up(connection, writer, await last_sequence(connection))
@@ -70,16 +83,20 @@ async def reopen(
     return writer
 
 
-async def _check_not_behind_trim(connection: Connection, writer: Writer, encoding: str) -> None:
+async def _check_not_behind(connection: Connection, writer: Writer, encoding: str) -> None:
     try:
-        before = await trimmed_before(connection)
+        trimmed, aged = await trimmed_before(connection), await aged_before(connection)
+        before = max(trimmed, aged)
         if writer.checkpoint + 1 >= before:
             return
         snapshot = await newest(connection, encoding)
     except Forbidden:
         return  # without access to snapshots this cannot be decided
-    if snapshot is not None:
-        raise behind_trim(writer, before)
+    if snapshot is not None and snapshot.sequence > writer.checkpoint:
+        raise behind_log(writer, before)
+    if writer.checkpoint + 1 >= trimmed:
+        await _tell_what_aged(connection, writer.checkpoint)
+        return
     raise ConfigurationError(
         f"the read model {writer.path.name} stands at {writer.checkpoint}, and the log was trimmed "
         f"before {before} meanwhile, so that it would lack items, and no snapshot that this "
@@ -104,6 +121,7 @@ async def from_snapshot(
             "no snapshot fits this log and release; take one with `weft snapshot`, or rebuild with "
             "--from start"
         )
+    await _tell_what_aged(connection, snapshot.sequence)
     try:
         return await _restored(connection, snapshot, path, encoding, progress)
     except BaseException:
@@ -161,6 +179,29 @@ async def needs_no_snapshot(connection: Connection) -> None:
             "`weft rebuild --from snapshot`. If it finds no snapshot that this release can read, "
             "take one first, with `weft snapshot` on a replica that runs"
         )
+
+
+async def check_keeps_aged(
+    connection: Connection, generations: Generations, encoding: str, snapshot: bool
+) -> None:
+    """Raises `ConfigurationError` if a rebuild would delete what left the log by age: a read model
+    may hold the last copy."""
+    before = await aged_before(connection)
+    if not before or generations.current() is None:
+        return
+    if not (snapshot and await holds_aged(connection, encoding, before)):
+        raise ConfigurationError(
+            f"events before {before} left the log by age, and this rebuild would delete what the "
+            "read model holds of them. Take a snapshot with `weft snapshot`, then use "
+            "`weft rebuild --from snapshot`. If they are to go, stop the replica and remove its "
+            "data folder's `replica`"
+        )
+
+
+async def holds_aged(connection: Connection, encoding: str, before: int) -> bool:
+    """Whether the snapshot to start from holds all that left the log by age."""
+    start = await newest(connection, encoding)
+    return start is not None and start.sequence + 1 >= before
 
 
 async def _restored(

@@ -1,0 +1,48 @@
+"""Which messages are no longer in the log. There may be millions, and the server names each of
+them, so they are never held one by one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from weft.log.api import TIMEOUT_SECONDS, call, request
+from weft.log.connection import Connection
+from weft_schemas.subjects import STREAM
+
+_NUMBER = re.compile(rb"\d+")
+
+
+class _State(msgspec.Struct):
+    first_seq: int
+    deleted: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Info(msgspec.Struct):
+    state: _State
+
+
+async def aged_before(connection: Connection) -> int:
+    """Where the log begins if older events left it by age; 0 if none did."""
+    info = await call(connection, f"STREAM.INFO.{STREAM}")
+    first = int(info["state"]["first_seq"])
+    return first if info["config"].get("max_age") and first > 1 else 0
+
+
+async def deleted_after(connection: Connection, sequence: int) -> Iterator[int]:
+    """The sequences after `sequence` that no longer exist, in order."""
+    await call(connection, f"STREAM.INFO.{STREAM}")  # raises what the other request would hide
+    body = msgspec.json.encode({"deleted_details": True})
+    reply = await request(connection, f"$JS.API.STREAM.INFO.{STREAM}", body, TIMEOUT_SECONDS)
+    state = msgspec.json.decode(reply, type=_Info).state
+    return _after(state, sequence)
+
+
+def _after(state: _State, sequence: int) -> Iterator[int]:
+    yield from range(sequence + 1, state.first_seq)
+    for found in _NUMBER.finditer(bytes(state.deleted)):
+        number = int(found[0])
+        if number > sequence:
+            yield number
