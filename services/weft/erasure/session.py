@@ -18,7 +18,7 @@ from weft.erasure.records import (
     publish_own,
 )
 from weft.erasure.snapshots import SnapshotErasure, forgetting, forks_in_snapshot
-from weft.erasure.tombstones import KNOWN_SECONDS, tombstones
+from weft.erasure.tombstones import FORK_OF, KNOWN_SECONDS, buried_forks, tombstones
 from weft.log.api import call
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
@@ -34,7 +34,7 @@ from weft.references.survey_from_log import extend
 from weft.snapshots.mark import trimmed_before
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import ErasedEvent, ErasureReceiptEvent
-from weft_schemas.ids import TENANT_SESSION, SessionName, encode_token
+from weft_schemas.ids import TENANT_SESSION, encode_token
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.subjects import AUDIT_STREAM, STREAM, stored_filter
 
@@ -108,10 +108,7 @@ async def plan(
     if session is not None:
         if trimmed:
             survey.add_forks(await forks_in_snapshot(connection, tenant, trimmed))
-        for fork, (_, reason) in stones.items():
-            if reason.startswith(_FORK_OF):
-                source = SessionName(tenant, reason[len(_FORK_OF) :])
-                survey.forks.setdefault(source, set()).add(fork)
+        survey.add_forks(await buried_forks(connection, tenant))
         forks = family(tenant, session, survey.forks)[1:]
     known = {name: sequence for name, (sequence, _) in stones.items()}
     made = Plan(tenant, session, tuple(forks), 0, survey, known)
@@ -129,7 +126,12 @@ async def erase(
     on_progress: OnStepProgress = lambda *_: None,
 ) -> Erased:
     """Erase what was planned. A second run finishes an interrupted one, and erases what has come
-    since."""
+    since. Raises `InvalidInput` for a reason that would say that the session is a fork."""
+    if reason.startswith(FORK_OF):
+        raise InvalidInput(
+            f"the reason {reason!r} begins as that of a fork, which is erased with its source; "
+            "word it differently. Nothing was erased"
+        )
     async with Publisher(connection) as publisher:
         count, left = Counts(), []
         stones = await _bury(publisher, plan, reason)
@@ -161,9 +163,6 @@ async def _until(time: float) -> None:
     await asyncio.sleep(max(0.0, time - asyncio.get_running_loop().time()))
 
 
-_FORK_OF = "fork of "
-
-
 class Counts:
     def __init__(self) -> None:
         self.counts = {"audit_events": 0, "bodies": 0, "object_messages": 0}
@@ -186,7 +185,7 @@ async def _bury(publisher: Publisher, plan: Plan, reason: str) -> dict[str, int]
     for name in wanted:
         known = plan.tombstones.get(name or "")
         if known is None:
-            why = reason if name == plan.session else f"{_FORK_OF}{plan.session}"
+            why = reason if name == plan.session else f"{FORK_OF}{plan.session}"
             known = await publish_own(publisher, plan.tenant, ErasedEvent(name, why))
         stones[name or ""] = known
     return stones

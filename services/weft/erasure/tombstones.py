@@ -6,7 +6,7 @@ from weft.log.connection import Connection
 from weft.log.reading import last_of, read_matching, read_own, subjects
 from weft_schemas.errors import InvalidInput, NotFound, erased_session
 from weft_schemas.events import ERASURE_RECORDS, ErasedEvent
-from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.ids import TENANT_SESSION, SessionName
 from weft_schemas.subjects import STREAM, event_of, stored_filter
 
 KNOWN_SECONDS = 1.0
@@ -14,10 +14,26 @@ KNOWN_SECONDS = 1.0
 that between its tombstone and its last pass, so it finds what was published meanwhile."""
 
 
+FORK_OF = "fork of "
+"""Begins the reason in a fork's tombstone, and its source follows."""
+
+
 async def tombstones(connection: Connection, tenant: str) -> dict[str, tuple[int, str]]:
     """Session (empty for the tenant) → sequence and reason of its newest tombstone."""
     stones = read_own(connection, tenant, ErasedEvent)
     return {event.session or "": (at, event.reason) async for at, event in stones}
+
+
+async def buried_forks(connection: Connection, tenant: str) -> list[tuple[SessionName, str]]:
+    """Session and fork, for those that an erasure has buried together. A reason may be anybody's
+    words; a fork's tombstone comes after one of its source."""
+    found, buried = [], set[str]()
+    async for _, event in read_own(connection, tenant, ErasedEvent):
+        source = event.reason.removeprefix(FORK_OF)
+        if event.session and source != event.reason and source in buried:
+            found.append((SessionName(tenant, source), event.session))
+        buried.add(event.session or "")
+    return found
 
 
 async def tombstones_after(
