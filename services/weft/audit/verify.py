@@ -89,7 +89,7 @@ async def verify(
         encoding = live.encoding() if live is not None else encoding
         generations = Generations(Path(folder))
         is_whole = not aged or await starting.holds_aged(connection, encoding, aged)
-        if trimmed or aged:
+        if trimmed or (aged and is_whole):
             fresh = await starting.start(connection, generations, encoding)
         else:
             fresh = await Writer.open(generations.new(), encoding, connection)

@@ -27,7 +27,8 @@ def snapshot(data_dir: Path | None, listing: bool, as_json: bool, settings: Sett
     """Store the replica's read model, with its checkpoint, next to the log.
 
     New replicas start from the newest snapshot that fits their release, and fold only what came
-    after it. The replica goes on serving. The two newest snapshots stay.
+    after it. The replica goes on serving. The two newest snapshots of each release and encoding
+    stay. If something is erased meanwhile, the snapshot is taken again.
 
     \b
     Examples:
@@ -49,7 +50,8 @@ def snapshot(data_dir: Path | None, listing: bool, as_json: bool, settings: Sett
 @json_option
 @connected
 def trim(before: int, as_json: bool, settings: Settings) -> None:
-    """Erase the log's events before a sequence; a snapshot must hold their effect.
+    """Erase the log's events before a sequence; a snapshot must hold their effect, and every
+    worker and running replica must have processed them.
 
     All sessions of all tenants are trimmed. Policies, catalogues and tombstones stay. Erased
     events can still be compiled as before, but can no longer be drilled into, reproduced,
