@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tests.session_view import ListView
 
@@ -112,3 +114,31 @@ def test_why_the_call_before_the_newest_failed_is_told_beside_a_large_result(bud
     items = session(*booking(), looked, ContextItem("r3", ItemKind.TOOL_RESULT, profile, "c3"))
     request = CompileRequest(Phase.CALL, budget=budget)
     assert FAILED in compile_pack(ListView(items), request).pack.prompt
+
+
+def test_what_the_user_said_and_what_failed_since_the_agent_s_last_message_is_told() -> None:
+    """The model would make the call again that the user has just corrected."""
+    asked = {"tool_name": "trim", "arguments": {"clip": "c7", "exclude": ["A2"]}}
+    failed = {"tool_name": "trim", "is_error": True}
+    listed: list[ContextItem] = []
+    for n in range(8):
+        said = {"tool_name": "list_clips", "arguments": {"page": n}}
+        records = [{"clip_id": f"CLIP-{n}{k}7X", "file": f"HERON_{n}{k}.mov"} for k in range(20)]
+        listed += [
+            ContextItem(f"lc{n}", ItemKind.TOOL_CALL, metadata=said),
+            ContextItem(f"lr{n}", ItemKind.TOOL_RESULT, json.dumps(records), f"lc{n}"),
+        ]
+    items = [
+        *session(*listed),
+        ContextItem("a9", ItemKind.AGENT_MSG, "I would trim the tail by five seconds."),
+        ContextItem("u8", ItemKind.USER_TURN, "well please ripple it to the end then " * 4),
+        ContextItem("c9", ItemKind.TOOL_CALL, metadata=asked),
+        ContextItem(
+            "r9", ItemKind.TOOL_RESULT, "there is no such track here", "c9", metadata=failed
+        ),
+        ContextItem("u9", ItemKind.USER_TURN, "And 5 s at 25 fps are 125 frames, not 120!"),
+    ]
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=BUDGET)).pack
+    shown = {entry.item_id for entry in pack.entries}
+    assert {"a9", "u8", "c9", "r9", "u9"} <= shown
+    assert "there is no such track here" in pack.prompt

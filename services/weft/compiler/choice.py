@@ -50,6 +50,7 @@ def choice_of(state: State) -> Choice:
         repeats=repeats,
         pinned=tuple(pinned),
         exchange=exchange,
+        interrupted=_interrupted(state),
         said=said[0] if said and exchange else None,
         taken_next=tuple(taken_next(state.groups, passes, ahead, state.budget)),
         objective=profile.objective,
@@ -65,6 +66,14 @@ def _newer(state: State) -> list[Group]:
     """The groups since the user's latest turn, newest first."""
     since = state.candidates.latest_user or 0
     return [group for group in reversed(state.groups) if group.key > since]
+
+
+def _interrupted(state: State) -> Group | None:
+    """The newest call before the user's latest turn to which the agent has said nothing."""
+    found, latest = state.candidates, state.candidates.latest_user or 0
+    between = [group for group in state.groups if found.open_since < group.key < latest]
+    calls = [group for group in between if group.is_exchange]
+    return calls[-1] if calls else None
 
 
 def _cost(state: State, rows: Sequence[ItemRow]) -> PromptCost:

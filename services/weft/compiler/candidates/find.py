@@ -34,6 +34,8 @@ from weft_schemas.policy import SelectionRules
 
 UNBOUNDED = SelectionRules()
 """These defaults were limits in earlier releases, and every policy in a log repeats them."""
+MOST_UNANSWERED = 4
+"""So many turns of the user at most, to which the agent has said nothing, are in every prompt."""
 
 
 class Candidates(msgspec.Struct, frozen=True):
@@ -45,9 +47,12 @@ class Candidates(msgspec.Struct, frozen=True):
     """BM25 of each matching passage, by the item's sequence and the passage's number."""
     pinned: tuple[int, ...]
     """Sequences of the items in every prompt, the most important first: the latest user turn, the
-    first one, what the latest one answers, and what the publisher or the caller pinned."""
+    first one, what the latest one answers, the turns between, and what the publisher or the caller
+    pinned."""
     latest_user: int | None
     """Sequence of the newest user turn."""
+    open_since: int = 0
+    """What is newer than this sequence is open: the agent has said nothing to the user since."""
 
     @property
     def scores(self) -> dict[int, float]:
@@ -68,7 +73,8 @@ def find_candidates(
     a query, what the agent has just said is pinned, too: the step goes on from there."""
     recent = _recent(view, rules, retrieval, budget)
     found = {row.sequence: row for row in recent}
-    pinned = _pinned(view, pinned_ids)
+    turns = _turns(view)
+    pinned = _pinned(view, turns, pinned_ids)
     if not has_query:
         said = [row for row in view.recent(1) if row.kind is ItemKind.AGENT_MSG]
         pinned = list({row.sequence: row for row in (*pinned, *said)}.values())
@@ -95,6 +101,7 @@ def find_candidates(
         passages,
         tuple(row.sequence for row in pinned),
         latest.sequence if latest else None,
+        turns.open_since,
     )
 
 
@@ -132,13 +139,37 @@ def _fitting(recent: Sequence[ItemRow], budget: int) -> float:
     return budget * len(recent) / sum(_cost(row, budget) for row in recent)
 
 
-def _pinned(view: SessionView, ids: Sequence[str]) -> list[ItemRow]:
-    """The latest user turn, the first one, the item that the latest answers, then pinned
-    items."""
-    latest = view.of_kind(ItemKind.USER_TURN, 1)
-    first = view.first_of_kind(ItemKind.USER_TURN) if latest else []
+class _Turns(msgspec.Struct, frozen=True):
+    """The user's turns since the agent's last message to which they answer."""
+
+    answered: tuple[ItemRow, ...]
+    """That message, if there is one."""
+    unanswered: tuple[ItemRow, ...]
+    """Newest first."""
+
+    @property
+    def open_since(self) -> int:
+        """The sequence after which the agent has said nothing to the user."""
+        if self.answered and len(self.unanswered) < MOST_UNANSWERED:
+            return self.answered[0].sequence
+        return self.unanswered[-1].sequence if self.unanswered else 0
+
+
+def _turns(view: SessionView) -> _Turns:
+    latest = view.of_kind(ItemKind.USER_TURN, MOST_UNANSWERED)
     answered = _answered(view, latest[0]) if latest else []
-    rows = [*latest, *first, *answered, *view.pinned(), *(view.by_ids(ids) if ids else ())]
+    since = answered[0].sequence if answered else latest[0].sequence if latest else 0
+    unanswered = (*latest[:1], *(turn for turn in latest[1:] if turn.sequence > since))
+    return _Turns(tuple(answered), unanswered)
+
+
+def _pinned(view: SessionView, turns: _Turns, ids: Sequence[str]) -> list[ItemRow]:
+    """The latest user turn, the first one, the message that the latest answers, what the user said
+    in between, then pinned items."""
+    latest, between = turns.unanswered[:1], turns.unanswered[1:]
+    first = view.first_of_kind(ItemKind.USER_TURN) if latest else []
+    by_ids = view.by_ids(ids) if ids else ()
+    rows = [*latest, *first, *turns.answered, *between, *view.pinned(), *by_ids]
     return list({row.sequence: row for row in rows}.values())
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 
-from weft.passages.json_text import LEAF, unquoted
+from weft.passages.json_text import unquoted
 from weft.passages.literals import Decoded
 from weft.passages.part import Family, Outline, Part
 
@@ -200,11 +200,7 @@ def _mark_of(text: str, gap: Sequence[Part], count: int, total: int, is_call: bo
     unit = gap[0].unit
     if unit == "field":
         names = _field_names(text, gap, count, is_call)
-        if names:
-            return f"… {count} {_named(unit, count)}: {', '.join(names)} …"
-        large = _large_fields(text, gap)
-        with_large = f" with {', '.join(large)}" if large else ""
-        return f"… {count} {_named(unit, count)}{with_large} …"
+        return f"… {count} {_named(unit, count)}{': ' * bool(names)}{', '.join(names)} …"
     return f"… {count} of {total} {_named(unit, total)} …"
 
 
@@ -212,10 +208,6 @@ _json = json.JSONDecoder()
 _KEY = re.compile(r'[\s,]*"([A-Za-z_][A-Za-z0-9_-]{0,31})"\s*:\s*')
 MOST_NAMED = 8
 """Most left-out fields that a mark names; the reader can then ask for them."""
-
-
-MOST_LARGE = 3
-"""Most large fields that a mark names beside small ones that it only counts."""
 
 
 def _field_names(text: str, gap: Sequence[Part], count: int, is_call: bool) -> list[str]:
@@ -226,14 +218,6 @@ def _field_names(text: str, gap: Sequence[Part], count: int, is_call: bool) -> l
         return []
     names = [name for part in gap for name in _keys(text, part)]
     return names if len(names) == count else []
-
-
-def _large_fields(text: str, gap: Sequence[Part]) -> list[str]:
-    """The names of left-out fields that are texts, lists or records by themselves, as the body of a
-    mail is; none if they are many."""
-    large = [part for part in gap if part.count == 1 and part.size > LEAF]
-    few = large if len(large) <= MOST_LARGE else ()
-    return [name for part in few for name in _keys(text, part)]
 
 
 def _keys(text: str, part: Part) -> Iterator[str]:

@@ -26,6 +26,8 @@ class Choice(msgspec.Struct, frozen=True):
     """The most important first, policies last."""
     exchange: tuple[Group, ...]
     """Calls with results since the latest user turn, newest first."""
+    interrupted: Group | None
+    """The newest call before the latest user turn, if the agent has said nothing since."""
     said: Group | None
     """What the agent said last since the latest user turn, if it called tools since then."""
     taken_next: tuple[Group, ...]

@@ -77,12 +77,11 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
 
 def _with_failed_before(choice: Choice, shown: Shown) -> Shown:
     """With the error line of the call before the newest, if that failed and was not made again:
-    what is done now is likely meant to mend it."""
-    if len(choice.exchange) < 2:
+    what is done now, or what the user has said to it, is likely meant to mend it."""
+    before = choice.exchange[1] if len(choice.exchange) > 1 else choice.interrupted
+    if before is None or before.key in shown or not any(row.failed for row in before.rows[1:]):
         return shown
-    newest, before = choice.exchange[:2]
-    is_failed = any(row.failed for row in before.rows[1:])
-    if before.key in shown or not is_failed or before.rows[0].whole == newest.rows[0].whole:
+    if choice.exchange and before.rows[0].whole == choice.exchange[0].rows[0].whole:
         return shown
     limit = min(choice.cost.exact(shown) + int(choice.budget * FAILED_SHARE), choice.budget)
     return _with_least(choice, shown, before, limit, limit)
