@@ -6,7 +6,7 @@ import random
 import pytest
 from tests.firewall_made import envelope, facts, invoices
 
-from weft.firewall.aligned import columns_of
+from weft.firewall.aligned import is_aligned, table_of
 from weft.firewall.detect import Form, detect
 from weft.tokens import ENCODINGS
 from weft_schemas.envelope import ResultStatus
@@ -343,9 +343,25 @@ def test_the_columns_of_a_table_are_told_of_all_its_rows() -> None:
     assert "19999,name 19999,139993" in summary
 
 
-@pytest.mark.parametrize("text", [PROSE, CODE, YAML, MARKDOWN, TRACEBACK * 12, log(40), DIFF])
+@pytest.mark.parametrize(
+    "text",
+    [
+        PROSE,
+        CODE,
+        YAML,
+        MARKDOWN,
+        TRACEBACK * 12,
+        log(40),
+        DIFF,
+        "total 48\n" + "".join(f"-rw-r--r-- 1 ada staff {n} May 1 10:00 f{n}\n" for n in range(9)),
+        "we counted all of it\n" + "and found five more here\n" * 9,
+        "one two three\n" + "".join(f"{n} of {n} words\n" for n in range(9)),
+    ],
+)
 def test_other_text_has_no_aligned_columns(text: str) -> None:
-    assert columns_of([line for line in text.splitlines() if line.strip()]) is None
+    lines = [line for line in text.splitlines() if line.strip()]
+    assert not is_aligned(lines)
+    assert table_of(lines) == ([], [])
 
 
 def test_a_column_begins_where_all_lines_have_a_blank_before_it() -> None:
@@ -360,14 +376,29 @@ www  90004  0.1 nginx
 www  90005  0.1 nginx
 """
     lines = text.strip().splitlines()
-    found = columns_of(lines)
-    assert found is not None
-    assert [[line[one].strip() for one in found] for line in lines[:3]] == [
-        ["USER", "PID", "%CPU", "COMMAND"],
-        ["root", "1", "0.0", "init now"],
-        ["root", "101", "75.3", "python app.py"],
-    ]
-    assert columns_of(lines[:7]) is None
+    names, cells = table_of(lines)
+    assert names == ["USER", "PID", "%CPU", "COMMAND"]
+    assert cells[:2] == [["root", "1", "0.0", "init now"], ["root", "101", "75.3", "python app.py"]]
+    assert len(cells) == 7
+    assert not is_aligned(lines[:7])
+
+
+@pytest.mark.parametrize("has_index", [True, False])
+def test_a_frame_of_numbers_is_a_table_though_its_names_are_small(has_index: bool) -> None:
+    rows = "".join(
+        f"{n if has_index else '':<4} {n * 3:6d} {n / 7:9.6f} {'NaN' if n == 4 else n:>9} "
+        f"{'FAIL' if n == 30 else 'COMPLETE':>9}\n"
+        for n in range(48)
+    )
+    text = f"     number     value  max_depth     state\n{rows}\n[48 rows x 4 columns]\n"
+    found = envelope(text, FirewallRules(threshold=99, summary_tokens=200))
+    assert found.content_type == "text/x-aligned-table"
+    assert "x 4 columns\nstate: COMPLETE (47), FAIL (1), none (1)" in found.summary
+    lines = [line for line in text.splitlines() if line.strip()]
+    names, cells = table_of(lines)
+    assert names == ["number", "value", "max_depth", "state"]
+    assert cells[4] == ["12", "0.571429", "NaN", "COMPLETE"]
+    assert cells[48] == [""] * 4
 
 
 SAID = ["hi there", "hello: how are you?", "fine, thanks", "the deploy is at 9:30", "ok"]

@@ -162,3 +162,24 @@ def test_the_record_that_was_just_spoken_of_is_shown_of_a_list(number: int) -> N
     shown = {n for n in range(12) if f"desk{n}@example.org" in pack.prompt}
     assert number in shown
     assert len(shown) < 8
+
+
+@pytest.mark.parametrize("number", [17, 31])
+def test_the_row_that_was_spoken_of_right_after_it_was_read_is_shown(number: int) -> None:
+    rows = "".join(
+        f"{n} {n / 97:.6f} {n * 29 % 101 / 101:.6f} {n * 41 % 103 / 103:.6f}\n" for n in range(48)
+    )
+    table = f"trial value learning_rate dropout\n{rows}"
+    named = {"tool_name": "trials"}
+    items = [
+        said(1, "Find the best trial."),
+        ContextItem("c1", ItemKind.TOOL_CALL, "", metadata=named),
+        ContextItem("r1", ItemKind.TOOL_RESULT, table, "c1"),
+        said(2, f"The best has {number / 97:.6f}.", OTHER),
+        said(3, "Is anything odd in the data?"),
+        said(4, "No. " * 40, OTHER),
+        said(5, "Then train it again."),
+    ]
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=330)).pack
+    assert f"\n{number} {number / 97:.6f} " in pack.prompt
+    assert pack.prompt.count(".") < table.count(".")

@@ -46,6 +46,13 @@ def test_the_fields_of_a_record_beside_its_id() -> None:
     assert found.count('"text"') == 9
 
 
+def test_the_name_of_a_column_heads_no_rows() -> None:
+    text = "acct_id,seats\n" + "".join(f"A-{n},{n * 7}\n" for n in range(90))
+    outline = outline_of(text, "text/csv")
+    assert outline is not None
+    assert under_named_heads(text, outline, {"acct_id"}, 10_000) == frozenset()
+
+
 def test_a_part_that_is_too_large_is_not_taken() -> None:
     assert under(code("open_store", "set_seats"), "set_seats", most=200) == ""
 

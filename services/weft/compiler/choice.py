@@ -9,7 +9,7 @@ from weft.compiler.candidates.closure import Group
 from weft.compiler.header import entries_above
 from weft.compiler.item_entries import group_of, item_entry
 from weft.compiler.profiles import PROFILES
-from weft.compiler.ranking.focus import in_focus, named_by_user, stated_last
+from weft.compiler.ranking.focus import in_focus, named_by_user, stated_after, stated_last
 from weft.compiler.ranking.listed_passes import Pass, listed_passes
 from weft.compiler.ranking.loops import Stretch, next_entries
 from weft.compiler.ranking.second_pass import second_pass, taken_next
@@ -104,6 +104,7 @@ def _scores(
         in_focus(state.groups) if counts_values else {},
         named_by_user(state.groups) if counts_values else frozenset(),
         stated_last(state.groups),
+        stated_after(state.groups) if counts_values else {},
     )
 
 

@@ -1,5 +1,6 @@
-"""Tables whose columns are aligned with blanks, as `kubectl get`, `docker ps`, `ps` and `df` print
-them: a header, and a line for each row."""
+"""Tables whose columns are parted by blanks, as `kubectl get`, `docker ps`, `ps` and `df` print
+them: a header, and a line for each row. Frames of numbers, as data libraries print them, have
+names in small letters, and often a column without a name in front."""
 
 from __future__ import annotations
 
@@ -20,10 +21,37 @@ _FULL_ROWS, _FULL = 0.8, 0.6
 """At least this share of the rows has a value in at least this share of the columns."""
 
 
-def columns_of(lines: Sequence[str]) -> list[slice] | None:
-    """Where the columns of these lines are; None if they are no such table. The first line is the
-    header. Between two columns all lines have a blank."""
-    if len(lines) <= LEAST_ROWS or not _names_columns(lines[0][:_WIDEST]):
+_SMALL_NAME = re.compile(r"[^\W\d][\w.%()/-]{0,60}")
+"""A column's name in a frame of numbers."""
+_NUMBER = re.compile(r"[-+]?(?:\d[\d.,_]*(?:[eE][-+]?\d+)?%?|[Nn]a[Nn]|inf)")
+_NUMBERS = 0.5
+"""More of the cells than this share are numbers in a frame of numbers."""
+
+
+def is_aligned(lines: Sequence[str]) -> bool:
+    """Whether these lines are such a table. The first one is the header."""
+    if len(lines) <= LEAST_ROWS:
+        return False
+    return _columns_of(lines) is not None or _words_in_front(lines) is not None
+
+
+def table_of(lines: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """The names of the columns, and the cells of each row; none if the lines are no table."""
+    spans = _columns_of(lines) if len(lines) > LEAST_ROWS else None
+    if spans is not None:
+        header, *rows = ([line[one].strip() for one in spans] for line in lines)
+        return header, rows
+    front = _words_in_front(lines)
+    if front is None:
+        return [], []
+    names, *words = map(_words, lines)
+    cells = [row if len(row) == front + len(names) else [] for row in words]
+    return names, [row[front:] or [""] * len(names) for row in cells]
+
+
+def _columns_of(lines: Sequence[str]) -> list[slice] | None:
+    """Where the columns of these lines are, if all lines have a blank between two columns."""
+    if not _names_columns(lines[0][:_WIDEST]):
         return None
     header, *rows = (line[:_WIDEST] for line in lines[:_LOOK])
     if "\t" in header or any("\t" in row for row in rows):
@@ -41,6 +69,28 @@ def columns_of(lines: Sequence[str]) -> list[slice] | None:
         return None
     full = sum(sum(bool(row[one].strip()) for one in found) >= _FULL * len(found) for row in rows)
     return found if full >= _FULL_ROWS * len(rows) else None
+
+
+def _words_in_front(lines: Sequence[str]) -> int | None:
+    """How many cells without a name, 0 or 1, are in front of each row of a frame of numbers; None
+    if the lines are none. Names and cells are single words."""
+    names = _words(lines[0]) if lines else []
+    if len(names) < LEAST_COLUMNS or len(set(names)) < len(names):
+        return None
+    if not all(map(_SMALL_NAME.fullmatch, names)):
+        return None
+    rows = [*map(_words, lines[1:_LOOK])]
+    for front in (0, 1):
+        fitting = [row[front:] for row in rows if len(row) == front + len(names)]
+        if len(fitting) >= max(LEAST_ROWS, _FULL_ROWS * len(rows)):
+            numbers = sum(_NUMBER.fullmatch(cell) is not None for row in fitting for cell in row)
+            return front if numbers > _NUMBERS * len(fitting) * len(names) else None
+    return None
+
+
+def _words(line: str) -> list[str]:
+    """The words of a row; none of the line in brackets that tells a frame's size below it."""
+    return [] if line.startswith("[") else line.split()
 
 
 def _names_columns(header: str) -> bool:

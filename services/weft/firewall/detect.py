@@ -12,7 +12,7 @@ from itertools import islice
 import msgspec
 import re2
 
-from weft.firewall.aligned import columns_of
+from weft.firewall.aligned import is_aligned
 from weft.firewall.delimited import records
 from weft.firewall.numbers import decoded
 from weft.firewall.python_repr import looks_like_repr, repr_to_json
@@ -241,7 +241,7 @@ _TESTS_IN_ORDER: tuple[tuple[Form, Callable[[bytes, list[str]], bool]], ...] = (
     (Form.CSV, lambda raw, lines: _delimited(lines, ",") or _delimited(lines, ";")),
     (Form.LOG, lambda raw, lines: _is_log(raw)),
     (Form.TRACEBACK, lambda raw, lines: _TRACE.search(raw) is not None),
-    (Form.ALIGNED, lambda raw, lines: columns_of(lines) is not None),
+    (Form.ALIGNED, lambda raw, lines: is_aligned(lines)),
     (Form.LISTING, lambda raw, lines: len(lines) >= 3 and _share(lines, _PATHLINE) >= 0.6),
     (Form.CODE, lambda raw, lines: all(sign.search(raw) is not None for sign in _MODULE)),
     (Form.YAML, lambda raw, lines: _is_yaml(lines) and not _is_chat(raw)),

@@ -15,6 +15,7 @@ from weft.compiler.profiles import (
     FOCUS_MESSAGES,
     FOCUS_SHARED,
     FOCUS_TEXT,
+    GROUPS_AFTER,
     NAMED_VALUES,
 )
 from weft.compiler.ranking.named_parts import is_word_in
@@ -65,6 +66,18 @@ def stated_last(groups: Sequence[Group]) -> frozenset[str]:
     rows = [groups[at].rows[0], *answered, *chain(*called)]
     found = {value for row in rows for value in values(_beginning(row))}
     return frozenset(value for value in found if _is_specific(value) or _is_name(value))
+
+
+def stated_after(groups: Sequence[Group]) -> Mapping[int, frozenset[str]]:
+    """The specific values in what was said and done next after each result, by its sequence."""
+    found: dict[int, frozenset[str]] = {}
+    recent = groups[-FOCUS_LOOK_BACK:]
+    for at, group in enumerate(recent):
+        behind = [row for one in recent[at + 1 : at + 1 + GROUPS_AFTER] for row in one.rows]
+        said = {value for row in behind for value in values(_beginning(row))}
+        specific = frozenset(value for value in said if _is_specific(value))
+        found.update((row.sequence, specific) for row in group.rows[1:])
+    return found
 
 
 def _is_name(value: str) -> bool:

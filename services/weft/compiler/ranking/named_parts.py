@@ -63,5 +63,7 @@ def _head(text: str, part: Part, family: Family, outline: Outline) -> str:
     """A part's heading or key with what identifies it, or the first line of a block."""
     if part.unit == "block" and not part.opening:
         return text[part.start : outline.leaves[family.firsts[0]].end]
+    if part.unit == "table":
+        return ""  # the name of a column is as a key that all records have
     own = [text[part.children[at].start : part.children[at].end] for at in family.identifying]
     return "\n".join((text[part.start : part.start + part.opening], *own))

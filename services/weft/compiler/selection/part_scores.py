@@ -57,6 +57,8 @@ class Scores(msgspec.Struct, frozen=True):
     """Values in results that the latest user turn names."""
     stated: frozenset[str] = frozenset()
     """Names and values in what was said and done last."""
+    after: Mapping[int, frozenset[str]] = {}
+    """By sequence of a result, the values in what was said and done next."""
 
 
 class ScoredPart(NamedTuple):
@@ -162,7 +164,10 @@ def _factor(
     answers = _answers(parts, asked_of)
     is_list = outline.is_json or outline.leaves[-1].unit == "row"
     is_listed = row.kind is ItemKind.TOOL_RESULT and is_list
-    spoken_of = _spoken_of(parts, scores.stated) if is_listed else frozenset[int]()
+    spoken_of = frozenset[int]()
+    if is_listed:
+        after = scores.after.get(row.sequence, frozenset())
+        spoken_of = _spoken_of(parts, scores.stated) | _spoken_of(parts, after)
     differing, asides = outline.differing, outline.asides
 
     def weighed(number: int, text: str, score: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from weft.firewall.aligned import columns_of
+from weft.firewall.aligned import table_of
 from weft.firewall.columns import Column, column, differing
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
 from weft.firewall.summarise.table import samples
@@ -20,15 +20,16 @@ _STATEMENTS = 0.4
 def summarise_aligned(text: str, budget: Budget) -> str:
     """Number of rows, a line for each column with few different values, the header, then rows."""
     header, *rows = [line for line in text.splitlines() if line.strip()]
-    spans = columns_of([header, *rows]) or []
-    columns = [_column(header[one].strip(), [row[one].strip() for row in rows]) for one in spans]
+    names, cells = table_of([header, *rows])
+    held = [[row[at] for row in cells] for at in range(len(names))]
+    columns = [_column(name, values) for name, values in zip(names, held, strict=True)]
     # `Up 3 days` and `Up 90 days` are alike, `Exited (137)` is not.
     shapes = [
-        _column("", [_DIGITS.sub("0", row[one].strip()) for row in rows])
-        for one, known in zip(spans, columns, strict=True)
+        _column("", [_DIGITS.sub("0", value) for value in values])
+        for values, known in zip(held, columns, strict=True)
         if known.counts is None
     ]
-    start = [f"table: {len(rows)} rows" + (f" x {len(spans)} columns" if spans else "")]
+    start = [f"table: {len(rows)} rows" + (f" x {len(names)} columns" if names else "")]
     room = int(budget.limit * _STATEMENTS) - budget.count(start[0])
     for line in map(_described, sorted(columns, key=lambda one: not one.rare)):
         room -= budget.count(line) + 1 if line else 0
