@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from weft.compiler.renditions.assembling import assembled
 from weft.passages.json_text import (
     RECORD,
-    is_bare_id,
+    say_nothing,
     says_nothing,
     split_call,
     split_json,
     unquoted,
 )
 from weft.passages.literals import Decoded, decoded
-from weft.passages.part import Part, leaves
+from weft.passages.part import Part, leaves, outlined
 from weft.passages.prose import split_prose
 
 ROWS = [{"id": n, "name": f"N{n}", "note": "w " * 200} for n in range(6)]
@@ -296,7 +297,42 @@ def test_values_that_stood_right_beside_each_other_do_not_run_together() -> None
         ('"cacheKey": "k7"', True),
         ('"paid": 120', False),
         ('"turkey": "x7"', False),
+        ('"fullUrl": "urn:uuid:46a1547a-3c0f-1f42-6cc6636ec0eb"', True),
+        ('"site": "the one at 46a1547a3c0f1f42"', False),
     ],
 )
 def test_an_id_alone_says_nothing_to_people(text: str, expected: bool) -> None:
-    assert is_bare_id(text) == expected
+    assert say_nothing([text]) == [expected]
+
+
+def test_what_most_records_have_says_nothing() -> None:
+    texts = [f'"object": "{kind}", "id": "{n}"' for n, kind in enumerate(["block"] * 8 + ["page"])]
+    assert say_nothing(texts) == [True] * 8 + [False]
+
+
+def observation(number: int, name: str) -> dict[str, object]:
+    coding = [{"system": "http://codes.example", "code": f"{number}-2", "display": name}]
+    held = {"type": "Observation", "profile": ["lab " * 50], "code": {"coding": coding}}
+    notes = [f"{number} {at} " * 30 for at in range(4)]
+    return {"fullUrl": f"urn:uuid:46a1547a3c0f{number:04}", "resource": {**held, "notes": notes}}
+
+
+NAMES = ["Sodium", "Potassium", "Creatinine", "CRP", "Urea"]
+
+
+def test_a_record_with_nothing_but_an_id_of_its_own_is_identified_by_words_inside_it() -> None:
+    text = json.dumps([observation(n, name) for n, name in enumerate(NAMES)])
+    outline = outlined(split(text), True)
+    said = [text[outline.leaves[at].start : outline.leaves[at].end] for at in outline.identities]
+    assert [sum(f'"display": "{name}"' in one for one in said) for name in NAMES] == [1] * 5
+    last = assembled(text, outline, {len(outline.leaves) - 1})
+    assert "display: Urea" in last
+    assert "Sodium" not in last
+
+
+def test_a_record_that_tells_something_itself_is_not_identified_by_what_is_inside() -> None:
+    rows = [{**observation(n, name), "price": n * 7} for n, name in enumerate(NAMES)]
+    text = json.dumps(rows)
+    outline = outlined(split(text), True)
+    said = [text[outline.leaves[at].start : outline.leaves[at].end] for at in outline.identities]
+    assert not any("display" in one for one in said)

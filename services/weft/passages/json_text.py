@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -214,7 +215,7 @@ class _Splitting:
             else:
                 parts.append(Part(start, end, unit, identifies=identifies, differs=differs))
             is_open = small
-        return parts
+        return _with_words(text, parts) if unit == "record" else parts
 
     def _large(self, value: _Value, start: int, end: int, unit: str) -> Part | None:
         """A member that has parts: a container, a decoded string or a long string."""
@@ -272,6 +273,74 @@ def _identifying(text: str, fields: list[_Value]) -> tuple[int, ...]:
         return tuple(sorted(list(kept)[:MOST_IDENTIFIERS]))
     worded = [place for place, key in short if _WORDED.match(text, key.end())]
     return tuple(sorted({*[place for place, _ in short[:1]], *worded[:1]}))
+
+
+def _with_words(text: str, records: list[Part]) -> list[Part]:
+    """The same records; of one whose own fields are ids and what most others have, too, the first
+    field with words identifies it, at whatever depth."""
+    if len(records) < 2 or not any(record.children for record in records):
+        return records
+    held = [_own_fields(text, record) for record in records]
+    shared = _shared(held)
+    unnamed = [
+        at
+        for at, fields in enumerate(held)
+        if records[at].children
+        and all(one in shared or _is_id(one) or _IS_SIGN.search(one) for one in fields)
+    ]
+    worded = [_worded_fields(text, records[at]) for at in unnamed]
+    shared = _shared([[found.group() for found in one] for one in worded])
+    made = list(records)
+    for at, found in zip(unnamed, worded, strict=True):
+        own = [one for one in found if one.group() not in shared]
+        spaced = (one for one in own if " " in one[1])
+        chosen = next(spaced, own[0] if own else None)
+        if chosen is not None:
+            made[at] = _identified(records[at], chosen.start())
+    return made
+
+
+def _own_fields(text: str, record: Part) -> list[str]:
+    """The short fields of a record that hold no others; of one that is not split, all of them."""
+    if not record.children:
+        return [found.group() for found in _FIELD.finditer(text, record.start, record.end)]
+    leaves = (text[one.start : one.end] for one in record.children if not one.children)
+    flat = (_SMALL.sub("", leaf) for leaf in leaves if len(leaf) <= RECORD)
+    return [found.group() for leaf in flat for found in _FIELD.finditer(leaf)]
+
+
+_IS_SIGN = re.compile(r':\s*(?:null|true|false|"")\Z')
+"""The end of a field that names nothing."""
+
+
+def _worded_fields(text: str, record: Part) -> list[re.Match[str]]:
+    end = min(record.end, record.start + LOOKED_AT)
+    return list(_WORDED_FIELD.finditer(text, record.start, end))
+
+
+LOOKED_AT = 2_000
+"""Characters of a record in which words are looked for."""
+_WORDED_FIELD = re.compile(
+    r'"[^"\\]{1,40}"\s*:\s*"([^\W\d_](?:[^"\\/\d\s]{1,60}|[^"\\\s]{0,60}\s[^"\\]{1,160}))"'
+)
+"""A field with a string of several words, or with one word without digits."""
+
+
+def _shared(lists: Sequence[Sequence[str]]) -> frozenset[str]:
+    """What more than half of these lists have, and more than one."""
+    counts = Counter(one for held in lists for one in set(held))
+    return frozenset(one for one, count in counts.items() if count > max(1, len(lists) / 2))
+
+
+def _identified(part: Part, at: int) -> Part:
+    """The same part, of which the leaf at a position identifies it, with all above that leaf."""
+    children = tuple(
+        _identified(msgspec.structs.replace(one, identifies=True), at)
+        if one.start <= at < one.end
+        else one
+        for one in part.children
+    )
+    return msgspec.structs.replace(part, children=children)
 
 
 _NO_VALUE = ("{", "[", "")
@@ -335,9 +404,24 @@ _BARE_ID = re.compile(
 )
 
 
-def is_bare_id(text: str) -> bool:
-    """Whether a piece of JSON is one field with an id in it, and nothing that people call it."""
-    return _BARE_ID.fullmatch(text) is not None
+_IS_OPAQUE = re.compile(rf'"\s*:\s*"?[^"\s]{{0,80}}?{_OPAQUE.pattern}[^"\s]*"?\Z')
+
+
+def say_nothing(texts: Sequence[str]) -> list[bool]:
+    """Which of these pieces of JSON, each the fields that identify one of an item's records, have
+    only ids and what others have, too: they name no record to people."""
+    fields = [[found.group() for found in _FIELD.finditer(text)] for text in texts]
+    shared = _shared(fields)
+    return [
+        _BARE_ID.fullmatch(text) is not None
+        or (bool(held) and all(one in shared or _is_id(one) for one in held))
+        for text, held in zip(texts, fields, strict=True)
+    ]
+
+
+def _is_id(field: str) -> bool:
+    """Whether a field has an id by its name, or one word that only programs read."""
+    return _BARE_ID.fullmatch(field) is not None or _IS_OPAQUE.search(field) is not None
 
 
 _PLAIN = re.compile(r"[^\s\"\\{}\[\],:](?:[^\"\\{}\[\],\n:]|:(?! ))*(?<!\s)\Z")

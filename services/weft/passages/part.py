@@ -104,10 +104,9 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
         """The numbers of the leaves that say which things a list has."""
         found: set[int] = set()
         for part in _lists(self.root, self.families):
-            records = [self.families.get(id(one)) for one in part.children if one.unit in RECORDS]
-            for record in filter(None, records):
-                for at in record.identifying:
-                    found.update(range(record.firsts[at], record.firsts[at + 1]))
+            for record in part.children:
+                if record.unit in RECORDS:
+                    found.update(_identifying_leaves(record, self.families))
         return frozenset(found)
 
     @cached_property
@@ -177,6 +176,19 @@ def _lists(part: Part, families: Mapping[int, Family]) -> Iterator[Part]:
         yield part
     for child in part.children:
         yield from _lists(child, families)
+
+
+def _identifying_leaves(part: Part, families: Mapping[int, Family]) -> Iterator[int]:
+    """The numbers of the leaves that say which thing a record is."""
+    family = families.get(id(part))
+    if family is None:
+        return
+    for at in family.identifying:
+        child = part.children[at]
+        if id(child) in families:
+            yield from _identifying_leaves(child, families)
+        else:
+            yield family.firsts[at]
 
 
 def _add_families(part: Part, first: int, found: dict[int, Family]) -> int:

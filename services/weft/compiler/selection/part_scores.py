@@ -33,7 +33,7 @@ from weft.compiler.ranking.named_parts import under_named_heads
 from weft.compiler.ranking.relevance import MESSAGES
 from weft.compiler.ranking.values import values
 from weft.compiler.renditions.shape import Shape, density_of
-from weft.passages.json_text import is_bare_id
+from weft.passages.json_text import say_nothing
 from weft.passages.part import Outline, Part
 from weft.readmodel.rows import ItemRow
 from weft.terms import words
@@ -249,8 +249,9 @@ def _identities(row: ItemRow, outline: Outline) -> frozenset[int]:
     if not outline.is_json:
         return outline.identities
     text, leaves = row.readable, outline.leaves
-    stretches = ((at, text[leaves[at].start : leaves[at].end]) for at in outline.identities)
-    return frozenset(at for at, stretch in stretches if not is_bare_id(stretch))
+    identities = sorted(outline.identities)
+    bare = say_nothing([text[leaves[at].start : leaves[at].end] for at in identities])
+    return frozenset(at for at, is_bare in zip(identities, bare, strict=True) if not is_bare)
 
 
 def _shares(
