@@ -15,6 +15,7 @@ import msgspec
 from weft.compiler.renditions.assembling import assembled, plain
 from weft.compiler.renditions.first_line import READ, first_line, record_count
 from weft.compiler.renditions.in_force import in_force
+from weft.compiler.renditions.of_whole import said_of_whole
 from weft.passages.json_text import unquoted
 from weft.passages.literals import Decoded, decoded
 from weft.readmodel.calls import call_arguments
@@ -85,13 +86,14 @@ def of_parts(row: ItemRow, chosen: Collection[int]) -> Rendition:
 
 
 def _under_summary(row: ItemRow, text: str) -> str:
-    """Parts of a result, below its envelope's summary if they are much longer than the summary. It
-    has totals, extremes and errors of the whole result, which no choice of parts shows."""
+    """Parts of a result; if they are much longer than its envelope's summary, below what that says
+    of all of it: totals, extremes and errors, which no choice of parts shows."""
     summary = row.envelope.summary if row.envelope is not None and row.packed else ""
     is_mostly_shown = len(text) >= MOSTLY_SHOWN * len(row.readable)
     if not summary or is_mostly_shown or len(summary) * SUMMARY_SHARE > len(text):
         return text
-    return f"{OF_WHOLE}\n{summary}\n{OF_PARTS}\n{text}"
+    said = said_of_whole(summary, text)
+    return f"{OF_WHOLE}\n{said}\n{OF_PARTS}\n{text}" if said else text
 
 
 MOSTLY_SHOWN = 0.75

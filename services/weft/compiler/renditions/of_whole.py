@@ -1,0 +1,51 @@
+"""What a summary says of all of a result: its counts, totals, extremes and errors, without the
+records and lines that it shows as examples, and without what is shown below it anyway."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+_HEAD = re.compile(r"…(\d+) (?:x \{[^{}]*\}|values)(?:; shown with [^;]*)?((?:; .*)?)\Z", re.DOTALL)
+"""The line about all records of a collection, see `firewall.summarise.collection`."""
+_MARK = "…"
+
+
+def said_of_whole(summary: str, shown: str) -> str:
+    """A line for each statement that is not in `shown`, the parts of the result; empty if there is
+    none."""
+    try:
+        value = msgspec.json.decode(summary)
+    except (msgspec.DecodeError, RecursionError):
+        value = None
+    if isinstance(value, dict | list):
+        return "\n".join(line for line in _of_json("", value) if line not in shown)
+    below = {"", *map(str.strip, shown.splitlines())}
+    lines = (line for line in summary.splitlines() if not line.lstrip().startswith(_MARK))
+    return "\n".join(line for line in lines if line.strip() not in below)
+
+
+def _of_json(path: str, value: object) -> Iterator[str]:
+    """The statements in a summary that is JSON; `path` is that of the value."""
+    named = f"{path}: " if path else ""
+    head = _head(value)
+    if head is not None:
+        yield f"{named}{head[1]} in all{head[2]}"
+    elif isinstance(value, dict):
+        for key, held in value.items():
+            if not key.startswith(_MARK):
+                yield from _of_json(f"{path}.{key}" if path else key, held)
+    elif isinstance(value, str | int | float) and not str(value).startswith(_MARK):
+        yield f"{named}{str(value).lower() if isinstance(value, bool) else value}"
+
+
+def _head(value: object) -> re.Match[str] | None:
+    """The statement about all elements of a list or mapping, which precedes them."""
+    held: object = None
+    if isinstance(value, list) and value:
+        held = value[0]
+    elif isinstance(value, dict):
+        held = value.get(_MARK)
+    return _HEAD.match(held) if isinstance(held, str) else None

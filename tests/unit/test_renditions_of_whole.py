@@ -1,0 +1,49 @@
+"""What stands above parts of a result: what its summary says of all of it."""
+
+import json
+
+from tests.firewall_made import envelope
+
+from weft.compiler.renditions.of_whole import said_of_whole
+from weft_schemas.policy import FirewallRules
+
+RULES = FirewallRules(threshold=99, summary_tokens=200)
+
+
+def devices() -> dict[str, object]:
+    return {
+        "total": 40,
+        "error": "2 devices did not answer",
+        "devices": [
+            {"id": f"9CZNWFTX5BSK4W96{n:03}", "state": "lost" if n in (7, 21) else "on", "load": n}
+            for n in range(40)
+        ],
+    }
+
+
+def test_counts_totals_extremes_and_errors_stay_and_records_go() -> None:
+    summary = envelope(json.dumps(devices()), RULES).summary
+    assert "more at devices[" in summary
+    said = said_of_whole(summary, "{devices: [… 40 of 40 records …]}").splitlines()
+    assert said[:2] == ["total: 40", "error: 2 devices did not answer"]
+    assert said[2].startswith("devices: 40 in all; ")
+    assert "state: on (38), lost (2)" in said[2]
+    assert "load: 0..39" in said[2]
+    assert not any("9CZN" in line or "[" in line or "shown with" in line for line in said)
+
+
+def test_what_is_shown_below_is_not_said_twice() -> None:
+    summary = envelope(json.dumps(devices()), RULES).summary
+    said = said_of_whole(summary, "{total: 40, error: 2 devices did not answer, …}")
+    assert said.startswith("devices: 40 in all")
+    rows = "".join(f"{n},{'failed' if n == 20 else 'ok'},{n * 7}\n" for n in range(90))
+    summary = envelope(f"id,state,size\n{rows}", RULES).summary
+    said = said_of_whole(summary, f"id,state,size\n{rows}")
+    assert said.startswith("table: 90 rows x 3 columns\n")
+    assert "ok (89), failed (1)" in said
+    assert "\n20,failed" not in said
+
+
+def test_a_summary_that_only_gives_examples_says_nothing_of_all() -> None:
+    assert said_of_whole('[{"a": 1}, "…4 of 5 left out"]', "[{a: 2}, … 4 of 5 records …]") == ""
+    assert said_of_whole("one line\n… 7 lines …", "one line\ntwo\n") == ""
