@@ -158,3 +158,29 @@ def test_a_line_that_is_told_without_a_pattern_says_what_the_pattern_says(
     line: str, kind: Line
 ) -> None:
     assert kinds_of([line]) == [kind]
+
+
+SWEEP = (
+    "".join(f"=== RUN   Test{n}\n--- PASS: Test{n} (0.0{n}s)\n" for n in range(9))
+    + "=== RUN   TestSweep\n"
+    + "    sweep_test.go:77: read without the lock\n" * 9
+    + "--- FAIL: TestSweep (0.31s)\nFAIL\nFAIL\tfleet/track\t3.2s\n"
+)
+
+
+@pytest.mark.parametrize(("text", "passed"), [(SWEEP, 18), (PYTEST, 400)])
+def test_passed_tests_stand_beside_what_a_run_says(text: str, passed: int) -> None:
+    outline = outline_of(text, "text/x-test-run")
+    assert outline is not None
+    held = outline.leaves
+    assert "".join(text[one.start : one.end] for one in held) == text
+    beside = "".join(text[held[at].start : held[at].end] for at in sorted(outline.asides))
+    assert beside.count("\n") == passed
+    assert all("PASS" in line or "=== RUN   Test" in line for line in beside.splitlines())
+    assert "TestSweep" not in beside
+
+
+def test_a_few_passed_tests_are_no_asides() -> None:
+    made = split_test_run(SWEEP.replace("--- PASS", "ok is --- PASS"), "text/x-test-run")
+    assert made is not None
+    assert not any(one.is_aside for one in leaves(made))

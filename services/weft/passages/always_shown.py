@@ -1,19 +1,33 @@
-"""Splits a text in lines of which some are shown with any part of it: its errors, its totals."""
+"""Splits a text in lines of which some are shown with any part of it, its errors and totals, and
+some stand beside what it says: its passed tests."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+
+import msgspec
 
 from weft.passages.part import Part
 from weft.passages.prose import split_stretch
 
+LEAST_ASIDES = 4
+"""Lines after each other that stand beside what a text says."""
 
-def split_around(text: str, lines: Sequence[str], always: Collection[int]) -> Part:
+
+def split_around(
+    text: str, lines: Sequence[str], always: Collection[int], asides: Collection[int] = ()
+) -> Part:
     """The parts of a text. `lines` are all of its lines with their ends, `always` the numbers of
-    those that are shown with any other part."""
+    those that are shown with any other part, `asides` of those that say little if several stand
+    together."""
     parts: list[Part] = []
-    start = end = 0
+    start = end = run = 0
     for number, line in enumerate(lines):
+        if number in asides and number not in always:
+            run += 1
+        else:
+            start = _close(text, parts, start, end, lines[number - run : number])
+            run = 0
         if number in always:
             parts += split_stretch(text, start, end) if start < end else []
             last = parts[-1] if parts else None
@@ -25,5 +39,22 @@ def split_around(text: str, lines: Sequence[str], always: Collection[int]) -> Pa
                 parts.append(Part(end, end + len(line), "line", identifies=True))
             start = end + len(line)
         end += len(line)
+    start = _close(text, parts, start, end, lines[len(lines) - run :])
     parts += split_stretch(text, start, end) if start < end else []
     return Part(0, len(text), "text", 1, 0, 0, False, tuple(parts))
+
+
+def _close(text: str, parts: list[Part], start: int, end: int, run: Sequence[str]) -> int:
+    """Add what stands from `start` on if a run of asides ends here. Returns where the next part
+    begins."""
+    if len(run) < LEAST_ASIDES:
+        return start
+    begin = end - sum(map(len, run))
+    parts += split_stretch(text, start, begin) if start < begin else []
+    parts += beside(split_stretch(text, begin, end))
+    return end
+
+
+def beside(parts: Sequence[Part]) -> Iterator[Part]:
+    """The same parts, all of them as asides."""
+    return (msgspec.structs.replace(part, is_aside=True) for part in parts)

@@ -1,5 +1,6 @@
 """Tells the lines of a test run apart, whatever the runner: what failed and why, the totals, and
-what passed. A failure and its reason are shown with any part of the run."""
+what passed. A failure and its reason are shown with any part of the run, and passed tests stand
+beside what it says."""
 
 from __future__ import annotations
 
@@ -143,7 +144,22 @@ def split_test_run(text: str, content_type: str) -> Part | None:
     if content_type != TEST_RUN:
         return None
     lines = text.splitlines(keepends=True)
-    return split_around(text, lines, _telling(lines, kinds_of([line.rstrip() for line in lines])))
+    kinds = kinds_of([line.rstrip() for line in lines])
+    return split_around(text, lines, _telling(lines, kinds), _passed(lines, kinds))
+
+
+def _passed(lines: Sequence[str], kinds: Sequence[Line]) -> frozenset[int]:
+    """The numbers of the lines that only tell of tests which passed: not of one that begins, and of
+    which the next lines tell something else."""
+    following = [*kinds[1:], Line.PASSED]
+    return frozenset(
+        number
+        for number, (kind, after) in enumerate(zip(kinds, following, strict=True))
+        if kind is Line.PASSED and (after is Line.PASSED or not lines[number].startswith(_BEGINS))
+    )
+
+
+_BEGINS = "=== RUN"
 
 
 def _telling(lines: Sequence[str], kinds: Sequence[Line]) -> frozenset[int]:
