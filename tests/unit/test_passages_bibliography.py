@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from weft.passages.splitting import outline_of
+from weft.passages.bibliography import with_bibliography
+from weft.passages.part import leaves
+from weft.passages.prose import split_prose
 
 SAID = "Shift workers slept 41 minutes longer in the second week, and the third group did not. " * 5
 WORK = (
@@ -16,13 +18,9 @@ def works(count: int) -> list[str]:
 
 
 def asides(text: str) -> str:
-    outline = outline_of(text)
-    assert outline is not None
-    return "".join(
-        text[leaf.start : leaf.end]
-        for number, leaf in enumerate(outline.leaves)
-        if number in outline.asides
-    )
+    """The list of works, though the text says the same several times."""
+    found = leaves(with_bibliography(text, split_prose(text)))
+    return "".join(text[leaf.start : leaf.end] for leaf in found if leaf.is_aside)
 
 
 def test_the_list_of_works_at_the_end_is_an_aside() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from weft.passages.asides import split_with_asides
 from weft.passages.bibliography import with_bibliography
 from weft.passages.json_text import split_call, split_json
 from weft.passages.literals import Decoded, decoded
 from weft.passages.log import split_log
 from weft.passages.mcp_wrapper import WRAPPERS
 from weft.passages.part import Outline, Part, leaf_count, moved, outlined, passage_texts
-from weft.passages.prose import split_prose, split_stretch
+from weft.passages.prose import split_stretch
 from weft.passages.table import split_table
 from weft.passages.test_run import split_test_run
 
@@ -82,7 +83,7 @@ def _prose(decoded_text: Decoded) -> Part:
     """Split a text into lines, and its decoded strings by their content."""
     text = decoded_text.text
     if not decoded_text.literals:
-        return with_bibliography(text, split_prose(text))
+        return with_bibliography(text, split_with_asides(text))
     parts: list[Part] = []
     at = 0
     for literal in decoded_text.literals:

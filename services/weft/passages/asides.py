@@ -1,0 +1,61 @@
+"""What stands beside what a text says: the footer of a mail, and sentences that it has said
+before."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from weft.passages.part import Part
+from weft.passages.prose import split_stretch
+
+_FOOTER = re.compile(r"^-- ?\r?\n", re.MULTILINE)
+"""The line that mail programs write above a footer."""
+LONGEST_FOOTER, FOOTER_SHARE = 1_000, 0.5
+"""Most characters behind that line, and the most of a text that they are."""
+LEAST_LINE = 40
+"""Characters of a line that may repeat another; shorter ones are alike by chance."""
+_ITS_NUMBER = re.compile(r"[\s\d.,:)(\[\]*-]*")
+"""What may number a line."""
+
+
+def split_with_asides(text: str) -> Part:
+    """The parts of a text in lines. Linear in `text`."""
+    end = _footer(text)
+    parts = _without_repeated(text, split_stretch(text, 0, end))
+    if end < len(text):
+        parts += [
+            msgspec.structs.replace(part, is_aside=True)
+            for part in split_stretch(text, end, len(text))
+        ]
+    return Part(0, len(text), "text", 1, 0, 0, False, tuple(parts))
+
+
+def _footer(text: str) -> int:
+    """Where the footer begins, the end of the text if it has none."""
+    start = len(text) - min(LONGEST_FOOTER, int(len(text) * FOOTER_SHARE))
+    found = _FOOTER.search(text, start)
+    return found.start() if found is not None else len(text)
+
+
+def _without_repeated(text: str, parts: list[Part]) -> list[Part]:
+    """The same parts; those without a line that has not stood before are asides."""
+    seen: set[str] = set()
+
+    def marked(part: Part) -> Part:
+        if part.children:
+            children = tuple(map(marked, part.children))
+            return msgspec.structs.replace(part, children=children)
+        lines = [line for line in text[part.start : part.end].splitlines() if line.strip()]
+        said = {line[_end_of_number(line) :].strip() for line in lines}
+        is_new = not said or any(len(one) < LEAST_LINE or one not in seen for one in said)
+        seen.update(said)
+        return part if is_new else msgspec.structs.replace(part, is_aside=True)
+
+    return list(map(marked, parts))
+
+
+def _end_of_number(line: str) -> int:
+    found = _ITS_NUMBER.match(line)
+    return found.end() if found is not None else 0

@@ -1,0 +1,60 @@
+"""What stands beside what a text says: footers, and sentences said before."""
+
+import pytest
+
+from weft.passages.asides import LONGEST_FOOTER
+from weft.passages.part import Outline
+from weft.passages.splitting import outline_of
+
+POINTS = "".join(
+    f"{n}. The point number {n} of the mail, with a sum of {n * 77} euros.\n" for n in range(9)
+)
+FOOTER = "This e-mail is confidential and may be privileged. Tell the sender and delete it.\n"
+
+
+def outline(text: str) -> Outline:
+    found = outline_of(text)
+    assert found is not None
+    assert "".join(text[one.start : one.end] for one in found.leaves) == text
+    return found
+
+
+def beside(text: str) -> str:
+    found = outline(text)
+    return "".join(text[found.leaves[at].start : found.leaves[at].end] for at in found.asides)
+
+
+@pytest.mark.parametrize("line", ["--\n", "-- \n", "-- \r\n"])
+def test_the_footer_of_a_mail_is_beside_it(line: str) -> None:
+    assert beside(f"Hello,\n\n{POINTS}\n{line}{FOOTER}") == f"{line}{FOOTER}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        POINTS * 1 + "-- note: no footer\n" + FOOTER,
+        "--\n" + POINTS,
+        "Hello\n--\n" + "".join(f"{n:>{LONGEST_FOOTER}}\n" for n in range(9)) + POINTS,
+    ],
+)
+def test_other_lines_and_most_of_a_text_are_no_footer(text: str) -> None:
+    assert "Hello" not in beside(text)
+    assert "point number 3" not in beside(text)
+
+
+def test_sentences_that_were_said_before_are_beside_whatever_their_number() -> None:
+    said = [
+        "The parties shall meet quarterly to review what was done, and shall record it.",
+        "Notices that are served by e-mail are received on the next business day.",
+    ]
+    filler = "".join(f"7.{n} {said[n % 2]}\n" for n in range(12))
+    text = f"{filler}9.1 The supplier defends the customer against claims of others.\n"
+    found = beside(text)
+    assert found.count("The parties") >= 3
+    assert "7.0" not in found
+    assert "7.1 " not in found
+    assert "9.1" not in found
+
+
+def test_short_lines_and_values_are_not_said_before() -> None:
+    assert beside("".join(f"value: {n % 3}\nend\n\n" for n in range(60))) == ""
