@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import islice
 
 import msgspec
+import re2
 
 from weft.injections.rules import (
     DETAILS,
@@ -114,7 +115,7 @@ def _request_score(lowered: bytes, match: object) -> float:
     begin, end = match.span(2 if opened else 3)  # type: ignore[attr-defined]
     verb = lowered[begin:end]
     rest = _sentence(lowered[end : end + _REQUEST])
-    if not rest.strip():
+    if not rest.strip() or _is_logged(rest):
         return 0.0
     score = 0.0
     if opened:
@@ -130,6 +131,18 @@ def _request_score(lowered: bytes, match: object) -> float:
     if HARMLESS.search(rest):
         score -= 0.8
     return score
+
+
+def _is_logged(rest: bytes) -> bool:
+    """Whether a line of a log goes on so behind its first word: `POST /pay 200 630ms`, `pay
+    order=7`."""
+    return _LOGGED.match(rest) is not None
+
+
+_LOGGED = re2.compile(
+    rb"\s{1,4}(?:(?:/|https?://)\S{0,200} (?:http/|[1-5][0-9]{2}(?:[^0-9a-z]|$))|[a-z0-9_.]{1,40}=)"
+)
+"""Behind a verb: an address with the protocol or the status, or the first of several pairs."""
 
 
 def _sentence(rest: bytes) -> bytes:
