@@ -29,6 +29,10 @@ FAILED = (
     "bash: foo: command not found",
     "Cannot open the file",
     "<soap:Envelope>\n<soap:Fault>\n",
+    "% Rejected by policy gateway: the port is protected. No lines were sent.",
+    "loading deck\nDRY RUN FAILED 3 errors",
+    "1) PayTest\n\nFAILURES!\nTests: 63, Assertions: 120, Failures: 1.",
+    "SQL> SELECT 1\nORA-00942: table or view does not exist",
 )
 DONE = (
     '#!/bin/sh\nif ! test -f "$1"; then\n  echo "usage" >&2\n  exit 1\nfi\ncp "$1" /srv/app\n',
@@ -45,6 +49,9 @@ DONE = (
     " Test Files  1 passed (1)\n      Tests  4 passed (4)\n",
     "\u2502 kind \u2502 n \u2502\n\u2502 Error: timeouts \u2502 12 \u2502\n",
     "Of them\n  Tests 3 failed in March, none in April.",
+    "% Unknown pleasures, a thesis\n\\documentclass{book}\n" + "\\section{x}\n" * 40,
+    "DRY RUN PASSED 0 errors",
+    "Logins that FAILED: none, 3 errors in all of last year",
 )
 RECORDS = (
     {"id": 7, "error": "none"},
@@ -109,6 +116,8 @@ DATA = (
     {"name": "job", "metadata": {"labels": {"exit_code": 1}}},
     {"id": 7, "name": "nightly", "status": "completed", "metadata": {"exit_code": 1}},
     {"status": "failed", "task_id": "T1"},
+    [{"errorCode": "E1", "message": "m", "orderId": 7}],
+    [{"errorCode": "", "message": "m"}],
     {"status": "error", "code": "E12", "message": "m", "order_id": 7, "amount": 3},
     {"status": "error", "code": "E12", "message": "m", "name": "nightly", "runs": 3},
     {"status": "failed", "task_id": "T1", "message": ""},
@@ -141,6 +150,7 @@ REPLIES = (
     {"isError": True, "id": 7},
     {"status": "error", "code": "STALE", "message": "m", "revision": 7, "trace_id": "4c07"},
     {"status": "failed", "code": "E12", "message": "m", "task_id": "x"},
+    [{"errorCode": "FIELD_CUSTOM_VALIDATION_EXCEPTION", "message": "m", "fields": ["Status"]}],
 )
 
 

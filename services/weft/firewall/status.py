@@ -29,7 +29,11 @@ _ERROR_START = re.compile(
 )
 _SHORT = 400
 """Characters of a text that is likely a message about the call if it begins with a refusal."""
-_REFUSAL = re.compile(r"\A\W{0,6}(?:unable to |could not |cannot |invalid )", re.IGNORECASE)
+_REFUSAL = re.compile(
+    r"\A\W{0,6}(?:unable to |could not |cannot |invalid )"
+    r"|\A% ?(?:incomplete|ambiguous|unknown|unrecognized|error|rejected|bad)\b",  # network devices
+    re.IGNORECASE,
+)
 _ERROR_ANYWHERE = re2.compile(
     rb"(?m)^Traceback \(most recent call last\):|^(?:[\w.]{1,80}(?:Error|Exception))(?::|$)"
     rb"|^.{0,80}(?i:\b(?:exit(?:ed)?(?: with)?(?: status| code| value)|exited with|exit_code"
@@ -40,6 +44,8 @@ _ERROR_ANYWHERE = re2.compile(
     rb"|PHP Fatal error|Unhandled exception|Exception in thread |Caused by: |--- FAIL: |FAIL\t"
     rb"|thread '.{1,80}' panicked)|^(?:bash|sh|zsh): .{1,200}(?:not found|No such file|denied)"
     rb"|^=+ .{0,60}\b[1-9][0-9]* (?:failed|errors?)\b|^FAILED \(|^test result: FAILED"
+    rb"|^(?:FAILURES|ERRORS)!\s*$|^.{0,80}\bFAILED\b.{0,20}\b[1-9][0-9]* errors?\W{0,2}$"
+    rb"|^(?:ORA|PLS|TNS|SP2)-[0-9]{4,5}: "
     rb"|^\s*Tests:?\s+[1-9][0-9]* failed(?:,| \||\s*\(|\s*$)|^\x{2716} [0-9]+ problems? \([1-9]"
     rb"|^[0-9]+ examples?, [1-9][0-9]* failures?"
     rb"|^\S{1,200}(?:\([0-9]+,[0-9]+\): error TS[0-9]|:[0-9]+:[0-9]+: (?:fatal )?error: )"
@@ -228,6 +234,8 @@ def _says_partial(value: object) -> bool:
 def _all_failed(value: object) -> bool:
     """Whether a call did several things and each of them failed: all records of a list, or of a
     list in an object, say that they had no success, and why."""
+    if isinstance(value, list) and value and all(map(_is_fault, value)):
+        return True
     lists = [value] if not isinstance(value, dict) else [*value.values()]
     records = [held for held in lists if isinstance(held, list) and held]
     return len(records) == 1 and all(
@@ -236,6 +244,14 @@ def _all_failed(value: object) -> bool:
         and any(_says_error(record.get(key)) for key in _ERROR_KEYS)
         for record in records[0]
     )
+
+
+def _is_fault(record: object) -> bool:
+    """Whether a record is about an error, and about no other thing: a code, and what it means."""
+    if not isinstance(record, dict) or any(map(_names_a_thing, record)):
+        return False
+    held = {_plain(key): value for key, value in record.items()}
+    return all(isinstance(held.get(key), str) and held[key] for key in ("errorcode", "message"))
 
 
 _NO_ERROR = frozenset(("", "0", "none", "null", "no", "false", "ok", "success"))
