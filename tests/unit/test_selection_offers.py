@@ -189,16 +189,3 @@ def test_opening_a_call_costs_what_must_stand_with_it() -> None:
         return opening(made.groups[0], made.shapes)
 
     assert cost({"id": "R7X" * 20}) > cost({"id": "R7X"}) + 10
-
-
-def test_a_head_alone_comes_after_the_lines_below_it() -> None:
-    section = "{n}  PART WITH A NAME\n" + "".join(
-        f"{{n}}.{at} The dose number {at} is {{n}}{at}0 mg, and it is given once a day.\n"
-        for at in range(9)
-    )
-    choice = of("\n".join(section.format(n=n) for n in range(1, 6)))
-    order = stretches_in_order(choice)
-    heads = [at for at, text in enumerate(order) if text.endswith("PART WITH A NAME\n")]
-    assert len(heads) == 5
-    assert heads[0] == 0  # the beginning of the item
-    assert heads[1] > len(order) // 2

@@ -119,18 +119,6 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
         """The numbers of the leaves that stand beside what a page says."""
         return self._leaves_in(lambda part: part.is_aside)
 
-    @cached_property
-    def heads(self) -> frozenset[int]:
-        """The numbers of the leaves that are shown with any of the lines below them."""
-        found: set[int] = set()
-        stack = [self.root]
-        while stack:
-            part = stack.pop()
-            if part.unit == "block" and part.children[0].identifies and len(part.children) > 1:
-                found.add(self.families[id(part)].firsts[0])
-            stack += (child for child in part.children if child.children)
-        return frozenset(found)
-
     def _leaves_in(self, wanted: Callable[[Part], bool]) -> frozenset[int]:
         """The numbers of all leaves in the parts that are wanted."""
         found: set[int] = set()

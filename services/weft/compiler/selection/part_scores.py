@@ -93,21 +93,11 @@ def scored_parts(group: Group, shape: Shape, scores: Scores, budget: int) -> lis
                 text,
                 score
                 * share(number)
-                * _with_body(outline, number)
                 * loop_factor(ahead, outline.leaves[number].start, outline.leaves[number].end),
             ),
         )
         for number, text in parts
     ]
-
-
-def _with_body(outline: Outline, number: int) -> float:
-    """Factor for a head, which says little without the first of the lines below it: as if these
-    came with it."""
-    if number not in outline.heads:
-        return 1.0
-    size = outline.leaves[number].size
-    return size / (size + outline.leaves[number + 1].size)
 
 
 class _Marks(msgspec.Struct, frozen=True):
