@@ -50,6 +50,13 @@ def test_closing_again_does_nothing() -> None:
         client.status("s1")
 
 
+def test_a_client_in_memory_publishes_to_no_server() -> None:
+    item = weft.ContextItem("u1", weft.ItemKind.USER_TURN, "hi")
+    with weft.testing.in_memory_sync() as client:
+        client.publish("s1", [item])
+        assert client.compile("s1", weft.Phase.ANSWER).prompt == "user: hi"
+
+
 def test_threads_that_close_at_once_all_return() -> None:
     client = weft.testing.in_memory_sync().__enter__()
     with ThreadPoolExecutor(8) as pool:

@@ -178,4 +178,5 @@ def _valid(arguments: dict[str, Any], shown: str) -> tuple[dict[str, Any], str]:
     whole = whole_characters(shown)
     if "NaN" in shown or "Infinity" in shown or whole != shown:
         arguments = dict(json.loads(whole, parse_constant=lambda _: None))
+        whole = compact(arguments)
     return arguments, whole

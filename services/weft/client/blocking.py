@@ -139,7 +139,9 @@ def _of_client(
     """The same method, but it returns when it is done."""
 
     def blocking(self: SyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._loop.run(method(self._client, *args, **kwargs))
+        # A client in memory has methods of its own.
+        own: Callable[P, Coroutine[Any, Any, T]] = getattr(self._client, method.__name__)
+        return self._loop.run(own(*args, **kwargs))
 
     functools.update_wrapper(blocking, method)
     return blocking
