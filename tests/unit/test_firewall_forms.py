@@ -6,7 +6,7 @@ import random
 import pytest
 from tests.firewall_made import envelope, facts, invoices
 
-from weft.firewall.aligned import is_aligned, table_of
+from weft.firewall.aligned import is_aligned, table_of, without_size
 from weft.firewall.detect import Form, detect
 from weft.tokens import ENCODINGS
 from weft_schemas.envelope import ResultStatus
@@ -393,12 +393,12 @@ def test_a_frame_of_numbers_is_a_table_though_its_names_are_small(has_index: boo
     text = f"     number     value  max_depth     state\n{rows}\n[48 rows x 4 columns]\n"
     found = envelope(text, FirewallRules(threshold=99, summary_tokens=200))
     assert found.content_type == "text/x-aligned-table"
-    assert "x 4 columns\nstate: COMPLETE (47), FAIL (1), none (1)" in found.summary
-    lines = [line for line in text.splitlines() if line.strip()]
+    assert "x 4 columns\nstate: COMPLETE (47), FAIL (1)\n" in found.summary
+    lines, size = without_size([line for line in text.splitlines() if line.strip()])
     names, cells = table_of(lines)
+    assert size == len(cells) == 48
     assert names == ["number", "value", "max_depth", "state"]
     assert cells[4] == ["12", "0.571429", "NaN", "COMPLETE"]
-    assert cells[48] == [""] * 4
 
 
 SAID = ["hi there", "hello: how are you?", "fine, thanks", "the deploy is at 9:30", "ok"]
@@ -428,3 +428,23 @@ def test_a_chat_without_times_is_no_yaml(between: str, speakers: tuple[str, ...]
 )
 def test_records_with_the_same_keys_are_no_chat(text: str) -> None:
     assert detect(text).form is Form.YAML
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("9  New York  9  1.5  2001", "table: 30 rows\n"),
+        ("..      ...  ...  ...  ...", "table: 400 rows, 30 lines of them here\n"),
+    ],
+)
+def test_what_is_said_of_a_frame_holds_of_all_its_rows(row: str, told: str) -> None:
+    """A city of two words was told as a row without a quantity, and the only 9 was left out."""
+    size = 400 if row.startswith("..") else 30
+    rows = [f"{n:<6} Rome  3  1.5  {2000 + n}" for n in range(29)]
+    rows.insert(20, row)
+    lines = ["       city  qty  price  year", *rows, "", f"[{size} rows x 4 columns]"]
+    found = envelope("\n".join(lines), FirewallRules(threshold=99, summary_tokens=200))
+    assert found.summary is not None
+    assert found.summary.startswith(told)
+    assert "qty:" not in found.summary
+    assert "none" not in found.summary

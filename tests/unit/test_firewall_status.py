@@ -51,6 +51,9 @@ DONE = (
     "Of them\n  Tests 3 failed in March, none in April.",
     "% Unknown pleasures, a thesis\n\\documentclass{book}\n" + "\\section{x}\n" * 40,
     "DRY RUN PASSED 0 errors",
+    "% Bad sectors: 0",
+    "% Rejected: 0, % accepted: 100",
+    "build 15 ok\nbuild 16 FAILED  3 errors\nbuild 17 ok",
     "Logins that FAILED: none, 3 errors in all of last year",
 )
 RECORDS = (
@@ -118,6 +121,17 @@ DATA = (
     {"status": "failed", "task_id": "T1"},
     [{"errorCode": "E1", "message": "m", "orderId": 7}],
     [{"errorCode": "", "message": "m"}],
+    [{"errorCode": "OK", "message": "done"}],
+    [{"errorCode": "E1", "message": "m", "success": True}],
+    [{"errorCode": "E100", "message": "Disk full", "severity": "high"}],
+    {
+        "status": "failed",
+        "code": "B17",
+        "message": "Fix it",
+        "author": "a",
+        "branch": "b",
+        "took": 3,
+    },
     {"status": "error", "code": "E12", "message": "m", "order_id": 7, "amount": 3},
     {"status": "error", "code": "E12", "message": "m", "name": "nightly", "runs": 3},
     {"status": "failed", "task_id": "T1", "message": ""},
@@ -150,6 +164,7 @@ REPLIES = (
     {"isError": True, "id": 7},
     {"status": "error", "code": "STALE", "message": "m", "revision": 7, "trace_id": "4c07"},
     {"status": "failed", "code": "E12", "message": "m", "task_id": "x"},
+    {"status": "error", "code": "CARD", "message": "Card declined", "paid": False},
     [{"errorCode": "FIELD_CUSTOM_VALIDATION_EXCEPTION", "message": "m", "fields": ["Status"]}],
 )
 

@@ -36,7 +36,8 @@ def is_aligned(lines: Sequence[str]) -> bool:
 
 
 def table_of(lines: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """The names of the columns, and the cells of each row; none if the lines are no table."""
+    """The names of the columns, and the cells of each row; none if the lines are no table, or one
+    of them does not have a cell for each column of a frame."""
     spans = _columns_of(lines) if len(lines) > LEAST_ROWS else None
     if spans is not None:
         header, *rows = ([line[one].strip() for one in spans] for line in lines)
@@ -45,8 +46,20 @@ def table_of(lines: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     if front is None:
         return [], []
     names, *words = map(_words, lines)
-    cells = [row if len(row) == front + len(names) else [] for row in words]
-    return names, [row[front:] or [""] * len(names) for row in cells]
+    if any(len(row) != front + len(names) or set(row) <= _LEFT_OUT for row in words):
+        return [], []  # a cell of two words, or rows that were left out: nothing holds of all rows
+    return names, [row[front:] for row in words]
+
+
+def without_size(lines: Sequence[str]) -> tuple[list[str], int | None]:
+    """The lines without the one in brackets below a frame that tells its size, and the number of
+    rows that it tells; None without it."""
+    told = _SIZE.fullmatch(lines[-1].strip()) if lines else None
+    return (list(lines), None) if told is None else (list(lines[:-1]), int(told[1]))
+
+
+_LEFT_OUT = {"..", "..."}
+_SIZE = re.compile(r"\[(\d{1,12}) rows x \d{1,6} columns\]")
 
 
 def _columns_of(lines: Sequence[str]) -> list[slice] | None:
@@ -79,7 +92,7 @@ def _words_in_front(lines: Sequence[str]) -> int | None:
         return None
     if not all(map(_SMALL_NAME.fullmatch, names)):
         return None
-    rows = [*map(_words, lines[1:_LOOK])]
+    rows = [*map(_words, without_size(lines[1:_LOOK])[0])]
     for front in (0, 1):
         fitting = [row[front:] for row in rows if len(row) == front + len(names)]
         if len(fitting) >= max(LEAST_ROWS, _FULL_ROWS * len(rows)):
@@ -89,8 +102,7 @@ def _words_in_front(lines: Sequence[str]) -> int | None:
 
 
 def _words(line: str) -> list[str]:
-    """The words of a row; none of the line in brackets that tells a frame's size below it."""
-    return [] if line.startswith("[") else line.split()
+    return line.split()
 
 
 def _names_columns(header: str) -> bool:

@@ -31,7 +31,8 @@ _SHORT = 400
 """Characters of a text that is likely a message about the call if it begins with a refusal."""
 _REFUSAL = re.compile(
     r"\A\W{0,6}(?:unable to |could not |cannot |invalid )"
-    r"|\A% ?(?:incomplete|ambiguous|unknown|unrecognized|error|rejected|bad)\b",  # network devices
+    r"|\A% ?(?:(?:incomplete|ambiguous|unknown|unrecognized|bad) (?:command|input|host|ip|mask)"
+    r"|rejected by )",  # as network devices refuse a command
     re.IGNORECASE,
 )
 _ERROR_ANYWHERE = re2.compile(
@@ -44,7 +45,7 @@ _ERROR_ANYWHERE = re2.compile(
     rb"|PHP Fatal error|Unhandled exception|Exception in thread |Caused by: |--- FAIL: |FAIL\t"
     rb"|thread '.{1,80}' panicked)|^(?:bash|sh|zsh): .{1,200}(?:not found|No such file|denied)"
     rb"|^=+ .{0,60}\b[1-9][0-9]* (?:failed|errors?)\b|^FAILED \(|^test result: FAILED"
-    rb"|^(?:FAILURES|ERRORS)!\s*$|^.{0,80}\bFAILED\b.{0,20}\b[1-9][0-9]* errors?\W{0,2}$"
+    rb"|^(?:FAILURES|ERRORS)!\s*$|^(?:[A-Z]{2,20} ){0,4}FAILED:? [1-9][0-9]* errors?\W{0,2}$"
     rb"|^(?:ORA|PLS|TNS|SP2)-[0-9]{4,5}: "
     rb"|^\s*Tests:?\s+[1-9][0-9]* failed(?:,| \||\s*\(|\s*$)|^\x{2716} [0-9]+ problems? \([1-9]"
     rb"|^[0-9]+ examples?, [1-9][0-9]* failures?"
@@ -188,16 +189,25 @@ def _is_bad_reply(value: dict[str, object]) -> bool:
         known |= _OF_HTTP
     if any(held not in _EMPTY and _plain(key) in _MESSAGES for key, held in value.items()):
         has_code = "status" in bad and isinstance(value.get("code"), str)
-        if has_code and not any(map(_names_a_thing, value)):
+        others = sum(held not in _EMPTY and _plain(key) not in known for key, held in value.items())
+        if has_code and others <= _OTHERS and not any(map(_names_a_thing, value)):
             return True
         known |= _OF_A_CALL
     return all(held in _EMPTY or _plain(key) in known for key, held in value.items())
 
 
+_OTHERS = 2
+"""Fields of a reply beside its status, code and message that may say more of the call; a record of
+something has more."""
+
+
 def _names_a_thing(key: str) -> bool:
     """Whether a field says which thing a record is about; a call's own ids name no thing."""
     plain = _plain(key)
-    return plain == "name" or (plain.endswith("id") and plain not in _OF_THE_CALL)
+    return plain == "name" or (_ID.search(key) is not None and plain not in _OF_THE_CALL)
+
+
+_ID = re.compile(r"(?:^|[_.-])(?:id|ID|Id)$|[a-z](?:Id|ID)$")
 
 
 _OF_THE_CALL = frozenset(("requestid", "traceid", "correlationid", "spanid", "callid"))
@@ -222,6 +232,7 @@ _OF_HTTP = frozenset(("title", "type", "instance", "body", "headers", "url", "pa
 """Beside a number as well: problem details (RFC 9457), and what a request brought."""
 _OF_A_CALL = frozenset(("path", "url", "method", "taskid", "jobid"))
 """Beside a word if there is a message too: a record is known by them as well."""
+_OF_A_FAULT = _OF_A_REPLY | {"field", "fields"}
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 _BAD_WORDS = frozenset(("error", "failed", "failure", "fail", "exception", "fatal", "denied"))
 _PARTIAL_KEYS = ("truncated", "is_truncated", "isTruncated", "partial", "incomplete_results")
@@ -250,8 +261,13 @@ def _is_fault(record: object) -> bool:
     """Whether a record is about an error, and about no other thing: a code, and what it means."""
     if not isinstance(record, dict) or any(map(_names_a_thing, record)):
         return False
+    if record.get("success") is True or record.get("ok") is True:
+        return False
     held = {_plain(key): value for key, value in record.items()}
-    return all(isinstance(held.get(key), str) and held[key] for key in ("errorcode", "message"))
+    code, message = held.get("errorcode"), held.get("message")
+    if not isinstance(message, str) or not isinstance(code, str) or not _says_error(code):
+        return False
+    return all(key in _OF_A_FAULT or held[key] in _EMPTY for key in held)
 
 
 _NO_ERROR = frozenset(("", "0", "none", "null", "no", "false", "ok", "success"))

@@ -115,7 +115,7 @@ def _request_score(lowered: bytes, match: object) -> float:
     begin, end = match.span(2 if opened else 3)  # type: ignore[attr-defined]
     verb = lowered[begin:end]
     rest = _sentence(lowered[end : end + _REQUEST])
-    if not rest.strip() or _is_logged(rest):
+    if not rest.strip() or (not opened and _LOGGED.fullmatch(rest) is not None):
         return 0.0
     score = 0.0
     if opened:
@@ -133,16 +133,12 @@ def _request_score(lowered: bytes, match: object) -> float:
     return score
 
 
-def _is_logged(rest: bytes) -> bool:
-    """Whether a line of a log goes on so behind its first word: `POST /pay 200 630ms`, `pay
-    order=7`."""
-    return _LOGGED.match(rest) is not None
-
-
 _LOGGED = re2.compile(
-    rb"\s{1,4}(?:(?:/|https?://)\S{0,200} (?:http/|[1-5][0-9]{2}(?:[^0-9a-z]|$))|[a-z0-9_.]{1,40}=)"
+    rb"(?:\s{1,4}(?:/|https?://)\S{0,200}(?:\s{1,4}http/[0-9.]{1,3}|(?:\s{1,4}http/[0-9.]{1,3})?"
+    rb"\s{1,4}[1-5][0-9]{2}))?(?:\s{1,4}(?:[0-9.]{1,12}[a-z]{0,2}|[a-z0-9_.]{1,40}=[^\s=]{0,40}))*\s*"
 )
-"""Behind a verb: an address with the protocol or the status, or the first of several pairs."""
+"""All that a line of a log has behind its first word (`POST /pay 200 630ms`, `pay order=7`): an
+address with the protocol or the status, then numbers and pairs. A sentence has other words."""
 
 
 def _sentence(rest: bytes) -> bytes:

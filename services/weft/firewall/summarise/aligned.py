@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from weft.firewall.aligned import table_of
+from weft.firewall.aligned import table_of, without_size
 from weft.firewall.columns import Column, column, differing
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
 from weft.firewall.summarise.table import samples
@@ -19,7 +19,7 @@ _STATEMENTS = 0.4
 
 def summarise_aligned(text: str, budget: Budget) -> str:
     """Number of rows, a line for each column with few different values, the header, then rows."""
-    header, *rows = [line for line in text.splitlines() if line.strip()]
+    (header, *rows), size = without_size([line for line in text.splitlines() if line.strip()])
     names, cells = table_of([header, *rows])
     held = [[row[at] for row in cells] for at in range(len(names))]
     columns = [_column(name, values) for name, values in zip(names, held, strict=True)]
@@ -29,7 +29,9 @@ def summarise_aligned(text: str, budget: Budget) -> str:
         for values, known in zip(held, columns, strict=True)
         if known.counts is None
     ]
-    start = [f"table: {len(rows)} rows" + (f" x {len(names)} columns" if names else "")]
+    here = f", {len(rows)} lines of them here" if size not in (None, len(rows)) else ""
+    columns_told = f" x {len(names)} columns" if names else ""
+    start = [f"table: {size or len(rows)} rows{columns_told}{here}"]
     room = int(budget.limit * _STATEMENTS) - budget.count(start[0])
     for line in map(_described, sorted(columns, key=lambda one: not one.rare)):
         room -= budget.count(line) + 1 if line else 0
