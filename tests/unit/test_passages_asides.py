@@ -42,6 +42,12 @@ def test_other_lines_and_most_of_a_text_are_no_footer(text: str) -> None:
     assert "point number 3" not in beside(text)
 
 
+def test_comments_of_programs_are_no_footer() -> None:
+    code = "".join(f"SELECT {n} FROM accounts;\n" for n in range(60))
+    text = f"-- first part\n{code}\n--\n" + "DELETE FROM accounts WHERE closed;\n" * 5
+    assert "--\n" not in beside(text)
+
+
 def test_sentences_that_were_said_before_are_beside_whatever_their_number() -> None:
     said = [
         "The parties shall meet quarterly to review what was done, and shall record it.",

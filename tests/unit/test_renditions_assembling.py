@@ -79,6 +79,13 @@ def test_left_out_lines_are_named_by_their_numbers_where_they_have_any() -> None
     assert first.endswith(f"… lines {number}-89 …")
 
 
+def test_the_years_of_a_series_are_no_line_numbers() -> None:
+    text = shown(
+        "\n".join(f"{year} the sum of it was {year * 7} in all" for year in range(1900, 1990)), [0]
+    )
+    assert text.endswith(" lines …")
+
+
 def test_numbers_that_are_data_are_no_line_numbers() -> None:
     """Rows of a table that a program prints begin with numbers as well."""
     lines = [

@@ -47,3 +47,11 @@ def test_what_is_shown_below_is_not_said_twice() -> None:
 def test_a_summary_that_only_gives_examples_says_nothing_of_all() -> None:
     assert said_of_whole('[{"a": 1}, "…4 of 5 left out"]', "[{a: 2}, … 4 of 5 records …]") == ""
     assert said_of_whole("one line\n… 7 lines …", "one line\ntwo\n") == ""
+
+
+def test_a_total_stands_above_parts_that_have_a_field_which_begins_alike() -> None:
+    summary = json.dumps({"rows": ["…300 x {id, errors}; errors: 20..28"], "errors": 2, "total": 3})
+    assert said_of_whole(summary, "{rows: [{errors: 21}], subtotal: 3}").endswith(
+        "errors: 2\ntotal: 3"
+    )
+    assert "errors: 2" not in said_of_whole(summary, "{rows: [… 300 …], errors: 2}").splitlines()

@@ -42,6 +42,19 @@ def test_a_failure_in_json_never_stands_without_why(word: str) -> None:
     assert "x" * 300 not in shape.choose(()).text
 
 
+def test_why_a_call_failed_is_the_field_that_says_so() -> None:
+    items = [{"sku": f"S{n}", "note": "large blue bottle of water"} for n in range(40)]
+    reply = {"status": "error", "code": "E1", "items": items, "message": "The shop is closed now"}
+    call = ContextItem("c", ItemKind.TOOL_CALL, "", metadata={"tool_name": "f", "arguments": {}})
+    failed = ContextItem(
+        "r", ItemKind.TOOL_RESULT, json.dumps(reply), "c", metadata={"is_error": True}
+    )
+    choice = choice_of([call, failed], 100)
+    shape = next(one for one in choice.shapes.values() if one.row.id == "r")
+    assert "The shop is closed now" in shape.choose(()).text
+    assert "large blue bottle" not in shape.choose(()).text
+
+
 def test_a_redacted_item_is_never_shown_as_a_stub() -> None:
     item = ContextItem("i", ItemKind.AGENT_MSG, "[REDACTED: restricted]")
     (shape,) = choice_of([item], 1_000).shapes.values()

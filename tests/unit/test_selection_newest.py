@@ -116,7 +116,10 @@ def test_why_the_call_before_the_newest_failed_is_told_beside_a_large_result(bud
     assert FAILED in compile_pack(ListView(items), request).pack.prompt
 
 
-def test_what_the_user_said_and_what_failed_since_the_agent_s_last_message_is_told() -> None:
+@pytest.mark.parametrize("has_spoken", [True, False])
+def test_what_the_user_said_and_what_failed_since_the_agent_s_last_message_is_told(
+    has_spoken: bool,
+) -> None:
     """The model would make the call again that the user has just corrected."""
     asked = {"tool_name": "trim", "arguments": {"clip": "c7", "exclude": ["A2"]}}
     failed = {"tool_name": "trim", "is_error": True}
@@ -138,7 +141,10 @@ def test_what_the_user_said_and_what_failed_since_the_agent_s_last_message_is_to
         ),
         ContextItem("u9", ItemKind.USER_TURN, "And 5 s at 25 fps are 125 frames, not 120!"),
     ]
+    if not has_spoken:
+        items = [item for item in items if item.kind is not ItemKind.AGENT_MSG]
     pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=BUDGET)).pack
     shown = {entry.item_id for entry in pack.entries}
-    assert {"a9", "u8", "c9", "r9", "u9"} <= shown
+    assert {"u8", "c9", "r9", "u9"} <= shown
+    assert ("a9" in shown) is has_spoken
     assert "there is no such track here" in pack.prompt

@@ -33,9 +33,11 @@ def split_with_asides(text: str) -> Part:
 
 
 def _footer(text: str) -> int:
-    """Where the footer begins, the end of the text if it has none."""
+    """Where the footer begins, the end of the text if it has none. Where more lines begin with two
+    dashes, they are a program's comments."""
     start = len(text) - min(LONGEST_FOOTER, int(len(text) * FOOTER_SHARE))
-    found = _FOOTER.search(text, start)
+    is_alone = text.count("\n--") + text.startswith("--") <= 1
+    found = _FOOTER.search(text, start) if is_alone else None
     return found.start() if found is not None else len(text)
 
 

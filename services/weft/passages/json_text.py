@@ -421,7 +421,13 @@ def say_nothing(texts: Sequence[str]) -> list[bool]:
 
 def _is_id(field: str) -> bool:
     """Whether a field has an id by its name, or one word that only programs read."""
-    return _BARE_ID.fullmatch(field) is not None or _IS_OPAQUE.search(field) is not None
+    if _BARE_ID.fullmatch(field) is not None:
+        return True
+    return _IS_OPAQUE.search(field) is not None and _IS_NAME.search(field) is None
+
+
+_IS_NAME = re.compile(r'@|"[A-Za-z]{4,}[0-9]{1,4}[A-Za-z]{0,20}"\s*\Z')
+"""A login, an address or a model: people read it, though it has digits."""
 
 
 _PLAIN = re.compile(r"[^\s\"\\{}\[\],:](?:[^\"\\{}\[\],\n:]|:(?! ))*(?<!\s)\Z")

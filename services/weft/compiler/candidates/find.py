@@ -158,7 +158,7 @@ class _Turns(msgspec.Struct, frozen=True):
 def _turns(view: SessionView) -> _Turns:
     latest = view.of_kind(ItemKind.USER_TURN, MOST_UNANSWERED)
     answered = _answered(view, latest[0]) if latest else []
-    since = answered[0].sequence if answered else latest[0].sequence if latest else 0
+    since = answered[0].sequence if answered else 0
     unanswered = (*latest[:1], *(turn for turn in latest[1:] if turn.sequence > since))
     return _Turns(tuple(answered), unanswered)
 

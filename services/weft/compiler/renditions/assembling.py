@@ -14,7 +14,7 @@ from weft.passages.json_text import unquoted
 from weft.passages.literals import Decoded
 from weft.passages.part import Family, Outline, Part
 
-_NUMBERED = re.compile(r"[ \t]*(\d{1,7})(?=[:|\t \u2192])")
+_NUMBERED = re.compile(r"[ \t]*(\d{1,7})([:|\t \u2192])")
 """A line that begins with its number, as editors and `grep -n` write it."""
 _PLURAL = {"entry": "entries"}
 _UNIT_NAMES = {"node": "element", "item": "record"}
@@ -237,14 +237,19 @@ def _keys(text: str, part: Part) -> Iterator[str]:
 
 def _numbers(text: str, gap: Sequence[Part]) -> tuple[int, int] | None:
     """The numbers that the first and the last line of a gap begin with; None without numbers, and
-    if lines between them have others: such numbers are data."""
+    if they are not those of the lines: the years of a series are data."""
     inside = text[gap[0].start : gap[-1].end].rstrip("\n")
     first = _NUMBERED.match(inside)
     last = _NUMBERED.match(inside, inside.rfind("\n") + 1)
     if first is None or last is None:
         return None
+    if first[2] == " " and not _BEGINS_AT_1.match(text):
+        return None
     begin, end, lines = int(first[1]), int(last[1]), inside.count("\n")
     return (begin, end) if end - begin == lines > 0 else None
+
+
+_BEGINS_AT_1 = re.compile(r"[ \t]*1 ")
 
 
 def _named(unit: str, count: int) -> str:

@@ -1,5 +1,5 @@
-"""What a summary says of all of a result: its counts, totals, extremes and errors, without the
-records and lines that it shows as examples, and without what is shown below it anyway."""
+"""What a summary says of all of a result: its counts, totals, extremes and errors, without what is
+shown below it anyway, and where it is JSON without the records that it shows as examples."""
 
 from __future__ import annotations
 
@@ -21,10 +21,15 @@ def said_of_whole(summary: str, shown: str) -> str:
     except (msgspec.DecodeError, RecursionError):
         value = None
     if isinstance(value, dict | list):
-        return "\n".join(line for line in _of_json("", value) if line not in shown)
+        return "\n".join(line for line in _of_json("", value) if not _stands_in(line, shown))
     below = {"", *map(str.strip, shown.splitlines())}
     lines = (line for line in summary.splitlines() if not line.lstrip().startswith(_MARK))
     return "\n".join(line for line in lines if line.strip() not in below)
+
+
+def _stands_in(line: str, shown: str) -> bool:
+    """Whether a field stands there as a whole: `errors: 2` does not in `errors: 21`."""
+    return re.search(rf"(?<![\w.]){re.escape(line)}(?![\w.])", shown) is not None
 
 
 def _of_json(path: str, value: object) -> Iterator[str]:

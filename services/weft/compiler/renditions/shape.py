@@ -81,22 +81,30 @@ def _arguments(root: Part) -> list[int]:
 
 
 def _error_parts(text: str, outline: Outline) -> set[int]:
-    """The leaf that tells of the first error, else the first leaf; in JSON also the first one with
-    a sentence from there on: beside a bad status stands why."""
-    place = first_error(text)
-    leaves = outline.leaves
-    found = 0 if place is None else bisect_right([leaf.start for leaf in leaves], place) - 1
-    found = max(found, 0)
+    """The leaf that tells of the first error, else the first leaf; in JSON also the one that says
+    why: the first field for that, else the first sentence from there on."""
+    place, leaves = first_error(text), outline.leaves
+    starts = [leaf.start for leaf in leaves]
+    found = 0 if place is None else max(bisect_right(starts, place) - 1, 0)
     if not outline.is_json:
         return {found}
-    order = [*range(found, min(found + NEAR_ERROR, len(leaves))), *range(found)]
-    said = (at for at in order if _SENTENCE.search(text, leaves[at].start, leaves[at].end))
-    why = next(said, found)
+    said = _WHY.search(text)
+    if said is not None:
+        why = max(bisect_right(starts, said.start()) - 1, 0)
+    else:
+        order = [*range(found, min(found + NEAR_ERROR, len(leaves))), *range(found)]
+        told = (at for at in order if _SENTENCE.search(text, leaves[at].start, leaves[at].end))
+        why = next(told, found)
     return {why} if place is None else {found, why}
 
 
 NEAR_ERROR = 40
 """Leaves behind an error in which the sentence that says why is looked for first."""
+_WHY = re.compile(
+    r'"(?:error_?)?(?:message|msg|reason|details?)"\s{0,4}:\s{0,4}"[^"\\]{1,60}[^"\\ ]',
+    re.IGNORECASE,
+)
+"""The field of an error reply, in most interfaces, that says why."""
 _SENTENCE = re.compile(r'"\w[^"\\ ]{0,60} [^"\\ ]{1,60} |"[^"\\\x00-\x7f]{8}')
 """The beginning of a string of at least three words, or in letters of a language without blanks."""
 
