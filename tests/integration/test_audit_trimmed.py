@@ -14,7 +14,7 @@ from weft.audit.compiles import all_compiles
 from weft.audit.reproduce_from_log import reproduce_compile
 from weft.audit.verify import verify
 from weft.indexer.rebuild import rebuild
-from weft.indexer.starting import start
+from weft.indexer.starting import reopen, start
 from weft.log.api import call as ask_server
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
@@ -102,6 +102,22 @@ async def test_a_rebuild_does_not_delete_the_last_copy_of_what_left_the_log_by_a
     assert (await rebuild(aged, tmp_path, ENCODING, snapshot=True)).equal
     done = await verify(aged, tmp_path, ENCODING)
     assert (done.findings, done.compared) == ([], 3)
+
+
+async def test_a_snapshot_of_a_younger_replica_replaces_no_last_copy(
+    aged: Connection, tmp_path: Path
+):
+    """It was built when the first events had left the log, and has a higher sequence."""
+    await publish(aged, "s1", [turn("u3", "c")])
+    await rebuild(aged, tmp_path / "young", ENCODING)
+    await take(aged, tmp_path / "young")
+    with pytest.raises(ConfigurationError, match="holds 2 items of them, and the snapshot 0"):
+        await rebuild(aged, tmp_path, ENCODING, snapshot=True)
+    generations = Generations(tmp_path)
+    path = generations.current()
+    assert path is not None
+    kept = await reopen(aged, generations, path, ENCODING)
+    await kept.close()
 
 
 async def test_a_replica_that_lacks_what_left_the_log_by_age_says_so(

@@ -7,6 +7,7 @@ import pytest
 from tests.integration.echo_worker import WORKER
 from tests.integration.logged import publish, result, stored, until, until_finished
 
+from weft.dead_letters.dead_letter import DeadLetter
 from weft.dead_letters.reviving import chosen, dead_letters, revive
 from weft.erasure.accounts import Target
 from weft.erasure.records import erase_named, publish_own
@@ -170,3 +171,11 @@ async def test_a_replayed_source_that_was_taken_is_not_dropped(server, log: Conn
     found = chosen(await dead_letters(log, "acme"), [1], None, drop=True)
     with pytest.raises(NotFound, match="was derived from it: there is nothing to drop"):
         await revive(log, "acme", found, drop=True)
+
+
+def test_a_letter_that_waits_is_dropped_though_another_of_its_source_was_replayed() -> None:
+    """The other worker's was derived, so there would be nothing to drop."""
+    first = DeadLetter("s1", 2, "firewall", "a", "code", "error", 1, 5, revived=9)
+    second = DeadLetter("s1", 2, "memory", "a", "code", "error", 1, 6)
+    assert chosen([first, second], [first.sequence], None, drop=True) == [second]
+    assert chosen([first], [first.sequence], None, drop=True) == [first]

@@ -315,6 +315,15 @@ async def test_a_replica_that_was_down_while_the_log_was_trimmed_starts_from_a_s
             assert reader.model().view("t", "s").item_count() == 23
 
 
+async def test_a_replica_that_was_down_while_the_log_was_trimmed_is_rebuilt_without_its_indexer(
+    log: Connection, tmp_path: Path
+) -> None:
+    await trimmed_past_a_replica(log, tmp_path)
+    await rebuild(log, tmp_path / "late", ENCODING, snapshot=True)
+    with Reader(tmp_path / "late") as reader:
+        assert reader.model().view("t", "s").item_count() == 23
+
+
 async def test_without_a_snapshot_it_refuses_and_leaves_its_file(
     log: Connection, tmp_path: Path
 ) -> None:

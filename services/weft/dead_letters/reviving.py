@@ -41,11 +41,13 @@ def chosen(
     found: Iterable[DeadLetter], sequences: Iterable[int], worker: str | None, drop: bool = False
 ) -> list[DeadLetter]:
     """The dead letters of these sources that can be revived: open ones, and dropped ones by name.
-    Replayed ones can be dropped. Raises `NotFound` for a source that is not parked."""
+    Replayed ones can be dropped where no other of their source waits. Raises `NotFound` for a
+    source that is not parked."""
     of = {number: [one for one in found if one.sequence == number] for number in sequences}
     picked: list[DeadLetter] = []
     for number, ones in of.items():
-        fitting = [one for one in ones if worker in (None, one.worker) and (drop or _waits(one))]
+        asked = [one for one in ones if worker in (None, one.worker)]
+        fitting = [one for one in asked if _waits(one)] or (asked if drop else [])
         if not fitting:
             raise NotFound(_why_not(number, ones, worker))
         picked += fitting

@@ -18,13 +18,16 @@ from weft.indexer.catching_up import catch_up
 from weft.indexer.starting import check_keeps_aged, from_snapshot, needs_no_snapshot
 from weft.indexer.writer import Writer
 from weft.log.connection import Connection
+from weft.log.deletions import aged_before
 from weft.log.identity import check
 from weft.log.reading import last_sequence
 from weft.progress import OnProgress
+from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, reader_lock
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta
-from weft_schemas.errors import Conflict, Corrupt
+from weft.snapshots.mark import trimmed_before
+from weft_schemas.errors import ConfigurationError, Conflict, Corrupt
 
 _POLL_SECONDS = 0.1
 
@@ -97,10 +100,37 @@ async def build(
                 await writer.close()
                 raise
         await writer.close()
+        if snapshot:
+            await _check_keeps_items(connection, generations, path)
         generations.offer(path)
     finally:
         in_use.release()
     return path
+
+
+async def _check_keeps_items(connection: Connection, generations: Generations, path: Path) -> None:
+    """Raises `ConfigurationError` if a read model from a snapshot has fewer items than the current
+    one of what left the log by age: the snapshot's replica may have started after that."""
+    before, current = await aged_before(connection), generations.current()
+    if not before or current is None:
+        return
+    held, kept = [await _items_before(one, before) for one in (current, path)]
+    if kept < held:
+        raise ConfigurationError(
+            f"events before {before} left the log by age: the read model holds {held} items of "
+            f"them, and the snapshot {kept}. Take one here with `weft snapshot`, then rebuild from "
+            "it; nothing was replaced"
+        )
+
+
+async def _items_before(path: Path, sequence: int) -> int:
+    async with Database.reading(path) as db:
+        return await db.run(
+            lambda read: int(read.execute(_ITEMS_BEFORE, (sequence,)).fetchone()[0])
+        )
+
+
+_ITEMS_BEFORE = "SELECT count(*) FROM items WHERE sequence < ?"
 
 
 async def take_over(
@@ -159,8 +189,8 @@ async def _handed_over(
 async def _open_if_usable(
     path: Path | None, encoding: str, connection: Connection
 ) -> Writer | None:
-    """None if it is damaged or of another log, so that it cannot be brought to the same
-    sequence."""
+    """None if it is damaged, of another log, or lacks what was trimmed, so that it cannot be
+    brought to the same sequence."""
     if path is None:
         return None
     try:
@@ -170,7 +200,10 @@ async def _open_if_usable(
     try:
         if writer.identity is not None:
             await check(connection, writer.identity, writer.checkpoint)
+        is_whole = writer.checkpoint + 1 >= await trimmed_before(connection)
     except Corrupt:
+        is_whole = False
+    if not is_whole:
         await writer.close()
         return None
     return writer

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 from weft.indexer.catching_up import behind_log, catch_up
@@ -92,17 +93,26 @@ async def _check_not_behind(connection: Connection, writer: Writer, encoding: st
         snapshot = await newest(connection, encoding)
     except Forbidden:
         return  # without access to snapshots this cannot be decided
-    if snapshot is not None and snapshot.sequence > writer.checkpoint:
-        raise behind_log(writer, before)
     if writer.checkpoint + 1 >= trimmed:
+        # A snapshot may lack what left by age as well, and this file may hold the last copy of it.
         await _tell_what_aged(connection, writer.checkpoint)
         return
+    if snapshot is not None and snapshot.sequence > writer.checkpoint:
+        raise behind_log(writer, before)
+    await _check_reachable(connection)
     raise ConfigurationError(
         f"the read model {writer.path.name} stands at {writer.checkpoint}, and the log was trimmed "
         f"before {before} meanwhile, so that it would lack items, and no snapshot that this "
         "release reads holds them. Take one with `weft snapshot` on a replica that runs, then "
         "start this one again. Nothing was changed"
     )
+
+
+async def _check_reachable(connection: Connection) -> None:
+    """Raises `Unavailable` if the list of snapshots cannot be read just now."""
+    with suppress(NotFound):
+        async with Bucket(connection) as bucket:
+            await bucket.snapshots()
 
 
 async def from_snapshot(
