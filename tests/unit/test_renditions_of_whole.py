@@ -55,3 +55,11 @@ def test_a_total_stands_above_parts_that_have_a_field_which_begins_alike() -> No
         "errors: 2\ntotal: 3"
     )
     assert "errors: 2" not in said_of_whole(summary, "{rows: [… 300 …], errors: 2}").splitlines()
+
+
+def test_rows_that_a_table_s_summary_shows_as_examples_are_not_said_of_all_of_it() -> None:
+    summary = (
+        "table: 9 rows x 2 columns\nstate: paid (8), open (1)\nid,state\n7,open\n… 8 of 9 rows …"
+    )
+    said = said_of_whole(summary, "id,state\n1,paid\n… 8 of 9 rows …")
+    assert said == "table: 9 rows x 2 columns\nstate: paid (8), open (1)"

@@ -78,7 +78,7 @@ async def _check(replica: Replica) -> None:
     try:
         await asyncio.to_thread(replica.check)
     except Unavailable as error:
-        _log.warning("there is nothing to answer from yet: %s", error)
+        _log.info("there is nothing to answer from yet: %s", error)
 
 
 async def _rehearse_recent(replica: Replica) -> None:

@@ -52,7 +52,7 @@ class Process:
 
     def started(self) -> None:
         """Say that the service is set up and takes work."""
-        self.health.report("service", None)
+        self.health.report(_STARTING, None)
 
     def complaint(self) -> str | None:
         """Why this process is not ready, None if it is."""
@@ -70,6 +70,10 @@ Service = Callable[[Process], Awaitable[None]]
 """Runs until `process.stopping` is set, then drains and returns. Raises if it cannot continue."""
 
 
+_STARTING = "service"
+"""The part that cannot work until the process has started."""
+
+
 class Health:
     """Whether this process can work, as `/ready` reports it."""
 
@@ -78,7 +82,7 @@ class Health:
         """Events published and not finished here."""
         self.last_error = ""
         """The last error with its time (UTC), whether or not it is resolved."""
-        self._faults = {"service": "starting"}
+        self._faults = {_STARTING: "starting"}
 
     def report(self, part: str, fault: str | None) -> None:
         """Record why `part` cannot work now, or None if it can."""
@@ -86,7 +90,8 @@ class Health:
             self._faults.pop(part, None)
         else:
             self._faults[part] = fault
-            self.failed(fault)
+            if _STARTING not in self._faults:  # what it waits for while it starts is no error
+                self.failed(fault)
 
     def failed(self, error: str) -> None:
         """Record an error that does not stop the process."""

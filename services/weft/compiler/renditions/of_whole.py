@@ -1,16 +1,17 @@
 """What a summary says of all of a result: its counts, totals, extremes and errors, without what is
-shown below it anyway, and where it is JSON without the records that it shows as examples."""
+shown below it anyway, and without the records and rows that it shows as examples."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 import msgspec
 
 _HEAD = re.compile(r"…(\d+) (?:x \{[^{}]*\}|values)(?:; shown with [^;]*)?((?:; .*)?)\Z", re.DOTALL)
 """The line about all records of a collection, see `firewall.summarise.collection`."""
-_MARK = "…"
+_MARK, _TABLE = "…", "table: "
 
 
 def said_of_whole(summary: str, shown: str) -> str:
@@ -23,7 +24,10 @@ def said_of_whole(summary: str, shown: str) -> str:
     if isinstance(value, dict | list):
         return "\n".join(line for line in _of_json("", value) if not _stands_in(line, shown))
     below = {"", *map(str.strip, shown.splitlines())}
-    lines = (line for line in summary.splitlines() if not line.lstrip().startswith(_MARK))
+    held = summary.splitlines()
+    if summary.startswith(_TABLE):
+        held = list(takewhile(lambda line: line.strip() not in below, held))  # rows follow the head
+    lines = (line for line in held if not line.lstrip().startswith(_MARK))
     return "\n".join(line for line in lines if line.strip() not in below)
 
 
