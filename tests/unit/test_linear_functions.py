@@ -25,7 +25,7 @@ BOUNDED = {
     "weft.router.fusion.encoder_named(name)": "the same",
     "weft.redaction.redaction_hook(name)": "the same",
     "weft.facts.memory_fact._fields(text)": "reads what was decoded as JSON",
-    "weft.passages.json_text.unquoted(json_text)": "the same",
+    "weft.passages.json_unquoted.unquoted(json_text)": "the same",
     "weft_schemas.asyncapi.asyncapi(event_types)": "writes weft's own document, of a few types",
     "weft_schemas.loosening._covers(one)": "globs have at most 200 characters",
     "weft_schemas.loosening._least(past)": "a policy has at most 200 rules",

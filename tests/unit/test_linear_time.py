@@ -14,7 +14,7 @@ from weft.bodies.clean import clean
 from weft.compiler.ranking.dates import dates_in
 from weft.firewall.scan import scan
 from weft.memory.derive import facts_of_item
-from weft.passages.json_text import unquoted
+from weft.passages.json_unquoted import unquoted
 from weft.passages.literals import decoded
 from weft.passages.splitting import outline_of
 from weft.router.words import words_of
@@ -32,7 +32,7 @@ BOUNDED = {
     "weft.audit.grounding._FIELD": "searches the 80 characters before a value",
     "weft.secrets.finding._AFTER_KEY": "searches the 24 bytes before a finding",
     "weft.passages.json_text._SIGN": "is matched where the last match ended, never searched for",
-    "weft.passages.json_text._STRING": "reads what was decoded as JSON: every string has its end",
+    "weft.passages.json_unquoted._STRING": "reads decoded JSON: every string has its end",
     "weft.passages.literals._STRING": "the same",
     "weft.facts.memory_fact._SIGN": "the same",
     "weft.router.hydration._FORMATS['email']": "matches whole values, of 120 characters at most",

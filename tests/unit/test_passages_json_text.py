@@ -8,14 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.compiler.renditions.assembling import assembled
-from weft.passages.json_text import (
-    RECORD,
-    say_nothing,
-    says_nothing,
-    split_call,
-    split_json,
-    unquoted,
-)
+from weft.passages.json_text import RECORD, say_nothing, says_nothing, split_call, split_json
+from weft.passages.json_unquoted import unquoted
 from weft.passages.literals import Decoded, decoded
 from weft.passages.part import Part, leaves, outlined
 from weft.passages.prose import split_prose

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from weft.compiler.renditions.assembling import assembled
 from weft.passages.json_repair import MAX_CHARS
-from weft.passages.json_text import unquoted
+from weft.passages.json_unquoted import unquoted
 from weft.passages.literals import DEEPEST, decoded
 from weft.passages.part import leaf_count, leaves
 from weft.passages.splitting import outline_of, passages_of, readable

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.compiler.renditions.assembling import assembled
-from weft.passages.json_text import unquoted
+from weft.passages.json_unquoted import unquoted
 from weft.passages.part import Outline, leaf_count, leaves
 from weft.passages.splitting import outline_of
 

@@ -428,30 +428,3 @@ def _is_id(field: str) -> bool:
 
 _IS_NAME = re.compile(r'@|"[A-Za-z]{4,}[0-9]{1,4}[A-Za-z]{0,20}"\s*\Z')
 """A login, an address or a model: people read it, though it has digits."""
-
-
-_PLAIN = re.compile(r"[^\s\"\\{}\[\],:](?:[^\"\\{}\[\],\n:]|:(?! ))*(?<!\s)\Z")
-_LITERAL = re.compile(r"(?:true|false|null|-?[0-9.]+(?:[eE][+-]?[0-9]+)?)\Z")
-_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|(?<![ \t\r])[ \t\r]*\n\s*')
-"""A string, or the whitespace that indents JSON. The lookbehind keeps a megabyte of blanks linear.
-"""
-
-
-def unquoted(json_text: str) -> str:
-    """JSON on one line, without the quotes whose removal makes nothing ambiguous:
-    `{"a": "b", "n": "1"}` becomes `{a: b, n: "1"}`. Values keep their text and their order; those
-    that stand right beside each other get a blank between them."""
-    return _STRING.sub(_without_quotes, json_text)
-
-
-def _without_quotes(found: re.Match[str]) -> str:
-    text, colon = found[1], found[2]
-    if text is None:
-        start, end = found.span()
-        before, after = found.string[max(start - 1, 0) : start], found.string[end : end + 1]
-        return "" if before in ("", "{", "[") or after in ("", "}", "]") else " "
-    if not _PLAIN.match(text) or (":" in text if colon else _LITERAL.match(text)):
-        return found[0]
-    # Without a quote, `a,b` and `a:b` would seem to be one value.
-    is_beside = found.string[max(found.start() - 1, 0) : found.start()] in (",", ":")
-    return f"{' ' * is_beside}{text}{':' if colon else ''}"

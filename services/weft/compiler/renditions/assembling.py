@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 
-from weft.passages.json_text import unquoted
+from weft.passages.json_unquoted import unquoted
 from weft.passages.literals import Decoded
 from weft.passages.part import Family, Outline, Part
 

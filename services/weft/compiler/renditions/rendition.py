@@ -16,7 +16,7 @@ from weft.compiler.renditions.assembling import assembled, plain
 from weft.compiler.renditions.first_line import READ, first_line, record_count
 from weft.compiler.renditions.in_force import in_force
 from weft.compiler.renditions.of_whole import said_of_whole
-from weft.passages.json_text import unquoted
+from weft.passages.json_unquoted import unquoted
 from weft.passages.literals import Decoded, decoded
 from weft.readmodel.calls import call_arguments
 from weft.readmodel.rows import ItemRow
