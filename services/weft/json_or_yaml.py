@@ -13,6 +13,9 @@ _YAML = (".yaml", ".yml")
 _FAULTS = (msgspec.MsgspecError, yaml.YAMLError, ValueError, LookupError, AttributeError)
 """Beside its own errors PyYAML raises Python's for a text that its tag does not fit: `!!bool no?`,
 `!!timestamp now`, a thirteenth month."""
+_DEPTH = 100
+"""Nested values that a YAML file may have, far more than people write. It is counted because the
+interpreter's own limit differs from process to process: a host program may have raised it."""
 
 
 def parsed(content: bytes, source: str) -> Any:
@@ -34,7 +37,12 @@ def parsed(content: bytes, source: str) -> Any:
 
 
 class _PlainLoader(yaml.SafeLoader):
-    """YAML without aliases: with them a short file can be an endless or an exploding value."""
+    """YAML without aliases: with them a short file can be an endless or an exploding value. Raises
+    `RecursionError` for what is nested deeper than `_DEPTH`."""
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__(stream)
+        self._depth = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -42,4 +50,9 @@ class _PlainLoader(yaml.SafeLoader):
             raise yaml.MarkedYAMLError(
                 problem="aliases are not taken", problem_mark=event.start_mark
             )
-        return super().compose_node(parent, index)
+        if self._depth == _DEPTH:
+            raise RecursionError
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node

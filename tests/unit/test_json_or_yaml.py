@@ -8,6 +8,13 @@ from weft.json_or_yaml import parsed
 from weft_schemas.errors import InvalidInput
 
 
+def _nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
 @pytest.mark.parametrize(
     ("content", "source", "value"),
     [
@@ -16,6 +23,7 @@ from weft_schemas.errors import InvalidInput
         (b"a: 1", "-", {"a": 1}),
         (b"{a: 1}", "a.yml", {"a": 1}),
         (b"", "a.json", None),
+        (b"a: " + b"[" * 97 + b"1" + b"]" * 97, "a.yaml", {"a": _nested(97)}),
     ],
 )
 def test_a_value_is_read_from_either(content: bytes, source: str, value: Any) -> None:
@@ -25,8 +33,8 @@ def test_a_value_is_read_from_either(content: bytes, source: str, value: Any) ->
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"[" * 100_000, "is nested too deeply; flatten it"),
-        (b"a: " + b"[" * 3_000 + b"]" * 3_000, "is nested too deeply; flatten it"),
+        (b"[" * 1_000_000, "is nested too deeply; flatten it"),
+        (b"a: " + b"[" * 100 + b"]" * 100, "is nested too deeply; flatten it"),
         (b"[1", "is neither JSON nor YAML: "),
         (b"{a: 1}", "is neither JSON nor YAML: "),
         (b"\xff", "is neither JSON nor YAML: "),
