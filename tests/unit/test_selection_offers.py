@@ -165,10 +165,10 @@ def test_one_long_result_does_not_take_the_place_of_all_others() -> None:
 
 def test_how_much_a_part_answers_does_not_depend_on_the_hash_seed() -> None:
     code = (
-        "from weft.compiler.selection.part_scores import _answers;"
+        "from weft.compiler.selection.part_scores import _term_coverage;"
         "terms = [f'port{n}' for n in range(40)];"
         "parts = [(n, ' '.join(terms[n % 3 : n + 7 : 1 + n % 2])) for n in range(33)];"
-        "print(_answers(parts, frozenset(terms)))"
+        "print(_term_coverage(parts, frozenset(terms)))"
     )
     outputs = {
         subprocess.run(

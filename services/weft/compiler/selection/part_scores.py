@@ -81,9 +81,9 @@ def scored_parts(group: Group, shape: Shape, scores: Scores, budget: int) -> lis
         score *= loop_factor(ahead, 0, len(row.whole))
         return [ScoredPart(0, row.text if shape.redacted else row.whole, score)]
     share = _shares(row, outline, scores.passages.get(row.sequence, {}))
-    marks = _marks(row, outline, scores, budget)
-    parts, marks = _telling(row, outline, scores, marks, share, budget)
-    factor = _factor(row, outline, scores, marks, parts)
+    salient = _salient(row, outline, scores, budget)
+    parts, salient = _offered(row, outline, scores, salient, share, budget)
+    factor = _factor(row, outline, scores, salient, parts)
     return [
         ScoredPart(
             number,
@@ -100,45 +100,46 @@ def scored_parts(group: Group, shape: Shape, scores: Scores, budget: int) -> lis
     ]
 
 
-class _Marks(msgspec.Struct, frozen=True):
-    """Parts of an item that stand out."""
+class _Salient(msgspec.Struct, frozen=True):
+    """What makes some parts of an item stand out."""
 
-    listed: frozenset[int]
-    """They say which things it lists."""
-    below: frozenset[int]
-    """They stand below a heading that the user named."""
+    identifying: frozenset[int]
+    """Parts that say which things it lists."""
+    under_named: frozenset[int]
+    """Parts below a heading that the user named."""
     named: frozenset[str]
     """Values that the user named, if the item is a result."""
 
 
-def _marks(row: ItemRow, outline: Outline, scores: Scores, budget: int) -> _Marks:
+def _salient(row: ItemRow, outline: Outline, scores: Scores, budget: int) -> _Salient:
     is_result = row.kind is ItemKind.TOOL_RESULT
     named = scores.named if is_result else frozenset[str]()
-    return _Marks(
-        _identities(row, outline) if is_result or _lists(row, outline) else frozenset[int](),
+    return _Salient(
+        _identifying(row, outline) if is_result or _lists(row, outline) else frozenset[int](),
         under_named_heads(row.readable, outline, named, budget / density_of(row)),
         named,
     )
 
 
-def _telling(
+def _offered(
     row: ItemRow,
     outline: Outline,
     scores: Scores,
-    marks: _Marks,
+    salient: _Salient,
     share: Callable[[int], float],
     budget: int,
-) -> tuple[list[tuple[int, str]], _Marks]:
-    """The parts that could be shown, with their numbers, the most telling first, and of the marks
-    those of them for which there is room."""
+) -> tuple[list[tuple[int, str]], _Salient]:
+    """The parts that could be shown, with their numbers, the most telling first; and what is
+    salient, with as many identifying parts as there is room for."""
     text, leaves = row.readable, outline.leaves
     room = OFFERED * budget / density_of(row)
     parts = list(enumerate(leaves))
     if row.size_of_whole > room:
-        listed = _fitting(leaves, marks.listed, room / 2)
-        marks = msgspec.structs.replace(marks, listed=listed)
-        first = listed.union(
-            _fitting(leaves, marks.below, room / 2), _fitting(leaves, outline.differing, room / 4)
+        identifying = _fitting(leaves, salient.identifying, room / 2)
+        salient = msgspec.structs.replace(salient, identifying=identifying)
+        first = identifying.union(
+            _fitting(leaves, salient.under_named, room / 2),
+            _fitting(leaves, outline.differing, room / 4),
         )
         parts = _nearest(outline, scores.passages.get(row.sequence, {}), first, room)
         parts.sort(key=lambda one: (one[0] not in first, -share(one[0]), one[0]))
@@ -148,20 +149,20 @@ def _telling(
         if room < 0:
             break
         taken.append((number, text[part.start : part.end]))
-    return taken, marks
+    return taken, salient
 
 
 def _factor(
     row: ItemRow,
     outline: Outline,
     scores: Scores,
-    marks: _Marks,
+    salient: _Salient,
     parts: Sequence[tuple[int, str]],
 ) -> Callable[[int, str, float], float]:
     """A function that weighs a part's score by what the part says."""
     has_passages = bool(scores.passages.get(row.sequence))
     asked_of = scores.terms if has_passages and row.kind not in MESSAGES else frozenset[str]()
-    answers = _answers(parts, asked_of)
+    coverage = _term_coverage(parts, asked_of)
     is_list = outline.is_json or outline.leaves[-1].unit == "row"
     is_listed = row.kind is ItemKind.TOOL_RESULT and is_list
     spoken_of = frozenset[int]()
@@ -174,10 +175,10 @@ def _factor(
         return (
             score
             * (SPOKEN_OF if number in spoken_of else 1.0)
-            * (1 + ANSWERING * answers.get(number, 0.0))
-            * (IDENTITY if number in marks.listed else 1.0)
+            * (1 + ANSWERING * coverage.get(number, 0.0))
+            * (IDENTITY if number in salient.identifying else 1.0)
             * (OUTLIER if number in differing else ASIDE if number in asides else 1.0)
-            * (NAMED_HEAD if number in marks.below else _named_factor(marks.named, text))
+            * (NAMED_HEAD if number in salient.under_named else _named_factor(salient.named, text))
         )
 
     return weighed
@@ -195,18 +196,18 @@ def _named_factor(named: frozenset[str], text: str) -> float:
     return NAMED_VALUE if named and named.intersection(values(text)) else 1.0
 
 
-def _answers(parts: Sequence[tuple[int, str]], terms: frozenset[str]) -> dict[int, float]:
+def _term_coverage(parts: Sequence[tuple[int, str]], terms: frozenset[str]) -> dict[int, float]:
     """How well each part of an item covers the query's terms, relative to the best part; terms in
     few of the parts count more."""
     if not terms:
         return {}
-    held = {number: terms.intersection(words(text)) for number, text in parts}
-    counts = Counter(term for found in held.values() for term in found)
+    covered = {number: terms.intersection(words(text)) for number, text in parts}
+    counts = Counter(term for found in covered.values() for term in found)
     gains = {term: log(1 + len(parts) / count) for term, count in counts.items()}
     # In whatever order a set gives its terms, the exact sum is the same.
-    said = {number: fsum(map(gains.__getitem__, found)) for number, found in held.items()}
-    best = max(said.values(), default=0.0)
-    return {number: value / best for number, value in said.items() if value} if best else {}
+    totals = {number: fsum(map(gains.__getitem__, found)) for number, found in covered.items()}
+    best = max(totals.values(), default=0.0)
+    return {number: value / best for number, value in totals.items() if value} if best else {}
 
 
 def _fitting(leaves: Sequence[Part], numbers: Collection[int], room: float) -> frozenset[int]:
@@ -221,10 +222,10 @@ def _fitting(leaves: Sequence[Part], numbers: Collection[int], room: float) -> f
 
 
 def _nearest(
-    outline: Outline, passages: Mapping[int, float], listed: Collection[int], room: float
+    outline: Outline, passages: Mapping[int, float], salient: Collection[int], room: float
 ) -> list[tuple[int, Part]]:
-    """The numbered parts of a text far larger than the budget that could be shown: those that say
-    which things it lists, those of the passages that answer, their neighbours, and the first."""
+    """The numbered parts of a text far larger than the budget that could be shown: the salient
+    ones, those of the passages that ranking found, their neighbours, and the first."""
     near = {at + by for at in passages for by in (-1, 0, 1)}
     parts = outline.leaves
     bounds = (*outline.passages, len(parts))
@@ -235,7 +236,7 @@ def _nearest(
         for number in range(bounds[at], bounds[at + 1])
     }
     first = range(min(bisect_right(outline.sizes, room), len(parts)))
-    return [(at, parts[at]) for at in sorted(wanted.union(first, listed))]
+    return [(at, parts[at]) for at in sorted(wanted.union(first, salient))]
 
 
 def _lists(row: ItemRow, outline: Outline) -> bool:
@@ -244,7 +245,7 @@ def _lists(row: ItemRow, outline: Outline) -> bool:
     return row.kind is ItemKind.DOC_SNIPPET and outline.is_json
 
 
-def _identities(row: ItemRow, outline: Outline) -> frozenset[int]:
+def _identifying(row: ItemRow, outline: Outline) -> frozenset[int]:
     """The leaves that say which things an item lists; an id alone says it to programs only."""
     if not outline.is_json:
         return outline.identities
