@@ -31,7 +31,7 @@ ELSEWHERE = ("weft.cli", "weft.adapters")
 BOUNDED = {
     "weft.audit.grounding._FIELD": "searches the 80 characters before a value",
     "weft.secrets.finding._AFTER_KEY": "searches the 24 bytes before a finding",
-    "weft.passages.json_text._SIGN": "is matched where the last match ended, never searched for",
+    "weft.passages.json_values._SIGN": "is matched where the last match ended, never searched for",
     "weft.passages.json_unquoted._STRING": "reads decoded JSON: every string has its end",
     "weft.passages.literals._STRING": "the same",
     "weft.facts.memory_fact._SIGN": "the same",

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from weft.passages.asides import split_with_asides
 from weft.passages.bibliography import with_bibliography
-from weft.passages.json_text import split_call, split_json
+from weft.passages.json_splitting import split_call, split_json
 from weft.passages.literals import Decoded, decoded
 from weft.passages.log import split_log
 from weft.passages.mcp_wrapper import WRAPPERS

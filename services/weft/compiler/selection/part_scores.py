@@ -33,7 +33,7 @@ from weft.compiler.ranking.named_parts import under_named_heads
 from weft.compiler.ranking.relevance import MESSAGES
 from weft.compiler.ranking.values import values
 from weft.compiler.renditions.shape import Shape, density_of
-from weft.passages.json_text import say_nothing
+from weft.passages.json_identifiers import are_nameless
 from weft.passages.part import Outline, Part
 from weft.readmodel.rows import ItemRow
 from weft.terms import words
@@ -251,8 +251,10 @@ def _identifying(row: ItemRow, outline: Outline) -> frozenset[int]:
         return outline.identities
     text, leaves = row.readable, outline.leaves
     identities = sorted(outline.identities)
-    bare = say_nothing([text[leaves[at].start : leaves[at].end] for at in identities])
-    return frozenset(at for at, is_bare in zip(identities, bare, strict=True) if not is_bare)
+    nameless = are_nameless([text[leaves[at].start : leaves[at].end] for at in identities])
+    return frozenset(
+        at for at, is_nameless in zip(identities, nameless, strict=True) if not is_nameless
+    )
 
 
 def _shares(
