@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from tests.firewall_made import envelope
-from tests.unit.test_firewall_forms import (
+from tests.firewall_bodies import (
     CSV,
     DIFF,
     LISTING,
@@ -21,6 +20,7 @@ from tests.unit.test_firewall_forms import (
     YAML,
     log,
 )
+from tests.firewall_made import envelope
 
 from weft.firewall.body import window
 from weft.firewall.bounds import Bounds

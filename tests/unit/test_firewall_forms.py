@@ -1,150 +1,33 @@
 """What each form of text is recognised as, and what its summary keeps."""
 
 import json
-import random
 
 import pytest
+from tests.firewall_bodies import (
+    CODE,
+    CSV,
+    DIFF,
+    HTML,
+    INSTALLER,
+    LISTING,
+    MARKDOWN,
+    MYSQL,
+    NDJSON,
+    PROSE,
+    PSQL,
+    TABLE,
+    TESTS,
+    TRACEBACK,
+    XML,
+    YAML,
+    log,
+)
 from tests.firewall_made import envelope, facts, invoices
 
-from weft.firewall.aligned import is_aligned, table_of, without_size
 from weft.firewall.detect import Form, detect
 from weft.tokens import ENCODINGS
 from weft_schemas.envelope import ResultStatus
 from weft_schemas.policy import FirewallRules
-
-
-def log(lines: int) -> str:
-    rng = random.Random(1)
-    every = [
-        f"2024-05-01 10:{n // 60:02d}:{n % 60:02d},{rng.randrange(999):03d} INFO worker-{n % 4} "
-        f"served /items/{rng.randrange(9999)} in {rng.randrange(90)} ms"
-        for n in range(lines)
-    ]
-    every[lines // 2] = "2024-05-01 10:20:00,000 ERROR worker-2 connection to db-7 refused"
-    every[lines // 3] = "2024-05-01 10:10:00,000 WARN worker-1 queue is half full"
-    return "\n".join(every)
-
-
-TRACEBACK = """Traceback (most recent call last):
-  File "/app/main.py", line 12, in <module>
-    run(config)
-  File "/usr/lib/python3.11/site-packages/lib/deep.py", line 400, in call
-    return self._call(request)
-  File "/app/orders.py", line 88, in total
-    return sum(line.price for line in lines)
-AttributeError: 'NoneType' object has no attribute 'price'
-"""
-
-DIFF = "".join(
-    f"diff --git a/src/m{n}.py b/src/m{n}.py\n--- a/src/m{n}.py\n+++ b/src/m{n}.py\n"
-    f"@@ -{n},4 +{n},5 @@ def f():\n context one\n-old value {n}\n+new value {n}\n+added {n}\n"
-    for n in range(40)
-)
-
-TESTS = (
-    "============ test session starts ============\n"
-    + "".join(f"tests/test_m{n}.py::test_works PASSED\n" for n in range(200))
-    + "______ test_total ______\n    def test_total():\n>       assert total([1]) == 2\n"
-    "E       assert 1 == 2\n\ntests/test_orders.py:14: AssertionError\n"
-    "FAILED tests/test_orders.py::test_total - assert 1 == 2\n"
-    "============ 1 failed, 200 passed in 3.21s ============\n"
-)
-
-HTML = (
-    "<!doctype html><html><head><title>Prices</title><script>var x = 'hidden';</script></head>"
-    "<body>"
-    "<nav><a href='/'>Home</a></nav><h1>Price list</h1>"
-    + "".join(f"<h2>Model {n}</h2><p>Costs {n} euro, in stock.</p>" for n in range(200))
-    + "</body></html>"
-)
-
-MARKDOWN = "# Guide\n\nHow to deploy.\n\n" + "".join(
-    f"## Step {n}\n\nRun `deploy-{n}` and look at [the page](https://example.com/{n}).\n\n"
-    for n in range(100)
-)
-
-CODE = '"""A module."""\nimport os\n\n' + "".join(
-    f"class Thing{n}:\n    def method_{n}(self, a):\n        if a:\n            return {n}\n\n"
-    for n in range(60)
-)
-
-YAML = "".join(
-    f"- name: server-{n}\n  tool: fetch_{n}\n  about: gets a thing\n  retries: 3\n"
-    for n in range(90)
-)
-
-XML = (
-    "<?xml version='1.0'?>\n<orders>\n"
-    + "".join(
-        f"  <order>\n    <id>A-{n}</id>\n    <total>{n}.50</total>\n  </order>\n"
-        for n in range(120)
-    )
-    + "</orders>\n"
-)
-
-CSV = "id,name,amount,city\n" + "".join(
-    f'{n},"Name, {n}",{n * 1.5},{("Rome", "Oslo")[n % 2]}\n' for n in range(400)
-)
-
-TABLE = "| id | name | price |\n|----|:----:|------:|\n" + "".join(
-    f"| {n} | item {n} | {n}.25 |\n" for n in range(200)
-)
-
-PSQL = " id | customer | state\n----+----------+----------\n" + "".join(
-    f"{n:3d} | cust {n:3d} | {'disputed' if n == 131 else 'paid'}\n" for n in range(300)
-)
-
-MYSQL = "+-----+--------+\n| id  | state  |\n+-----+--------+\n" + "".join(
-    f"| {n:3d} | {'failed' if n == 131 else 'paid  '} |\n" for n in range(300)
-)
-
-
-def aligned(head: tuple[str, ...], *rows: tuple[str, ...]) -> str:
-    """As programs print a table: each column as wide as its longest cell, three blanks apart."""
-    widths = [max(map(len, cells)) + 3 for cells in zip(head, *rows, strict=True)]
-    return "".join("".join(map(str.ljust, row, widths)).rstrip() + "\n" for row in (head, *rows))
-
-
-PODS = aligned(
-    ("NAME", "READY", "STATUS", "RESTARTS", "AGE"),
-    *(
-        (
-            f"web-{n * 7919:08x}",
-            "0/1" if n in (77, 200) else "1/1",
-            "CrashLoopBackOff" if n in (77, 200) else "Running",
-            f"{n % 3} (3h ago)" if n % 3 else "0",
-            f"{n % 40}d",
-        )
-        for n in range(300)
-    ),
-)
-CONTAINERS = aligned(
-    ("CONTAINER ID", "IMAGE", "STATUS", "NAMES"),
-    *(
-        (
-            f"{n * 7919:012x}",
-            "nginx:1.25",
-            "Exited (137) 2 hours ago" if n == 140 else f"Up {n} minutes",
-            f"web_{n}",
-        )
-        for n in range(200)
-    ),
-)
-
-INSTALLER = (
-    "".join(f"npm warn deprecated pkg{n}@1.{n}.0: use another\n" for n in range(300))
-    + "\nadded 1402 packages in 33s\n\nrun `npm audit` for details\n"
-)
-
-LISTING = "\n".join(f"./src/package_{n % 9}/module_{n}.py" for n in range(300))
-
-PROSE = (
-    "The museum opened in 1912 and was rebuilt after the war. "
-    + "Visitors come from all over the country to see it. " * 80
-    + "Its director is Maria Keller, and the ticket office is at 12 Bridge Street."
-)
-
-NDJSON = "\n".join(json.dumps({"event": f"e{n}", "user": f"u-{n}", "ms": n}) for n in range(300))
 
 
 @pytest.mark.parametrize(
@@ -157,16 +40,6 @@ NDJSON = "\n".join(json.dumps({"event": f"e{n}", "user": f"u-{n}", "ms": n}) for
         (TABLE, "text/x-markdown-table", ["200 rows x 3 columns", "price: number 0.25..199.25"]),
         (PSQL, "text/x-markdown-table", ["300 rows x 3 columns", "disputed (1)", "131,cust 131,"]),
         (MYSQL, "text/x-markdown-table", ["300 rows x 2 columns", "failed (1)", "131,failed"]),
-        (
-            PODS,
-            "text/x-aligned-table",
-            ["300 rows x 5 columns", "READY: 1/1 (298), 0/1 (2)", *PODS.splitlines()[78:202:123]],
-        ),
-        (
-            CONTAINERS,
-            "text/x-aligned-table",
-            ["200 rows x 4 columns", "IMAGE: nginx:1.25 in all", CONTAINERS.splitlines()[141]],
-        ),
         (log(600), "text/x-log", ["600 lines", "INFO 598", "ERROR 1", "db-7 refused", "half full"]),
         (
             INSTALLER,
@@ -343,64 +216,6 @@ def test_the_columns_of_a_table_are_told_of_all_its_rows() -> None:
     assert "19999,name 19999,139993" in summary
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        PROSE,
-        CODE,
-        YAML,
-        MARKDOWN,
-        TRACEBACK * 12,
-        log(40),
-        DIFF,
-        "total 48\n" + "".join(f"-rw-r--r-- 1 ada staff {n} May 1 10:00 f{n}\n" for n in range(9)),
-        "we counted all of it\n" + "and found five more here\n" * 9,
-        "one two three\n" + "".join(f"{n} of {n} words\n" for n in range(9)),
-    ],
-)
-def test_other_text_has_no_aligned_columns(text: str) -> None:
-    lines = [line for line in text.splitlines() if line.strip()]
-    assert not is_aligned(lines)
-    assert table_of(lines) == ([], [])
-
-
-def test_a_column_begins_where_all_lines_have_a_blank_before_it() -> None:
-    text = """
-USER   PID %CPU COMMAND
-root     1  0.0 init now
-root   101 75.3 python app.py
-www  90001  0.1 nginx
-www  90002  0.1 nginx
-www  90003  0.1 nginx
-www  90004  0.1 nginx
-www  90005  0.1 nginx
-"""
-    lines = text.strip().splitlines()
-    names, cells = table_of(lines)
-    assert names == ["USER", "PID", "%CPU", "COMMAND"]
-    assert cells[:2] == [["root", "1", "0.0", "init now"], ["root", "101", "75.3", "python app.py"]]
-    assert len(cells) == 7
-    assert not is_aligned(lines[:7])
-
-
-@pytest.mark.parametrize("has_index", [True, False])
-def test_a_frame_of_numbers_is_a_table_though_its_names_are_small(has_index: bool) -> None:
-    rows = "".join(
-        f"{n if has_index else '':<4} {n * 3:6d} {n / 7:9.6f} {'NaN' if n == 4 else n:>9} "
-        f"{'FAIL' if n == 30 else 'COMPLETE':>9}\n"
-        for n in range(48)
-    )
-    text = f"     number     value  max_depth     state\n{rows}\n[48 rows x 4 columns]\n"
-    found = envelope(text, FirewallRules(threshold=99, summary_tokens=200))
-    assert found.content_type == "text/x-aligned-table"
-    assert "x 4 columns\nstate: COMPLETE (47), FAIL (1)\n" in found.summary
-    lines, size = without_size([line for line in text.splitlines() if line.strip()])
-    names, cells = table_of(lines)
-    assert size == len(cells) == 48
-    assert names == ["number", "value", "max_depth", "state"]
-    assert cells[4] == ["12", "0.571429", "NaN", "COMPLETE"]
-
-
 SAID = ["hi there", "hello: how are you?", "fine, thanks", "the deploy is at 9:30", "ok"]
 
 
@@ -428,23 +243,3 @@ def test_a_chat_without_times_is_no_yaml(between: str, speakers: tuple[str, ...]
 )
 def test_records_with_the_same_keys_are_no_chat(text: str) -> None:
     assert detect(text).form is Form.YAML
-
-
-@pytest.mark.parametrize(
-    ("row", "told"),
-    [
-        ("9  New York  9  1.5  2001", "table: 30 rows\n"),
-        ("..      ...  ...  ...  ...", "table: 400 rows, 30 lines of them here\n"),
-    ],
-)
-def test_what_is_said_of_a_frame_holds_of_all_its_rows(row: str, told: str) -> None:
-    """A city of two words was told as a row without a quantity, and the only 9 was left out."""
-    size = 400 if row.startswith("..") else 30
-    rows = [f"{n:<6} Rome  3  1.5  {2000 + n}" for n in range(29)]
-    rows.insert(20, row)
-    lines = ["       city  qty  price  year", *rows, "", f"[{size} rows x 4 columns]"]
-    found = envelope("\n".join(lines), FirewallRules(threshold=99, summary_tokens=200))
-    assert found.summary is not None
-    assert found.summary.startswith(told)
-    assert "qty:" not in found.summary
-    assert "none" not in found.summary
