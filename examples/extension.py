@@ -16,16 +16,16 @@ from collections.abc import Iterator, Mapping
 
 from weft.firewall.views.arguments import Value
 from weft.firewall.views.artifact import Artifact
-from weft.firewall.views.registry import Part, ViewRegistry
+from weft.firewall.views.registry import Chunk, ViewRegistry
 
 
 def register(views: ViewRegistry) -> None:
     views.register("text/*", "longest", "the longest line", (), longest)
 
 
-def longest(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
+def longest(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     start, end = max(artifact.lines(), key=lambda line: line[1] - line[0])
-    yield Part(artifact.text(start, end), None)
+    yield Chunk(artifact.text(start, end), None)
 
 
 class Letters:

@@ -10,6 +10,7 @@ import pytest
 
 from weft.firewall.views.drill import drill
 from weft.firewall.views.installed import registry
+from weft.firewall.views.registry import Chunk, Part
 from weft.router.fusion import encoder_named
 from weft.router.router import Router
 from weft.tokens import DEFAULT_ENCODING
@@ -46,6 +47,10 @@ def test_an_installed_view_is_offered_and_shows_its_slice() -> None:
     assert found.text.strip() == "the longest of the three"
     assert "longest" in found.views
     assert "longest" not in registry().of("application/json")
+
+
+def test_a_view_may_yield_chunks_by_the_name_of_release_0_2_0() -> None:
+    assert Part is Chunk
 
 
 @pytest.mark.usefixtures("installed")

@@ -1,4 +1,4 @@
-"""Ways to read an artifact piece by piece: `drill` answers one request for a slice."""
+"""Ways to read an artifact in chunks: `drill` answers one request for a slice."""
 
 from weft.firewall.views.drill import Slice, drill
 from weft.firewall.views.installed import registry

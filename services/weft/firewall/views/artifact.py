@@ -38,7 +38,7 @@ class Artifact:
         self.data = data
         self.size = len(data)
         self.piece = piece
-        """Size in bytes of a piece that fits the slice whatever it contains."""
+        """Size in bytes of a chunk that fits the slice whatever it contains."""
         self._key = key
         self._limits = limits
         self._own = own

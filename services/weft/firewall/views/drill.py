@@ -1,4 +1,4 @@
-"""One drill-down: as many pieces of a view as the tokens allow, and how to request the next
+"""One drill-down: as many chunks of a view as the tokens allow, and how to request the next
 ones."""
 
 from __future__ import annotations
@@ -73,19 +73,19 @@ def _taken(
     left = request.max_tokens
     texts: list[str] = []
     resume: dict[str, Value] | None = None
-    for part in view.generate(artifact, request.args):
-        cost = tokens.count(part.text, encoding) if len(part.text) <= _TOKEN * left else left + 1
+    for chunk in view.generate(artifact, request.args):
+        cost = tokens.count(chunk.text, encoding) if len(chunk.text) <= _TOKEN * left else left + 1
         # Bytes that leave nothing to show still count, or a slice could go through all of them.
         cost = max(cost, 1)
         if cost > left:
             if texts:
                 return _slice(texts, resume, request, encoding, names)
-            # Not even one piece fits: its beginning is better than nothing.
-            beginning = tokens.truncate(part.text, left, encoding)
-            return _slice([beginning], part.resume, request, encoding, names, cut=True)
-        texts.append(part.text)
+            # Not even one chunk fits: its beginning is better than nothing.
+            beginning = tokens.truncate(chunk.text, left, encoding)
+            return _slice([beginning], chunk.resume, request, encoding, names, cut=True)
+        texts.append(chunk.text)
         left -= cost
-        resume = part.resume
+        resume = chunk.resume
     return _slice(texts, None if view.to_the_end else resume, request, encoding, names)
 
 

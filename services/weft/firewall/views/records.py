@@ -12,7 +12,7 @@ from weft.firewall.detect import Form
 from weft.firewall.tables import cells_of, delimiter_of
 from weft.firewall.views.arguments import Value, number, words
 from weft.firewall.views.artifact import Artifact
-from weft.firewall.views.registry import Part, ViewRegistry
+from weft.firewall.views.registry import Chunk, ViewRegistry
 from weft.passages.ruled import is_rule, with_plain_rules
 from weft_schemas.errors import InvalidInput
 
@@ -29,14 +29,14 @@ def register(views: ViewRegistry) -> None:
         views.register(str(form), "columns", hint, (), columns, True)
 
 
-def rows(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
+def rows(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     first = number(args, "start", 0)
     count = number(args, "count", 1 << 60, 1)
     wanted = words(args, "columns")
     table = _rows_of(artifact)
     header = next(table, [])
     chosen = _chosen(header, wanted)
-    yield Part(_written([header[i] for i in chosen]), {**args, "start": first})
+    yield Chunk(_written([header[i] for i in chosen]), {**args, "start": first})
     rest = islice(table, first, None)
     row = next(rest, None)
     for number_of in range(first, first + count):
@@ -44,17 +44,17 @@ def rows(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
             return
         following = next(rest, None)
         cells = [row[i] if i < len(row) else "" for i in chosen]
-        yield Part(_written(cells), {**args, "start": number_of + 1} if following else None)
+        yield Chunk(_written(cells), {**args, "start": number_of + 1} if following else None)
         row = following
 
 
-def columns(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
+def columns(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     table = _rows_of(artifact)
     header = next(table, [])
     sample = list(islice(table, 5))
     for index, name in enumerate(header):
         values = [row[index] for row in sample if index < len(row)]
-        yield Part(f"{name}: {_written(values)}", {} if index + 1 < len(header) else None)
+        yield Chunk(f"{name}: {_written(values)}", {} if index + 1 < len(header) else None)
 
 
 def _rows_of(artifact: Artifact) -> Iterator[list[str]]:

@@ -12,16 +12,18 @@ from weft.firewall.views.artifact import Artifact
 from weft_schemas.envelope import View
 
 
-class Part(msgspec.Struct, frozen=True):
-    """One piece that a view yields."""
+class Chunk(msgspec.Struct, frozen=True):
+    """A stretch of text that a view yields; a slice shows as many as fit."""
 
     text: str
     resume: dict[str, Value] | None
-    """Arguments that begin after this piece; None if the artifact ends with it."""
+    """Arguments that begin after this chunk; None if the artifact ends with it."""
 
 
-Generate = Callable[[Artifact, Mapping[str, Value]], Iterator[Part]]
-"""Yields pieces in order; the caller takes as many as fit its tokens."""
+Part = Chunk
+"""What release 0.2.0 calls it: views of other packages import it."""
+Generate = Callable[[Artifact, Mapping[str, Value]], Iterator[Chunk]]
+"""Yields chunks in order; the caller takes as many as fit its tokens."""
 
 
 class Registered(msgspec.Struct, frozen=True):
@@ -31,7 +33,7 @@ class Registered(msgspec.Struct, frozen=True):
     arguments: tuple[str, ...]
     generate: Generate
     to_the_end: bool = False
-    """The pieces end only with the artifact, so that nothing follows the last one."""
+    """The chunks end only with the artifact, so that nothing follows the last one."""
 
 
 class ViewRegistry:

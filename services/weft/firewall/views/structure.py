@@ -12,7 +12,7 @@ from weft.firewall.toolrules import steps_of
 from weft.firewall.views.arguments import Value, number, words
 from weft.firewall.views.artifact import Artifact
 from weft.firewall.views.navigate import elements, find, value_end
-from weft.firewall.views.registry import Part, ViewRegistry
+from weft.firewall.views.registry import Chunk, ViewRegistry
 from weft_schemas.errors import InvalidInput, NotFound
 
 _VALUE = 8_000
@@ -29,13 +29,13 @@ def register(views: ViewRegistry) -> None:
                        ("path", "start"), keys, True)  # fmt: skip
 
 
-def value(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
+def value(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     """A scalar unchanged; an object or array member by member."""
     path, first, last = _span(words(args, "path"), number(args, "start", 0))
     at, is_lines = _start(artifact, path)
     if not is_lines and artifact.data[at : at + 1] not in (b"{", b"["):
         end = value_end(artifact.data, at)
-        yield Part(artifact.text(at, min(end, at + _VALUE)), None)
+        yield Chunk(artifact.text(at, min(end, at + _VALUE)), None)
         return
     members = _lines(artifact) if is_lines else elements(artifact.data, at)
     is_object = not is_lines and artifact.data[at : at + 1] == b"{"
@@ -50,10 +50,10 @@ def value(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
             shown += f"…(+{end - start - _VALUE} bytes at {written((*path, name))})"
         label = f"{name}: " if is_object else f"[{name}] "
         more: dict[str, Value] = {"path": written(path), "start": index + 1}
-        yield Part(f"{label}{shown}\n", more if member is not None else None)
+        yield Chunk(f"{label}{shown}\n", more if member is not None else None)
 
 
-def keys(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
+def keys(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     path, first, last = _span(words(args, "path"), number(args, "start", 0))
     at, is_lines = _start(artifact, path)
     if not is_lines and artifact.data[at : at + 1] not in (b"{", b"["):
@@ -62,7 +62,7 @@ def keys(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
     for index, (name, start, end) in enumerate(islice(members, first, min(last, first + _KEYS))):
         kind = _kind(artifact.data[start : start + 1])
         more = {**args, "start": first + index + 1}
-        yield Part(f"{name}: {kind}, {end - start} bytes\n", more)
+        yield Chunk(f"{name}: {kind}, {end - start} bytes\n", more)
 
 
 def _span(path: str, start: int) -> tuple[tuple[str | int, ...], int, int]:

@@ -20,7 +20,7 @@ _OVERLAP = 4_096
 _SHOWN, _BEFORE = 480, 160
 """How many bytes of a match with its surroundings are shown, and of the text before it."""
 _BYTES_PER_TOKEN = 3
-"""Estimate for JSON: a piece fits a slice of a third as many tokens as it has bytes."""
+"""Estimate for JSON: a chunk fits a slice of a third as many tokens as it has bytes."""
 _RECORD = 1_000
 """The JSON value around a match is shown whole up to this many bytes."""
 _WALKED = 4 << 20

@@ -11,12 +11,12 @@ import re2
 from weft.firewall.leaves import written
 from weft.firewall.views.arguments import Value, number, words
 from weft.firewall.views.artifact import Artifact
-from weft.firewall.views.registry import Part, ViewRegistry
+from weft.firewall.views.registry import Chunk, ViewRegistry
 from weft.firewall.views.surroundings import surroundings
 from weft_schemas.errors import InvalidInput
 
 _CHUNK = 2_000
-"""Bytes of a piece of a text without lines."""
+"""Bytes of a chunk of a text without lines."""
 _LINE = 4_000
 """How many bytes of one line are shown by number; `head` with its offset gives the rest."""
 _ERROR = (
@@ -37,28 +37,28 @@ def register(views: ViewRegistry) -> None:
                    ("context", "start", "offset"), errors, True)  # fmt: skip
 
 
-def head(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
+def head(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     at = number(args, "offset", 0)
     while at < artifact.size:
         most = min(at + min(_CHUNK, artifact.piece), artifact.size)
         found = artifact.data.find(b"\n", at, most)
         end = found + 1 if found >= 0 else most
         end = max(artifact.whole_character(end), at + 1)
-        yield Part(artifact.text(at, end), {"offset": end} if end < artifact.size else None)
+        yield Chunk(artifact.text(at, end), {"offset": end} if end < artifact.size else None)
         at = end
 
 
-def tail(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
-    """One piece: the last bytes, from the start of a line if one is near."""
+def tail(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
+    """One chunk: the last bytes, from the start of a line if one is near."""
     end = min(number(args, "before", artifact.size), artifact.size)
     start = artifact.whole_character(max(0, end - min(_CHUNK, artifact.piece)))
     found = artifact.data.find(b"\n", start, end)
     if 0 <= found < end - 1 and start > 0:
         start = found + 1
-    yield Part(artifact.text(start, end), {"before": start} if start > 0 else None)
+    yield Chunk(artifact.text(start, end), {"before": start} if start > 0 else None)
 
 
-def lines(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
+def lines(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     first = number(args, "start", 1, 1)
     count = number(args, "count", 1 << 60, 1)
     line = 0
@@ -68,12 +68,12 @@ def lines(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
         if line >= first + count:
             return
         more: dict[str, Value] = {"start": line + 1}
-        yield Part(_numbered(artifact, line, start, end), more if end < artifact.size else None)
+        yield Chunk(_numbered(artifact, line, start, end), more if end < artifact.size else None)
     if line < first:
-        yield Part(f"(there are {line:,} lines)\n", None)
+        yield Chunk(f"(there are {line:,} lines)\n", None)
 
 
-def search(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
+def search(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     pattern = words(args, "pattern")
     if not pattern:
         raise InvalidInput("drill-down: view 'search' needs a pattern; give one, such as 'ERROR'")
@@ -81,21 +81,21 @@ def search(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
     return _or_none(artifact, found, "no match")
 
 
-def errors(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
+def errors(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     found = _matching(artifact, _compiled(_ERROR), dict(args), 0)
     return _or_none(artifact, found, "no line that tells of an error")
 
 
-def _or_none(artifact: Artifact, parts: Iterator[Part], nothing: str) -> Iterator[Part]:
-    """The parts, or a line that says that there are none: a model takes an empty text for an empty
-    artifact."""
-    first = next(parts, None)
+def _or_none(artifact: Artifact, chunks: Iterator[Chunk], nothing: str) -> Iterator[Chunk]:
+    """The chunks, or a line that says that there are none: a model takes an empty text for an
+    empty artifact."""
+    first = next(chunks, None)
     if first is None:
         lines = sum(1 for _ in artifact.lines())
-        yield Part(f"({nothing}, in {lines:,} lines)\n", None)
+        yield Chunk(f"({nothing}, in {lines:,} lines)\n", None)
         return
     yield first
-    yield from parts
+    yield from chunks
 
 
 def _compiled(pattern: str) -> Any:
@@ -115,7 +115,7 @@ def _compiled(pattern: str) -> Any:
 
 def _matching(
     artifact: Artifact, pattern: Any, args: dict[str, Value], default: int
-) -> Iterator[Part]:
+) -> Iterator[Chunk]:
     """Matching lines with their context; each line is shown once."""
     around = number(args, "context", default)
     first = number(args, "start", 1, 1)
@@ -143,7 +143,7 @@ def _matching(
             earlier.append((line, start, end))
             continue
         shown = line
-        yield Part(text + _numbered(artifact, line, start, end), more)
+        yield Chunk(text + _numbered(artifact, line, start, end), more)
 
 
 def _following(args: dict[str, Value], line: int) -> dict[str, Value]:
@@ -152,7 +152,7 @@ def _following(args: dict[str, Value], line: int) -> dict[str, Value]:
 
 def _in_long_line(
     artifact: Artifact, pattern: Any, args: dict[str, Value], at: tuple[int, int, int], after: int
-) -> Iterator[Part]:
+) -> Iterator[Chunk]:
     """The surroundings of each match, if the whole line would be too long."""
     line, start, end = at
     for found in surroundings(artifact, pattern, start, end, after):
@@ -161,7 +161,7 @@ def _in_long_line(
             continue  # a masked secret cannot be guessed by searching
         where = f" {written(found.path)}" if found.path else ""
         more = _following(args, line) | {"offset": found.high}
-        yield Part(f"{line}:{where} (offset {found.low}): {shown}\n", more)
+        yield Chunk(f"{line}:{where} (offset {found.low}): {shown}\n", more)
 
 
 def _matches(artifact: Artifact, pattern: Any, start: int, end: int) -> bool:
