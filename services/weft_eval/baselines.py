@@ -14,7 +14,7 @@ from weft import bm25 as ranking
 from weft import tokens
 from weft.terms import analyse
 from weft_eval.counting import count
-from weft_eval.transcripts import Transcript
+from weft_eval.transcripts import LabelledTranscript
 from weft_schemas.compile import BuildStats, CompileRequest, ContextPack, PackEntry
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -28,12 +28,12 @@ _BREAKS = (re.compile(r"\n\s*\n"), re.compile(r"\n"), re.compile(r"(?<=[.!?])\s+
 sentences."""
 
 
-def newest(transcript: Transcript, position: int, request: CompileRequest) -> ContextPack:
+def newest(transcript: LabelledTranscript, position: int, request: CompileRequest) -> ContextPack:
     """Whole items from the end, up to the first one that does not fit."""
     return _fill(request, list(reversed(_labelled(transcript.items[:position]))), stop=True)
 
 
-def cleared(transcript: Transcript, position: int, request: CompileRequest) -> ContextPack:
+def cleared(transcript: LabelledTranscript, position: int, request: CompileRequest) -> ContextPack:
     """All turns and calls, with as many of the newest results whole as fit, and a stub for each
     older one; without the oldest items if even that is too much."""
     items = transcript.items[:position]
@@ -62,7 +62,7 @@ def cleared(transcript: Transcript, position: int, request: CompileRequest) -> C
     return _pack(request, "\n".join(entry.text for entry in entries), entries)
 
 
-def bm25(transcript: Transcript, position: int, request: CompileRequest) -> ContextPack:
+def bm25(transcript: LabelledTranscript, position: int, request: CompileRequest) -> ContextPack:
     """Whole items by BM25 for the query (the latest user turn if there is none), as many as fit."""
     items = transcript.items[:position]
     scores = ranking.scores([_terms(item.text) for item in items], _query(items, request))
@@ -72,7 +72,7 @@ def bm25(transcript: Transcript, position: int, request: CompileRequest) -> Cont
 
 
 def bm25_passages(
-    transcript: Transcript, position: int, request: CompileRequest, user: float = 1.0
+    transcript: LabelledTranscript, position: int, request: CompileRequest, user: float = 1.0
 ) -> ContextPack:
     """Passages by BM25, as many as fit, in their order; those of a user's turns count `user`
     times."""
@@ -99,7 +99,7 @@ def bm25_passages(
 
 
 def bm25_passages_of_users(
-    transcript: Transcript, position: int, request: CompileRequest
+    transcript: LabelledTranscript, position: int, request: CompileRequest
 ) -> ContextPack:
     """The same with a user's turns counting three times."""
     return bm25_passages(transcript, position, request, 3.0)
@@ -146,7 +146,9 @@ def _query(items: Sequence[ContextItem], request: CompileRequest) -> dict[str, f
     return dict.fromkeys(_terms(request.query or (users[-1] if users else "")), 1.0)
 
 
-def contextweaver(transcript: Transcript, position: int, request: CompileRequest) -> ContextPack:
+def contextweaver(
+    transcript: LabelledTranscript, position: int, request: CompileRequest
+) -> ContextPack:
     """contextweaver's `build_sync` with its defaults. Slow: minutes for a long session. Raises
     ImportError if it is not installed."""
     from contextweaver.context.manager import ContextManager

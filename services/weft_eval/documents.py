@@ -9,15 +9,13 @@ from pathlib import Path
 
 import msgspec
 
+from weft_eval.evidence import SHOWN
 from weft_eval.grounding import Compile
-from weft_eval.transcripts import Question, Transcript
+from weft_eval.transcripts import LabelledQuestion, LabelledTranscript
 from weft_schemas.compile import CompileRequest
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
-
-SHOWN = 0.5
-"""A document counts as shown if at least this share of its words is in its block."""
 
 
 class DocumentRecall(msgspec.Struct):
@@ -36,7 +34,7 @@ class DocumentRecall(msgspec.Struct):
         return self.found / self.documents if self.documents else 1.0
 
 
-def read_library(folder: Path) -> Transcript:
+def read_library(folder: Path) -> LabelledTranscript:
     """A tau2 folder: `documents/*.json` as items, `tasks.json` as questions.
 
     A task's query is what its customer is told to want: the instructions of the scenario.
@@ -53,8 +51,8 @@ def read_library(folder: Path) -> Transcript:
     for task in json.loads((folder / "tasks.json").read_text()):
         needed = tuple(held for held in task.get("required_documents") or () if held in known)
         if needed:
-            questions.append(Question(_wanted(task), needed))
-    return Transcript(folder.name, tuple(items), questions=tuple(questions))
+            questions.append(LabelledQuestion(_wanted(task), needed))
+    return LabelledTranscript(folder.name, tuple(items), questions=tuple(questions))
 
 
 def _wanted(task: dict[str, object]) -> str:
@@ -64,7 +62,7 @@ def _wanted(task: dict[str, object]) -> str:
 
 
 def measure_documents(
-    transcripts: Sequence[Transcript], compile_at: Compile, budget: int
+    transcripts: Sequence[LabelledTranscript], compile_at: Compile, budget: int
 ) -> DocumentRecall:
     """Compile for phase `answer` with each task as the query."""
     total = DocumentRecall()
@@ -78,12 +76,12 @@ def measure_documents(
             for needed in question.evidence:
                 total.documents += 1
                 total.listed += needed in blocks
-                total.found += shown_share(texts[needed], blocks.get(needed, "")) >= SHOWN
+                total.found += words_present(texts[needed], blocks.get(needed, "")) >= SHOWN
     return total
 
 
-def shown_share(text: str, block: str) -> float:
-    """The share of a text's words that its block contains."""
+def words_present(text: str, block: str) -> float:
+    """The share of a text's words that its block contains, however often."""
     words = text.split()
     shown = set(block.split())
     return sum(word in shown for word in words) / len(words) if words else 0.0

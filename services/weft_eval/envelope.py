@@ -78,12 +78,12 @@ def evaluate(
         tally.sessions += 1
         for index, item in enumerate(items):
             if item.kind is ItemKind.TOOL_RESULT:
-                wanted = taken_values(items, index)
+                wanted = values_first_stated_by(items, index)
                 _measure(tally, item, wanted, envelope_of, threshold, cap, encoding)
     return _report(tally)
 
 
-def taken_values(items: Sequence[ContextItem], index: int) -> list[str]:
+def values_first_stated_by(items: Sequence[ContextItem], index: int) -> list[str]:
     """Values in the arguments of later calls that occur in the result at `index` and in nothing
     before it: the agent cannot have them from anywhere else."""
     text = items[index].text
@@ -92,10 +92,10 @@ def taken_values(items: Sequence[ContextItem], index: int) -> list[str]:
         if later.kind is not ItemKind.TOOL_CALL:
             continue
         for value in argument_values(later.reserved.arguments or {}):
-            if value not in found and states(text, value):
+            if value not in found and states_whole(text, value):
                 found[value] = None
     before = "\n".join(_everything(item) for item in items[:index]) if found else ""
-    return [value for value in found if not states(before, value)]
+    return [value for value in found if not states_whole(before, value)]
 
 
 def argument_values(arguments: object) -> Iterator[str]:
@@ -111,7 +111,7 @@ def argument_values(arguments: object) -> Iterator[str]:
             yield value
 
 
-def states(text: str, value: str) -> bool:
+def states_whole(text: str, value: str) -> bool:
     """Whether `value` occurs in `text` as a whole, not as a part of a longer word or number."""
     if value not in text:
         return False
@@ -152,10 +152,10 @@ def _measure(
     tally.total_tokens += total
     tally.over_cap += envelope.summary_tokens > cap
     tally.values += len(wanted)
-    tally.kept += sum(states(together, value) for value in wanted)
-    tally.in_summary += sum(states(envelope.summary, value) for value in wanted)
-    tally.baseline += sum(states(short, value) for value in wanted)
-    tally.baseline_same += sum(states(same, value) for value in wanted)
+    tally.kept += sum(states_whole(together, value) for value in wanted)
+    tally.in_summary += sum(states_whole(envelope.summary, value) for value in wanted)
+    tally.baseline += sum(states_whole(short, value) for value in wanted)
+    tally.baseline_same += sum(states_whole(same, value) for value in wanted)
 
 
 def _everything(item: ContextItem) -> str:

@@ -12,20 +12,18 @@ import msgspec
 from weft import tokens
 from weft_eval.grounding import Compile
 from weft_eval.provided import PROVIDERS, shown_by
-from weft_eval.transcripts import Transcript
+from weft_eval.transcripts import LabelledTranscript
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.policy import Phase
 
 SHORT = 20
 """A turn with fewer characters says too little to be found other than by chance; counted
 separately."""
-
-
 SHOWN = 0.5
 """A text counts as shown if at least this share of its words is in its entry."""
 
 
-class EvidenceCounts(msgspec.Struct):
+class EvidenceRecall(msgspec.Struct):
     """Counts over all questions."""
 
     turns: int = 0
@@ -66,10 +64,10 @@ class EvidenceCounts(msgspec.Struct):
 
 
 def measure_evidence(
-    transcripts: Sequence[Transcript], compile_at: Compile, budget: int
-) -> EvidenceCounts:
+    transcripts: Sequence[LabelledTranscript], compile_at: Compile, budget: int
+) -> EvidenceRecall:
     """Compile for phase `answer` with each question as the query, after the whole session."""
-    total = EvidenceCounts()
+    total = EvidenceRecall()
     for transcript in transcripts:
         texts = {item.id: item.text for item in transcript.items}
         for question in transcript.questions:
@@ -82,7 +80,7 @@ def measure_evidence(
     return total
 
 
-def _score(total: EvidenceCounts, gold: Mapping[str, str], pack: ContextPack) -> list[str]:
+def _score(total: EvidenceRecall, gold: Mapping[str, str], pack: ContextPack) -> list[str]:
     """Add what one pack shows of the gold turns: of the long ones, also those that it does not show
     whole."""
     prompt = {

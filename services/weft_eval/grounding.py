@@ -12,15 +12,15 @@ import msgspec
 from weft.audit.grounding import ValueSources, contexts, grounded, sources_of, stands_in
 from weft_eval.counting import count
 from weft_eval.provided import PROVIDERS, shown_by
-from weft_eval.transcripts import Transcript
+from weft_eval.transcripts import LabelledTranscript
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.policy import Phase
 
-Compile = Callable[[Transcript, int, CompileRequest], ContextPack]
+Compile = Callable[[LabelledTranscript, int, CompileRequest], ContextPack]
 """Compiles after the first n items of a transcript were published."""
 
 
-class Grounding(msgspec.Struct):
+class GroundingRecall(msgspec.Struct):
     """Counts over all steps."""
 
     values: int = 0
@@ -65,10 +65,10 @@ class Grounding(msgspec.Struct):
 
 
 def measure_grounding(
-    transcripts: Sequence[Transcript], compile_at: Compile, budget: int, query: str = ""
-) -> Grounding:
+    transcripts: Sequence[LabelledTranscript], compile_at: Compile, budget: int, query: str = ""
+) -> GroundingRecall:
     """Compile for phase `call` before every step, and look for its values."""
-    total = Grounding()
+    total = GroundingRecall()
     for transcript in transcripts:
         for step in transcript.steps:
             sources = sources_of(transcript.items[: step.position], step.arguments)
@@ -81,7 +81,7 @@ def measure_grounding(
 
 
 def score(
-    total: Grounding, name: str, position: int, sources: ValueSources, pack: ContextPack
+    total: GroundingRecall, name: str, position: int, sources: ValueSources, pack: ContextPack
 ) -> None:
     """Add what one pack shows of the values that its step needs."""
     blocks = {entry.item_id: entry.text for entry in pack.entries if entry.text in pack.prompt}

@@ -13,7 +13,7 @@ from weft.audit.grounding import stands_in
 from weft.leaves import leaves, written
 from weft.readmodel.rows import ItemRow
 from weft.router.hydration import hydrate
-from weft_eval.transcripts import Transcript, read_transcripts
+from weft_eval.transcripts import LabelledTranscript, read_labelled
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.routing import SelectableItem
 
@@ -21,7 +21,7 @@ SHORTEST = 2
 """Shortest value that is looked for, in characters: single digits and letters occur everywhere."""
 
 
-class Hydration(msgspec.Struct):
+class HydrationRecall(msgspec.Struct):
     values: int = 0
     """Arguments of calls that the session stated before, whole."""
     in_three: float = 0.0
@@ -29,12 +29,12 @@ class Hydration(msgspec.Struct):
     first: float = 0.0
 
 
-def hydration_recall(path: Path) -> Hydration:
+def hydration_recall(path: Path) -> HydrationRecall:
     """Hydrate the tool of every call of the file's sessions from the items before it.
 
     The tools' schemas are taken from their calls: names and types of the arguments.
     """
-    transcripts = read_transcripts(path)
+    transcripts = read_labelled(path)
     tools = _tools(transcripts)
     ranks = [
         rank
@@ -43,7 +43,7 @@ def hydration_recall(path: Path) -> Hydration:
         for rank in _ranks(transcript.items[:position], call, tools)
     ]
     total = len(ranks)
-    return Hydration(
+    return HydrationRecall(
         total,
         sum(0 <= rank < 3 for rank in ranks) / max(total, 1),
         sum(rank == 0 for rank in ranks) / max(total, 1),
@@ -70,13 +70,13 @@ def _ranks(
         yield candidates.index(value) if value in candidates else -1
 
 
-def _calls(transcript: Transcript) -> Iterator[tuple[int, ContextItem]]:
+def _calls(transcript: LabelledTranscript) -> Iterator[tuple[int, ContextItem]]:
     for position, item in enumerate(transcript.items):
         if item.kind is ItemKind.TOOL_CALL and item.metadata.get("tool_name"):
             yield position, item
 
 
-def _tools(transcripts: list[Transcript]) -> dict[str, SelectableItem]:
+def _tools(transcripts: list[LabelledTranscript]) -> dict[str, SelectableItem]:
     properties: dict[str, dict[str, Any]] = {}
     for transcript in transcripts:
         for _, call in _calls(transcript):

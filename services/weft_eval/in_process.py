@@ -10,7 +10,7 @@ from weft import tokens
 from weft.compiler.compile import compile_pack
 from weft.firewall.derive import envelope_for
 from weft.readmodel.model import ReadModel, records_of
-from weft_eval.transcripts import Transcript
+from weft_eval.transcripts import LabelledTranscript
 from weft_schemas.compile import CompileAudit, CompileRequest, ContextPack
 from weft_schemas.events import EnvelopeEvent, Event, Origin
 from weft_schemas.items import ContextItem
@@ -37,7 +37,7 @@ class InProcess:
         self._audits: dict[str, CompileAudit] = {}
 
     def __call__(
-        self, transcript: Transcript, position: int, request: CompileRequest
+        self, transcript: LabelledTranscript, position: int, request: CompileRequest
     ) -> ContextPack:
         folded = self.folded(transcript)
         view = folded.model.view(TENANT, transcript.name, folded.sequences[position])
@@ -46,7 +46,7 @@ class InProcess:
         self._audits[made.pack.id] = made.audit
         return made.pack
 
-    def folded(self, transcript: Transcript) -> FoldedSession:
+    def folded(self, transcript: LabelledTranscript) -> FoldedSession:
         """The session with all its items; only the one used last is kept."""
         if self._held is None or self._held[0] != transcript.name:
             if self._held is not None:
@@ -55,13 +55,13 @@ class InProcess:
             self._held = (transcript.name, self._fold(transcript))
         return self._held[1]
 
-    def clean_texts(self, transcript: Transcript) -> dict[str, str]:
+    def clean_texts(self, transcript: LabelledTranscript) -> dict[str, str]:
         """The clean text of each item, by its id, as the log and its envelopes give it."""
         folded = self.folded(transcript)
         view = folded.model.view(TENANT, transcript.name, folded.sequences[-1])
         return {row.id: row.whole for row in view.rows(range(folded.sequences[-1] + 1))}
 
-    def _fold(self, transcript: Transcript) -> FoldedSession:
+    def _fold(self, transcript: LabelledTranscript) -> FoldedSession:
         events, sequences = self._events(transcript.name, transcript.items)
         model = ReadModel.in_memory(records_of(events, TENANT, transcript.name))
         return FoldedSession(model, sequences)

@@ -13,7 +13,7 @@ import msgspec
 from weft.leaves import leaves
 from weft_eval.counting import count
 from weft_eval.grounding import Compile
-from weft_eval.transcripts import Transcript
+from weft_eval.transcripts import LabelledTranscript
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -30,7 +30,7 @@ _NAME = re.compile(r"[A-Za-z_][\w./-]{5,}")
 """A name or path within a longer argument."""
 
 
-class NextCall(msgspec.Struct):
+class NextCallRecall(msgspec.Struct):
     """Counts over all steps."""
 
     values: int = 0
@@ -55,10 +55,10 @@ class NextCall(msgspec.Struct):
 
 
 def measure_next_call(
-    transcripts: Sequence[Transcript], compile_at: Compile, budget: int
-) -> NextCall:
+    transcripts: Sequence[LabelledTranscript], compile_at: Compile, budget: int
+) -> NextCallRecall:
     """Compile for phase `call` before every step, with the latest user turn as the query."""
-    total = NextCall()
+    total = NextCallRecall()
     for transcript in transcripts:
         for step in transcript.steps:
             earlier = transcript.items[: step.position]
@@ -68,13 +68,13 @@ def measure_next_call(
                     phase=Phase.CALL, budget=budget, query=latest_user_turn(earlier)
                 )
                 prompt = compile_at(transcript, step.position, request).prompt
-                found = sum(states(prompt, value) for value in values)
+                found = sum(contains_value(prompt, value) for value in values)
                 _add(total, len(values), found, sum(count(item.text) for item in earlier) > budget)
                 total.tokens += count(prompt)
     return total
 
 
-def _add(total: NextCall, values: int, found: int, is_outgrown: bool) -> None:
+def _add(total: NextCallRecall, values: int, found: int, is_outgrown: bool) -> None:
     total.steps += 1
     total.values += values
     total.found += found
@@ -102,6 +102,6 @@ def values_taken(arguments: object, earlier: str) -> list[str]:
     return sorted(found)
 
 
-def states(text: str, value: str) -> bool:
+def contains_value(text: str, value: str) -> bool:
     """Whether a text contains a value, plain or as JSON writes it."""
     return value in text or json.dumps(value, ensure_ascii=False)[1:-1] in text

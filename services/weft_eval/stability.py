@@ -15,9 +15,9 @@ from weft import tokens
 from weft.adapters.drafting import compact
 from weft.audit.grounding import sources_of
 from weft_eval.counting import count
-from weft_eval.grounding import Compile, Grounding, score
+from weft_eval.grounding import Compile, GroundingRecall, score
 from weft_eval.provided import PROVIDERS
-from weft_eval.transcripts import Transcript
+from weft_eval.transcripts import LabelledTranscript
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -45,8 +45,8 @@ class Stability(msgspec.Struct):
     """Over all compiles that follow another and whose session exceeds the budget."""
 
     compiles: int = 0
-    stable: Grounding = msgspec.field(default_factory=Grounding)
-    fresh: Grounding = msgspec.field(default_factory=Grounding)
+    stable: GroundingRecall = msgspec.field(default_factory=GroundingRecall)
+    fresh: GroundingRecall = msgspec.field(default_factory=GroundingRecall)
     providers: dict[str, Repeated] = msgspec.field(
         default_factory=lambda: {name: Repeated() for name in PROVIDERS}
     )
@@ -69,7 +69,7 @@ class Stability(msgspec.Struct):
 
 
 def measure_stability(
-    transcripts: Sequence[Transcript], compile_at: Compile, budget: int
+    transcripts: Sequence[LabelledTranscript], compile_at: Compile, budget: int
 ) -> Stability:
     """Compile for phase `call` before every step, on the pack of the previous step and afresh."""
     total = Stability()

@@ -20,7 +20,7 @@ from weft_eval.cli.live import LiveCompiles
 from weft_eval.documents import measure_documents, read_library
 from weft_eval.evidence import measure_evidence
 from weft_eval.grounding import measure_grounding
-from weft_eval.transcripts import Transcript, read_transcripts
+from weft_eval.transcripts import LabelledTranscript, read_labelled
 
 Measure = Callable[..., Any]
 OTHERS = {"newest until full": baselines.newest, "BM25": baselines.bm25}
@@ -37,14 +37,12 @@ SETS: tuple[tuple[str, str, Measure, tuple[int, ...]], ...] = (
 )
 
 
-def transcripts(folder: str) -> list[Transcript]:
-    return [
-        one for path in sorted((DATA / folder).glob("*.json")) for one in read_transcripts(path)
-    ]
+def transcripts(folder: str) -> list[LabelledTranscript]:
+    return [one for path in sorted((DATA / folder).glob("*.json")) for one in read_labelled(path)]
 
 
 async def measured(
-    client: Client, measure: Measure, cases: Sequence[Transcript], budget: int
+    client: Client, measure: Measure, cases: Sequence[LabelledTranscript], budget: int
 ) -> Any:
     live = LiveCompiles(client, asyncio.get_running_loop())
     return await asyncio.to_thread(measure, cases, live, budget)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.promises.check import violations
 from weft_eval.in_process import TENANT, InProcess
-from weft_eval.transcripts import Transcript
+from weft_eval.transcripts import LabelledTranscript
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -51,7 +51,7 @@ steps = st.one_of(
 )
 
 
-def session(made: list[tuple[str, Any]]) -> Transcript:
+def session(made: list[tuple[str, Any]]) -> LabelledTranscript:
     items: list[ContextItem] = []
     for number, (kind, held) in enumerate(made):
         if kind == "call":
@@ -69,7 +69,7 @@ def session(made: list[tuple[str, Any]]) -> Transcript:
         elif held.strip():
             speaker = ItemKind.USER_TURN if kind == "user" else ItemKind.AGENT_MSG
             items.append(ContextItem(f"t{number}", speaker, held))
-    return Transcript("made-up", tuple(items))
+    return LabelledTranscript("made-up", tuple(items))
 
 
 @settings(

@@ -10,7 +10,7 @@ import pytest
 from tests.data import DATA
 from tests.promises.check import violations
 from weft_eval.in_process import InProcess
-from weft_eval.transcripts import Transcript, read_transcripts
+from weft_eval.transcripts import LabelledTranscript, read_labelled
 from weft_schemas.compile import CompileRequest
 from weft_schemas.policy import Phase
 
@@ -27,8 +27,8 @@ EACH = {"taubench": 16, "livemcpbench": 8, "coding": 8, "locomo": 1}
 """Sessions of each kind that the quick tests look at; the panel looks at all."""
 
 
-def sessions(kind: str) -> list[Transcript]:
-    found = [one for path in sorted(DATA.glob(FILES[kind])) for one in read_transcripts(path)]
+def sessions(kind: str) -> list[LabelledTranscript]:
+    found = [one for path in sorted(DATA.glob(FILES[kind])) for one in read_labelled(path)]
     step = max(1, len(found) // EACH[kind])
     return found[::step][: EACH[kind]]
 

@@ -14,7 +14,7 @@ from weft.compiler.compile import compile_pack
 from weft.firewall.derive import envelope_for
 from weft.log.record import LogRecord
 from weft.readmodel.model import records_of
-from weft_eval.transcripts import read_transcripts
+from weft_eval.transcripts import read_labelled
 from weft_schemas.compile import CompileAudit, CompileRequest
 from weft_schemas.events import Event, Origin
 from weft_schemas.items import ItemKind, Sensitivity
@@ -46,7 +46,7 @@ def logged(items) -> list[LogRecord]:
 @pytest.mark.parametrize(("file", "sessions"), FILES.items())
 def test_every_compile_of_a_real_session_reproduces(file: str, sessions: int) -> None:
     count = 0
-    for transcript in read_transcripts(DATA / file)[:sessions]:
+    for transcript in read_labelled(DATA / file)[:sessions]:
         records = logged(transcript.items)
         model = fresh_model(records, len(records), "o200k_base")
         for at in range(1, len(records) + 1, EVERY):
@@ -66,7 +66,7 @@ def test_every_compile_of_a_real_session_reproduces(file: str, sessions: int) ->
 @needs_data
 @pytest.mark.parametrize("file", FILES)
 def test_prompts_that_grow_from_each_other_reproduce(file: str) -> None:
-    transcript = read_transcripts(DATA / file)[0]
+    transcript = read_labelled(DATA / file)[0]
     records = logged(transcript.items)
     model = fresh_model(records, len(records), "o200k_base")
     base: CompileAudit | None = None
@@ -84,7 +84,7 @@ def test_prompts_that_grow_from_each_other_reproduce(file: str) -> None:
 @needs_data
 def test_with_a_third_of_its_items_redacted_it_reproduces_as_well() -> None:
     policy = ContextPolicy(sensitivity_action=SensitivityAction.REDACT)
-    for transcript in read_transcripts(DATA / "taubench/gpt-4o-airline.json")[:3]:
+    for transcript in read_labelled(DATA / "taubench/gpt-4o-airline.json")[:3]:
         items = [
             msgspec.structs.replace(item, sensitivity=Sensitivity.RESTRICTED)
             if at % 3 == 0

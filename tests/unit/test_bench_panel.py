@@ -10,7 +10,7 @@ from tests.bench.panel.halves import half_of, portions, sampled
 from tests.bench.panel.rows import Metric
 
 from weft_eval.in_process import InProcess
-from weft_eval.transcripts import Question, Step, Transcript
+from weft_eval.transcripts import CallStep, LabelledQuestion, LabelledTranscript
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -29,12 +29,12 @@ ITEMS = (
 REQUEST = CompileRequest(phase=Phase.CALL, budget=500)
 
 
-def transcripts(count: int, steps: int = 3) -> list[Transcript]:
-    held = tuple(Step(n, ({"n": n},)) for n in range(steps))
-    return [Transcript(f"s{n}", ITEMS, steps=held) for n in range(count)]
+def transcripts(count: int, steps: int = 3) -> list[LabelledTranscript]:
+    held = tuple(CallStep(n, ({"n": n},)) for n in range(steps))
+    return [LabelledTranscript(f"s{n}", ITEMS, steps=held) for n in range(count)]
 
 
-def cases(held: list[Transcript]) -> int:
+def cases(held: list[LabelledTranscript]) -> int:
     return sum(len(one.steps) + len(one.questions) for one in held)
 
 
@@ -47,7 +47,7 @@ def test_the_halves_share_no_session_and_are_all_of_them() -> None:
 
 
 def test_of_a_single_session_the_questions_are_halved() -> None:
-    asked = tuple(Question(f"q{n}", ("u",)) for n in range(5))
+    asked = tuple(LabelledQuestion(f"q{n}", ("u",)) for n in range(5))
     held = [msgspec.structs.replace(transcripts(1)[0], steps=(), questions=asked)]
     assert [one.text for one in half_of(held, "confirm")[0].questions] == ["q1", "q3"]
 
@@ -65,7 +65,7 @@ def test_portions_lose_no_case(sessions: int) -> None:
 
 def test_a_compile_sees_the_session_as_it_stood_with_its_envelopes() -> None:
     compiles = InProcess()
-    session = Transcript("s", ITEMS)
+    session = LabelledTranscript("s", ITEMS)
     shown = [
         [entry.item_id for entry in compiles(session, position, REQUEST).entries if entry.item_id]
         for position in (1, 3, 4)
@@ -78,7 +78,7 @@ def test_a_compile_sees_the_session_as_it_stood_with_its_envelopes() -> None:
 
 def test_a_compile_may_stand_on_the_one_before() -> None:
     compiles = InProcess()
-    session = Transcript("s", ITEMS)
+    session = LabelledTranscript("s", ITEMS)
     before = compiles(session, 3, REQUEST)
     after = compiles(session, 4, msgspec.structs.replace(REQUEST, stable_from=before.id))
     assert not any("fresh" in note for note in after.stats.notes)
@@ -119,6 +119,6 @@ def test_broken_promises_are_counted_over_phases_and_positions(
         return ["1: cut", "2: unmarked"] if pack.phase is Phase.CALL and len(items) == 4 else []
 
     monkeypatch.setattr(promises, "check", lambda: violations)
-    found = promises.measure_promises([Transcript("s", ITEMS)], InProcess(), 500)
+    found = promises.measure_promises([LabelledTranscript("s", ITEMS)], InProcess(), 500)
     assert (found.packs, found.broken, found.violations) == (8, 1, 2)
     assert found.shares == {"violations": 2, "kept": 1 - 1 / 8}

@@ -4,7 +4,7 @@ import pytest
 
 from weft import tokens
 from weft_eval import baselines
-from weft_eval.transcripts import Transcript
+from weft_eval.transcripts import LabelledTranscript
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -13,7 +13,7 @@ SAID = ContextItem("u1", ItemKind.USER_TURN, "Find the invoice of Aurora.")
 OLD = ContextItem("r1", ItemKind.TOOL_RESULT, "invoice 7731 of Aurora " * 30)
 NEW = ContextItem("r2", ItemKind.TOOL_RESULT, "weather in Oslo is mild " * 3)
 LAST = ContextItem("u2", ItemKind.USER_TURN, "And which invoice was Aurora's?")
-SESSION = Transcript("s", (SAID, OLD, NEW, LAST))
+SESSION = LabelledTranscript("s", (SAID, OLD, NEW, LAST))
 WAYS = (
     baselines.newest,
     baselines.cleared,
@@ -54,7 +54,7 @@ def test_old_results_are_cleared_before_a_turn_is() -> None:
 def test_a_passage_is_found_where_its_item_is_too_long() -> None:
     filler = "\n\n".join(f"Paragraph {n} about nothing that matters here." for n in range(200))
     long = ContextItem("l", ItemKind.AGENT_MSG, f"{filler}\n\nThe vault opens at 0451.\n\n{filler}")
-    session = Transcript("s", (long,))
+    session = LabelledTranscript("s", (long,))
     asked = request(300, "When does the vault open?")
     assert "0451" in baselines.bm25_passages(session, 1, asked).prompt
     assert baselines.bm25(session, 1, asked).prompt == ""
@@ -70,7 +70,7 @@ def test_passages_hold_the_whole_text_and_keep_to_their_size() -> None:
 def test_a_users_passages_may_count_more() -> None:
     said = ContextItem("u", ItemKind.USER_TURN, "My sprint ends on Friday, as planned before.")
     answer = ContextItem("a", ItemKind.AGENT_MSG, "A sprint ends; the sprint review follows it.")
-    session = Transcript("s", (said, answer))
+    session = LabelledTranscript("s", (said, answer))
     asked = request(18, "sprint ends")
     assert [e.item_id for e in baselines.bm25_passages(session, 2, asked).entries] == ["a"]
     assert [e.item_id for e in baselines.bm25_passages_of_users(session, 2, asked).entries] == ["u"]

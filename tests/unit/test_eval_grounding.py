@@ -8,7 +8,7 @@ from weft_eval.grounding import measure_grounding
 from weft_eval.in_process import InProcess
 from weft_eval.provided import PROVIDERS, shown_by
 from weft_eval.stability import common, history, measure_stability
-from weft_eval.transcripts import Question, Step, Transcript
+from weft_eval.transcripts import CallStep, LabelledQuestion, LabelledTranscript
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -21,8 +21,8 @@ CALL = ContextItem(
     metadata={"tool_name": "find", "call_id": "1", "arguments": {"order": "R77X"}},
 )
 RESULT = ContextItem("r", ItemKind.TOOL_RESULT, '{"payment": "visa_991"}', "c")
-STEP = Step(3, ({"order": "R77X", "payment": "visa_991", "reason": "unstated"},))
-SESSION = Transcript("s", (ASKED, CALL, RESULT), steps=(STEP,))
+STEP = CallStep(3, ({"order": "R77X", "payment": "visa_991", "reason": "unstated"},))
+SESSION = LabelledTranscript("s", (ASKED, CALL, RESULT), steps=(STEP,))
 
 
 def test_values_that_the_session_stated_are_found_in_prompt_and_messages() -> None:
@@ -38,13 +38,13 @@ def test_what_the_budget_cannot_hold_is_missed_and_beyond_the_oracle() -> None:
 
 def test_a_sentence_is_paid_for_once_by_the_oracle() -> None:
     items = (ContextItem("u", ItemKind.USER_TURN, "Move A1B2 from dock D45 to dock E67 today"),)
-    session = Transcript("s", items, steps=(Step(1, ({"a": ["A1B2", "D45", "E67"]},)),))
+    session = LabelledTranscript("s", items, steps=(CallStep(1, ({"a": ["A1B2", "D45", "E67"]},)),))
     assert measure_grounding([session], InProcess(), 18).oracle == 3
     assert measure_grounding([session], InProcess(), 9).oracle < 3
 
 
 def test_a_value_elsewhere_than_in_its_item_does_not_count() -> None:
-    def without_result(transcript: Transcript, position: int, request: CompileRequest):  # type: ignore[no-untyped-def]
+    def without_result(transcript: LabelledTranscript, position: int, request: CompileRequest):  # type: ignore[no-untyped-def]
         pack = InProcess()(transcript, position, request)
         moved = [
             msgspec.structs.replace(entry, text="gone" if entry.item_id == "r" else entry.text)
@@ -72,10 +72,10 @@ def test_evidence_counts_whole_turns_and_what_could_be_held() -> None:
         for n in range(30)
     )
     asked = (
-        Question("Who was in Place7?", ("t7",)),
-        Question("And where?", tuple(f"t{n}" for n in range(8, 20))),
+        LabelledQuestion("Who was in Place7?", ("t7",)),
+        LabelledQuestion("And where?", tuple(f"t{n}" for n in range(8, 20))),
     )
-    session = Transcript("s", turns, questions=asked)
+    session = LabelledTranscript("s", turns, questions=asked)
     found = measure_evidence([session], InProcess(), 140)
     assert found.turns == 13
     assert found.turns > found.oracle > found.found == found.openai == found.anthropic >= 1
@@ -87,8 +87,8 @@ def test_only_what_exceeds_the_budget_counts_for_stability() -> None:
         ContextItem(f"i{n}", ItemKind.AGENT_MSG, f"Order R{n:03d}X goes to dock D{n * 7:03d}.")
         for n in range(40)
     )
-    steps = tuple(Step(at, ({"order": f"R{at - 1:03d}X"},)) for at in range(4, 41, 4))
-    session = Transcript("s", items, steps=steps)
+    steps = tuple(CallStep(at, ({"order": f"R{at - 1:03d}X"},)) for at in range(4, 41, 4))
+    session = LabelledTranscript("s", items, steps=steps)
     found = measure_stability([session], InProcess(), 150)
     over = [step for step in steps[1:] if history(items[: step.position]) > 150]
     assert found.compiles == found.fresh.values == found.stable.values == len(over) > 0

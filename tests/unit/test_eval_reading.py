@@ -8,10 +8,17 @@ import pytest
 from weft import tokens
 from weft_eval.in_process import InProcess
 from weft_eval.reading import files, scoring
-from weft_eval.reading.cases import CaseChoice, ReadingCase, ToolCall, make_cases, moments, tools_of
+from weft_eval.reading.cases import (
+    CaseChoice,
+    GoldCall,
+    ReadingCase,
+    candidates,
+    make_cases,
+    tools_of,
+)
 from weft_eval.reading.forms import EVERY_FORM, as_text
 from weft_eval.reading.model_answers import UNREADABLE, answer_in
-from weft_eval.transcripts import Transcript, transcript_of
+from weft_eval.transcripts import LabelledTranscript, labelled
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -23,9 +30,9 @@ def call(id: str, tool: str, **arguments: object) -> ContextItem:
     return ContextItem(id, ItemKind.TOOL_CALL, f"{tool}({json.dumps(arguments)})", metadata=held)
 
 
-def session(name: str, order: str) -> Transcript:
+def session(name: str, order: str) -> LabelledTranscript:
     """Asks for an order, looks at it and at the weather, and pays."""
-    return transcript_of(
+    return labelled(
         name,
         [
             ContextItem("p", ItemKind.POLICY, "Pay only what was asked for."),
@@ -46,7 +53,7 @@ CASE = ReadingCase(
     budget=100,
     values=["ORD-0001", "visa_991"],
     full_tokens=900,
-    gold=[ToolCall("pay", '{"order": "ORD-0001", "payment": "visa_991", "amount": 5}')],
+    gold=[GoldCall("pay", '{"order": "ORD-0001", "payment": "visa_991", "amount": 5}')],
     prompts={"weft": "short", "full": "all"},
 )
 
@@ -57,13 +64,13 @@ def right(**changed: object) -> dict[str, object]:
 
 
 def test_a_case_is_a_moment_whose_history_exceeds_the_budget_and_states_a_value() -> None:
-    found = list(moments(SESSIONS, CaseChoice(), 300))
+    found = list(candidates(SESSIONS, CaseChoice(), 300))
     assert [one.step.position for one in found] == [5] * 6
     assert found[0].values == ["ORD-0000", "visa_991"]
-    assert not list(moments(SESSIONS, CaseChoice(), 5_000))
-    assert not list(moments(SESSIONS, CaseChoice(longest=500), 300))
-    assert not list(moments(SESSIONS, CaseChoice(without=frozenset({"pay"})), 300))
-    assert [one.step.position for one in moments(SESSIONS[:1], CaseChoice(), 5)] == [1, 5]
+    assert not list(candidates(SESSIONS, CaseChoice(), 5_000))
+    assert not list(candidates(SESSIONS, CaseChoice(longest=500), 300))
+    assert not list(candidates(SESSIONS, CaseChoice(without=frozenset({"pay"})), 300))
+    assert [one.step.position for one in candidates(SESSIONS[:1], CaseChoice(), 5)] == [1, 5]
 
 
 def test_the_same_seed_draws_the_same_cases_and_another_others() -> None:
@@ -86,7 +93,7 @@ def test_every_form_keeps_to_its_budget_but_for_the_whole_history() -> None:
     assert all(item.text in made.prompts["full"] for item in SESSIONS[0].items[:5])
     assert "[Old tool result cleared]" in made.prompts["mask"]
     assert made.policy == "Pay only what was asked for."
-    assert made.gold == [ToolCall("pay", '{"order":"ORD-0000","payment":"visa_991"}')]
+    assert made.gold == [GoldCall("pay", '{"order":"ORD-0000","payment":"visa_991"}')]
 
 
 def test_messages_are_written_with_their_calls() -> None:
@@ -159,7 +166,7 @@ def test_what_is_no_answer_scores_nothing(answer: object) -> None:
 
 
 def test_of_parallel_calls_any_is_right() -> None:
-    other = ToolCall("notify", '{"order": "ORD-0001"}')
+    other = GoldCall("notify", '{"order": "ORD-0001"}')
     both = ReadingCase(
         **{**{f: getattr(CASE, f) for f in CASE.__struct_fields__}, "gold": [other, *CASE.gold]}
     )

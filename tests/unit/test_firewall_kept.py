@@ -6,7 +6,7 @@ from weft.adapters.formats import read_transcripts
 from weft.firewall.toolrules import steps_of
 from weft.passages.json_repair import repaired
 from weft.tokens import DEFAULT_ENCODING, count
-from weft_eval.envelope import evaluate, head_and_tail, states, taken_values
+from weft_eval.envelope import evaluate, head_and_tail, states_whole, values_first_stated_by
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -29,12 +29,12 @@ def test_a_taken_value_stands_in_the_result_and_in_nothing_before_it() -> None:
         result('{"user": "ann", "flight": "HAT017", "seat": "17C"}'),
         call(user="ann", flight="HAT017", note="window", more={"seats": ["17C", True]}),
     ]
-    assert taken_values(items, 1) == ["HAT017", "17C"]
+    assert values_first_stated_by(items, 1) == ["HAT017", "17C"]
 
 
 def test_a_value_counts_as_a_whole_only() -> None:
-    assert states("id=HAT017.", "HAT017")
-    assert not states("HAT0170", "HAT017")
+    assert states_whole("id=HAT017.", "HAT017")
+    assert not states_whole("HAT0170", "HAT017")
 
 
 def test_head_and_tail_keeps_both_ends_within_its_tokens() -> None:

@@ -13,7 +13,7 @@ from weft.client import Client
 from weft.client.pack import Pack
 from weft.log.bodies import Bodies
 from weft.log.publishing import Publisher
-from weft_eval.transcripts import Transcript, transcript_of
+from weft_eval.transcripts import LabelledTranscript, labelled
 from weft_schemas.compile import CompileRequest
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.items import ContextItem
@@ -37,12 +37,14 @@ class LiveCompiles:
         self._run = secrets.token_hex(4)
         self._sequences: dict[str, tuple[int, int]] = {}
 
-    def __call__(self, transcript: Transcript, position: int, request: CompileRequest) -> Pack:
+    def __call__(
+        self, transcript: LabelledTranscript, position: int, request: CompileRequest
+    ) -> Pack:
         work = self._compile(transcript, position, request)
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _compile(
-        self, transcript: Transcript, position: int, request: CompileRequest
+        self, transcript: LabelledTranscript, position: int, request: CompileRequest
     ) -> Pack:
         session = f"eval-{self._run}-{transcript.name}"
         done, sequence = self._sequences.get(session, (0, 0))
@@ -68,13 +70,15 @@ class LoggedCompiles:
         self,
         client: Client,
         loop: asyncio.AbstractEventLoop,
-        sessions: Sequence[tuple[Transcript, list[int]]],
+        sessions: Sequence[tuple[LabelledTranscript, list[int]]],
     ) -> None:
         self._client = client
         self._loop = loop
         self._sequences = {transcript.name: sequences for transcript, sequences in sessions}
 
-    def __call__(self, transcript: Transcript, position: int, request: CompileRequest) -> Pack:
+    def __call__(
+        self, transcript: LabelledTranscript, position: int, request: CompileRequest
+    ) -> Pack:
         before = self._sequences[transcript.name][position] - 1
         work = self._client.compile(
             transcript.name,
@@ -89,14 +93,16 @@ class LoggedCompiles:
 
 async def logged_sessions(
     client: Client, sessions: Sequence[str]
-) -> list[tuple[Transcript, list[int]]]:
+) -> list[tuple[LabelledTranscript, list[int]]]:
     """Sessions of the log, each with the sequences of its items. Raises `NotFound`."""
     async with Publisher(client.connection) as publisher:
         bodies = Bodies(client.connection, publisher, client.tenant)
         return [await _logged(client, bodies, session) for session in dict.fromkeys(sessions)]
 
 
-async def _logged(client: Client, bodies: Bodies, session: str) -> tuple[Transcript, list[int]]:
+async def _logged(
+    client: Client, bodies: Bodies, session: str
+) -> tuple[LabelledTranscript, list[int]]:
     sequences: dict[str, int] = {}
     items: list[ContextItem] = []
     async for record in client.events(session):
@@ -109,7 +115,7 @@ async def _logged(client: Client, bodies: Bodies, session: str) -> tuple[Transcr
             items.append(await _whole(bodies, event))
     if not items:
         raise NotFound(f"session {session!r} has no items in the log; look at `weft status`")
-    transcript = transcript_of(session, items)
+    transcript = labelled(session, items)
     return transcript, [sequences[item.id] for item in transcript.items]
 
 

@@ -188,9 +188,9 @@ def documents(
 
 
 def _read(files: Sequence[Path]) -> list[Any]:
-    from weft_eval.transcripts import read_transcripts
+    from weft_eval.transcripts import read_labelled
 
-    transcripts = [one for file in files for one in read_transcripts(file)]
+    transcripts = [one for file in files for one in read_labelled(file)]
     if not any(one.steps or one.questions for one in transcripts):
         raise InvalidInput(
             f"{', '.join(map(str, files))}: holds nothing to measure on; see what FILES are to "

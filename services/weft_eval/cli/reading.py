@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from weft_eval.grounding import Compile
     from weft_eval.reading.cases import CaseChoice, ReadingCase
     from weft_eval.reading.files import Tools
-    from weft_eval.transcripts import Transcript
+    from weft_eval.transcripts import LabelledTranscript
 
 BUDGETS = (2_000,)
 FORMS = ("weft", "mask", "tail", "full", "openai")
@@ -219,7 +219,7 @@ class _Asked(msgspec.Struct, frozen=True):
 
 async def _make(
     settings: Settings,
-    kinds: Mapping[str, Sequence[Transcript]],
+    kinds: Mapping[str, Sequence[LabelledTranscript]],
     sessions: Sequence[str],
     asked: _Asked,
 ) -> tuple[list[ReadingCase], Tools]:
@@ -241,7 +241,9 @@ async def _make(
 
 
 def _made(
-    asked: _Asked, kinds: Mapping[str, Sequence[Transcript]], compiles: Callable[[], Compile]
+    asked: _Asked,
+    kinds: Mapping[str, Sequence[LabelledTranscript]],
+    compiles: Callable[[], Compile],
 ) -> tuple[list[ReadingCase], Tools]:
     """Anew for each budget: whatever is published to a session stays there."""
     from weft_eval.reading.cases import make_cases, tools_of
@@ -255,13 +257,13 @@ def _made(
     return made, {kind: tools_of(transcripts) for kind, transcripts in kinds.items()}
 
 
-def _kinds(files: Sequence[Path]) -> dict[str, list[Transcript]]:
+def _kinds(files: Sequence[Path]) -> dict[str, list[LabelledTranscript]]:
     """Sessions by kind: those of a file with many, and those of a folder's files with one each."""
-    from weft_eval.transcripts import read_transcripts
+    from weft_eval.transcripts import read_labelled
 
-    kinds: dict[str, list[Transcript]] = {}
+    kinds: dict[str, list[LabelledTranscript]] = {}
     for file in files:
-        transcripts = read_transcripts(file)
+        transcripts = read_labelled(file)
         name = file.stem if len(transcripts) > 1 else file.resolve().parent.name
         kinds.setdefault(name, []).extend(transcripts)
     for name, transcripts in kinds.items():

@@ -12,10 +12,10 @@ from weft_eval.counting import count
 from weft_eval.grounding import Compile
 from weft_eval.next_call import values_taken
 from weft_eval.reading.forms import FORMS, prompts_of
-from weft_eval.transcripts import Step, Transcript
+from weft_eval.transcripts import CallStep, LabelledTranscript
 
 
-class ToolCall(msgspec.Struct, frozen=True):
+class GoldCall(msgspec.Struct, frozen=True):
     """A tool call that was really made."""
 
     name: str
@@ -34,7 +34,7 @@ class ReadingCase(msgspec.Struct, frozen=True):
     """Those of the call's values that the session had stated."""
     full_tokens: int
     """Tokens of the whole history."""
-    gold: list[ToolCall]
+    gold: list[GoldCall]
     """One, or several where the agent called in parallel: any of them is right."""
     prompts: dict[str, str]
     """By form."""
@@ -56,16 +56,18 @@ class CaseChoice(msgspec.Struct, frozen=True):
     """Tools that are never a next step, such as `think`."""
 
 
-class Moment(msgspec.Struct, frozen=True):
+class CaseCandidate(msgspec.Struct, frozen=True):
     """A moment that may become a case."""
 
-    transcript: Transcript
-    step: Step
+    transcript: LabelledTranscript
+    step: CallStep
     values: list[str]
     tokens: int
 
 
-def moments(transcripts: Sequence[Transcript], choice: CaseChoice, budget: int) -> Iterator[Moment]:
+def candidates(
+    transcripts: Sequence[LabelledTranscript], choice: CaseChoice, budget: int
+) -> Iterator[CaseCandidate]:
     """All that qualify, in order."""
     shortest = max(choice.shortest, budget + 1)
     for transcript in transcripts:
@@ -76,19 +78,19 @@ def moments(transcripts: Sequence[Transcript], choice: CaseChoice, budget: int) 
                 earlier = "\n".join(item.text for item in transcript.items[: step.position])
                 values = values_taken(step.arguments, earlier)
                 if values:
-                    yield Moment(transcript, step, values, size)
+                    yield CaseCandidate(transcript, step, values, size)
 
 
-def drawn(found: Sequence[Moment], choice: CaseChoice, budget: int) -> list[Moment]:
+def drawn(found: Sequence[CaseCandidate], choice: CaseChoice, budget: int) -> list[CaseCandidate]:
     """Those that the seed draws: the same for the same sessions, seed and budget."""
     order = list(found)
     random.Random(f"{choice.seed}/{budget}").shuffle(order)
     used: Counter[str] = Counter()
-    taken: list[Moment] = []
-    for moment in order:
-        if len(taken) < choice.count and used[moment.transcript.name] < choice.per_session:
-            used[moment.transcript.name] += 1
-            taken.append(moment)
+    taken: list[CaseCandidate] = []
+    for candidate in order:
+        if len(taken) < choice.count and used[candidate.transcript.name] < choice.per_session:
+            used[candidate.transcript.name] += 1
+            taken.append(candidate)
     place = {transcript: at for at, transcript in enumerate(_names(found))}
     taken.sort(key=lambda one: (place[one.transcript.name], one.step.position))
     return taken
@@ -96,21 +98,21 @@ def drawn(found: Sequence[Moment], choice: CaseChoice, budget: int) -> list[Mome
 
 def make_cases(
     kind: str,
-    transcripts: Sequence[Transcript],
+    transcripts: Sequence[LabelledTranscript],
     compile_at: Compile,
     budget: int,
     choice: CaseChoice,
     forms: Sequence[str] = FORMS,
 ) -> list[ReadingCase]:
     """The cases of one kind of sessions at one budget."""
-    found = drawn(list(moments(transcripts, choice, budget)), choice, budget)
+    found = drawn(list(candidates(transcripts, choice, budget)), choice, budget)
     return [
-        _case(f"{kind}-{budget}-{number:03}", kind, moment, compile_at, budget, forms)
-        for number, moment in enumerate(found)
+        _case(f"{kind}-{budget}-{number:03}", kind, candidate, compile_at, budget, forms)
+        for number, candidate in enumerate(found)
     ]
 
 
-def tools_of(transcripts: Sequence[Transcript]) -> dict[str, list[str]]:
+def tools_of(transcripts: Sequence[LabelledTranscript]) -> dict[str, list[str]]:
     """The tools that sessions call, each with the names of arguments in their calls."""
     known: dict[str, dict[str, None]] = {}
     for transcript in transcripts:
@@ -121,17 +123,22 @@ def tools_of(transcripts: Sequence[Transcript]) -> dict[str, list[str]]:
 
 
 def _case(
-    id: str, kind: str, moment: Moment, compile_at: Compile, budget: int, forms: Sequence[str]
+    id: str,
+    kind: str,
+    candidate: CaseCandidate,
+    compile_at: Compile,
+    budget: int,
+    forms: Sequence[str],
 ) -> ReadingCase:
-    transcript, step = moment.transcript, moment.step
+    transcript, step = candidate.transcript, candidate.step
     return ReadingCase(
         id=id,
         kind=kind,
         budget=budget,
-        values=moment.values,
-        full_tokens=moment.tokens,
+        values=candidate.values,
+        full_tokens=candidate.tokens,
         gold=[
-            ToolCall(name, msgspec.json.encode(arguments).decode())
+            GoldCall(name, msgspec.json.encode(arguments).decode())
             for name, arguments in zip(step.tools, step.arguments, strict=True)
         ],
         prompts=prompts_of(transcript, step.position, compile_at, budget, forms),
@@ -139,5 +146,5 @@ def _case(
     )
 
 
-def _names(found: Sequence[Moment]) -> list[str]:
-    return list(dict.fromkeys(moment.transcript.name for moment in found))
+def _names(found: Sequence[CaseCandidate]) -> list[str]:
+    return list(dict.fromkeys(candidate.transcript.name for candidate in found))

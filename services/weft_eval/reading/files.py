@@ -20,7 +20,7 @@ GOLD, TOOLS, BRIEF = "gold.json", "tools.json", "brief.txt"
 
 Tools = dict[str, dict[str, list[str]]]
 """For each kind its tools, with the names of their arguments."""
-Key = dict[str, str]
+BlindingKey = dict[str, str]
 """Which form a reader gets of each case."""
 Answers = dict[str, Any]
 """By case, whatever the reader wrote."""
@@ -43,7 +43,7 @@ def write(
     (folder / GOLD).write_bytes(msgspec.json.encode(cases))  # last: it says that all is there
 
 
-def key_of(cases: Sequence[ReadingCase], reader: int, seed: int) -> Key:
+def key_of(cases: Sequence[ReadingCase], reader: int, seed: int) -> BlindingKey:
     """A reader's forms, in the order in which it reads the cases."""
     forms = [list(case.prompts) for case in cases]
     key = [
@@ -54,7 +54,7 @@ def key_of(cases: Sequence[ReadingCase], reader: int, seed: int) -> Key:
     return dict(key)
 
 
-def _cases(cases: Sequence[ReadingCase], tools: Tools, key: Key) -> str:
+def _cases(cases: Sequence[ReadingCase], tools: Tools, key: BlindingKey) -> str:
     by_id = {case.id: case for case in cases}
     parts = [*_policies(cases), "# Tools"]
     parts += [f"## of {kind} cases\n\n{tools_text(held)}" for kind, held in tools.items()]
@@ -86,9 +86,9 @@ def read_tools(folder: Path) -> Tools:
     return _read(folder / TOOLS, Tools)
 
 
-def read_keys(folder: Path) -> dict[int, Key]:
+def read_keys(folder: Path) -> dict[int, BlindingKey]:
     """By reader."""
-    return {_number(path): _read(path, Key) for path in sorted(folder.glob("key_*.json"))}
+    return {_number(path): _read(path, BlindingKey) for path in sorted(folder.glob("key_*.json"))}
 
 
 def read_answers(folder: Path, reader: int) -> Answers | None:

@@ -10,7 +10,7 @@ from weft.adapters import openai
 from weft_eval.baselines import cleared, newest
 from weft_eval.grounding import Compile
 from weft_eval.next_call import latest_user_turn
-from weft_eval.transcripts import Transcript
+from weft_eval.transcripts import LabelledTranscript
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.policy import Phase
 
@@ -22,7 +22,11 @@ EVERY_FORM = (*FORMS, "openai")
 
 
 def prompts_of(
-    transcript: Transcript, position: int, compile_at: Compile, budget: int, forms: Sequence[str]
+    transcript: LabelledTranscript,
+    position: int,
+    compile_at: Compile,
+    budget: int,
+    forms: Sequence[str],
 ) -> dict[str, str]:
     """The first `position` items of a session in each form, for the call that comes next; the query
     is the latest user turn."""
@@ -45,7 +49,7 @@ def prompts_of(
     return {form: ways[form]() for form in forms}
 
 
-def whole(transcript: Transcript, position: int) -> str:
+def whole(transcript: LabelledTranscript, position: int) -> str:
     """The first items of a session unchanged."""
     items = transcript.items[:position]
     return "\n".join(f"{item.kind.value}: {item.text}" for item in items)

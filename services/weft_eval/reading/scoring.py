@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from weft.leaves import leaves
-from weft_eval.next_call import states
+from weft_eval.next_call import contains_value
 from weft_eval.reading.brief import UNKNOWN
-from weft_eval.reading.cases import ReadingCase, ToolCall
-from weft_eval.reading.files import Answers, Key
+from weft_eval.reading.cases import GoldCall, ReadingCase
+from weft_eval.reading.files import Answers, BlindingKey
 from weft_eval.reading.forms import EVERY_FORM
 from weft_eval.reading.model_answers import UNREADABLE
 
@@ -70,9 +70,9 @@ def score(answer: Any, case: ReadingCase) -> Score:
 
 
 def _fit(
-    answer: Mapping[str, Any], written: str, call: ToolCall, values: Sequence[str]
+    answer: Mapping[str, Any], written: str, call: GoldCall, values: Sequence[str]
 ) -> tuple[float, bool, bool]:
-    share = sum(states(written, value) for value in values) / len(values) if values else 1.0
+    share = sum(contains_value(written, value) for value in values) / len(values) if values else 1.0
     tool = answer.get("name") == call.name
     wanted = _leaves(json.loads(call.arguments))
     return share, tool, tool and wanted == _leaves(answer.get("arguments"))
@@ -83,7 +83,7 @@ def _leaves(arguments: Any) -> list[str]:
 
 
 def reading(
-    gold: Mapping[str, ReadingCase], keys: Mapping[int, Key], answers: Mapping[int, Answers]
+    gold: Mapping[str, ReadingCase], keys: Mapping[int, BlindingKey], answers: Mapping[int, Answers]
 ) -> ReadingReport:
     """The table over all readers that have answered."""
     scores: dict[tuple[str, int, str], list[Score]] = {}

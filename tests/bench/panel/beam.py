@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from weft_eval.transcripts import Question, Transcript
+from weft_eval.transcripts import LabelledQuestion, LabelledTranscript
 from weft_schemas.items import ContextItem, ItemKind
 
 KINDS = {"user": ItemKind.USER_TURN, "assistant": ItemKind.AGENT_MSG}
 
 
-def read_chats(folder: Path) -> list[Transcript]:
+def read_chats(folder: Path) -> list[LabelledTranscript]:
     """One transcript a chat, in the order of their numbers."""
     chats = [path for path in folder.iterdir() if (path / "chat.json").is_file()]
     return [_chat(path) for path in sorted(chats, key=lambda path: int(path.name))]
 
 
-def _chat(folder: Path) -> Transcript:
+def _chat(folder: Path) -> LabelledTranscript:
     batches = json.loads((folder / "chat.json").read_text())
     items = tuple(
         ContextItem(str(message["id"]), KINDS[message["role"]], message["content"])
@@ -34,8 +34,8 @@ def _chat(folder: Path) -> Transcript:
         gold = dict.fromkeys(_ids(question.get("source_chat_ids")))
         evidence = tuple(one for one in gold if one in known)
         if evidence:
-            questions.append(Question(question["question"], evidence))
-    return Transcript(f"beam-{folder.name}", items, questions=tuple(questions))
+            questions.append(LabelledQuestion(question["question"], evidence))
+    return LabelledTranscript(f"beam-{folder.name}", items, questions=tuple(questions))
 
 
 def _ids(held: Any) -> Iterator[str]:

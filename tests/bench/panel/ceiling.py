@@ -21,9 +21,9 @@ from tests.bench.panel.rows import ROWS
 from tests.bench.table import show
 from weft.audit.grounding import sources_of, stands_in
 from weft.compiler.ranking.value_weights import value_weights
-from weft_eval.grounding import Grounding, measure_grounding
+from weft_eval.grounding import GroundingRecall, measure_grounding
 from weft_eval.in_process import InProcess
-from weft_eval.transcripts import Transcript
+from weft_eval.transcripts import LabelledTranscript
 
 TAKEN = 1e4
 """Weight of a value that the next call takes: above all that a part may hold beside it."""
@@ -44,9 +44,11 @@ def main(half: str) -> None:
     show(f"Values of the next call in place, half: {half}", head, lines)
 
 
-def measured(cases: list[Transcript], budget: int) -> tuple[Grounding, Grounding]:
+def measured(
+    cases: list[LabelledTranscript], budget: int
+) -> tuple[GroundingRecall, GroundingRecall]:
     """As it is, and with the next call known."""
-    estimated, known = Grounding(), Grounding()
+    estimated, known = GroundingRecall(), GroundingRecall()
     weft = InProcess()
     for transcript in cases:
         for step in transcript.steps:
@@ -73,7 +75,7 @@ def knowing(taken: list[str]) -> Iterator[None]:
         yield
 
 
-def _add(total: Grounding, one: Grounding) -> None:
+def _add(total: GroundingRecall, one: GroundingRecall) -> None:
     total.values += one.values
     total.found += one.found
 

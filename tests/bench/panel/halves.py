@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from weft_eval.transcripts import Transcript
+from weft_eval.transcripts import LabelledTranscript
 
 HALVES = {"tuned": 0, "confirm": 1}
 
 
-def half_of(transcripts: Sequence[Transcript], half: str) -> list[Transcript]:
+def half_of(transcripts: Sequence[LabelledTranscript], half: str) -> list[LabelledTranscript]:
     """Sessions in the order of their files: the even ones are tuned on, the odd ones confirm.
     Where there is but one, its questions are halved alike."""
     if half == "all":
@@ -25,7 +25,9 @@ def half_of(transcripts: Sequence[Transcript], half: str) -> list[Transcript]:
     ]
 
 
-def sampled(transcripts: Sequence[Transcript], cases: int | None) -> list[Transcript]:
+def sampled(
+    transcripts: Sequence[LabelledTranscript], cases: int | None
+) -> list[LabelledTranscript]:
     """With about so many of their steps and questions, evenly spaced over all of them."""
     total = sum(len(one.steps) + len(one.questions) for one in transcripts)
     if cases is None or cases >= total:
@@ -45,7 +47,9 @@ def sampled(transcripts: Sequence[Transcript], cases: int | None) -> list[Transc
     return found
 
 
-def portions(transcripts: Sequence[Transcript], count: int) -> list[list[Transcript]]:
+def portions(
+    transcripts: Sequence[LabelledTranscript], count: int
+) -> list[list[LabelledTranscript]]:
     """The same cases in so many portions, to be measured by several processes: by session, or by
     question where there is but one session."""
     if len(transcripts) > 1:

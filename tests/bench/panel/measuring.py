@@ -13,7 +13,7 @@ from tests.bench.panel.halves import half_of, portions, sampled
 from tests.bench.panel.rows import BASELINES, ROWS, Row
 from weft_eval.grounding import Compile
 from weft_eval.in_process import InProcess
-from weft_eval.transcripts import Transcript
+from weft_eval.transcripts import LabelledTranscript
 from weft_schemas.compile import CompileRequest, ContextPack
 
 PROCESSES = 2
@@ -49,7 +49,7 @@ class Timed:
         self.seconds = 0.0
 
     def __call__(
-        self, transcript: Transcript, position: int, request: CompileRequest
+        self, transcript: LabelledTranscript, position: int, request: CompileRequest
     ) -> ContextPack:
         begun = time.process_time()
         pack = self._way(transcript, position, request)

@@ -12,7 +12,7 @@ import msgspec
 from weft_eval.grounding import Compile
 from weft_eval.in_process import InProcess
 from weft_eval.next_call import latest_user_turn
-from weft_eval.transcripts import Transcript
+from weft_eval.transcripts import LabelledTranscript
 from weft_schemas.compile import CompileRequest
 from weft_schemas.policy import Phase
 
@@ -46,7 +46,7 @@ def check() -> Check | None:
 
 
 def measure_promises(
-    transcripts: Sequence[Transcript], compile_at: Compile, budget: int
+    transcripts: Sequence[LabelledTranscript], compile_at: Compile, budget: int
 ) -> Promises:
     """Compile each transcript twice in every phase, and count what is broken."""
     total = Promises()

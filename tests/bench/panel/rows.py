@@ -17,7 +17,7 @@ from weft_eval.evidence import measure_evidence
 from weft_eval.grounding import measure_grounding
 from weft_eval.next_call import measure_next_call
 from weft_eval.stability import measure_stability
-from weft_eval.transcripts import Transcript, read_transcripts
+from weft_eval.transcripts import LabelledTranscript, read_labelled
 
 BASELINES = {
     "newest": baselines.newest,
@@ -54,7 +54,7 @@ class Row(msgspec.Struct, frozen=True):
     only: str
     """Name by which it is chosen."""
     title: str
-    read: Callable[[], list[Transcript]]
+    read: Callable[[], list[LabelledTranscript]]
     measure: Callable[..., Any]
     budgets: tuple[int, ...]
     metrics: tuple[Metric, ...]
@@ -67,11 +67,9 @@ class Row(msgspec.Struct, frozen=True):
         return all(metric.only_weft for metric in self.metrics)
 
 
-def sessions(folder: str) -> list[Transcript]:
+def sessions(folder: str) -> list[LabelledTranscript]:
     """The chats or conversations of a folder, in the order of their files."""
-    return [
-        one for path in sorted((DATA / folder).glob("*.json")) for one in read_transcripts(path)
-    ]
+    return [one for path in sorted((DATA / folder).glob("*.json")) for one in read_labelled(path)]
 
 
 _VALUES = ("values stand in the prompt", "in_prompt")
