@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from weft.client.parking import Parked as Parked
     from weft.client.parking import ParkedWarning as ParkedWarning
     from weft.client.session import Session as Session
-    from weft.firewall.result import firewall_result as firewall_result
+    from weft.firewall.without_log import firewall_result as firewall_result
     from weft_schemas.errors import Conflict as Conflict
     from weft_schemas.errors import Forbidden as Forbidden
     from weft_schemas.errors import InvalidInput as InvalidInput
@@ -53,7 +53,7 @@ _HOMES = {
     "ChangedMessage": "weft.client.histories",
     "PublishedMessages": "weft.client.histories",
     "Session": "weft.client.session",
-    "firewall_result": "weft.firewall.result",
+    "firewall_result": "weft.firewall.without_log",
     "UnavailableWarning": "weft.client.offline",
     "connect_sync": "weft.client.blocking",
     "SyncClient": "weft.client.blocking",

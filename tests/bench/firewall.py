@@ -20,7 +20,7 @@ from weft.adapters.formats import read_transcripts
 from weft.bodies.clean import clean
 from weft.firewall.derive import envelope_for
 from weft.firewall.scan import scan
-from weft.injections.find import THRESHOLD, suspicion_score
+from weft.prompt_injection.detection import THRESHOLD, suspicion_score
 from weft.secrets.finding import without_overlaps
 from weft.secrets.personal import find_personal
 from weft.tokens import DEFAULT_ENCODING

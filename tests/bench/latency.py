@@ -21,7 +21,7 @@ from tests.bench.stack import answering
 from tests.bench.table import quantile, show
 from tests.bench.workers import result
 from weft.client import Client
-from weft.log.ports import Port
+from weft.log.reserved_ports import Port
 from weft.runtime.settings import Settings
 from weft_schemas.events import encode_event
 

@@ -9,7 +9,7 @@ from tests.integration.logged import publish, result, stored, until, until_finis
 
 from weft.dead_letters.dead_letter import DeadLetter
 from weft.dead_letters.reviving import chosen, dead_letters, revive
-from weft.erasure.accounts import Target
+from weft.erasure.history import Target
 from weft.erasure.records import erase_named, publish_own
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher

@@ -18,7 +18,7 @@ from tests.data import ROOT
 
 from weft.log.api import call
 from weft.log.connection import connect
-from weft.log.ports import Port
+from weft.log.reserved_ports import Port
 from weft.log.server import find_binary
 
 NODES = ("nats-1", "nats-2", "nats-3")

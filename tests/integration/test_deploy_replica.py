@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 
 from weft.log.connection import Connection
-from weft.log.ports import Port
+from weft.log.reserved_ports import Port
 from weft.log.server import EmbeddedServer
 
 PATIENCE_SECONDS = 120

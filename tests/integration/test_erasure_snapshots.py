@@ -17,7 +17,7 @@ from tests.integration.snapshotted import (
 from tests.integration.test_erasure import files_with
 
 from weft.erasure import session as session_erasure
-from weft.erasure.accounts import Target
+from weft.erasure.history import Target
 from weft.erasure.records import erase_named
 from weft.erasure.session import erase, plan
 from weft.erasure.tombstones import tombstones

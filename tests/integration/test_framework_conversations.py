@@ -21,7 +21,7 @@ from weft.integrations.conversations import (
     session_name,
 )
 from weft.integrations.drill_down import DrillDown
-from weft.integrations.opened import Opened
+from weft.integrations.open_sessions import OpenSessions
 from weft.integrations.shared_session import SharedSession
 from weft.messages import PROVIDERS
 from weft_schemas.errors import InvalidInput, Unavailable
@@ -279,7 +279,7 @@ def test_what_is_open_is_forgotten_when_it_is_the_oldest_and_not_needed() -> Non
         made.append(name)
         return name
 
-    opened = Opened(make, lambda name: name == "needed", most=3)
+    opened = OpenSessions(make, lambda name: name == "needed", most=3)
     for name in ("needed", "a", "b", "c", "a", "d", "needed", "b", "a"):
         assert opened.of(name) == name
         assert len(opened) <= 3
@@ -288,7 +288,7 @@ def test_what_is_open_is_forgotten_when_it_is_the_oldest_and_not_needed() -> Non
 
 def test_what_had_to_be_kept_is_forgotten_once_it_is_not_needed() -> None:
     is_away = True
-    opened = Opened(str, lambda _: is_away, most=3)
+    opened = OpenSessions(str, lambda _: is_away, most=3)
     for place in range(10):
         opened.of(str(place))
     assert len(opened) == 10

@@ -14,7 +14,7 @@ from tests.gateway_http_server import CLIENT, SECRET, at_port
 
 from weft.gateway.configuration.config import ClientCredentials, ServerSpec
 from weft.log.connection import Connection
-from weft.log.ports import Port
+from weft.log.reserved_ports import Port
 from weft.log.server import EmbeddedServer
 from weft_schemas.errors import Unavailable
 

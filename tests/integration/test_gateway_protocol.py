@@ -30,7 +30,7 @@ from tests.npm import installed
 from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.serving import serving_http
 from weft.log.connection import Connection
-from weft.log.ports import Port
+from weft.log.reserved_ports import Port
 from weft.log.server import EmbeddedServer
 
 NAME = "everything"

@@ -21,7 +21,7 @@ from tests.npm import installed
 from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.tasks.protocol import TASKS, TaskExtension, answer, cancel, state_of
 from weft.log.connection import Connection
-from weft.log.ports import Port
+from weft.log.reserved_ports import Port
 from weft.log.server import EmbeddedServer
 
 pytestmark = LEFT_SOCKETS

@@ -19,7 +19,7 @@ from weft.log.message import Ack
 from weft.log.publishing import Publisher
 from weft.log.secure_delete import erase
 from weft.log.server import EmbeddedServer
-from weft.log.stalled import STILL_SECONDS, stores_nothing
+from weft.log.stream_health import STILL_SECONDS, stores_nothing
 from weft.log.timeouts import pause
 from weft.log.topology import provision
 from weft_schemas.errors import Unavailable

@@ -12,13 +12,13 @@ from nats.aio.client import Client
 from tests.integration.conftest import empty
 
 from weft.log import connection as connecting
-from weft.log import internals
+from weft.log import nats_internals
 from weft.log.api import call, replied
 from weft.log.bulk_publishing import BulkPublisher, Mode
 from weft.log.connection import Connection, connect, implementation
 from weft.log.consuming import Consumer
-from weft.log.internals import FastConnection, missing
 from weft.log.message import Message
+from weft.log.nats_internals import FastConnection, missing
 from weft.log.publishing import Publisher
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
@@ -127,7 +127,7 @@ def test_this_nats_py_has_what_the_fast_one_needs() -> None:
 
 
 def test_without_an_internal_the_plain_one_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(internals, "METHODS", (*internals.METHODS, "_gone_in_2_99"))
+    monkeypatch.setattr(nats_internals, "METHODS", (*nats_internals.METHODS, "_gone_in_2_99"))
     assert implementation() is Connection
 
 

@@ -13,8 +13,8 @@ from tests.guarded import install, password
 
 from weft.log.api import call
 from weft.log.connection import Connection, connect
-from weft.log.ports import Port
 from weft.log.publishing import Publisher
+from weft.log.reserved_ports import Port
 from weft.log.server import find_binary
 from weft.log.topology import provision
 from weft_schemas.errors import NotFound, Overloaded, Unavailable

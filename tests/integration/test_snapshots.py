@@ -16,9 +16,9 @@ from tests.integration.snapshotted import (
 
 from weft.indexer.rebuild import rebuild
 from weft.log.connection import Connection
-from weft.log.identity import StreamIdentity
 from weft.log.reading import read_matching
 from weft.log.server import EmbeddedServer
+from weft.log.stream_identity import StreamIdentity
 from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel

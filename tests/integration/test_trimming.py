@@ -34,8 +34,8 @@ from weft.log.server import EmbeddedServer
 from weft.log.topology import SNAPSHOTS_BUCKET
 from weft.log.wire import publish_command
 from weft.readmodel.generations import Generations, Reader
-from weft.snapshots.mark import SUBJECT, trimmed_before
 from weft.snapshots.snapshot import Bucket, newest, take
+from weft.snapshots.trim_mark import SUBJECT, trimmed_before
 from weft.snapshots.trimming import trim
 from weft_schemas.errors import ConfigurationError, Conflict, Corrupt
 from weft_schemas.events import encode_event

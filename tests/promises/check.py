@@ -11,7 +11,7 @@ from tests.promises.source import faults_of_parts, inner
 from weft import tokens
 from weft.adapters import anthropic, openai
 from weft.compiler.rendering.fencing import has_data, is_message
-from weft.readmodel.calls import call_arguments, call_text
+from weft.readmodel.call_text import call_arguments, call_text
 from weft_schemas.compile import ContextPack, PackEntry
 from weft_schemas.items import ContextItem, ItemKind
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.adapters import Transcript, read_transcripts
-from weft.adapters.dimensions import dimensions
+from weft.adapters.image_dimensions import dimensions
 from weft.adapters.media import block_text, count_in_words, unknown_block
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x02\x80\x00\x00\x01\xe0" + b"pixels"

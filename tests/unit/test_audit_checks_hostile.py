@@ -5,7 +5,7 @@ from tests.folded import result
 
 from weft.audit.checks import Doubles, gaps
 from weft.audit.grounding import _structure
-from weft.erasure.accounts import Accounts
+from weft.erasure.history import ErasureHistory
 from weft.erasure.sequence_runs import runs_of
 from weft.log.record import LogRecord
 from weft_schemas.events import ErasedEvent, ErasureReceiptEvent
@@ -25,8 +25,8 @@ def test_an_envelope_that_is_too_deep_is_no_double() -> None:
 
 @pytest.mark.parametrize("counted", [-1, -(2**62)])
 def test_a_receipt_of_less_than_nothing_explains_nothing(counted: int) -> None:
-    accounts = Accounts()
-    accounts.take("acme", 1, ErasedEvent("s"))
-    accounts.take("acme", 9, ErasureReceiptEvent("s", 1, {"events": counted}, ()))
-    assert gaps(runs_of([]), 0, accounts) == []
-    assert [one.kind for one in gaps(runs_of([7]), 0, accounts)] == ["gap"]
+    erasures = ErasureHistory()
+    erasures.take("acme", 1, ErasedEvent("s"))
+    erasures.take("acme", 9, ErasureReceiptEvent("s", 1, {"events": counted}, ()))
+    assert gaps(runs_of([]), 0, erasures) == []
+    assert [one.kind for one in gaps(runs_of([7]), 0, erasures)] == ["gap"]

@@ -7,7 +7,7 @@ from tests.folded import model, turn
 from weft.adapters import anthropic, gemini, openai, responses
 from weft.compiler.attempt import explained
 from weft.compiler.compile import compile_pack
-from weft.compiler.context import compile_context
+from weft.compiler.without_log import compile_context
 from weft.firewall.derive import envelope_for
 from weft.shingles import shingles
 from weft.tokens import DEFAULT_ENCODING

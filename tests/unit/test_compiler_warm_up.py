@@ -7,7 +7,7 @@ import pytest
 
 from weft.compiler import warm_up
 from weft.compiler.compile import compile_pack
-from weft.compiler.context import compile_context
+from weft.compiler.without_log import compile_context
 from weft.readmodel.model import ReadModel, records_of
 from weft.replica_service import service
 from weft.runtime.replica import Replica

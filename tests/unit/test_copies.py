@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from weft.copies.copy_digest import CopyDigest
 from weft.copies.copying import Copier
+from weft.copies.export_format import RecordLine, line_of, read_line, record_of, written
 from weft.copies.forking import prefix
-from weft.copies.portable import RecordLine, line_of, read_line, record_of, written
 from weft.copies.renaming import renamed
 from weft.copies.sequences import Places, needs, placed
 from weft.log.message import Ack, Message

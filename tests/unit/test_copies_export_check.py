@@ -9,7 +9,7 @@ import pytest
 
 from weft.copies.copy_digest import CopyDigest
 from weft.copies.export_check import check_export
-from weft.copies.portable import (
+from weft.copies.export_format import (
     BodyLine,
     ChunkLine,
     EndLine,

@@ -9,13 +9,13 @@ from tests.firewall_made import KEY, envelope, signals
 from weft.adapters.formats import read_transcripts
 from weft.bodies.clean import clean
 from weft.firewall.scan import scan
-from weft.injections.find import NEEDLES, THRESHOLD, suspicion_score
+from weft.prompt_injection.detection import NEEDLES, THRESHOLD, suspicion_score
 from weft.secrets import personal
 from weft.secrets.assigned import NAMES
-from weft.secrets.find import RULES
 from weft.secrets.finding import Finding, fingerprint, masked, without_overlaps
 from weft.secrets.personal import find_personal
 from weft.secrets.prefilter import Prefilter, literals
+from weft.secrets.rule_matching import RULES
 from weft.secrets.scanning import SIGNS
 from weft_eval.guards import PersonalSpan, measure_injection, measure_spans
 from weft_schemas.items import ItemKind

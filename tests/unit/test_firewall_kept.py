@@ -3,7 +3,7 @@ from tests.data import DATA, needs_data
 from tests.firewall_made import envelope
 
 from weft.adapters.formats import read_transcripts
-from weft.firewall.toolrules import steps_of
+from weft.firewall.rule_paths import steps_of
 from weft.passages.json_repair import repaired
 from weft.tokens import DEFAULT_ENCODING, count
 from weft_eval.envelope import evaluate, head_and_tail, states_whole, values_first_stated_by

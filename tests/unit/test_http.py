@@ -12,10 +12,10 @@ import pytest
 
 from weft.http import sse
 from weft.http.callers import caller, check_open, host_name, open_grant
-from weft.http.counting import RequestCounts
 from weft.http.grants import read_grants
 from weft.http.idempotency import KEPT_SECONDS, Answers, checked_key
 from weft.http.limits import CallerLimits
+from weft.http.metrics import RequestCounts
 from weft.http.openapi import FAULTS, document
 from weft.http.problems import RequestRefused, problem_of, status_of
 from weft.http.requests import MOST_MEMBERS, inflated

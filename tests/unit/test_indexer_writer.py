@@ -11,7 +11,7 @@ import pytest
 
 from weft.indexer.writer import Writer
 from weft.log.following import Followed
-from weft.log.identity import StreamIdentity
+from weft.log.stream_identity import StreamIdentity
 from weft.readmodel import store
 from weft.readmodel.model import records_of
 from weft.readmodel.store import open_reader, snapshot

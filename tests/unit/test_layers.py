@@ -32,7 +32,7 @@ LAYERS = (
     "adapters completion",
     "passages",
     "secrets",
-    "tokens days bodies bm25 leaves facts injections shingles terms whole_characters",
+    "tokens days bodies bm25 leaves facts prompt_injection shingles terms whole_characters",
     "model_encodings json_or_yaml web_server file_lock durable_files parent_death progress",
 )
 """From the top; parts of one layer do not import each other."""
@@ -105,7 +105,7 @@ PACKAGES = {"weft": WEFT, "weft_eval": WEFT.parent / "weft_eval"} | {
     "weft_schemas": ROOT / "schemas" / "weft_schemas"
 }
 CIRCLES = {
-    frozenset({"weft.log.connection", "weft.log.internals"}),
+    frozenset({"weft.log.connection", "weft.log.nats_internals"}),
     frozenset({"weft.client.client", "weft.client.session", "weft.client.offline"}),
 }
 """Left where an import in a function, or for the type checker alone, counts too: the connection

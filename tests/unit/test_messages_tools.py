@@ -7,7 +7,7 @@ import pytest
 import jsonschema
 from weft import testing
 from weft.messages import PROVIDERS, OfferedTools
-from weft.messages.arguments import faults
+from weft.messages.argument_validation import faults
 from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import Catalog, RouteReply, SelectableItem
 

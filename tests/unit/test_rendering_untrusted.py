@@ -7,7 +7,7 @@ import pytest
 from tests.folded import turn
 
 from weft.adapters import anthropic, openai
-from weft.compiler.context import compile_context
+from weft.compiler.without_log import compile_context
 from weft_schemas.compile import CompileRequest, ContextPack, PackEntry
 from weft_schemas.events import Event
 from weft_schemas.items import ContextItem, ItemKind

@@ -1,7 +1,7 @@
 """Near-copies leave room for others."""
 
+from weft.router.beam_search import Hit
 from weft.router.router import Router
-from weft.router.search import Hit
 from weft_schemas.routing import RouteRequest, SelectableItem
 
 COPIES = [

@@ -10,7 +10,7 @@ from tests.unit.test_firewall_context import FORMS, SAID, made
 
 from weft.adapters import anthropic, openai
 from weft.compiler.compile import compile_pack
-from weft.compiler.context import compile_context
+from weft.compiler.without_log import compile_context
 from weft.readmodel.digest import content_digest
 from weft.secrets.items import MASKED, masked_item
 from weft.secrets.own import own_rules

@@ -4,11 +4,11 @@ import threading
 
 import pytest
 
-from weft.injections.find import signals_in
+from weft.prompt_injection.detection import signals_in
 from weft.runtime.settings import Settings
 from weft.summarizer import flagged_repeats
+from weft.testing.in_memory_workers import InMemoryWorkers
 from weft.testing.log import MemoryLog
-from weft.testing.working import Working
 from weft_schemas.envelope import Signal
 from weft_schemas.events import SessionClosedEvent, SummaryEvent
 from weft_schemas.items import ContextItem, ItemKind
@@ -26,7 +26,7 @@ async def test_documents_are_searched_for_orders_in_a_thread(
     monkeypatch.setattr(flagged_repeats, "signals_in", watched)
     settings = Settings()
     log = MemoryLog(settings.encoding)
-    working = Working(settings, log, ())
+    working = InMemoryWorkers(settings, log, ())
     for event in (
         ContextItem("d", ItemKind.DOC_SNIPPET, "A page about orders."),
         ContextItem("a", ItemKind.AGENT_MSG, "It is about orders."),

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import msgspec
 
 from weft.adapters.exchanges import is_verbatim, placed_calls, results_by_call
-from weft.adapters.names import MAX_NAME, is_reserved, safe
+from weft.adapters.speaker_names import MAX_NAME, is_reserved, safe
 from weft.adapters.steps import AnsweredCall, Step, StepBuilder
 from weft_schemas.compile import PackEntry
 from weft_schemas.ids import digest

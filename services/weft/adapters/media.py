@@ -18,7 +18,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 import msgspec
 
-from weft.adapters.dimensions import dimensions
+from weft.adapters.image_dimensions import dimensions
 
 Block = Mapping[str, Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from weft.adapters.names import MAX_NAME, is_reserved, safe
+from weft.adapters.speaker_names import MAX_NAME, is_reserved, safe
 from weft.days import day_of, written
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind

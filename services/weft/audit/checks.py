@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from weft.erasure.accounts import Account, Accounts, Target
+from weft.erasure.history import ErasureHistory, Target, TargetHistory
 from weft.erasure.sequence_runs import Run, holds, merged, minus, size, without_oldest
 from weft.log.record import LogRecord
 from weft.readmodel.digest import content_digest, session_digests
@@ -201,7 +201,7 @@ class Doubles:
             self.findings.append(finding)
 
 
-def gaps(deleted: Sequence[Run], begins: int, erasures: Accounts) -> list[AuditFinding]:
+def gaps(deleted: Sequence[Run], begins: int, erasures: ErasureHistory) -> list[AuditFinding]:
     """Messages that are no longer in the log and that no erasure explains, nor that the log
     `begins` later, trimmed or by age; and erasures that are not finished."""
     unfinished = [_unfinished(target, erasures.of[target]) for target in erasures.unfinished()]
@@ -228,14 +228,14 @@ def _first(runs: Sequence[Run]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _unfinished(target: Target, account: Account) -> AuditFinding:
+def _unfinished(target: Target, history: TargetHistory) -> AuditFinding:
     return AuditFinding(
         "unfinished_erasure",
         f"the erasure of {target} has no receipt: it was interrupted, or is still at work",
         f"`{target.command}` finishes it",
         target.tenant,
         target.session or "",
-        account.began(),
+        history.began(),
     )
 
 

@@ -9,7 +9,7 @@ from weft.audit.reproduce import Gone, Reproduction, reproduce
 from weft.log.connection import Connection
 from weft.log.reading import read_session
 from weft.readmodel.model import ReadModel
-from weft.snapshots.mark import trimmed_before
+from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.compile import CompileAudit
 from weft_schemas.errors import NotFound
 from weft_schemas.ids import TENANT_SESSION

@@ -25,23 +25,23 @@ from weft.audit.checks import (
     gaps,
     waiting,
 )
-from weft.erasure.records import accounts
+from weft.erasure.records import erasure_history
 from weft.erasure.sequence_runs import merged, runs_of
 from weft.indexer import starting
 from weft.indexer.catching_up import catch_up
 from weft.indexer.writer import Writer
-from weft.log import identity, reading
+from weft.log import reading, stream_identity
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.deletions import aged_before, deleted_after
-from weft.log.identity import StreamIdentity
 from weft.log.publishing import Publisher
+from weft.log.stream_identity import StreamIdentity
 from weft.progress import OnStepProgress
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta
-from weft.snapshots.mark import trimmed_before
+from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import Corrupt, InvalidInput, NotFound
 from weft_schemas.items import BodyRef
 from weft_schemas.subjects import stored_filter
@@ -106,7 +106,7 @@ async def verify(
                 done.findings += await _judged(connection, found, sources)
                 done.findings += await _doubles(connection, fresh.checkpoint)
                 # Read after `deleted`, so that an erasure that is at work makes no gap.
-                done.findings += gaps(deleted, begins, await accounts(connection))
+                done.findings += gaps(deleted, begins, await erasure_history(connection))
                 held = await db.run(lambda read: bodies(read, begins))
                 await _bodies(connection, done, held, progress)
                 if not is_whole:
@@ -171,7 +171,7 @@ async def _check_identity(connection: Connection, live: ReadModel) -> None:
     known = get_meta(live.db, "identity")
     if known:
         stored = msgspec.json.decode(str(known), type=StreamIdentity)
-        await identity.check(connection, stored, live.watermark())
+        await stream_identity.check(connection, stored, live.watermark())
     last = await reading.last_sequence(connection)
     if live.watermark() > last:
         raise Corrupt(

@@ -59,7 +59,7 @@ def diff(file: Path, name: str, as_json: bool, settings: Settings) -> None:
     Example:
       weft catalog diff tools.yaml --name shop
     """
-    from weft.router.difference import difference
+    from weft.router.catalogue_diff import difference
 
     found = difference(running(_newest(settings, name)).items, read_catalog(file, name).items)
     if as_json:
@@ -88,7 +88,7 @@ def graph(file: Path | None, name: str, format: str, settings: Settings) -> None
       weft graph --name shop > shop.mmd
       weft graph --file tools.yaml --format json
     """
-    from weft.router.graph import mermaid
+    from weft.router.graph_drawing import mermaid
     from weft.router.tree_builder import TreeBuilder
 
     held = read_catalog(file, name) if file else running(_newest(settings, name))

@@ -32,7 +32,7 @@ from weft.log.message import Ack, Message
 from weft.log.reading import read_session
 from weft.log.record import LogRecord
 from weft.log.trace_context import current_trace
-from weft.messages.offered import OfferedTools
+from weft.messages.offered_tools import OfferedTools
 from weft.messages.reading import Format, Messages, draft
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.policies import grants_in_force, policy_in_force

@@ -1,7 +1,7 @@
 """Turns an agent's messages into items of the log: each once, however often its history is passed.
 
-The content of a session is requested once and then cached; `weft.messages.identity` finds a history
-in it. One task at a time changes a session's history.
+The content of a session is requested once and then cached; `weft.messages.history_matching` finds a
+history in it. One task at a time changes a session's history.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 
 from weft.client.outgoing import PublishAck
 from weft.client.refusals import Accepted, accepted, shortened
-from weft.messages.identity import History, Placed, link
+from weft.messages.history_matching import History, Placed, link
 from weft.messages.reading import ReadMessages, renamed
 from weft_schemas.errors import Conflict
 from weft_schemas.items import ContextItem, ItemKind

@@ -17,7 +17,7 @@ from weft.client.histories import OnEdit, PublishedMessages, Ties, conflicts_of
 from weft.client.parking import Parked, ParkedWarning, refused
 from weft.client.refusals import ItemRefused
 from weft.client.spool import Spool, Spooled
-from weft.messages.identity import History, link
+from weft.messages.history_matching import History, link
 from weft.messages.reading import Messages, ReadMessages, renamed
 from weft.messages.writing import Provider, request_of
 from weft_schemas.errors import Unavailable, WeftError

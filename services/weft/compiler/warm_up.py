@@ -5,7 +5,7 @@ statements and pages.
 from __future__ import annotations
 
 from weft.compiler.compile import compile_pack
-from weft.compiler.context import compile_context
+from weft.compiler.without_log import compile_context
 from weft.readmodel.model import ReadModel
 from weft.readmodel.status import sessions
 from weft_schemas.compile import CompileRequest

@@ -9,7 +9,7 @@ import hashlib
 from typing import IO, BinaryIO
 
 from weft.copies.copy_digest import CopyDigest
-from weft.copies.portable import (
+from weft.copies.export_format import (
     BodyLine,
     ChunkLine,
     EndLine,

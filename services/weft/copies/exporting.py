@@ -9,7 +9,15 @@ import msgspec
 
 from weft.copies.copy_digest import CopyDigest
 from weft.copies.copying import finished
-from weft.copies.portable import BodyLine, ChunkLine, EndLine, Line, StartLine, line_of, written
+from weft.copies.export_format import (
+    BodyLine,
+    ChunkLine,
+    EndLine,
+    Line,
+    StartLine,
+    line_of,
+    written,
+)
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher

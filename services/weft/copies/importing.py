@@ -14,7 +14,7 @@ import msgspec
 from weft.copies.copy_digest import CopyDigest
 from weft.copies.copying import Copier, copied, copied_before, copies_in, copy_id
 from weft.copies.export_check import check_export
-from weft.copies.portable import (
+from weft.copies.export_format import (
     BodyLine,
     ChunkLine,
     EndLine,

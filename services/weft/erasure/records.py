@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from operator import itemgetter
 
-from weft.erasure.accounts import Accounts, Target
+from weft.erasure.history import ErasureHistory, Target
 from weft.erasure.sequence_runs import Run, holds, runs_of
 from weft.log.connection import Connection
 from weft.log.message import event_headers
@@ -46,16 +46,16 @@ async def publish_own(publisher: Publisher, tenant: str, event: Event, fresh: bo
     return (await publisher.publish(subject, payload, id, headers)).sequence
 
 
-async def accounts(connection: Connection, tenant: str | None = None) -> Accounts:
-    """What the records of a tenant's erasures account for, or of all tenants. Malformed ones are
-    left out: the fold reports them."""
+async def erasure_history(connection: Connection, tenant: str | None = None) -> ErasureHistory:
+    """The erasures of a tenant, or of all tenants, from their records. Malformed records are left
+    out: the fold reports them."""
     found = []
     for name in ERASURE_RECORDS:
         subject = stored_filter(tenant, TENANT_SESSION, "out", name)
         async for record in read_matching(connection, subject):
             with suppress(InvalidInput):
                 found.append((record.sequence, record.address().tenant, record.event()))
-    made = Accounts()
+    made = ErasureHistory()
     for sequence, owner, event in sorted(found, key=itemgetter(0)):
         made.take(owner, sequence, event)
     return made
@@ -77,7 +77,7 @@ async def erase_named(
     if not sequences:
         return 0
     connection = publisher.connection
-    known = (await accounts(connection, target.tenant)).of[target].runs()
+    known = (await erasure_history(connection, target.tenant)).of[target].runs()
     there = erased = 0
 
     def reached(done: int) -> None:
@@ -107,4 +107,4 @@ def _parts(sequences: Sequence[int], known: Sequence[Run]) -> Iterator[Sequence[
 async def erased_uncounted(connection: Connection, target: Target) -> int:
     """How many events its erasure has named, over all runs, that no receipt counts yet. By the end
     of an erasure all of them are gone."""
-    return (await accounts(connection, target.tenant)).of[target].uncounted()
+    return (await erasure_history(connection, target.tenant)).of[target].uncounted()

@@ -9,7 +9,7 @@ import sqlite3
 
 import msgspec
 
-from weft.erasure.accounts import Target
+from weft.erasure.history import Target
 from weft.erasure.records import (
     erase_named,
     erased_uncounted,

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from weft.erasure.accounts import Target
+from weft.erasure.history import Target
 from weft.erasure.records import (
     erase_named,
     erased_uncounted,
@@ -31,7 +31,7 @@ from weft.log.topology import WORKERS
 from weft.progress import OnStepProgress
 from weft.references.survey import Survey, Victims, family
 from weft.references.survey_from_log import extend
-from weft.snapshots.mark import trimmed_before
+from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import ErasedEvent, ErasureReceiptEvent
 from weft_schemas.ids import TENANT_SESSION, encode_token

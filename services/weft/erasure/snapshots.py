@@ -15,8 +15,8 @@ from weft.readmodel.sql import statements
 from weft.readmodel.store import get_meta, open_writer, schema_version, transaction, vacuum
 from weft.readmodel.tombstone_fold import erase_session, erase_tenant
 from weft.references.survey import Victims
-from weft.snapshots.mark import trimmed_before
 from weft.snapshots.snapshot import Bucket, Snapshot, holding_trimmed
+from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import NotFound
 from weft_schemas.ids import SessionName
 

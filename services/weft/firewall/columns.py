@@ -10,7 +10,7 @@ from itertools import chain, islice
 
 import msgspec
 
-from weft.firewall.leaves import key_worth, value_worth
+from weft.firewall.leaf_worth import key_worth, value_worth
 from weft.firewall.numbers import encoded, kinds_of
 from weft.passages.outliers import MANY, at_most
 

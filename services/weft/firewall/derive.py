@@ -15,14 +15,14 @@ from weft.firewall.body import Body, Window, window
 from weft.firewall.bounds import Bounds
 from weft.firewall.detect import Detected, Form, detect
 from weft.firewall.facts import facts_of
-from weft.firewall.leaves import Leaf, leaves
+from weft.firewall.leaf_worth import Leaf, leaves
+from weft.firewall.result_status import status_of
+from weft.firewall.rule_paths import steps_of
 from weft.firewall.scan import Scanned, scan
 from weft.firewall.slice_hmac import proved_level
-from weft.firewall.status import status_of
 from weft.firewall.summarise import summarise
 from weft.firewall.summarise.binary import binary_type, summarise_binary
 from weft.firewall.summarise.budget import Budget
-from weft.firewall.toolrules import steps_of
 from weft.firewall.unwrap import Unwrapped, unwrap
 from weft.firewall.views import registry
 from weft.secrets.own import own_rules

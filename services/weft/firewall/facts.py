@@ -9,7 +9,7 @@ from itertools import islice
 import re2
 
 from weft.firewall.detect import Detected, Form
-from weft.firewall.leaves import Leaf, Scalar, leaves, named_values, written
+from weft.firewall.leaf_worth import Leaf, Scalar, leaves, named_values, written
 from weft.firewall.summarise.code import outlined, passages
 from weft.firewall.tables import read_table
 from weft_schemas.envelope import ExtractedFact

@@ -7,14 +7,14 @@ from collections import Counter
 import msgspec
 
 from weft.bodies.masking import masked_text
-from weft.injections.find import NEEDLES, find_injections, plain_letters
+from weft.prompt_injection.detection import NEEDLES, find_injections, plain_letters
 from weft.secrets.escapes import unescaped
-from weft.secrets.find import find_secrets
 from weft.secrets.finding import Finding, fingerprint, masks_of, without_overlaps
 from weft.secrets.hidden import spans_in_source
 from weft.secrets.own import own_rules
 from weft.secrets.personal import find_personal
 from weft.secrets.prefilter import Prefilter, literals
+from weft.secrets.rule_matching import find_secrets
 from weft.secrets.scanning import SIGNS, at_source, behind_escapes, secrets_in, spaced
 from weft_schemas.envelope import Mask, Signal
 from weft_schemas.items import Sensitivity

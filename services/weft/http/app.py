@@ -22,11 +22,11 @@ from weft.client import Client
 from weft.http import openapi, problems, sse, tracing
 from weft.http.callers import caller
 from weft.http.clients import Clients
-from weft.http.counting import RequestCounts
 from weft.http.grants import TokenGrant, TokenGrants
 from weft.http.handlers import HANDLERS, STREAMS, OperationCall, problem_event
 from weft.http.idempotency import Answers, checked_key
 from weft.http.limits import LARGEST_BODY, RATE, CallerLimits
+from weft.http.metrics import RequestCounts
 from weft.http.operations import Operation, of_session, paths
 from weft.http.page import PAGE, POLICY
 from weft.http.problems import RequestRefused, headers_of, problem_of

@@ -14,8 +14,7 @@ from weft.client.drilldown import checked_arguments
 from weft.client.histories import PublishedMessages
 from weft.client.pack import Pack
 from weft.http import sse
-from weft.http.problems import problem_of
-from weft.http.shapes import (
+from weft.http.payloads import (
     MOST_EVENTS,
     Closed,
     Compiled,
@@ -25,6 +24,7 @@ from weft.http.shapes import (
     Progress,
     Published,
 )
+from weft.http.problems import problem_of
 from weft.log.record import LogRecord
 from weft_schemas.compile import CompileRequest, DrilldownReply, DrilldownRequest, ExplainReply
 from weft_schemas.errors import InvalidInput, WeftError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from weft.client.histories import PublishedMessages
-from weft.http.shapes import (
+from weft.http.payloads import (
     Closed,
     Closing,
     Compiled,

@@ -8,7 +8,7 @@ from weft.indexer.writer import Writer
 from weft.log.connection import Connection
 from weft.log.following import Followed, Follower
 from weft.progress import OnProgress
-from weft.snapshots.mark import trimmed_before
+from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import Corrupt, Forbidden
 
 

@@ -19,14 +19,14 @@ from weft.indexer.starting import check_keeps_aged, from_snapshot, needs_no_snap
 from weft.indexer.writer import Writer
 from weft.log.connection import Connection
 from weft.log.deletions import aged_before
-from weft.log.identity import check
 from weft.log.reading import last_sequence
+from weft.log.stream_identity import check
 from weft.progress import OnProgress
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, reader_lock
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta
-from weft.snapshots.mark import trimmed_before
+from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import ConfigurationError, Conflict, Corrupt
 
 _POLL_SECONDS = 0.1

@@ -22,8 +22,8 @@ from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, discard
 from weft.readmodel.store import SQLITE_FAULTS, get_meta, schema_version
 from weft.runtime.logs import fields
-from weft.snapshots.mark import trimmed_before
 from weft.snapshots.snapshot import Bucket, Snapshot, last_erasure, newest
+from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import ConfigurationError, Corrupt, Forbidden, NotFound
 
 _log = logging.getLogger(__name__)

@@ -20,8 +20,8 @@ import msgspec
 
 from weft.log.connection import Connection
 from weft.log.following import Followed
-from weft.log.identity import StreamIdentity
 from weft.log.reading import read
+from weft.log.stream_identity import StreamIdentity
 from weft.readmodel import store
 from weft.readmodel.database import Database
 from weft.readmodel.digest import content_digest

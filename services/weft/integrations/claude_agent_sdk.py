@@ -36,7 +36,7 @@ import weft
 from weft.client.offline import OnUnavailable
 from weft.integrations.conversations import warn_of_own_history
 from weft.integrations.drill_down import DrillDown
-from weft.integrations.opened import Opened
+from weft.integrations.open_sessions import OpenSessions
 from weft_schemas.compile import PackEntry
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.ids import digest
@@ -93,7 +93,7 @@ class WeftClaude:
             "patience": patience,
             "spool": spool,
         }
-        self._open = Opened(self._opened, lambda one: one.is_needed)
+        self._open = OpenSessions(self._opened, lambda one: one.is_needed)
         self._lost: set[str] = set()
         """Claude Code's sessions whose history lacks something that the log contains."""
         self._seen: set[str] = set()

@@ -22,7 +22,7 @@ import msgspec
 import weft
 from weft.adapters.conversation import conversation
 from weft.client.offline import OnUnavailable
-from weft.integrations.opened import Opened
+from weft.integrations.open_sessions import OpenSessions
 from weft.messages import Format, Provider
 from weft_schemas.errors import InvalidInput, Unavailable
 from weft_schemas.items import ItemKind
@@ -126,7 +126,7 @@ class Conversations:
             "patience": patience,
             "spool": spool,
         }
-        self._open = Opened(self._opened, lambda one: one.is_in_use)
+        self._open = OpenSessions(self._opened, lambda one: one.is_in_use)
 
     async def compiled(
         self, name: str, history: Sequence[Any], query: str = ""

@@ -35,7 +35,7 @@ from weft.integrations.conversations import (
     warn_of_own_history,
 )
 from weft.integrations.drill_down import DrillDown
-from weft.integrations.opened import Opened
+from weft.integrations.open_sessions import OpenSessions
 from weft.integrations.shared_session import SharedSession
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.items import ContextItem, ItemKind
@@ -189,7 +189,7 @@ class WeftMemoryService(BaseMemoryService):
         self._raises = on_unavailable == "raise"
         self._options = {"budget": budget, "phase": "answer", "drilldown": False, **options}
         self._options["on_unavailable"] = on_unavailable
-        self._open = Opened(self._opened, lambda shared: shared.is_needed)
+        self._open = OpenSessions(self._opened, lambda shared: shared.is_needed)
 
     async def add_session_to_memory(self, session: Session) -> None:
         await self._add(session.app_name, session.user_id, session.events)

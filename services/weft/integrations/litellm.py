@@ -24,7 +24,7 @@ from litellm.integrations.custom_logger import CustomLogger
 
 import weft
 from weft.integrations.conversations import Conversations, request_of
-from weft.integrations.opened import MOST_OPEN
+from weft.integrations.open_sessions import MOST_OPEN
 
 CHAT = frozenset({"completion", "acompletion"})
 SYSTEM = ("system", "developer")

@@ -8,7 +8,7 @@ from typing import Self
 
 from weft.log.api import call
 from weft.log.connection import connect
-from weft.log.ports import Port
+from weft.log.reserved_ports import Port
 from weft.log.server import EmbeddedServer
 from weft_schemas.errors import Unavailable, WeftError
 

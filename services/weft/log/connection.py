@@ -2,8 +2,8 @@
 
 `Connection` is what the rest of weft uses: subscriptions whose messages go straight to a handler,
 commands written in bulk, and notification of reconnects and permission violations. This one uses
-nats-py's public API alone. `log/internals.py` does the same several times faster, and is used if
-the installed nats-py has the internals that it needs.
+nats-py's public API alone. `log/nats_internals.py` does the same several times faster, and is used
+if the installed nats-py has the internals that it needs.
 """
 
 from __future__ import annotations
@@ -241,7 +241,7 @@ class Connection(Client):
 def implementation() -> type[Connection]:
     """The fast implementation if nats-py has what it needs, otherwise the plain one."""
     try:
-        from weft.log.internals import FastConnection, missing
+        from weft.log.nats_internals import FastConnection, missing
     except ImportError as error:
         lacks = [str(error)]
     else:

@@ -12,7 +12,7 @@ import nats.errors
 from weft.log.connection import Connection
 from weft.log.message import Message
 from weft.log.reading import read
-from weft.log.stalled import stream_of
+from weft.log.stream_health import stream_of
 from weft_schemas.errors import Forbidden, NotFound, Unavailable
 from weft_schemas.subjects import is_stored_as
 

@@ -14,12 +14,12 @@ from typing import Any, Self
 import msgspec
 import nats.errors
 
-from weft.log import identity, reading
+from weft.log import reading, stream_identity
 from weft.log.api import call
 from weft.log.connection import Connection
-from weft.log.identity import StreamIdentity
 from weft.log.pulling import Puller, Raw
 from weft.log.record import LogRecord
+from weft.log.stream_identity import StreamIdentity
 from weft.log.wire import delivered
 from weft_schemas.errors import Corrupt, NotFound, WeftError
 from weft_schemas.subjects import STREAM
@@ -161,9 +161,9 @@ class Follower(Puller[Followed]):
     async def _start(self) -> None:
         """Check the stream's identity and start from the next sequence."""
         if self.identity is None:
-            self.identity = await identity.identify(self._connection)
+            self.identity = await stream_identity.identify(self._connection)
         else:
-            await identity.check(self._connection, self.identity, self.through)
+            await stream_identity.check(self._connection, self.identity, self.through)
         await self._make_consumer()
 
     def _gone(self, error: NotFound) -> WeftError:

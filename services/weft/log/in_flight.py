@@ -17,7 +17,7 @@ from weft.log.api import away, error_of, forbidden, silence
 from weft.log.connection import Connection, Listener
 from weft.log.duplicate_check import DuplicateCheck
 from weft.log.message import Ack, Message, Outcome, command
-from weft.log.stalled import is_missing, no_stream, stalled, stores_nothing, stream_of
+from weft.log.stream_health import is_missing, no_stream, stalled, stores_nothing, stream_of
 from weft.log.timeouts import cancelled
 from weft.log.wire import status
 from weft_schemas.errors import InvalidInput, Unavailable, WeftError

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Self
 
 from weft.file_lock import FileLock
-from weft.log import ports
+from weft.log import reserved_ports
 from weft.log.topology import Durability as Durability
 from weft.parent_death import terminate_with_parent
 from weft_schemas.errors import ConfigurationError, Unavailable
@@ -63,7 +63,7 @@ class EmbeddedServer:
         self._extra = extra
         self._process: subprocess.Popen[bytes] | None = None
         self._lock: FileLock | None = None
-        self._kept: ports.Port | None = None
+        self._kept: reserved_ports.Port | None = None
         self._turn = asyncio.Lock()
         """One change at a time: a kill during the start waits until the start is done."""
 
@@ -92,8 +92,8 @@ class EmbeddedServer:
     async def _start(self) -> None:
         if self.pid is not None:
             return
-        if not self.port and ports.ARE_KEPT:
-            self._kept = ports.Port()
+        if not self.port and reserved_ports.ARE_KEPT:
+            self._kept = reserved_ports.Port()
             self.port = self._kept.number
         self.data_dir.mkdir(parents=True, exist_ok=True)
         self._lock = await _locked(self.data_dir)

@@ -10,12 +10,12 @@ that the provider's own library returned. Everything here is pure: nothing is pu
 An item's id is its place among the items of the history and a hash of its content, such as
 `u3-5f0c…`. So reading the same history again gives the same items, a longer one the same and some
 more, and two equal messages are two items. `Client.publish_messages` also recognises a history
-whose beginning was cut off, see `weft.messages.identity`.
+whose beginning was cut off, see `weft.messages.history_matching`.
 """
 
 from weft.messages.definitions import definition as definition
-from weft.messages.offered import OfferedTools as OfferedTools
-from weft.messages.offered import Selection as Selection
+from weft.messages.offered_tools import OfferedTools as OfferedTools
+from weft.messages.offered_tools import Selection as Selection
 from weft.messages.reading import FORMATS as FORMATS
 from weft.messages.reading import Format as Format
 from weft.messages.reading import Messages as Messages

@@ -12,7 +12,7 @@ from weft.adapters.formats import READERS, detect
 from weft.adapters.media import count_in_words
 from weft.adapters.records import LIST_KEYS, Record, TranscriptSource
 from weft.adapters.responses import TYPES as RESPONSE_ITEMS
-from weft.messages.identity import History, link
+from weft.messages.history_matching import History, link
 from weft.messages.plain import plain
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind

@@ -11,7 +11,7 @@ import msgspec
 
 from weft.passages.part import Outline, unpacked
 from weft.passages.splitting import outline_of, readable
-from weft.readmodel.calls import call_text
+from weft.readmodel.call_text import call_text
 from weft_schemas.envelope import ResultEnvelope, ResultStatus
 from weft_schemas.items import ItemKind, Sensitivity
 

@@ -107,7 +107,7 @@ FROM sessions WHERE tenant = :tenant AND session > :beyond AND items > 0
 ORDER BY session LIMIT :limit
 
 -- name: history
--- Ids as `weft.messages.identity` makes them: a kind's letter, a place, sixteen digits of a hash.
+-- Ids as `weft.messages.history_matching` makes them: a kind's letter, a place, sixteen digits of a hash.
 SELECT i.id FROM sessions s JOIN items i ON i.session = s.number
 WHERE s.tenant = ? AND s.session = ? AND i.id GLOB '[uacrpdfs][1-9]*-????????????????'
 ORDER BY i.ordinal DESC LIMIT ?

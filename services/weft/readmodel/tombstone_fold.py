@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from weft.passages.splitting import passages_of
-from weft.readmodel.calls import call_text
+from weft.readmodel.call_text import call_text
 from weft.readmodel.derived import envelope_text
 from weft.readmodel.documents import Documents
 from weft.readmodel.memories import forget_rows, forget_session

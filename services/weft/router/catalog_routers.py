@@ -17,7 +17,7 @@ import msgspec
 
 from weft.log.record import LogRecord
 from weft.router.catalogue import check_catalogue
-from weft.router.difference import difference
+from weft.router.catalogue_diff import difference
 from weft.router.fusion import Encoder
 from weft.router.router import Router
 from weft.router.whole_catalogue import Fetch, whole

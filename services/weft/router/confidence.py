@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import msgspec
 
 from weft.bm25 import inverse_document_frequency
-from weft.router.weights import WordWeights
+from weft.router.bm25f import WordWeights
 from weft.router.words import words_of
 
 AMBIGUOUS = 0.95

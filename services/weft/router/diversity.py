@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from weft.router.search import Hit
+from weft.router.beam_search import Hit
 from weft.router.tree import LeafWords, Node
 from weft.router.words import words_of
 

@@ -8,15 +8,15 @@ from itertools import islice
 import msgspec
 
 from weft.model_encodings import DEFAULT_ENCODING
+from weft.router.beam_search import BeamSearch, Hit, has_facets
+from weft.router.bm25f import WordWeights, query_weights, score
 from weft.router.cards import card_of, plain
+from weft.router.catalogue_diff import CatalogueDiff, difference
 from weft.router.confidence import AMBIGUOUS, THRESHOLD, Evidence, confidence, evidence_for
-from weft.router.difference import CatalogueDiff, difference
 from weft.router.diversity import diversified
 from weft.router.fusion import Embeddings, Encoder, fused
-from weft.router.search import Hit, Search, has_facets
 from weft.router.tree import Tree
 from weft.router.tree_builder import MAX_CHILDREN, TreeBuilder
-from weft.router.weights import WordWeights, query_weights, score
 from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import ChoiceCard, ChoiceGraph, RouteReply, RouteRequest, SelectableItem
 
@@ -135,8 +135,8 @@ class Router:
     def _weights(self, query: str) -> WordWeights:
         return query_weights(query, self._tree.frequencies, len(self.items))
 
-    def _search(self, query: str, request: RouteRequest) -> Search:
-        return Search(
+    def _search(self, query: str, request: RouteRequest) -> BeamSearch:
+        return BeamSearch(
             self._tree.root,
             self._weights(query),
             len(self.items),
@@ -145,7 +145,7 @@ class Router:
             dict.fromkeys(request.failed, _FAILED),
         )
 
-    def _ranked(self, search: Search, query: str, request: RouteRequest) -> _Ranked:
+    def _ranked(self, search: BeamSearch, query: str, request: RouteRequest) -> _Ranked:
         looked_at: list[Hit] = []
 
         def watched() -> Iterator[Hit]:

@@ -21,10 +21,10 @@ from weft import tokens
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.following import Follower
-from weft.log.identity import identify
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
 from weft.log.reading import last_of, read_matching
+from weft.log.stream_identity import identify
 from weft.log.timeouts import cancelled
 from weft.readmodel.model import ReadModel
 from weft.router.catalog_routers import FOLLOWED, CatalogRouter, CatalogRouters, newest

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from weft.router.weights import WordWeights, item_weights
+from weft.router.bm25f import WordWeights, item_weights
 from weft_schemas.routing import ChoiceGraph, ChoiceNode, SelectableItem
 
 _DEEP_LABEL = "…"

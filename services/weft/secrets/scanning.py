@@ -8,7 +8,6 @@ from bisect import bisect_right
 from weft.bodies.masking import masked_text
 from weft.secrets.assigned import NAMES
 from weft.secrets.escapes import Origins, unescaped
-from weft.secrets.find import RULES, find_secrets
 from weft.secrets.finding import Finding, masked, masks_of, without_overlaps
 from weft.secrets.hidden import spans_in_source
 from weft.secrets.in_manifests import NAMES as OF_MANIFESTS
@@ -16,6 +15,7 @@ from weft.secrets.members import NAMES as OF_MEMBERS
 from weft.secrets.own import NONE, OwnRules
 from weft.secrets.personal import find_personal
 from weft.secrets.prefilter import Prefilter, literals
+from weft.secrets.rule_matching import RULES, find_secrets
 
 OF_RULES = (needle for rule in RULES for needle in rule.needles)
 NEEDLES = (*OF_RULES, *NAMES, *OF_MEMBERS, *OF_MANIFESTS)

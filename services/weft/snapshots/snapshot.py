@@ -13,18 +13,18 @@ from pathlib import Path
 
 import msgspec
 
-from weft.log import identity, reading
+from weft.log import reading, stream_identity
 from weft.log.bodies import Bodies, Meta
 from weft.log.connection import Connection
-from weft.log.identity import StreamIdentity
 from weft.log.publishing import Publisher
+from weft.log.stream_identity import StreamIdentity
 from weft.log.topology import SNAPSHOTS_BUCKET
 from weft.readmodel.database import Database
 from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, discard, reader_lock
 from weft.readmodel.page_checksums import PageChecksums
 from weft.readmodel.store import get_meta, schema_version
-from weft.snapshots.mark import trimmed_before
+from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import Conflict, NotFound, Unavailable
 from weft_schemas.events import TOMBSTONES
 from weft_schemas.ids import TENANT_SESSION
@@ -163,7 +163,7 @@ async def _stored(connection: Connection, data_dir: Path) -> Snapshot:
         await _copy(current, copy)
         async with Database.reading(copy) as db:
             stored = await db.run(_identity)
-        await identity.check(connection, stored)
+        await stream_identity.check(connection, stored)
         async with Bucket(connection) as bucket:
             return await bucket.put(copy)
     finally:

@@ -23,8 +23,8 @@ from weft.readmodel.sql import statements
 from weft.references.bodies import body_of
 from weft.references.survey import Survey
 from weft.references.survey_from_log import extend
-from weft.snapshots.mark import trimmed_before, write_mark
 from weft.snapshots.snapshot import Bucket, holding_trimmed, newest
+from weft.snapshots.trim_mark import trimmed_before, write_mark
 from weft_schemas.errors import ConfigurationError, Conflict
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import STREAM, place_of

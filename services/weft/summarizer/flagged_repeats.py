@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from weft.injections.find import signals_in
+from weft.prompt_injection.detection import signals_in
 from weft.shingles import shingles
 from weft_schemas.events import EnvelopeEvent, Event
 from weft_schemas.items import ContextItem, ItemKind

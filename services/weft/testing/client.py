@@ -38,8 +38,8 @@ from weft.router.service import Hydrating, hydration, session_signals, tool_name
 from weft.router.session_signals import with_signals
 from weft.runtime.request_client import Reply
 from weft.runtime.settings import Settings, read_settings
+from weft.testing.in_memory_workers import InMemoryWorkers
 from weft.testing.log import MemoryLog
-from weft.testing.working import Working
 from weft.workers.deriver import Deriver
 from weft_schemas.compile import CompileRequest, DrilldownRequest, ExplainRequest
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable
@@ -99,13 +99,15 @@ class MemoryClient(Client):
         self._own_workers = workers
         self._first_policy = policy
         self._key = settings.fingerprint_key.encode()
-        self._running: Working | None = None
+        self._running: InMemoryWorkers | None = None
         self._catalogues = CatalogRouters(_no_body, settings.encoding)
         self._audits: dict[str, bytes] = {}
         self._decisions = 0
 
     async def __aenter__(self) -> Self:
-        self._running = Working(self.settings, MemoryLog(self.settings.encoding), self._own_workers)
+        self._running = InMemoryWorkers(
+            self.settings, MemoryLog(self.settings.encoding), self._own_workers
+        )
         if self._first_policy is not None:
             await self.publish_policy(self._first_policy)
         return self
@@ -115,7 +117,7 @@ class MemoryClient(Client):
         self._running = None
 
     @property
-    def _working(self) -> Working:
+    def _working(self) -> InMemoryWorkers:
         if self._running is None:
             raise closed()
         return self._running

@@ -26,7 +26,7 @@ from weft.workers.definition import (
     is_async,
     name_of,
 )
-from weft.workers.injecting import injected
+from weft.workers.dependency_injection import injected
 from weft.workers.source import Source, as_shown
 from weft.workers.work_context import HUGE_BYTES, Derived, WorkContext, Worker
 from weft_schemas.errors import ConfigurationError, InvalidInput

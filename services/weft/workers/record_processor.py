@@ -10,7 +10,7 @@ from functools import partial
 
 import msgspec
 
-from weft.erasure.records import accounts
+from weft.erasure.records import erasure_history
 from weft.erasure.sequence_runs import holds
 from weft.erasure.tombstones import tombstones
 from weft.log.connection import Connection
@@ -120,7 +120,7 @@ class RecordProcessor:
         buried = await tombstones(self._connection, tenant)
         if session in buried or "" in buried:
             return True
-        return holds((await accounts(self._connection, tenant)).named(), sequence)
+        return holds((await erasure_history(self._connection, tenant)).named(), sequence)
 
     def source_gone(self, record: LogRecord, gone: SourceGone) -> Message:
         """The message that parks a source again that `record` was to revive."""

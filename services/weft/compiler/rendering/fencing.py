@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from weft.adapters.names import is_reserved
+from weft.adapters.speaker_names import is_reserved
 
 _COLONS = ":\uff1a\ufe55\ufe13\u2236\ua789\u02d0\u0589\u05c3"
 """The colon and similar characters."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from weft.adapters.names import is_reserved, safe
+from weft.adapters.speaker_names import is_reserved, safe
 from weft.adapters.steps import omission
 from weft.days import day_of, written
 from weft_schemas.compile import PackEntry

@@ -18,7 +18,7 @@ from weft.compiler.renditions.in_force import in_force
 from weft.compiler.renditions.of_whole import said_of_whole
 from weft.passages.json_unquoted import unquoted
 from weft.passages.literals import Decoded, decoded
-from weft.readmodel.calls import call_arguments
+from weft.readmodel.call_text import call_arguments
 from weft.readmodel.rows import ItemRow
 from weft.secrets.items import MASKED
 from weft_schemas.errors import InvalidInput

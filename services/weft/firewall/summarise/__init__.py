@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from weft.firewall.detect import Detected, Form
-from weft.firewall.leaves import LeafPath
+from weft.firewall.leaf_worth import LeafPath
 from weft.firewall.summarise.aligned import summarise_aligned
 from weft.firewall.summarise.budget import Budget, shorten
 from weft.firewall.summarise.code import summarise_code
@@ -19,7 +19,7 @@ from weft.firewall.summarise.markdown import summarise_markdown
 from weft.firewall.summarise.prose import summarise_prose
 from weft.firewall.summarise.stanzas import stanzas_of, summarise_stanzas
 from weft.firewall.summarise.table import summarise_table
-from weft.firewall.summarise.tests import summarise_tests
+from weft.firewall.summarise.test_run import summarise_tests
 from weft.firewall.summarise.traceback import summarise_traceback
 from weft.firewall.tables import read_table
 

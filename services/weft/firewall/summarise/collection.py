@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from weft.firewall.columns import Column, columns, differing, written
-from weft.firewall.leaves import MAX_DEPTH, LeafPath, PathStep, key_worth, value_worth
-from weft.firewall.leaves import written as path_written
+from weft.firewall.leaf_worth import MAX_DEPTH, LeafPath, PathStep, key_worth, value_worth
+from weft.firewall.leaf_worth import written as path_written
 from weft.firewall.numbers import kinds_of
 
 MORE = "…"

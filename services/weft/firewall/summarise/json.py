@@ -10,7 +10,14 @@ from itertools import islice, repeat, zip_longest
 
 import msgspec
 
-from weft.firewall.leaves import MAX_DEPTH, MAX_LEAVES, LeafPath, PathStep, key_worth, value_worth
+from weft.firewall.leaf_worth import (
+    MAX_DEPTH,
+    MAX_LEAVES,
+    LeafPath,
+    PathStep,
+    key_worth,
+    value_worth,
+)
 from weft.firewall.numbers import encoded
 from weft.firewall.summarise.budget import Budget
 from weft.firewall.summarise.collection import (

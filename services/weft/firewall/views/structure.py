@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from weft.firewall.detect import Form
-from weft.firewall.leaves import written
-from weft.firewall.toolrules import steps_of
+from weft.firewall.leaf_worth import written
+from weft.firewall.rule_paths import steps_of
 from weft.firewall.views.arguments import Value, number, words
 from weft.firewall.views.artifact import Artifact
-from weft.firewall.views.navigate import elements, find, value_end
+from weft.firewall.views.json_path import elements, find, value_end
 from weft.firewall.views.registry import Chunk, ViewRegistry
 from weft_schemas.errors import InvalidInput, NotFound
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from weft.firewall.leaves import LeafPath, PathStep
+from weft.firewall.leaf_worth import LeafPath, PathStep
 from weft.firewall.views.artifact import Artifact
-from weft.firewall.views.navigate import Data, key_text, tokens_of, value_end
+from weft.firewall.views.json_path import Data, key_text, tokens_of, value_end
 
 _SEARCHED = 1 << 20
 """Bytes that are searched at once; stretches overlap by `_OVERLAP`."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import re2
 
-from weft.firewall.leaves import written
+from weft.firewall.leaf_worth import written
 from weft.firewall.views.arguments import Value, number, words
 from weft.firewall.views.artifact import Artifact
 from weft.firewall.views.registry import Chunk, ViewRegistry

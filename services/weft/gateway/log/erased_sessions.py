@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 
 from weft.log.connection import Connection
 from weft.log.following import Follower
-from weft.log.identity import identify
 from weft.log.record import LogRecord
+from weft.log.stream_identity import identify
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import ErasedEvent
 from weft_schemas.ids import TENANT_SESSION

@@ -11,7 +11,7 @@ import msgspec
 
 from weft.bodies.clean import clean
 from weft.gateway.tools.tool import GatewayTool
-from weft.injections.find import THRESHOLD, suspicion_score
+from weft.prompt_injection.detection import THRESHOLD, suspicion_score
 from weft.router.cards import gives_orders
 
 

@@ -1,6 +1,6 @@
 """What a new version of a catalogue changes."""
 
-from weft.router.difference import difference
+from weft.router.catalogue_diff import difference
 from weft_schemas.routing import SelectableItem
 
 OLD = [SelectableItem("a", "A"), SelectableItem("b", "B"), SelectableItem("c", "C")]

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from weft.router.graph import mermaid
+from weft.router.graph_drawing import mermaid
 from weft.router.tree_builder import TreeBuilder
 from weft_schemas.routing import ChoiceGraph, ChoiceNode, SelectableItem
 

@@ -10,7 +10,7 @@ from itertools import islice
 import msgspec
 import re2
 
-from weft.injections.rules import (
+from weft.prompt_injection.rules import (
     DETAILS,
     FIRST_PERSON,
     HARMLESS,

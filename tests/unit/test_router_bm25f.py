@@ -1,6 +1,6 @@
 """BM25F: what an item and a query make of their words."""
 
-from weft.router.weights import item_weights, parameters_of, query_weights, score
+from weft.router.bm25f import item_weights, parameters_of, query_weights, score
 from weft_schemas.routing import SelectableItem
 
 

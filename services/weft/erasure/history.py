@@ -1,4 +1,4 @@
-"""What the records of erasures account for: which events each named, what its receipts count, and
+"""The erasures of a log, from their records: which events each named, what its receipts count, and
 whether it is finished. Pure: takes the tenants' own events in order."""
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Receipt(NamedTuple):
     """How many it counts."""
 
 
-class Account(msgspec.Struct):
+class TargetHistory(msgspec.Struct):
     """What is known of the erasure of one target, over all its runs."""
 
     tombstones: list[_Tombstone] = []
@@ -100,12 +100,12 @@ class Account(msgspec.Struct):
         return max((one.sequence for one in self.receipts), default=0)
 
 
-class Accounts:
-    """The accounts of all targets. A record that does not fit its tombstone accounts for
+class ErasureHistory:
+    """The histories of all targets. A record that does not fit its tombstone accounts for
     nothing: one of another tenant, or one that names what came after it."""
 
     def __init__(self) -> None:
-        self.of: defaultdict[Target, Account] = defaultdict(Account)
+        self.of: defaultdict[Target, TargetHistory] = defaultdict(TargetHistory)
         self._targets: dict[tuple[str, int], Target] = {}
         """By tenant and tombstone."""
 
@@ -140,7 +140,7 @@ class Accounts:
     def counted_only(self) -> list[tuple[int, int]]:
         """Events that erasures removed without naming them, in order: the sequence before which
         they were, and how many."""
-        return sorted(one for account in self.of.values() for one in account.counted_only())
+        return sorted(one for target in self.of.values() for one in target.counted_only())
 
     def unfinished(self) -> list[Target]:
         """Targets without a receipt after their latest records, of their own or of their

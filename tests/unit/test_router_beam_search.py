@@ -2,10 +2,10 @@
 
 from itertools import islice
 
-from weft.router.search import Hit, Search
+from weft.router.beam_search import BeamSearch, Hit
+from weft.router.bm25f import WordWeights, query_weights, score
 from weft.router.tree import Tree
 from weft.router.tree_builder import TreeBuilder
-from weft.router.weights import WordWeights, query_weights, score
 from weft_schemas.routing import SelectableItem
 
 ITEMS = [
@@ -24,22 +24,22 @@ def flat(query: WordWeights) -> list[Hit]:
 
 
 def test_it_gives_the_flat_ranking_in_order() -> None:
-    assert list(Search(TREE.root, QUERY, len(ITEMS))) == flat(QUERY)
+    assert list(BeamSearch(TREE.root, QUERY, len(ITEMS))) == flat(QUERY)
 
 
 def test_the_first_few_cost_a_fraction() -> None:
-    search = Search(TREE.root, QUERY, len(ITEMS))
+    search = BeamSearch(TREE.root, QUERY, len(ITEMS))
     assert list(islice(search, 5)) == flat(QUERY)[:5]
     assert search.leaves_scored < len(ITEMS) / 2
 
 
 def test_filters_exclusions_and_failures_apply_to_leaves() -> None:
     best = flat(QUERY)[0].id
-    assert best not in [h.id for h in Search(TREE.root, QUERY, 600, excluded=frozenset({best}))]
-    tagged = list(Search(TREE.root, QUERY, 600, [["@tag:tag1"]]))
+    assert best not in [h.id for h in BeamSearch(TREE.root, QUERY, 600, excluded=frozenset({best}))]
+    tagged = list(BeamSearch(TREE.root, QUERY, 600, [["@tag:tag1"]]))
     assert tagged
     assert all(int(hit.id[1:]) % 3 == 1 for hit in tagged)
-    assert next(iter(Search(TREE.root, QUERY, 600, factors={best: 0.5}))).id != best
+    assert next(iter(BeamSearch(TREE.root, QUERY, 600, factors={best: 0.5}))).id != best
 
 
 def test_at_ten_thousand_no_more_than_a_tenth_is_scored() -> None:
@@ -49,13 +49,13 @@ def test_at_ten_thousand_no_more_than_a_tenth_is_scored() -> None:
     ]
     tree = Tree(TreeBuilder().build(many), many)
     query = query_weights("alpha beta gamma delta", tree.frequencies, len(many))
-    search = Search(tree.root, query, len(many))
+    search = BeamSearch(tree.root, query, len(many))
     found = list(islice(search, 2_000))
     assert search.leaves_scored <= 1_016  # the node in work is finished
     assert found == sorted(found)
 
 
 def test_a_query_of_unknown_words_scores_nothing() -> None:
-    search = Search(TREE.root, query_weights("zzz", TREE.frequencies, 600), 600)
+    search = BeamSearch(TREE.root, query_weights("zzz", TREE.frequencies, 600), 600)
     assert list(search) == []
     assert search.leaves_scored == 0

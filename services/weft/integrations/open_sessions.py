@@ -1,5 +1,5 @@
-"""What is open for a name: made once, whichever thread asks first, and forgotten when many others
-were asked for since."""
+"""The sessions that an integration has open, by name. Each is made once, whichever thread asks
+first, and forgotten when many others were asked for since."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_OPEN = 1_000
 """How many are kept; what is in use, or has something to send, is kept in addition."""
 
 
-class Opened(Generic[T]):
+class OpenSessions(Generic[T]):
     """Any number of threads may use it at once."""
 
     def __init__(

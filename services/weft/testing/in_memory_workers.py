@@ -33,7 +33,7 @@ class _Here(SubprocessWorker):
         return work(*args, **kwargs)
 
 
-class Working:
+class InMemoryWorkers:
     """The firewall, the summarizer, the memory-updater and a user's own workers over one log."""
 
     def __init__(self, settings: Settings, log: MemoryLog, workers: Sequence[Deriver]) -> None:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from weft.router.bm25f import WordWeights, score
 from weft.router.tree import Node
-from weft.router.weights import WordWeights, score
 
 LEAF_SHARE = 0.1
 """The largest share of the leaves that one search scores, if there are many."""
@@ -34,7 +34,7 @@ class Hit(msgspec.Struct, frozen=True, order=True):
         return -self.rank
 
 
-class Search:
+class BeamSearch:
     """One search: iterate over it as far as needed."""
 
     def __init__(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from weft.firewall.status import status_of
+from weft.firewall.result_status import status_of
 from weft_schemas.envelope import ResultStatus
 
 FAILED = (

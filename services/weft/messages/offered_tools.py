@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from weft.messages.arguments import faults
+from weft.messages.argument_validation import faults
 from weft.messages.definitions import definition, merged, name_in
 from weft.messages.reading import ToolCall, tool_call
 from weft.messages.writing import PROVIDERS, Provider

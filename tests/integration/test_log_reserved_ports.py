@@ -9,7 +9,7 @@ import pytest
 
 from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import connect
-from weft.log.ports import Port
+from weft.log.reserved_ports import Port
 from weft.log.server import EmbeddedServer
 
 pytestmark = pytest.mark.skipif(

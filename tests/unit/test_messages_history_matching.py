@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from weft.client.histories import Histories
 from weft.client.outgoing import PublishAck
-from weft.messages.identity import History, Link, Placed, _cut, link
+from weft.messages.history_matching import History, Link, Placed, _cut, link
 from weft_schemas.items import ContextItem, ItemKind
 
 
