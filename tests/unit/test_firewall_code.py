@@ -2,7 +2,8 @@
 
 import pytest
 
-from weft.firewall.detect import Form, detect
+from weft.firewall.detect import detect
+from weft.firewall.form import Form
 from weft.firewall.summarise.code import numbered_lines, outline, passages
 
 C = """#include <stdio.h>

@@ -24,7 +24,8 @@ from tests.firewall_bodies import (
 )
 from tests.firewall_made import envelope, facts, invoices
 
-from weft.firewall.detect import Form, detect
+from weft.firewall.detect import detect
+from weft.firewall.form import Form
 from weft.tokens import ENCODINGS
 from weft_schemas.envelope import ResultStatus
 from weft_schemas.policy import FirewallRules

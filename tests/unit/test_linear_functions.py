@@ -84,7 +84,7 @@ UNCALLED = {
     "beside what another pattern matched, in the functions that are called": """
         weft.bodies.clean._strip(detail) weft.bodies.clean._strip(kind)
         weft.bodies.clean._strip(name) weft.bodies.clean._strip(text)
-        weft.firewall.detect._share(lines) weft.secrets.personal._addresses(data)
+        weft.firewall.text_forms._share(lines) weft.secrets.personal._addresses(data)
         weft.secrets.personal._span(name) weft.firewall.summarise.html._after_comment(text)
         weft.prompt_injection.detection._request_score(lowered)
         weft.memory.denials._is_denied(sentence)

@@ -13,8 +13,9 @@ from weft.bodies.clean import Cleaned, clean
 from weft.bodies.masking import digest_of
 from weft.firewall.body import Body, Window, window
 from weft.firewall.bounds import Bounds
-from weft.firewall.detect import Detected, Form, detect
+from weft.firewall.detect import Detected, detect
 from weft.firewall.facts import facts_of
+from weft.firewall.form import Form
 from weft.firewall.leaf_worth import Leaf, leaves
 from weft.firewall.result_status import status_of
 from weft.firewall.rule_paths import steps_of

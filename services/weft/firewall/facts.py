@@ -8,7 +8,8 @@ from itertools import islice
 
 import re2
 
-from weft.firewall.detect import Detected, Form
+from weft.firewall.detect import Detected
+from weft.firewall.form import Form
 from weft.firewall.leaf_worth import Leaf, Scalar, leaves, named_values, written
 from weft.firewall.summarise.code import outlined, passages
 from weft.firewall.tables import read_table

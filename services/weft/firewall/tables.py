@@ -8,7 +8,7 @@ from itertools import islice
 import msgspec
 
 from weft.firewall.delimited import every_record, records
-from weft.firewall.detect import Form
+from weft.firewall.form import Form
 from weft.passages.ruled import is_rule, ruled_tables, with_plain_rules
 
 _NUMBER = re.compile(r"[-+]?[\d,]*+(?:\.\d++|(?<=\d))(?:[eE][-+]?\d++)?%?\Z")

@@ -8,15 +8,14 @@
         session_store_flush="eager",
     )
 
-Claude Code keeps its own history, and no hook replaces it. So weft stands at its doors: what a tool
-gave passes the firewall before the model reads it, and what Claude Code no longer holds (another
-session of the same work, or what a compaction took) comes back beside the next prompt.
+Claude Code keeps its own history, and no hook replaces it. But a tool's result passes the firewall
+before the model reads it, and what Claude Code no longer holds (another session of the same work,
+or what a compaction removed) comes back beside the next prompt.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -34,6 +33,7 @@ from claude_agent_sdk import (
 
 import weft
 from weft.client.offline import OnUnavailable
+from weft.integrations.claude_tool_outputs import as_json, replaced, text_at, text_places
 from weft.integrations.conversations import warn_of_own_history
 from weft.integrations.drill_down import DrillDown
 from weft.integrations.open_sessions import OpenSessions
@@ -42,17 +42,6 @@ from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.ids import digest
 from weft_schemas.items import ContextItem, ItemKind
 
-SAYS = frozenset(
-    {"text", "stdout", "stderr", "content", "output", "result", "results", "filenames"}
-)
-"""The keys under which an output contains what the tool said; paths, counts and types are beside
-them."""
-SHORT = 40
-"""In characters. A shorter string under such a key is a word of the format, such as a type."""
-ECHOES = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write"})
-"""Tools whose output contains the file that was changed; the model reads one line about it."""
-MCP = "mcp__"
-"""Prefix of the names of tools of MCP servers."""
 REMEMBERED = 10_000
 """How many items are remembered; the log recognises an item that comes again."""
 BEFORE = "What happened in this work before, as weft compiled it:\n\n"
@@ -146,15 +135,15 @@ class WeftClaude:
         """`PostToolUse`: the firewalled result, as `updatedToolOutput`, if it differs from the
         tool's."""
         output = event["tool_response"]
-        places = _places(event["tool_name"], output)
-        said = "\n".join(_at(output, place) for place in places)
-        await self._call(event, said or (output if isinstance(output, str) else _json(output)))
+        places = text_places(event["tool_name"], output)
+        said = "\n".join(text_at(output, place) for place in places)
+        await self._call(event, said or (output if isinstance(output, str) else as_json(output)))
         if not said or event["tool_name"].endswith("weft_drilldown"):  # it was scanned already
             return {}
         shown = await self._shown(self._name(event["session_id"]), _result_id(event))
         if shown is None or _is_unchanged(shown, said):
             return {}
-        return _hook_output("PostToolUse", updatedToolOutput=_replaced(output, places, shown.text))
+        return _hook_output("PostToolUse", updatedToolOutput=replaced(output, places, shown.text))
 
     async def failed(self, event: Any, _: str | None, __: Any) -> Any:
         """`PostToolUseFailure`: a failed result, for the log."""
@@ -186,7 +175,7 @@ class WeftClaude:
         call = ContextItem(
             f"c-{event['tool_use_id']}",
             ItemKind.TOOL_CALL,
-            f"{event['tool_name']}({_json(event['tool_input'])})",
+            f"{event['tool_name']}({as_json(event['tool_input'])})",
             metadata=called | {"arguments": event["tool_input"]},
         )
         result = ContextItem(
@@ -314,71 +303,10 @@ def _result_id(event: Any) -> str:
     return f"r-{event['tool_use_id']}"
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-Place = tuple[str | int, ...]
-
-
 def _is_unchanged(shown: PackEntry, said: str) -> bool:
     """Whether the model may read the tool's own output, with its line numbers: nothing in it was
     masked or shortened, and no guard found anything."""
     return shown.view == "whole" and not shown.signals and said in shown.text
-
-
-def _places(tool_name: str, output: Any) -> list[Place]:
-    """Where in an output the texts are that the model reads and that are not its own. An object of
-    an MCP server may have them anywhere, and is taken as a whole."""
-    if tool_name in ECHOES:
-        return []
-    if isinstance(output, str) or (tool_name.startswith(MCP) and isinstance(output, dict)):
-        return [()]
-    return [place for place, text in _strings(output, ()) if _is_said(place, text)]
-
-
-def _is_said(place: Place, text: str) -> bool:
-    names = [step for step in place if isinstance(step, str)]
-    if not text or not names:
-        return bool(text)
-    return names[-1] in SAYS or (len(text) >= SHORT and not SAYS.isdisjoint(names))
-
-
-def _strings(held: Any, place: Place) -> Iterator[tuple[Place, str]]:
-    if isinstance(held, str):
-        yield place, held
-    elif isinstance(held, dict):
-        for key, one in held.items():
-            yield from _strings(one, (*place, key))
-    elif isinstance(held, list):
-        for at, one in enumerate(held):
-            yield from _strings(one, (*place, at))
-
-
-def _at(held: Any, place: Place) -> str:
-    for step in place:
-        held = held[step]
-    return held if isinstance(held, str) else _json(held)
-
-
-def _replaced(output: Any, places: Sequence[Place], text: str) -> Any:
-    """The same structure with this text in place of the longest one, and nothing in the other
-    places: their content is in the text."""
-    if places == [()]:
-        return text if isinstance(output, str) else [{"type": "text", "text": text}]
-    longest = max(places, key=lambda place: len(_at(output, place)))
-    for place in places:
-        output = _put(output, place, text if place == longest else "")
-    return output
-
-
-def _put(held: Any, place: Place, text: str) -> Any:
-    if not place:
-        return text
-    first, *rest = place
-    if isinstance(held, list):
-        return [_put(one, tuple(rest), text) if at == first else one for at, one in enumerate(held)]
-    return {key: _put(one, tuple(rest), text) if key == first else one for key, one in held.items()}
 
 
 def _hook_output(event: str, **output: Any) -> dict[str, Any]:

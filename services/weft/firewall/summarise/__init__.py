@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from weft.firewall.detect import Detected, Form
+from weft.firewall.detect import Detected
+from weft.firewall.form import Form
 from weft.firewall.leaf_worth import LeafPath
 from weft.firewall.summarise.aligned import summarise_aligned
 from weft.firewall.summarise.budget import Budget, shorten

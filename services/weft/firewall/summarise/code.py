@@ -9,9 +9,9 @@ from itertools import pairwise
 
 import msgspec
 
-from weft.firewall.detect import NUMBERED
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line
 from weft.firewall.summarise.prose import MAX_TELLING, telling
+from weft.firewall.text_forms import NUMBERED
 
 _LINE = 140
 """Characters of a line that are shown."""

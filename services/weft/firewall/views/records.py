@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from weft.firewall.delimited import records
-from weft.firewall.detect import Form
+from weft.firewall.form import Form
 from weft.firewall.tables import cells_of, delimiter_of
 from weft.firewall.views.arguments import Value, number, words
 from weft.firewall.views.artifact import Artifact

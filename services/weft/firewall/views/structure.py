@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from weft.firewall.detect import Form
+from weft.firewall.form import Form
 from weft.firewall.leaf_worth import written
 from weft.firewall.rule_paths import steps_of
 from weft.firewall.views.arguments import Value, number, words
