@@ -6,24 +6,23 @@ from __future__ import annotations
 import json
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
 
-from weft.facts.keys import is_among
+from weft.readmodel.item_row import KINDS, item_row
+from weft.readmodel.memories_in_force import MemoriesInForce
 from weft.readmodel.rows import EpisodeRow, FactRow, ItemRow, Match
 from weft.readmodel.search import MAX_POSTINGS, IndexSearch
 from weft.readmodel.sql import statements
-from weft.readmodel.store import OPEN, snapshot
+from weft.readmodel.store import snapshot
 from weft.readmodel.unsealed_postings import UnsealedCache, UnsealedPostings
-from weft_schemas.envelope import ResultEnvelope, Signal
-from weft_schemas.events import EpisodeEvent, MemoryFact
+from weft_schemas.envelope import Signal
 from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import session_scope
-from weft_schemas.items import LEVELS, ItemKind, Sensitivity
+from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.ranges import clamped
 from weft_schemas.routing import Catalog
@@ -32,8 +31,6 @@ MAX_PINS = 32
 """The newest ones are read."""
 MAX_FLAGS = 1_000
 """Items with signals; the newest ones are read."""
-MAX_FACTS = 1_000
-"""Per scope; the newest ones are read."""
 
 _sql = statements("view")
 _postings = statements("postings")
@@ -44,13 +41,7 @@ _OF_KIND, _FIRST_OF_KIND, _PINNED, _PLACES, _BY_SEQUENCE, _BY_ID, _CHILDREN = (
         _sql.children,
     )
 )  # fmt: skip
-_kinds = {kind.value: kind for kind in ItemKind}
-_levels = {level.value: level for level in Sensitivity}
-_metadata = msgspec.json.Decoder(dict[str, Any])
-_envelope = msgspec.json.Decoder(ResultEnvelope)
 _signals = msgspec.json.Decoder(tuple[Signal, ...])
-_fact = msgspec.json.Decoder(MemoryFact)
-_episode = msgspec.json.Decoder(EpisodeEvent)
 _policy = msgspec.json.Decoder(ContextPolicy)
 _grants = msgspec.json.Decoder(ScopeGrants)
 _catalog = msgspec.json.Decoder(Catalog)
@@ -212,46 +203,16 @@ class SessionView:
         matches = []
         for document, score in best:
             sequence, ordinal, passage, kind = items[document]
-            matches.append(Match(sequence, ordinal, passage, score, _kinds[kind]))
+            matches.append(Match(sequence, ordinal, passage, score, KINDS[kind]))
         return sorted(matches, key=lambda match: (-match.score, -match.sequence, match.passage))
 
     def facts(self, scopes: Sequence[str]) -> list[FactRow]:
-        found = [
-            fact
-            for scope in dict.fromkeys(scopes)
-            for row in self._memories("fact", scope, MAX_FACTS)
-            if (fact := self._fact_in_force(scope, row)) is not None
-        ]
-        return sorted(found, key=lambda fact: (fact.scope, fact.key))
-
-    def _fact_in_force(self, scope: str, newest: tuple[Any, ...]) -> FactRow | None:
-        """The newest statement of a fact or, if that negates something else, the one before. None
-        if nothing was stated but negations.
-
-        This is decided here and not in the fold, since an earlier value may arrive later.
-        """
-        negations: list[tuple[FactRow, tuple[str, ...]]] = []
-        for row in chain([newest], self._memories_before(scope, newest)):
-            fact = _fact.decode(row[0])
-            if not fact.negates:
-                about = (one for one, negated in negations if is_among(fact.value, negated))
-                return next(about, _fact_row(scope, fact, row))
-            negations.append((_fact_row(scope, fact, row), fact.negates))
-        return None
+        """Those in force, by scope and key."""
+        return self._memories.facts(scopes)
 
     def episodes(self, scopes: Sequence[str], limit: int) -> list[EpisodeRow]:
-        found = []
-        for scope in dict.fromkeys(scopes):
-            for row in self._memories("episode", scope, limit):
-                body, source, version, tokens, session, _ = row
-                episode = _episode.decode(body)
-                known = EpisodeRow(
-                    scope, episode.episode_id, episode.text, tokens, version,
-                    episode.first_sequence, episode.last_sequence, episode.sensitivity, session,
-                )  # fmt: skip
-                found.append((source, version, known))
-        found.sort(key=lambda entry: (entry[0], entry[1], entry[2].scope), reverse=True)
-        return [row for _, _, row in found[:limit]]
+        """The newest ones of all these scopes."""
+        return self._memories.episodes(scopes, limit)
 
     def scopes(self) -> list[str]:
         """`session:<id>`, and every scope that an item of this session named and its publisher may
@@ -288,6 +249,10 @@ class SessionView:
         row = self._db.execute(_sql.catalog_size, place).fetchone()
         return 0 if row is None else row[0]
 
+    @property
+    def _memories(self) -> MemoriesInForce:
+        return MemoriesInForce(self._db, self.tenant, self.sequence)
+
     @cached_property
     def _unsealed(self) -> UnsealedPostings:
         return self._cache.of(self._db, self._number)
@@ -320,73 +285,6 @@ class SessionView:
             known = item_row(row)
             self._by_sequence[known.sequence] = self._by_ordinal[known.ordinal] = known
         return known
-
-    def _memories_before(self, scope: str, newest: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-        """The values of a fact before its newest one, newest first."""
-        _, source, version, _, _, name = newest
-        values = {
-            "tenant": self.tenant, "type": "fact", "scope": scope, "name": name, "source": source,
-            "version": version, "at": self.sequence,
-        }  # fmt: skip
-        yield from self._db.execute(_sql.memories_before, values)
-
-    def _memories(self, kind: str, scope: str, limit: int) -> list[tuple[Any, ...]]:
-        """The newest values in force in a scope, ties by name."""
-        values = {
-            "tenant": self.tenant, "type": kind, "scope": scope, "limit": limit,
-            "at": self.sequence, "open": OPEN,
-        }  # fmt: skip
-        found = self._db.execute(_sql.memories, values).fetchall()
-        return sorted(found, key=lambda row: (-row[1], -row[2], row[5]))
-
-
-def _fact_row(scope: str, fact: MemoryFact, row: tuple[Any, ...]) -> FactRow:
-    _, source, version, _, session, _ = row
-    return FactRow(
-        scope, fact.key, fact.value, source, version, fact.sources, fact.sensitivity, session
-    )
-
-
-def item_row(row: tuple[Any, ...]) -> ItemRow:
-    """An `ItemRow` from the columns of the query `item`."""
-    (
-        sequence, ordinal, id, kind, text, tokens, outline, parent_id, sensitivity, metadata,
-        published_ns, untrusted, envelope_version, envelope_tokens, envelope_body,
-        summary_version, summary_tokens, summary, waits,
-        body_tokens, body_size, body_outline, body, raised,
-    ) = row  # fmt: skip
-    version, level, envelope = sequence, _levels[sensitivity], None
-    if raised is not None:
-        level = level.raised_to(LEVELS[raised])
-    known = _metadata.decode(metadata) if metadata else {}
-    if envelope_version is not None:
-        envelope = _envelope.decode(envelope_body)
-        version, text, tokens = envelope_version, envelope.summary, envelope_tokens
-        outline = body_outline or b""
-        level = level.raised_to(envelope.sensitivity)
-    return ItemRow(
-        sequence=sequence,
-        ordinal=ordinal,
-        id=id,
-        kind=_kinds[kind],
-        text=text,
-        tokens=tokens,
-        version=version,
-        parent_id=parent_id,
-        sensitivity=level,
-        metadata=known,
-        published_ns=published_ns,
-        outline=outline,
-        pending=bool(waits),
-        parked=bool(untrusted and envelope is None and not waits),
-        envelope=envelope,
-        summary=summary or "",
-        summary_tokens=summary_tokens or 0,
-        summary_version=summary_version or 0,
-        packed=body or b"",
-        packed_tokens=body_tokens or 0,
-        packed_size=body_size or 0,
-    )
 
 
 def _written(numbers: list[int]) -> str:

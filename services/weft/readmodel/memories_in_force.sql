@@ -1,0 +1,25 @@
+-- What is in force: what still is (in the index's order, newest source first), and what ended later.
+-- name: memories
+SELECT m.body, m.source, m.version, m.tokens, s.session, m.name FROM (
+    SELECT * FROM (
+        SELECT * FROM memories
+        WHERE tenant = :tenant AND type = :type AND scope = :scope AND until = :open
+            AND since <= :at
+        ORDER BY source DESC, version DESC LIMIT :limit)
+    UNION ALL
+    SELECT * FROM (
+        SELECT * FROM memories
+        WHERE tenant = :tenant AND type = :type AND scope = :scope
+            AND until > :at AND until < :open AND since <= :at
+        ORDER BY source DESC, version DESC LIMIT :limit)
+) m JOIN sessions s ON s.number = m.session
+ORDER BY m.source DESC, m.version DESC, m.name LIMIT :limit
+
+-- What a negation may be about: the values of one fact before it, newest first.
+-- name: memories_before
+SELECT m.body, m.source, m.version, m.tokens, s.session, m.name
+FROM memories m JOIN sessions s ON s.number = m.session
+WHERE m.tenant = :tenant AND m.type = :type AND m.scope = :scope AND m.name = :name
+    AND (m.source, m.version) < (:source, :version) AND m.version <= :at
+    AND (m.withdrawn IS NULL OR m.withdrawn > :at)
+ORDER BY m.source DESC, m.version DESC, m.number DESC
