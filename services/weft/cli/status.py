@@ -210,28 +210,32 @@ def _print(found: Status) -> None:
             [[one.name, one.lag, one.in_work, one.redelivered] for one in found.consumers],
         )
     if found.processes:
-        table(
-            "\nprocesses",
-            ["service", "host", "process", "port", "state", "lag", "last error, mended or not"],
-            [
-                [
-                    one.service,
-                    one.host,
-                    str(one.pid),
-                    str(one.port),
-                    _state(one),
-                    one.lag,
-                    one.last_error,
-                ]
-                for one in found.processes
-            ],
-        )
+        _print_processes(found.processes)
     if found.read_model is not None:
         _print_read_model(found.read_model, found.behind)
     if found.read_model is not None and found.read_model.rebuilt:
         hint(f"note: the read model was built anew: {found.read_model.rebuilt}")
     for note in found.notes:
         hint(f"note: {note}")
+
+
+def _print_processes(processes: Sequence[ProcessState]) -> None:
+    table(
+        "\nprocesses",
+        ["service", "host", "process", "port", "state", "lag", "last error, mended or not"],
+        [
+            [
+                one.service,
+                one.host,
+                str(one.pid),
+                str(one.port),
+                _state(one),
+                one.lag,
+                one.last_error,
+            ]
+            for one in processes
+        ],
+    )
 
 
 def _state(process: ProcessState) -> str:

@@ -260,14 +260,18 @@ class Calls:
         if sequence is None:
             note = types.TextContent(text=_NOT_KEPT)
             return shown.model_copy(update={"content": [*shown.content, note]})
-        if done.handle:
-            handles = await self._log.handles()
-            own = await handles.confirmed(host.session, item.id, sequence, done.handle)
-            received = ReceivedResult(item, host.session, sequence, done.envelope, masking)
-            handles.remember(own, received)
-            if own != done.handle:
-                shown = renamed(shown, done.handle, own)
-        return shown
+        if not done.handle:
+            return shown
+        received = ReceivedResult(item, host.session, sequence, done.envelope, masking)
+        own = await self._own_handle(done.handle, received)
+        return shown if own == done.handle else renamed(shown, done.handle, own)
+
+    async def _own_handle(self, handle: str, received: ReceivedResult) -> str:
+        """The handle under which a published result can be found, remembered from now on."""
+        handles = await self._log.handles()
+        own = await handles.confirmed(received.session, received.item.id, received.sequence, handle)
+        handles.remember(own, received)
+        return own
 
     async def _record(
         self, host: Host, logging: asyncio.Future[int], logged: ContextItem, item: ContextItem

@@ -208,17 +208,7 @@ def _session(rows: list[ItemRow], query: str) -> _Session:
 def _candidates(
     parameter: Parameter, tool: SelectableItem, is_only: bool, session: _Session
 ) -> tuple[ValueCandidate, ...]:
-    stated = session.stated
-    if parameter.options:
-        stated = [*stated, *_options_in(parameter, session.rows)]
-    fitting = [
-        (one, likeness)
-        for one in stated
-        if (likeness := _likeness(parameter, one)) and _fits(parameter, one, likeness)
-    ]
-    models = [one.value for one, likeness in fitting if one.is_field and likeness == 1.0]
-    if parameter.identifies and models:
-        fitting = [pair for pair in fitting if pair[0].is_field or _is_like(pair[0].value, models)]
+    fitting, models = _fitting(parameter, session)
     shapes = {_shape(value) for value in models}
     best: dict[str, tuple[float, StatedValue]] = {}
     used: dict[str, float] = {}
@@ -249,6 +239,25 @@ def _candidates(
     # Sorting is stable: equal candidates stay in the order in which the session stated them.
     ranked.sort(key=lambda candidate: -candidate.score)
     return tuple(ranked[:CANDIDATES])
+
+
+def _fitting(
+    parameter: Parameter, session: _Session
+) -> tuple[list[tuple[StatedValue, float]], list[str]]:
+    """The stated values that fit a parameter, each with how well its name does; and those of fields
+    with the parameter's own name, which show how its values look."""
+    stated = session.stated
+    if parameter.options:
+        stated = [*stated, *_options_in(parameter, session.rows)]
+    fitting = [
+        (one, likeness)
+        for one in stated
+        if (likeness := _likeness(parameter, one)) and _fits(parameter, one, likeness)
+    ]
+    models = [one.value for one, likeness in fitting if one.is_field and likeness == 1.0]
+    if parameter.identifies and models:
+        fitting = [pair for pair in fitting if pair[0].is_field or _is_like(pair[0].value, models)]
+    return fitting, models
 
 
 def _shape(value: str) -> str:

@@ -60,25 +60,7 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
     listening = listener(settings.http_host, settings.http_port, hint)
     process.http_port = listening.getsockname()[1]
     runner = _Runner(process, service)
-    app = AsgiFastStream(
-        process.broker,
-        logger=None,
-        asgi_routes=_routes(process),
-        on_startup=[runner.connect],
-        after_startup=[runner.begin],
-        on_shutdown=[runner.finish],
-        after_shutdown=[runner.close],
-    )
-    server = WebServer(
-        uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,
-            lifespan="on",
-            # A scraper that keeps its connection open must not delay the shutdown.
-            timeout_graceful_shutdown=1,
-        )
-    )
+    server = _web_server(process, runner)
     runner.on_end = server.stop
     with server.ended_by_signals(process.stopping.set):
         _logger.info("listening", extra=fields(port=process.http_port))
@@ -93,6 +75,29 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
     if runner.failure is not None:
         _logger.error("the process ends", exc_info=runner.failure)
         raise runner.failure
+
+
+def _web_server(process: Process, runner: _Runner) -> WebServer:
+    """FastStream's application, whose lifespan begins and ends the service."""
+    app = AsgiFastStream(
+        process.broker,
+        logger=None,
+        asgi_routes=_routes(process),
+        on_startup=[runner.connect],
+        after_startup=[runner.begin],
+        on_shutdown=[runner.finish],
+        after_shutdown=[runner.close],
+    )
+    return WebServer(
+        uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="on",
+            # A scraper that keeps its connection open must not delay the shutdown.
+            timeout_graceful_shutdown=1,
+        )
+    )
 
 
 def _show_name(name: str) -> None:

@@ -71,12 +71,7 @@ def config_from(
         options = _options(content.get("weft", {}))
     except msgspec.ValidationError as error:
         raise ConfigurationError(f"{source}: weft: {error}") from None
-    for name in (*options.servers, *options.sampling, *options.oauth, *options.sign_in):
-        if name not in named:
-            raise ConfigurationError(
-                f"{source}: weft: there is no server {name!r} in the file; its servers are "
-                f"{', '.join(map(repr, named))}"
-            )
+    _check_names(options, named, source)
     servers, left_out = dict[str, ServerSpec](), list[str]()
     variables = Variables(environ, folder or Path.cwd())
     for name, entry in named.items():
@@ -92,6 +87,16 @@ def config_from(
         else:
             servers[name] = spec
     return GatewayConfig(servers=servers, options=options, left_out=tuple(left_out))
+
+
+def _check_names(options: Options, named: Mapping[str, Any], source: str) -> None:
+    """Options are about servers in the file."""
+    for name in (*options.servers, *options.sampling, *options.oauth, *options.sign_in):
+        if name not in named:
+            raise ConfigurationError(
+                f"{source}: weft: there is no server {name!r} in the file; its servers are "
+                f"{', '.join(map(repr, named))}"
+            )
 
 
 def _options(content: Any) -> Options:

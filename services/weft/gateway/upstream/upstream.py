@@ -240,39 +240,42 @@ class Upstream:
         self._stdio = StdioServer(self.spec, self._seen) if is_stdio else None
         self._transport = WatchedTransport(self._stdio or self._at_address())
 
-        async def sample(
-            context: ClientRequestContext, params: types.CreateMessageRequestParams
-        ) -> Any:
-            return await self._asked(self, types.CreateMessageRequest(params=params))
-
-        async def elicit(context: ClientRequestContext, params: types.ElicitRequestParams) -> Any:
-            return await self._asked(self, types.ElicitRequest(params=params))
-
-        async def roots(context: ClientRequestContext) -> Any:
-            return await self._asked(self, types.ListRootsRequest())
-
-        async def heard(message: Any) -> None:
-            if isinstance(message, Exception):
-                self.last_error = str(message)
-                return
-            if isinstance(message, _LIST_CHANGED):
-                self._changes += 1
-                self._relearn.set()
-            else:
-                await self._notified(self, message)
-
         return Client(
             self._transport,
             read_timeout_seconds=self.spec.limits.call_seconds,
-            sampling_callback=sample if self.spec.sampling else None,
-            elicitation_callback=elicit,
-            list_roots_callback=roots,
-            message_handler=heard,
+            sampling_callback=self._sample if self.spec.sampling else None,
+            elicitation_callback=self._elicit,
+            list_roots_callback=self._roots,
+            message_handler=self._heard,
             log_level="info",
             client_info=types.Implementation(name="weft-gateway", version="1"),
             extensions=[TaskExtension()],
             cache=None,
         )
+
+    async def _sample(
+        self, context: ClientRequestContext, params: types.CreateMessageRequestParams
+    ) -> Any:
+        return await self._asked(self, types.CreateMessageRequest(params=params))
+
+    async def _elicit(
+        self, context: ClientRequestContext, params: types.ElicitRequestParams
+    ) -> Any:
+        return await self._asked(self, types.ElicitRequest(params=params))
+
+    async def _roots(self, context: ClientRequestContext) -> Any:
+        return await self._asked(self, types.ListRootsRequest())
+
+    async def _heard(self, message: Any) -> None:
+        """A notification, or an error of the connection."""
+        if isinstance(message, Exception):
+            self.last_error = str(message)
+            return
+        if isinstance(message, _LIST_CHANGED):
+            self._changes += 1
+            self._relearn.set()
+        else:
+            await self._notified(self, message)
 
     def _at_address(self) -> AbstractAsyncContextManager[TransportStreams]:
         return http_server(self.spec, authorization(self.spec, self._sign_in))
