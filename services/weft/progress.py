@@ -1,11 +1,11 @@
-"""How work that takes long tells how far it has come: it calls a function that it is given."""
+"""Progress of long work: the work calls a function of this type as it goes on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 OnProgress = Callable[[int, int], None]
-"""Called with what is done and what there is: two counts, or two sequences of the log."""
+"""Called with what is done and with the total: two counts, or two sequences of the log."""
 
 OnStepProgress = Callable[[str, int, int], None]
 """The same for work of several steps: called with the name of the step first."""

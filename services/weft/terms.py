@@ -84,7 +84,7 @@ _IS_UNSPACED = re.compile(f"[{_UNSPACED}]").search
 
 
 def _pairs(word: str) -> Iterable[str]:
-    """Of a stretch without blanks, each two neighbouring characters: most words have two."""
+    """The pairs of neighbouring characters in a stretch without blanks: most words have two."""
     if len(word) < 3 or not _IS_UNSPACED(word[0]):
         return (word,)
     return map("".join, pairwise(word))

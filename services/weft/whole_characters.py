@@ -1,5 +1,5 @@
-"""Texts without halves of characters. Python has them in names of files, in output that is no
-UTF-8, and in texts that were cut inside of a character; no event holds them."""
+"""Replaces lone surrogates, which are halves of characters. Python's texts have them in names of
+files, in output that is not UTF-8, and where a text was cut inside a character. No event may."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Reproduces a compile on a real log: finds its record, folds a fresh read model of everything that
-it could read, and finds out what of that is gone."""
+it could read, and tells which of that the log no longer holds."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from weft_schemas.subjects import SESSION_CLOSED, derived_subject, item_subject
 _ROOM_FOR_HEADERS = 4_096
 """Bytes of max_payload; ours take about 400, and ids may be long."""
 _SHOWN_CHARACTERS = 60
-"""Of a metadata key, in an error."""
+"""Characters of a metadata key that an error shows."""
 
 Items = ContextItem | Iterable[ContextItem] | AsyncIterable[ContextItem]
 

@@ -184,11 +184,11 @@ class Session:
     async def flush(self) -> None:
         """Publish what was added. If that fails, it stays added and is sent the next time.
 
-        One item may be such that no server takes it, for example longer than a message. Everything
-        else is published all the same, and then `InvalidInput` is raised, which names it. In a
-        message, a note takes the place of what is too long, so that results keep their call; an
-        item with an id of its own is left out, and the id stays free. Any other error leaves
-        everything added that is not published.
+        No server takes some items, for example one longer than a message. Everything else is
+        published all the same; then `InvalidInput` is raised, which names the item. If it came
+        from a message, a note replaces its text, so that results keep their call. If it has an id
+        of its own, it is left out, and the id stays free. After any other error, whatever is not
+        published stays added.
         """
         if self._added:
             self.client._check_loop()

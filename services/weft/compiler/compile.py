@@ -108,8 +108,8 @@ def _is_latest_turn(view: SessionView, query: str, policy: ContextPolicy) -> boo
 
 
 def _situation(view: SessionView, budget: int) -> str:
-    """The latest messages and calls, used as the query if the request has none. Of messages that
-    say little, such as "yes, do that", the ones before them are read, too."""
+    """The latest messages and calls, used as the query if the request has none. If they say little,
+    such as "yes, do that", the messages before them are read, too."""
     users = view.of_kind(ItemKind.USER_TURN, SITUATION_TURNS)
     agents = view.of_kind(ItemKind.AGENT_MSG, SITUATION_TURNS)
     said: list[str] = []
@@ -198,8 +198,8 @@ def _select(state: State, choice: Choice) -> Shown:
 
 
 def _without_refused_calls(state: State, choice: Choice, shown: Shown) -> tuple[Choice, Shown]:
-    """With calls told in words, or left out if there is no room for that, where their provider
-    would refuse them as calls."""
+    """The same without calls that their provider would refuse: they are told in words, or left out
+    if there is no room for the words."""
     while calls := refused_calls(state.groups, shown, state.carried):
         withheld = state.carried.withheld | calls
         state.carried = msgspec.structs.replace(state.carried, withheld=withheld)

@@ -1,4 +1,4 @@
-"""What the stats of a pack say in plain sentences: what of the request had no effect, what no
+"""The notes of a pack, in plain sentences: which options of the request had no effect, what no
 budget would show, and why."""
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from weft.readmodel.rows import ItemRow
 
 
 def note_request(state: State, shown: Shown, included: Collection[str]) -> None:
-    """Notes in the ledger, where what was asked for and what was given differ; `included` are the
-    ids of the items in the prompt."""
+    """Note in the ledger where the pack differs from what was asked for. `included` are the ids of
+    the items in the prompt."""
     request, sequence = state.request, state.view.sequence
     if not shown and state.groups:
         _note_budget(state)

@@ -16,16 +16,16 @@ from weft_schemas.policy import ContextPolicy
 SHORT_BUDGET = 8_000
 """Tokens. At 32,000 it takes 40 ms, at 128,000 300 ms."""
 SHORT_WORDS = 4_000
-"""Of a session that is shown whole at any budget, and"""
+"""Words of a session that is shown whole at any budget."""
 SHORT_ITEMS = 500
-"""its items."""
+"""Items of such a session."""
 SHORT_QUERY = 4_000
 """Characters. One of 30,000 takes 120 ms."""
 RECENT = 64
 """Newest items, which every compile considers."""
 SHORT_PASSAGES = 250
-"""Of these: 64 ordinary items have up to 150. One result of 250 KB has 300 to 400, and choosing
-among its parts takes 30 ms."""
+"""Passages of the recent items: 64 ordinary ones have up to 150. One result of 250 KB has 300 to
+400, and choosing among its parts takes 30 ms."""
 SHORT_TOOLS = 64 * 1024
 """Bytes of the tools on offer: some 130 take 3 ms. 1,000 take 20 ms, a schema of 500 KB 150 ms and
 a catalogue of 20,000 600 ms."""

@@ -1,7 +1,7 @@
-"""Finds what of a tenant's log belongs to a scope, record by record and in order. Pure. This is:
-its items, whoever published them; everything under the id of one; slices of their bodies; what was
-derived from any of these; what is remembered for the scope; and events about a session as a whole,
-from its first erased item on."""
+"""Finds the records of a tenant's log that belong to a scope, one by one and in order. Pure. They
+are: its items, whoever published them; everything under the id of one; slices of their bodies; what
+was derived from any of these; what is remembered for the scope; and events about a session as a
+whole, from its first erased item on."""
 
 from __future__ import annotations
 

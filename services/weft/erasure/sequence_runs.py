@@ -1,5 +1,5 @@
-"""Sets of sequences as runs: pairs of a first and a last one, in order, that do not touch. A run
-from an event may be any pair of numbers, so runs are never counted out."""
+"""Sets of sequences as runs: pairs of a first and a last one, in order, that do not touch. An
+event may state any pair of numbers, so runs are never expanded."""
 
 from __future__ import annotations
 

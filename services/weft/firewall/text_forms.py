@@ -238,9 +238,9 @@ def _delimited(lines: list[str], delimiter: str) -> bool:
 
 
 def _are_lines_of_words(lines: list[str], delimiter: str) -> bool:
-    """Whether lines have delimiters only as sentences have them: in most, and in the first, each is
-    followed by a blank and has words before it, or a time stands first that is no cell of its own,
-    as in a log."""
+    """Whether lines have delimiters only as sentences or logs have them. In sentences, words come
+    before a delimiter and a blank after it. A line of a log begins with a time that is not a cell
+    of its own. The first line and most others must agree."""
     spoken = [_is_spoken(line, delimiter) for line in lines]
     timed = [
         (found := _BEGINS_WITH_TIME.match(line)) is not None

@@ -28,7 +28,7 @@ from weft_schemas.items import ContextItem, ItemKind
 
 RECALL_TOKENS = 2_000
 _SETTLE_SECONDS = 3.0
-"""For what was just remembered or forgotten to be derived, before memory is read."""
+"""How long a read of memory waits until what was just remembered or forgotten is derived."""
 _NOTHING = "nothing is remembered"
 _CUT = " (cut: a fact is short; publish a longer text as a document)"
 _AGAIN_SECONDS = 0.2

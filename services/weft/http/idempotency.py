@@ -71,7 +71,8 @@ class Answers:
         return answer, False
 
     def _forget(self) -> None:
-        """Drop what is too old or too much, except what is still running."""
+        """Drop answers that are too old, and the oldest if there are too many; but none that is
+        still awaited."""
         for key, entry in tuple(self._entries.items()):
             old = self._now() - entry.since > KEPT_SECONDS
             much = len(self._entries) > MOST_ANSWERS or self._bytes > MOST_BYTES

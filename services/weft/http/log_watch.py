@@ -1,5 +1,5 @@
-"""Tells whoever runs `weft serve` when its own credential does not reach the log, as with a wrong
-password, and when it does again. Requests alone are told otherwise, each with a refusal."""
+"""Logs when the process's own credential no longer reaches the log, as with a wrong password, and
+when it does again. Without this, only the callers would learn of it, since each is refused."""
 
 from __future__ import annotations
 

@@ -161,8 +161,8 @@ class Connection(Client):
             watcher()
         if not await self.flushed():
             self._drop_queued()
-        # In a task, whose end counts however it ends: nats-py awaits a future here that the attempt
-        # to reconnect awaits too, and which is cancelled with that attempt.
+        # In a task, which may end in any way: nats-py awaits a future here that its attempt to
+        # reconnect awaits too, and that is cancelled with that attempt.
         closing = asyncio.create_task(super().close())
         await asyncio.wait([closing], timeout=CLOSE_SECONDS)
         await cancelled(closing, again=CANCEL_SECONDS)

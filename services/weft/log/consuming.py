@@ -118,8 +118,8 @@ class Consumer(Puller[list[Delivery]]):
         return found or None
 
     def settle(self, reply: bytes, verb: bytes) -> None:
-        """Answer a delivery; a second answer to the same one is not sent. Of one that was held for
-        too long, only that it is done is told: others may work on it by now."""
+        """Answer a delivery; a second answer to the same one is not sent. If it was held for too
+        long, only its completion is reported: others may work on it by now."""
         hold = self._held.pop(reply, None)
         if hold is not None:
             self._held_bytes -= hold.size

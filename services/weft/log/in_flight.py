@@ -256,8 +256,8 @@ class InFlight:
                 self._settle(token, forbidden(pending.message.subject))
 
     def _send_again(self, due: float) -> None:
-        """In their first order, so that a session's events keep theirs. Each retry waits longer
-        than the last, so that a slow server does not get more work."""
+        """Send in the original order, so that a session's events keep theirs. Each retry waits
+        longer than the last, so that a slow server does not get more work."""
         now = asyncio.get_running_loop().time()
         for pending in self._in_flight.values():
             if pending.retry_at <= due and not pending.being_checked:

@@ -1,9 +1,9 @@
 """What negated statements about oneself withdraw: `I no longer live in Rome` → `user_location` is
 not `Rome`.
 
-A negated statement withdraws what its affirmative states: it is read as `I live in Rome`, and
-withdraws this place alone. What it says is so instead, as in `not in Rome but in Milan`, is read as
-the same statement with that value.
+A negated statement is read like the affirmative one, `I live in Rome`, and withdraws that value
+alone. If it adds what is true instead, as in `not in Rome but in Milan`, that is read as the
+affirmative statement with the other value.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The phrases are data: somebody who knows a language can add it or replace it without writing code. A
 phrase counts only at the beginning of a clause, and only if nothing but a greeting or another such
-phrase comes before it in its sentence. Then nobody reports it, supposes it or asks about it.
+phrase comes before it in its sentence. Elsewhere it may be a report, a supposition or a question.
 """
 
 from __future__ import annotations

@@ -190,9 +190,8 @@ def _cut(known: Sequence[Link], given: Sequence[Link]) -> list[Found]:
 
 
 def _runs(known: Sequence[Link], given: Sequence[Link]) -> list[int]:
-    """At each place of the given history, how many items up to there are the latest known ones:
-    where what is known, reversed, begins again in what is given, reversed. By the Z algorithm, in
-    linear time."""
+    """For each place of the given history, how many items that end there equal the last known
+    items. That is the Z algorithm on both histories reversed, in linear time."""
     both = [*reversed(known), None, *reversed(given)]
     sizes = [0] * len(both)
     start = end = 0  # the stretch that ends last of those that repeat the beginning

@@ -22,8 +22,9 @@ class Derivation(msgspec.Struct, frozen=True):
 def superseded_by(new: Derivation, known: Iterable[Derivation]) -> list[Derivation] | None:
     """The known events that `new` supersedes from its own sequence on; None if it does not count.
 
-    Of the same source, run and part the first counts. A newer source outranks an older one. For
-    one source, a named run outranks live work (an empty name) and earlier named runs.
+    Of several with the same source, run and part, the first counts. A newer source outranks an
+    older one. For one source, a named run outranks live work (an empty name) and earlier named
+    runs.
     """
     superseded = []
     for old in known:

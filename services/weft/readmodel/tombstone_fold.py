@@ -1,6 +1,6 @@
-"""Deletes what a tombstone names: the rows of a session, of a tenant or of a scope. Of a scope that
-is its items in every session, everything derived from them, and its memory. What remains of a
-session is as if the log had never held the rest, so a rebuild gives the same rows.
+"""Deletes what a tombstone names: the rows of a session, of a tenant or of a scope. The rows
+of a scope are its items in every session, everything derived from them, and its memory. The other
+rows of a session are as if the log had never held these, so a rebuild gives the same rows.
 """
 
 from __future__ import annotations

@@ -50,9 +50,9 @@ async def write_mark(connection: Connection, before: int) -> None:
 async def _was_restored(
     connection: Connection, now: StreamState, before: int, mark: LogRecord
 ) -> bool:
-    """Whether a log that was created at another time than the mark says is the trimmed one, from a
-    backup: to the server a restored stream is a new one, with its old messages. What it has below
-    `before` is then older than the mark, and no session's."""
+    """Whether a log with another time of creation than the mark's is the trimmed log, restored from
+    a backup: the server takes a restored stream for a new one, with old messages. In that case its
+    messages below `before` are older than the mark, and belong to no session."""
     if now.last < before - 1:
         return False
     async for record in read_matching(connection, ">", through=before - 1):

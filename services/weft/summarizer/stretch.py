@@ -2,7 +2,7 @@
 that may appear in another session's header.
 
 So it contains no text of a tool result (only which tools ran and with what outcome), no item at or
-above the sensitivity floor, and nothing of an agent's that repeats flagged text. Leaving these out
+above the sensitivity floor, and no agent's text that repeats flagged text. Leaving these out
 keeps the summary usable; raising its level would make it unusable.
 """
 

@@ -134,7 +134,8 @@ async def provision_log(
 
 
 async def _with_secret(settings: Settings, is_own: bool) -> Settings:
-    """With the data folder's secret, made now if there is none, unless the log has one already."""
+    """The settings with the data folder's secret. If there is none, it is made now, unless the log
+    has one already."""
     if settings.fingerprint_key:
         return settings
     if not is_own and not known_secret(settings.data_dir):

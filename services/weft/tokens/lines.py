@@ -1,4 +1,4 @@
-"""Counting line by line: what an encoding does that is no encoding of tiktoken's.
+"""Counts tokens line by line, for every encoding that is not one of tiktoken's.
 
 A text counts as the sum of its lines, each with its break, so that the counts of a prompt's blocks
 add up exactly. A tokenizer that sees the whole text seldom makes more of it: it joins what is apart

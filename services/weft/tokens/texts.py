@@ -1,4 +1,5 @@
-"""Tokens of texts, from what was counted before: words, insides of texts, and their ends."""
+"""Counts tokens of texts with the help of earlier counts: those of words, and of the insides of
+texts whose ends differ."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""When a worker gives up on a source event, which is a dead letter then, and the event that records
-this. Pure functions.
+"""When a worker gives up on a source event, and the event that records this. The source is a dead
+letter from then on. Pure functions.
 
-The server itself never gives up a message: `max_deliver` is unlimited, since a message that runs
-out of deliveries disappears silently. These rules do, and the log records it.
+The server never gives up a message: `max_deliver` is unlimited, since a message that runs out of
+deliveries disappears silently. These rules give up instead, and the log records it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Refuses a worker that could never work, or that would take another's events, where it is
-defined."""
+"""Checks a worker where it is defined: one that could never work, or that would take another's
+events, is refused."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The messages to publish for a record: the events that a worker derives from it, or that it is
-parked.
+"""The messages to publish for a record: the events that a worker derives from it, or the event that
+parks it.
 """
 
 from __future__ import annotations

@@ -46,8 +46,8 @@ from weft_schemas.subjects import event_of
 _log = logging.getLogger(__name__)
 
 TOGETHER_SECONDS = 0.002
-"""For which events are processed before the socket is served again: serving it costs three system
-calls, and derived events wait for it."""
+"""For so long events are processed before the socket is served again. Serving it costs three system
+calls, but derived events wait for it."""
 PUBLISH_PAUSE = 0.5
 """Seconds until a refused or unanswered publish is sent again, with the same id."""
 

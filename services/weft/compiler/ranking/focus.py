@@ -1,5 +1,5 @@
-"""Which results are in focus: they state what the newest call and the latest messages state, like
-the id of the record that is worked on. What else such a record says is copied next more often."""
+"""Which results are in focus: they share values with the newest call and the latest messages, such
+as the id of the record in work. The next step copies other values of such a record more often."""
 
 from __future__ import annotations
 

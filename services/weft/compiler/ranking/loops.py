@@ -1,6 +1,6 @@
-"""Where a loop goes on. An agent that works through a list takes the arguments of each call from
-the list's next entry: from the text after the entry that its last call was made from, or from the
-next of the results that it read one after another."""
+"""Where a loop goes on. An agent that works through a list takes the arguments of its next call
+from the next entry: from the text after the entry of its last call or, if it read the entries one
+by one, from the next result."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _window(text: str, held: Sequence[str]) -> tuple[int, int] | None:
 
 
 MOST_PLACES = 64
-"""Of one value in one text: a value that stands everywhere says nothing about where."""
+"""Places of one value in one text: a value that stands everywhere says nothing about where."""
 
 
 def _places(text: str, value: str) -> list[tuple[int, str]]:

@@ -1,5 +1,5 @@
-"""Which parts of a text a name is the head of: the lines of a function, a section under its
-heading, the fields of a record beside its id."""
+"""Which parts of a text stand under a name: the lines of a function, a section under its heading,
+the fields of a record beside its id."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from weft.compiler.ranking.values import values
 from weft.passages.part import Family, Outline, Part
 
 MOST_HEADS = 3
-"""Of one name in one text; one that heads more tells nothing, like a key that all records have."""
+"""Parts of one text under one name. A name with more tells nothing, like a key of all records."""
 _TRIES = 8
-"""Places at which a word may be part of longer ones before it is given up."""
+"""Places at which a word may be part of longer words before the search ends."""
 
 
 def is_word_in(word: str, text: str) -> bool:
-    """Whether a text holds a word that is no part of a longer one."""
+    """Whether a text holds a word by itself, not only within longer words."""
     at = text.find(word)
     for _ in range(_TRIES):
         if at < 0:

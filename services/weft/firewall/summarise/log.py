@@ -1,6 +1,6 @@
 """A log as its levels with counts, the first and the last line, every distinct error once with the
-number of similar lines, and one of the other lines for each template. Of lines of one template,
-those with a rare value in a field that has few are told apart."""
+number of similar lines, and one of the other lines for each template. If a line
+has a rare value in a field that has few values, it is shown apart from its template."""
 
 from __future__ import annotations
 

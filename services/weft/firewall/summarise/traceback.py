@@ -53,8 +53,8 @@ def summarise_traceback(text: str, budget: Budget) -> str:
 
 
 def _depths(own: list[int], lines: list[str]) -> dict[int, float]:
-    """How far each frame is from the innermost one. Of a package, frames beyond the first few are
-    as if they lay deeper: a framework has many in a row, the program that uses it a few."""
+    """How far each frame is from the innermost one. After the first few frames of a package, its
+    others count as farther away: a framework has many in a row, the program that uses it a few."""
     seen: Counter[str] = Counter()
     found: dict[int, float] = {}
     for rank, number in enumerate(own):

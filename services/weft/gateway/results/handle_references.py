@@ -1,6 +1,6 @@
-"""Handles in arguments: `{"$weft": "art:…"}` stands for a whole result, which so gets from one tool
-to another without passing through the model. `path` selects a value of the result's JSON, `lines`
-some of its lines."""
+"""Handles in arguments: `{"$weft": "art:…"}` stands for a whole result. So the result gets from one
+tool to another without passing through the model. `path` selects a value of the result's JSON,
+`lines` some of its lines."""
 
 from __future__ import annotations
 
