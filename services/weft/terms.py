@@ -41,7 +41,7 @@ _ROOTS = {
 }
 
 
-class _Known(dict[str, str]):
+class _TermCache(dict[str, str]):
     """Terms of earlier words: most words are repeated."""
 
     def __missing__(self, word: str) -> str:
@@ -62,7 +62,7 @@ stemming does not change them."""
 _WORDS = 50_000
 _REMEMBERED = 24
 """How many words are cached, and the longest of them: about 5 MB."""
-_known = _Known()
+_known = _TermCache()
 _FOLDED = "".join(char.lower() if char.isalnum() else " " for char in map(chr, range(128)))
 """What ASCII text is translated to before it is split: this gives the same words in a tenth of the
 time."""
@@ -100,7 +100,7 @@ class SomeTerms:
     all of them is not stemmed."""
 
     def __init__(self, terms: Iterable[str]) -> None:
-        self._term = _Some(terms)
+        self._term = _WantedTerms(terms)
 
     def counts(self, text: str) -> Counter[str]:
         """The count of each of the terms; under the empty term, the number of all other words."""
@@ -112,7 +112,7 @@ class SomeTerms:
         return found
 
 
-class _Some(dict[str, str]):
+class _WantedTerms(dict[str, str]):
     """Word → its term if that is one of the wanted ones, otherwise the empty term."""
 
     def __init__(self, terms: Iterable[str]) -> None:

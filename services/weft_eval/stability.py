@@ -23,7 +23,7 @@ from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
 
 
-class Repeated(msgspec.Struct):
+class RepeatedPrefixes(msgspec.Struct):
     """For one provider's messages."""
 
     shares: list[float] = []
@@ -47,8 +47,8 @@ class Stability(msgspec.Struct):
     compiles: int = 0
     stable: GroundingRecall = msgspec.field(default_factory=GroundingRecall)
     fresh: GroundingRecall = msgspec.field(default_factory=GroundingRecall)
-    providers: dict[str, Repeated] = msgspec.field(
-        default_factory=lambda: {name: Repeated() for name in PROVIDERS}
+    providers: dict[str, RepeatedPrefixes] = msgspec.field(
+        default_factory=lambda: {name: RepeatedPrefixes() for name in PROVIDERS}
     )
 
     @property

@@ -18,7 +18,7 @@ import msgspec
 from tests.bench.indexer import Words
 from tests.bench.table import quantile, ratio, show
 from weft.audit.backtest_from_log import Backtest, backtest_policy
-from weft.audit.history import Histories, fresh_model
+from weft.audit.history import LoggedHistories, fresh_model
 from weft.compiler.compile import Compilation, compile_pack
 from weft.log.connection import Connection, connect
 from weft.log.message import Message
@@ -83,7 +83,7 @@ async def record_all(
     compile, and of each record until its acknowledgement."""
     compiling, recording = [], []
     last = await last_sequence(connection)
-    histories = Histories(connection, TENANT, last)
+    histories = LoggedHistories(connection, TENANT, last)
     names = list(dict.fromkeys(name for name, _ in ends))
     async with Publisher(connection) as publisher:
         for name in names:

@@ -14,7 +14,7 @@ from nats.js import JetStreamContext
 
 from tests.bench.table import ratio, show
 from weft.log.api import call
-from weft.log.bulk_publishing import BulkPublisher, Mode
+from weft.log.bulk_publishing import BatchMode, BulkPublisher
 from weft.log.connection import Connection, connect
 from weft.log.in_flight import WINDOW
 from weft.log.message import Message
@@ -63,12 +63,15 @@ async def publish_many(connection: Connection, events: Iterator[Message]) -> Non
 
 
 async def fast_ingest(connection: Connection, events: Iterator[Message]) -> None:
-    async with Publisher(connection) as publisher, BulkPublisher(publisher, Mode.FAST) as bulk:
+    async with Publisher(connection) as publisher, BulkPublisher(publisher, BatchMode.FAST) as bulk:
         await bulk.publish(events)
 
 
 async def atomic_batches(connection: Connection, events: Iterator[Message]) -> None:
-    async with Publisher(connection) as publisher, BulkPublisher(publisher, Mode.ATOMIC) as bulk:
+    async with (
+        Publisher(connection) as publisher,
+        BulkPublisher(publisher, BatchMode.ATOMIC) as bulk,
+    ):
         await bulk.publish(events)
 
 

@@ -7,7 +7,7 @@ from tests.integration.command_line import weft
 from tests.integration.logged import publish, publish_raw
 
 from weft.audit.backtest_from_log import backtest_policy
-from weft.audit.history import Histories, fresh_model
+from weft.audit.history import LoggedHistories, fresh_model
 from weft.compiler.compile import compile_pack
 from weft.log.connection import Connection
 from weft.log.message import Message
@@ -27,7 +27,7 @@ NOTHING = ContextPolicy(name="mute", phases=dict.fromkeys(Phase, PhaseRule(kinds
 async def compile_and_record(log: Connection, session: str, phase: Phase) -> None:
     """As the service does it, at the log's end."""
     at = await last_sequence(log)
-    model = fresh_model(await Histories(log, "acme", at).of(session), at, "o200k_base")
+    model = fresh_model(await LoggedHistories(log, "acme", at).of(session), at, "o200k_base")
     made = compile_pack(model.view("acme", session), CompileRequest(phase), key=KEY)
     model.close()
     subject = audit_subject("acme", session, "compiled")

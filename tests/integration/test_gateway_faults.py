@@ -12,7 +12,7 @@ from mcp_types import CreateMessageResult, TextContent
 from tests.gateway import QUICK, called, gateway, host, logged, odd_server, text_of
 from tests.gateway_server import KEY
 
-from weft.gateway.data_folder import DataFolder, Pinned
+from weft.gateway.data_folder import DataFolder, PinFile
 from weft.gateway.hosts.host import Host
 from weft.gateway.log import host_log
 from weft.gateway.tools.quarantine import approved
@@ -117,7 +117,7 @@ async def test_a_tool_that_changes_is_set_apart_until_a_person_approves_it(
         assert "1 tools are set apart" in found
         folder = DataFolder(tmp_path / "w")
         pins, let = approved("odd:*", folder.pinned().quarantined, folder.pinned().pins)
-        folder.keep_pinned(Pinned(pins))
+        folder.keep_pinned(PinFile(pins))
         assert [one.id for one in let] == ["odd:big"]
         with anyio.fail_after(10):
             while "odd:big" not in running.catalogue.tools:

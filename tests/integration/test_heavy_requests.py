@@ -16,7 +16,7 @@ from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.status import LoggedArtifact
 from weft.readmodel.store import open_writer
 from weft.router.service import (
-    Hydrating,
+    HydrationJob,
     encoded_hydration,
     hydration,
     session_signals,
@@ -71,7 +71,7 @@ async def test_a_hydration_is_the_same(pool: Pool, tmp_path: Path) -> None:
     Generations(tmp_path).publish(path)
     schema = {"type": "object", "properties": {"order_id": {"type": "string"}}}
     tool = SelectableItem("cancel", "cancel", "Cancels an order.", args_schema=schema)
-    wanted = Hydrating("acme", "s", tool, HydrateRequest("cancel", "c"))
+    wanted = HydrationJob("acme", "s", tool, HydrateRequest("cancel", "c"))
     reader = ReadModel.open(path)
     ours = hydration(reader, wanted)
     assert {one.value for one in ours.values["order_id"]} == {"ORD_4711", "ORD_4712"}

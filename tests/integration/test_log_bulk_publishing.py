@@ -8,7 +8,7 @@ import pytest
 from tests.integration.conftest import stored_payloads
 
 from weft.log.api import call
-from weft.log.bulk_publishing import BulkAck, BulkPublisher, Mode, best_mode
+from weft.log.bulk_publishing import BatchMode, BulkAck, BulkPublisher, best_mode
 from weft.log.connection import Connection, connect
 from weft.log.message import Message
 from weft.log.publishing import Publisher
@@ -19,7 +19,7 @@ from weft_schemas.subjects import item_subject
 
 SUBJECT = item_subject("acme", "s1", "user_turn")
 
-every_mode = pytest.mark.parametrize("mode", list(Mode))
+every_mode = pytest.mark.parametrize("mode", list(BatchMode))
 
 
 def messages(first: int, count: int, size: int = 100) -> Iterator[Message]:
@@ -41,7 +41,7 @@ async def stored(log: Connection) -> int:
 
 @every_mode
 @pytest.mark.parametrize("count", [1, 2, 3, 501, 2_500])
-async def test_all_are_stored_in_order(log: Connection, mode: Mode, count: int) -> None:
+async def test_all_are_stored_in_order(log: Connection, mode: BatchMode, count: int) -> None:
     async with Publisher(log) as publisher, BulkPublisher(publisher, mode) as bulk:
         ack = await bulk.publish(messages(0, count))
     assert (ack.sequence, ack.count) == (count, count)
@@ -49,7 +49,7 @@ async def test_all_are_stored_in_order(log: Connection, mode: Mode, count: int) 
 
 
 @every_mode
-async def test_what_is_stored_already_is_skipped(log: Connection, mode: Mode) -> None:
+async def test_what_is_stored_already_is_skipped(log: Connection, mode: BatchMode) -> None:
     async with Publisher(log) as publisher, BulkPublisher(publisher, mode) as bulk:
         await bulk.publish(messages(100, 50))
         ack = await bulk.publish(messages(0, 200))
@@ -60,7 +60,7 @@ async def test_what_is_stored_already_is_skipped(log: Connection, mode: Mode) ->
 
 @every_mode
 async def test_a_server_killed_in_the_middle_loses_and_doubles_nothing(
-    folder: Path, mode: Mode
+    folder: Path, mode: BatchMode
 ) -> None:
     async with EmbeddedServer(folder) as server:
         log = await connect(server.url)
@@ -79,7 +79,7 @@ async def test_a_server_killed_in_the_middle_loses_and_doubles_nothing(
 
 
 @every_mode
-async def test_publishers_at_a_time_each_keep_their_order(log: Connection, mode: Mode) -> None:
+async def test_publishers_at_a_time_each_keep_their_order(log: Connection, mode: BatchMode) -> None:
     async with Publisher(log) as publisher, BulkPublisher(publisher, mode) as bulk:
         firsts = (0, 10_000, 20_000, 30_000)
         await asyncio.gather(*(bulk.publish(messages(first, 700)) for first in firsts))
@@ -90,7 +90,9 @@ async def test_publishers_at_a_time_each_keep_their_order(log: Connection, mode:
 
 
 @every_mode
-async def test_a_full_stream_refuses_and_says_how_far_it_got(log: Connection, mode: Mode) -> None:
+async def test_a_full_stream_refuses_and_says_how_far_it_got(
+    log: Connection, mode: BatchMode
+) -> None:
     config = (await call(log, "STREAM.INFO.weft"))["config"]
     await call(log, "STREAM.UPDATE.weft", {**config, "max_msgs": 10})
     async with Publisher(log) as publisher, BulkPublisher(publisher, mode) as bulk:
@@ -102,7 +104,7 @@ async def test_a_full_stream_refuses_and_says_how_far_it_got(log: Connection, mo
 
 @every_mode
 async def test_a_message_that_cannot_be_sent_ends_the_batch_before_it(
-    log: Connection, mode: Mode
+    log: Connection, mode: BatchMode
 ) -> None:
     good = list(messages(0, 50))
     bad = Message(SUBJECT, b"x" * (8 * 1024 * 1024 + 1), "bad")
@@ -116,20 +118,20 @@ async def test_a_message_that_cannot_be_sent_ends_the_batch_before_it(
 
 @every_mode
 async def test_a_stream_without_batches_is_published_to_one_by_one(
-    log: Connection, mode: Mode
+    log: Connection, mode: BatchMode
 ) -> None:
     config = (await call(log, "STREAM.INFO.weft"))["config"]
     off = {**config, "allow_batched": False, "allow_atomic": False}
     await call(log, "STREAM.UPDATE.weft", off)
     async with Publisher(log) as publisher, BulkPublisher(publisher, mode) as bulk:
         ack = await bulk.publish(messages(0, 300))
-        assert bulk.mode is Mode.PIPELINED
+        assert bulk.mode is BatchMode.PIPELINED
     assert ack == BulkAck(300, 300)
     assert await numbers(log) == list(range(300))
 
 
 @every_mode
-async def test_what_is_not_allowed_is_refused_at_once(folder: Path, mode: Mode) -> None:
+async def test_what_is_not_allowed_is_refused_at_once(folder: Path, mode: BatchMode) -> None:
     rules = (
         "authorization { users = [ { user: agent, password: pw, permissions: {"
         ' publish: { allow: ["weft.acme.*.in.>"] }, subscribe: { allow: ["_INBOX.>"] } } },'
@@ -140,7 +142,7 @@ async def test_what_is_not_allowed_is_refused_at_once(folder: Path, mode: Mode) 
         await provision(admin)
         agent = await connect(server.url, user="agent", password="pw")
         async with Publisher(agent) as publisher, BulkPublisher(publisher, mode) as bulk:
-            assert await best_mode(agent) is Mode.FAST
+            assert await best_mode(agent) is BatchMode.FAST
             assert (await bulk.publish(messages(0, 10))).count == 10
             other = item_subject("Other", "s1", "user_turn")
             with pytest.raises(Forbidden, match=r"weft\.Other"):
@@ -156,12 +158,15 @@ async def test_large_messages_are_published_within_bounds(log: Connection) -> No
 
 
 async def test_the_mode_suits_the_durability(log: Connection, folder: Path) -> None:
-    assert await best_mode(log) is Mode.FAST
+    assert await best_mode(log) is BatchMode.FAST
     async with EmbeddedServer(folder, durability="power") as server:
         other = await connect(server.url)
         await provision(other, "power")
-        assert await best_mode(other) is Mode.ATOMIC
-        async with Publisher(other) as publisher, BulkPublisher(publisher, Mode.ATOMIC) as bulk:
+        assert await best_mode(other) is BatchMode.ATOMIC
+        async with (
+            Publisher(other) as publisher,
+            BulkPublisher(publisher, BatchMode.ATOMIC) as bulk,
+        ):
             assert (await bulk.publish(messages(0, 100))).count == 100
         await other.close()
 
@@ -189,9 +194,9 @@ async def test_a_batch_that_the_server_has_forgotten_goes_on_as_another(log: Con
         return True
 
     before_write(log, 2, forget)
-    async with Publisher(log) as publisher, BulkPublisher(publisher, Mode.FAST) as bulk:
+    async with Publisher(log) as publisher, BulkPublisher(publisher, BatchMode.FAST) as bulk:
         ack = await bulk.publish(messages(0, 600))
-    assert (ack.count, bulk.mode) == (600, Mode.FAST)
+    assert (ack.count, bulk.mode) == (600, BatchMode.FAST)
     assert await numbers(log) == list(range(600))
 
 
@@ -200,7 +205,7 @@ async def test_an_atomic_batch_that_lost_a_message_is_sent_anew(log: Connection)
         return False
 
     before_write(log, 1, lose)
-    async with Publisher(log) as publisher, BulkPublisher(publisher, Mode.ATOMIC) as bulk:
+    async with Publisher(log) as publisher, BulkPublisher(publisher, BatchMode.ATOMIC) as bulk:
         ack = await bulk.publish(messages(0, 600))
     assert ack.count == 600
     assert await numbers(log) == list(range(600))
@@ -209,6 +214,6 @@ async def test_an_atomic_batch_that_lost_a_message_is_sent_anew(log: Connection)
 async def test_more_at_once_than_the_server_queues_are_all_stored_once(log: Connection) -> None:
     """Its queue for a stream holds 10,000 messages; it drops what comes above that."""
     firsts = range(0, 60_000, 300)
-    async with Publisher(log) as publisher, BulkPublisher(publisher, Mode.FAST) as bulk:
+    async with Publisher(log) as publisher, BulkPublisher(publisher, BatchMode.FAST) as bulk:
         await asyncio.gather(*(bulk.publish(messages(first, 300)) for first in firsts))
     assert sorted(await numbers(log)) == list(range(60_000))

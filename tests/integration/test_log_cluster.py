@@ -14,7 +14,7 @@ from tests.leader import leader_of
 from tests.retrying import PATIENCE, patiently
 
 from weft.log.api import call
-from weft.log.bulk_publishing import BulkPublisher, Mode, best_mode
+from weft.log.bulk_publishing import BatchMode, BulkPublisher, best_mode
 from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import Connection, connect
 from weft.log.consuming import Consumer
@@ -38,14 +38,18 @@ async def numbers(log: Connection) -> list[int]:
     return [int(payload) for payload in await patiently(partial(stored_payloads, log))]
 
 
-@pytest.mark.parametrize("mode", [Mode.ATOMIC, pytest.param(Mode.FAST, marks=pytest.mark.slow)])
-async def test_a_killed_leader_loses_doubles_and_reorders_nothing(folder: Path, mode: Mode) -> None:
+@pytest.mark.parametrize(
+    "mode", [BatchMode.ATOMIC, pytest.param(BatchMode.FAST, marks=pytest.mark.slow)]
+)
+async def test_a_killed_leader_loses_doubles_and_reorders_nothing(
+    folder: Path, mode: BatchMode
+) -> None:
     async with EmbeddedCluster(folder) as cluster:
         log, other = await connect(cluster.url), await connect(cluster.url)
         await provision(log, "cluster")
         async with asyncio.timeout(PATIENCE):
             # Who gets no answer is told the mode that suits any stream.
-            while await best_mode(log) is not Mode.ATOMIC:
+            while await best_mode(log) is not BatchMode.ATOMIC:
                 await asyncio.sleep(0.1)
         consumed: set[int] = set()
         followed: list[int] = []

@@ -14,7 +14,7 @@ from tests.integration.conftest import empty
 from weft.log import connection as connecting
 from weft.log import nats_internals
 from weft.log.api import call, replied
-from weft.log.bulk_publishing import BulkPublisher, Mode
+from weft.log.bulk_publishing import BatchMode, BulkPublisher
 from weft.log.connection import Connection, connect, implementation
 from weft.log.consuming import Consumer
 from weft.log.message import Message
@@ -55,7 +55,7 @@ async def test_what_is_published_is_acknowledged_once(log: Connection) -> None:
 
 
 async def test_bulk_is_stored_in_order(log: Connection) -> None:
-    async with Publisher(log) as publisher, BulkPublisher(publisher, Mode.FAST) as bulk:
+    async with Publisher(log) as publisher, BulkPublisher(publisher, BatchMode.FAST) as bulk:
         ack = await bulk.publish(messages(2_000))
     state = (await call(log, f"STREAM.INFO.{STREAM}"))["state"]
     assert (ack.count, state["messages"]) == (2_000, 2_000)

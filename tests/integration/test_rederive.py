@@ -11,7 +11,7 @@ from tests.integration.logged import publish, publish_raw, result, stored, until
 from tests.integration.test_worker_services import of, working
 from tests.unit.test_summarizer_summarizer import Endpoint
 
-from weft.audit.history import Histories, fresh_model
+from weft.audit.history import LoggedHistories, fresh_model
 from weft.compiler.compile import compile_pack
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence
@@ -48,7 +48,7 @@ async def rework(server, log: Connection, worker: str, session=None, **settings)
 
 async def compiled(log: Connection, as_of: int | None = None) -> ContextPack:
     through = await last_sequence(log)
-    model = fresh_model(await Histories(log, "acme", through).of("s1"), through, "o200k_base")
+    model = fresh_model(await LoggedHistories(log, "acme", through).of("s1"), through, "o200k_base")
     pack = compile_pack(model.view("acme", "s1", as_of), CompileRequest(Phase.INTERPRET), key=KEY)
     model.close()
     return pack.pack
@@ -236,7 +236,7 @@ async def test_a_fresh_fold_of_the_whole_log_counts_the_new_results(server, log:
     await put_in_force(log, ContextPolicy(firewall=FirewallRules(summary_tokens=60)))
     await rework(server, log, "firewall")
     through = await last_sequence(log)
-    records = await Histories(log, "acme", through).of("s1")
+    records = await LoggedHistories(log, "acme", through).of("s1")
     one, two = (fresh_model(records, through, "o200k_base") for _ in range(2))
     assert content_digest(one.db) == content_digest(two.db)
     [row] = one.view("acme", "s1").recent(1)

@@ -25,7 +25,7 @@ from weft.indexer.rebuild import rebuild
 from weft.indexer.starting import check_replaceable, reopen
 from weft.indexer.writer import Writer
 from weft.log.api import call
-from weft.log.bodies import Meta
+from weft.log.bodies import ObjectMeta
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
@@ -81,7 +81,9 @@ async def test_a_trimmed_log_that_was_restored_from_a_backup_is_still_trimmed(
 async def test_a_mark_of_an_earlier_release_counts_for_any_log(
     log: Connection, folder: Path
 ) -> None:
-    entry = Meta("trimmed", SNAPSHOTS_BUCKET, "trimmed", 0, metadata={"weft.trimmed_before": "9"})
+    entry = ObjectMeta(
+        "trimmed", SNAPSHOTS_BUCKET, "trimmed", 0, metadata={"weft.trimmed_before": "9"}
+    )
     async with Publisher(log) as publisher:
         await publisher.publish(SUBJECT, msgspec.json.encode(entry))
     assert await trimmed_before(log) == 9

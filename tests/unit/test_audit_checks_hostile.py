@@ -3,7 +3,7 @@
 import pytest
 from tests.folded import result
 
-from weft.audit.checks import Doubles, gaps
+from weft.audit.checks import DuplicateEnvelopes, gaps
 from weft.audit.grounding import _structure
 from weft.erasure.history import ErasureHistory
 from weft.erasure.sequence_runs import runs_of
@@ -17,7 +17,7 @@ def test_a_result_that_is_too_deep_is_text(depth: int) -> None:
 
 
 def test_an_envelope_that_is_too_deep_is_no_double() -> None:
-    doubles = Doubles()
+    doubles = DuplicateEnvelopes()
     payload = b'{"origin":' + b'{"a":' * 100_000
     doubles.take(LogRecord(1, "w.out.0.acme.s.envelope", 0, payload))
     assert doubles.findings == []

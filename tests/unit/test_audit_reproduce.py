@@ -5,13 +5,15 @@ import pytest
 from tests.audited import KEY, envelope, log_of, recorded, turn
 
 from weft.audit.history import fresh_model
-from weft.audit.reproduce import NOT_RUN, OTHER, SAME, Gone, Reproduction, reproduce
+from weft.audit.reproduce import NOT_RUN, OTHER, SAME, MissingRecords, Reproduction, reproduce
 from weft_schemas.compile import CompileAudit
 from weft_schemas.events import ErasedEvent, FactsEvent, MemoryFact, Origin
 from weft_schemas.policy import ContextPolicy, MemoryRules, Phase
 
 
-def again(audit: CompileAudit, records, key: bytes = KEY, gone: Gone | None = None) -> Reproduction:
+def again(
+    audit: CompileAudit, records, key: bytes = KEY, gone: MissingRecords | None = None
+) -> Reproduction:
     model = fresh_model(records, records[-1].sequence, "o200k_base")
     try:
         view = model.view("default", "session", audit.sequence)
@@ -92,7 +94,7 @@ def test_a_missing_event_is_named_with_what_happened_to_it():
     _, audit = recorded(log_of(), 5)
     without_r1 = [record for record in log_of() if record.sequence not in (3, 4)]
     assert "'r1' (event 3): the log does not hold it" in again(audit, without_r1).reasons[0]
-    trimmed = again(audit, without_r1, gone=Gone(before=5))
+    trimmed = again(audit, without_r1, gone=MissingRecords(before=5))
     assert "begins at 5" in trimmed.reasons[0]
 
 
@@ -104,7 +106,7 @@ def test_a_missing_envelope_is_named():
 
 def test_an_erased_session_is_not_rendered_again():
     _, audit = recorded(log_of(), 5)
-    done = again(audit, log_of(ErasedEvent("session")), gone=Gone(tombstone=6))
+    done = again(audit, log_of(ErasedEvent("session")), gone=MissingRecords(tombstone=6))
     assert done.prompt == ""
     assert done.reasons == ("session 'session' was erased by event 6",)
 

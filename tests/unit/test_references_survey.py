@@ -3,7 +3,7 @@
 import msgspec
 
 from weft.readmodel.model import records_of
-from weft.references.survey import Survey, Victims, family
+from weft.references.survey import ErasureSet, Survey, family
 from weft_schemas.items import BodyRef, ContextItem, ItemKind
 from weft_schemas.routing import Catalog
 
@@ -28,19 +28,19 @@ def survey(*placed: tuple[str, str, object]) -> Survey:
     return found
 
 
-def test_a_body_is_lone_where_only_victims_refer_to_it() -> None:
+def test_a_body_is_lone_where_only_what_is_erased_refers_to_it() -> None:
     found = survey(
         ("t", "s", item(body=SHA)), ("t", "s", item(body=OTHER)), ("t", "o", item(body=SHA))
     )
-    assert found.lone_bodies(Victims("t", ["s"])) == [OTHER]
-    assert found.lone_bodies(Victims("t", ["s", "o"])) == [SHA, OTHER]
-    assert found.lone_bodies(Victims("t", None)) == [SHA, OTHER]
+    assert found.lone_bodies(ErasureSet("t", ["s"])) == [OTHER]
+    assert found.lone_bodies(ErasureSet("t", ["s", "o"])) == [SHA, OTHER]
+    assert found.lone_bodies(ErasureSet("t", None)) == [SHA, OTHER]
 
 
 def test_each_tenant_has_a_body_of_its_own() -> None:
     found = survey(("t", "s", item(body=SHA)), ("rival", "s", item(body=SHA)))
-    assert found.lone_bodies(Victims("t", None)) == [SHA]
-    assert found.lone_bodies(Victims("other", None)) == []
+    assert found.lone_bodies(ErasureSet("t", None)) == [SHA]
+    assert found.lone_bodies(ErasureSet("other", None)) == []
     assert found.is_referred_to("rival", SHA)
     assert not found.is_referred_to("other", SHA)
 
@@ -48,7 +48,7 @@ def test_each_tenant_has_a_body_of_its_own() -> None:
 def test_a_catalogue_holds_its_body() -> None:
     catalog = Catalog("tools", (), body=BodyRef(SHA, 9))
     found = survey(("t", "s", item(body=SHA)), ("t", "s", catalog))
-    assert found.lone_bodies(Victims("t", ["s"])) == []
+    assert found.lone_bodies(ErasureSet("t", ["s"])) == []
 
 
 def test_forks_of_forks_belong_to_the_family() -> None:

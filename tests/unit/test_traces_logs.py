@@ -17,7 +17,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
 from weft.traces import otlp
 from weft.traces.conversion import converted
 from weft.traces.otlp import JSON, PROTOBUF, OtlpLogRecord, Span
-from weft.traces.spans_from_logs import Joining
+from weft.traces.spans_from_logs import SpanAssembler
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -61,9 +61,11 @@ def items(spans: Sequence[Span]) -> list[ContextItem]:
     return found.sessions.get("s1", [])
 
 
-def taken(*exports: Sequence[OtlpLogRecord], joining: Joining | None = None) -> list[ContextItem]:
+def taken(
+    *exports: Sequence[OtlpLogRecord], joining: SpanAssembler | None = None
+) -> list[ContextItem]:
     """What several exports to one process come to, each item once."""
-    joining = joining or Joining()
+    joining = joining or SpanAssembler()
     found: dict[str, ContextItem] = {}
     for export in exports:
         for item in items(joining.spans("t", export)):
@@ -130,13 +132,13 @@ def test_calls_outside_of_spans_end_with_their_answers() -> None:
 def test_what_has_no_session_is_rejected_and_other_records_say_nothing() -> None:
     other = OtlpLogRecord("", "", "", 1, SESSION, "a line of a log")
     lost = OtlpLogRecord("", "", "gen_ai.user.message", 2, {}, {"content": "hi"})
-    found = converted(Joining().spans("t", [other, lost]))
+    found = converted(SpanAssembler().spans("t", [other, lost]))
     assert (found.sessions, found.rejected) == ({}, 1)
     assert "gen_ai.conversation.id" in found.why
 
 
 def test_what_is_remembered_of_calls_is_bounded() -> None:
-    joining = Joining(most_bytes=2_000)
+    joining = SpanAssembler(most_bytes=2_000)
     for number in range(200):
         joining.spans("t", [user("x" * 100, f"{number}")])
         assert joining.remembered_bytes <= 2_000
@@ -144,7 +146,7 @@ def test_what_is_remembered_of_calls_is_bounded() -> None:
 
 
 def test_tenants_never_share_a_call() -> None:
-    joining = Joining()
+    joining = SpanAssembler()
     joining.spans("one", [user("secret")])
     assert [item.text for item in items(joining.spans("other", [choice("ok")]))] == ["ok"]
 
@@ -215,6 +217,6 @@ def test_any_record_is_read_or_refused(made: list[tuple[str, Any, dict[str, Any]
     records = [
         OtlpLogRecord("t", "1", name, at, held, body) for at, (name, body, held) in enumerate(made)
     ]
-    found = converted(Joining().spans("t", records))
+    found = converted(SpanAssembler().spans("t", records))
     named = {str(value) for _, _, held in made for value in held.values()}  # as by `session.id`
     assert set(found.sessions) <= {"trace-t"} | named

@@ -63,7 +63,7 @@ class Tally(msgspec.Struct):
         }
 
 
-class Altered(msgspec.Struct, frozen=True):
+class ChangedCompile(msgspec.Struct, frozen=True):
     """One compile whose result differs under the other policy."""
 
     id: str
@@ -81,7 +81,7 @@ class SessionResult(msgspec.Struct):
     session: str
     recorded: Tally
     proposed: Tally
-    altered: list[Altered]
+    altered: list[ChangedCompile]
     unlike: list[str]
     """Ids of compiles that now select something else than was recorded, although policy and code
     version are the same. They are compared with what is selected now."""
@@ -196,14 +196,14 @@ def _next_arguments(later: Iterable[ContextItem]) -> Iterable[Any]:
         yield item.metadata.get("arguments") or {}
 
 
-def _altered(id: str, own: ContextPack, proposed: ContextPack, view: SessionView) -> Altered:
+def _altered(id: str, own: ContextPack, proposed: ContextPack, view: SessionView) -> ChangedCompile:
     found = difference(own, proposed, view, view)
     names = {
         kind: tuple(change.item_id for change in found.changes if change.change == kind)
         for kind in ("came", "went", "changed")
     }
     tokens = (own.stats.prompt_tokens, proposed.stats.prompt_tokens)
-    return Altered(id=id, phase=str(own.phase), tokens=tokens, **names)
+    return ChangedCompile(id=id, phase=str(own.phase), tokens=tokens, **names)
 
 
 def items_of(session: str, records: Iterable[LogRecord]) -> list[tuple[int, ContextItem]]:

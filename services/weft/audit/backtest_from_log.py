@@ -18,7 +18,7 @@ import msgspec
 from weft import tokens
 from weft.audit.backtest import BacktestTask, SessionResult, Tally, backtest
 from weft.audit.compiles import all_compiles
-from weft.audit.history import Histories, tombstone_of
+from weft.audit.history import LoggedHistories, tombstone_of
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence
 from weft.progress import OnProgress
@@ -146,7 +146,7 @@ async def _tasks(
     """One task for each session that the log still holds. Those with the most compiles come first,
     so that no long one is left for a single process at the end."""
     through = await last_sequence(connection)
-    histories = Histories(connection, tenant, through)
+    histories = LoggedHistories(connection, tenant, through)
     tenants = await histories.tenants()
     for session, audits in sorted(by_session.items(), key=lambda one: -len(one[1])):
         if tombstone_of(tenants, session):

@@ -172,7 +172,7 @@ class _Source(msgspec.Struct):
 _envelope = msgspec.json.Decoder(_Envelope)
 
 
-class Doubles:
+class DuplicateEnvelopes:
     """Finds items with two envelopes of one run. Takes the envelope events in order."""
 
     def __init__(self) -> None:

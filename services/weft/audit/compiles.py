@@ -13,7 +13,7 @@ from weft_schemas.ids import encode_token
 from weft_schemas.subjects import AUDIT_STREAM
 
 
-class Logged(msgspec.Struct, frozen=True):
+class LoggedCompile(msgspec.Struct, frozen=True):
     """One compile as it was recorded."""
 
     audit: CompileAudit
@@ -32,12 +32,12 @@ async def find_compile(connection: Connection, tenant: str, compile_id: str) -> 
     )
 
 
-async def all_compiles(connection: Connection, tenant: str) -> list[Logged]:
+async def all_compiles(connection: Connection, tenant: str) -> list[LoggedCompile]:
     """Every recorded compile of a tenant, once each, in the order in which they were recorded."""
-    found: dict[str, Logged] = {}
+    found: dict[str, LoggedCompile] = {}
     async for record in read_matching(connection, _subjects(tenant), stream=AUDIT_STREAM):
         if record.message_id not in found:
-            found[record.message_id] = Logged(audit_in(record), record.published_ns)
+            found[record.message_id] = LoggedCompile(audit_in(record), record.published_ns)
     return list(found.values())
 
 

@@ -28,7 +28,7 @@ class BlockChange(msgspec.Struct, frozen=True, omit_defaults=True):
     after: str = ""
 
 
-class Side(msgspec.Struct, frozen=True):
+class CompileSummary(msgspec.Struct, frozen=True):
     """A short account of one of the two compiles."""
 
     id: str
@@ -42,8 +42,8 @@ class Side(msgspec.Struct, frozen=True):
 
 class Difference(msgspec.Struct, frozen=True):
     session: str
-    before: Side
-    after: Side
+    before: CompileSummary
+    after: CompileSummary
     same: int
     """Number of blocks with the same text in both."""
     changes: tuple[BlockChange, ...]
@@ -79,9 +79,9 @@ def _by_name(entries: Iterable[PackEntry]) -> dict[str, PackEntry]:
     return {entry.item_id or entry.view.partition(" ")[0]: entry for entry in entries}
 
 
-def _side(pack: ContextPack) -> Side:
+def _side(pack: ContextPack) -> CompileSummary:
     stats = pack.stats
-    return Side(
+    return CompileSummary(
         id=pack.id,
         sequence=pack.sequence,
         policy_version=pack.policy_version,

@@ -8,7 +8,7 @@ import msgspec
 from weft import tokens
 from weft.audit.compiles import find_compile
 from weft.audit.difference import Difference, difference
-from weft.audit.history import Histories, fresh_model
+from weft.audit.history import LoggedHistories, fresh_model
 from weft.audit.reproduce_from_log import base_of
 from weft.compiler.compile import compile_pack
 from weft.log.connection import Connection
@@ -18,7 +18,7 @@ from weft_schemas.compile import CompileAudit, CompileRequest, ContextPack
 from weft_schemas.errors import InvalidInput, NotFound
 
 
-class Input(msgspec.Struct, frozen=True):
+class CompileInput(msgspec.Struct, frozen=True):
     """The input of one of the two compiles."""
 
     session: str
@@ -29,15 +29,15 @@ class Input(msgspec.Struct, frozen=True):
     base: CompileAudit | None = None
 
 
-async def logged_input(connection: Connection, tenant: str, compile_id: str) -> Input:
+async def logged_input(connection: Connection, tenant: str, compile_id: str) -> CompileInput:
     """The input of a recorded compile. Raises `NotFound`."""
     audit = await find_compile(connection, tenant, compile_id)
     base = await base_of(connection, audit)
-    return Input(audit.session, audit.request, audit.sequence, audit.encoding, base)
+    return CompileInput(audit.session, audit.request, audit.sequence, audit.encoding, base)
 
 
 async def compare(
-    connection: Connection, tenant: str, before: Input, after: Input, key: bytes
+    connection: Connection, tenant: str, before: CompileInput, after: CompileInput, key: bytes
 ) -> Difference:
     """Compile both and say how they differ.
 
@@ -50,7 +50,7 @@ async def compare(
         )
     last = await last_sequence(connection)
     through = max(_place(one, last) for one in (before, after))
-    records = await Histories(connection, tenant, through).of(before.session)
+    records = await LoggedHistories(connection, tenant, through).of(before.session)
     model = fresh_model(records, through, after.encoding)
     try:
         was, now = (model.view(tenant, one.session, _place(one, last)) for one in (before, after))
@@ -59,7 +59,7 @@ async def compare(
         model.close()
 
 
-def _compiled(one: Input, view: SessionView, key: bytes) -> ContextPack:
+def _compiled(one: CompileInput, view: SessionView, key: bytes) -> ContextPack:
     if not view.item_count():
         raise NotFound(
             f"session {one.session!r} has no item at or before {view.sequence}; check its name and "
@@ -68,5 +68,5 @@ def _compiled(one: Input, view: SessionView, key: bytes) -> ContextPack:
     return compile_pack(view, one.request, key=key, base=one.base).pack
 
 
-def _place(one: Input, last: int) -> int:
+def _place(one: CompileInput, last: int) -> int:
     return last if one.sequence is None else min(one.sequence, last)

@@ -33,7 +33,7 @@ class _Named(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Scoped).decode
 
 
-class Histories:
+class LoggedHistories:
     """The histories of one tenant's sessions, up to one sequence. Shared records are read once."""
 
     def __init__(self, connection: Connection, tenant: str, through: int) -> None:

@@ -30,7 +30,7 @@ from weft_schemas.ids import digest
 SAME, OTHER, NOT_RUN = "same", "other", "not run"
 
 
-class Gone(msgspec.Struct, frozen=True):
+class MissingRecords(msgspec.Struct, frozen=True):
     """What is no longer in the log."""
 
     tombstone: int = 0
@@ -66,14 +66,14 @@ def reproduce(
     *,
     key: bytes = b"",
     base: CompileAudit | None = None,
-    gone: Gone | None = None,
+    gone: MissingRecords | None = None,
 ) -> Reproduction:
     """Render a recorded compile again from a view at its sequence. Run its selection again as well,
     if this release made it.
 
     `key` and `base` are as for `compile_pack`. `gone` says what is no longer in the log.
     """
-    gone = gone or Gone()
+    gone = gone or MissingRecords()
     if gone.tombstone:
         return _erased(audit, gone)
     view = readable(view, audit.request)
@@ -98,7 +98,7 @@ def reproduce(
     )
 
 
-def _erased(audit: CompileAudit, gone: Gone) -> Reproduction:
+def _erased(audit: CompileAudit, gone: MissingRecords) -> Reproduction:
     """Nothing erased is shown again, even while its bytes are still being removed."""
     reason = f"session {audit.session!r} was erased by event {gone.tombstone}"
     return Reproduction(
@@ -119,7 +119,7 @@ def _entries(
     view: SessionView,
     again: Compilation,
     key: bytes,
-    gone: Gone,
+    gone: MissingRecords,
 ) -> tuple[list[PackEntry], list[str]]:
     """The entries that the manifest names, in its order, and the reasons why some are missing."""
     rows = {row.sequence: row for row in view.rows(one.sequence for one in audit.manifest)}
@@ -152,7 +152,7 @@ def _head(one: ManifestEntry, above: dict[str, PackEntry]) -> PackEntry:
     return above[one.view]
 
 
-def _row(one: ManifestEntry, rows: dict[int, ItemRow], gone: Gone) -> ItemRow:
+def _row(one: ManifestEntry, rows: dict[int, ItemRow], gone: MissingRecords) -> ItemRow:
     row = rows.get(one.sequence)
     if row is None or row.id != one.item_id:
         raise InvalidInput(f"item {one.item_id!r} (event {one.sequence}): {why_gone(one, gone)}")
@@ -167,7 +167,7 @@ def _row(one: ManifestEntry, rows: dict[int, ItemRow], gone: Gone) -> ItemRow:
     return row
 
 
-def why_gone(one: ManifestEntry, gone: Gone) -> str:
+def why_gone(one: ManifestEntry, gone: MissingRecords) -> str:
     """Why an item's event is no longer in the log."""
     if one.sequence < gone.before:
         return f"the log was trimmed and begins at {gone.before}; look into a snapshot"
@@ -175,7 +175,7 @@ def why_gone(one: ManifestEntry, gone: Gone) -> str:
 
 
 def _reasons(
-    audit: CompileAudit, entries: Sequence[PackEntry], faults: list[str], gone: Gone
+    audit: CompileAudit, entries: Sequence[PackEntry], faults: list[str], gone: MissingRecords
 ) -> tuple[str, ...]:
     if audit.render_version != RENDER_VERSION:
         reason = (

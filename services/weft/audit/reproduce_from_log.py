@@ -4,8 +4,8 @@ it could read, and tells which of that the log no longer holds."""
 from __future__ import annotations
 
 from weft.audit.compiles import find_compile
-from weft.audit.history import Histories, fresh_model, tombstone_of
-from weft.audit.reproduce import Gone, Reproduction, reproduce
+from weft.audit.history import LoggedHistories, fresh_model, tombstone_of
+from weft.audit.reproduce import MissingRecords, Reproduction, reproduce
 from weft.log.connection import Connection
 from weft.log.reading import read_session
 from weft.readmodel.model import ReadModel
@@ -32,7 +32,7 @@ async def reproduce_compile(
 
 async def model_at(connection: Connection, audit: CompileAudit) -> ReadModel:
     """A fresh read model of everything that a compile could read, at its sequence."""
-    records = await Histories(connection, audit.tenant, audit.sequence).of(audit.session)
+    records = await LoggedHistories(connection, audit.tenant, audit.sequence).of(audit.session)
     return fresh_model(records, audit.sequence, audit.encoding)
 
 
@@ -47,7 +47,7 @@ async def base_of(connection: Connection, audit: CompileAudit) -> CompileAudit |
     return base if base.session == audit.session else None
 
 
-async def _gone(connection: Connection, audit: CompileAudit) -> Gone:
+async def _gone(connection: Connection, audit: CompileAudit) -> MissingRecords:
     own = read_session(connection, audit.tenant, TENANT_SESSION, event="erased")
     tombstone = tombstone_of([record async for record in own], audit.session)
-    return Gone(tombstone, await trimmed_before(connection))
+    return MissingRecords(tombstone, await trimmed_before(connection))

@@ -15,7 +15,7 @@ import msgspec
 from weft.audit.checks import (
     AuditFinding,
     ContentDigests,
-    Doubles,
+    DuplicateEnvelopes,
     UnknownSources,
     bodies,
     by_age,
@@ -232,7 +232,7 @@ async def _origin(connection: Connection, sequence: int) -> int:
 
 
 async def _doubles(connection: Connection, through: int) -> list[AuditFinding]:
-    doubles = Doubles()
+    doubles = DuplicateEnvelopes()
     envelopes = stored_filter(direction="out", event="envelope")
     async for record in reading.read_matching(connection, envelopes, through=through):
         doubles.take(record)

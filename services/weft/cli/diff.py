@@ -15,7 +15,7 @@ from weft_schemas.errors import InvalidInput
 from weft_schemas.policy import Phase
 
 if TYPE_CHECKING:
-    from weft.audit.difference import Difference, Side
+    from weft.audit.difference import CompileSummary, Difference
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ def diff(ids: tuple[str, ...], as_json: bool, settings: Settings, **options: Any
         table("", ["", "item", "first", "second", "why"], rows)
 
 
-def _row(name: str, side: Side) -> list[Any]:
+def _row(name: str, side: CompileSummary) -> list[Any]:
     dropped = ", ".join(f"{count} {reason}" for reason, count in side.dropped.items())
     return [
         name, side.sequence, side.policy_version, side.prompt_tokens, side.included, dropped or "-"
@@ -77,7 +77,7 @@ async def _compared(
 ) -> Difference:
     import msgspec
 
-    from weft.audit.difference_from_log import Input, compare, logged_input
+    from weft.audit.difference_from_log import CompileInput, compare, logged_input
     from weft.cli.compiling import sequence_of
     from weft.cli.policy import read_policy
     from weft_schemas.compile import CompileRequest
@@ -88,7 +88,7 @@ async def _compared(
         sides = [await logged_input(log.connection, settings.tenant, one) for one in ids]
         if session is not None and phase is not None:
             request = CompileRequest(Phase(phase), query=query, budget=budget)
-            sides = [Input(session, request, encoding=settings.encoding)]
+            sides = [CompileInput(session, request, encoding=settings.encoding)]
         sides = [sides[0], sides[-1]]
         for at, place in _spread(places):
             sequence = await sequence_of(log, place)

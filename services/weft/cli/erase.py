@@ -15,7 +15,7 @@ from weft_schemas.errors import InvalidInput
 
 if TYPE_CHECKING:
     from weft.erasure.scope import ErasedScope
-    from weft.erasure.session import Erased, Plan
+    from weft.erasure.session import Erased, ErasurePlan
 
 
 @click.command()
@@ -117,7 +117,7 @@ async def _erase(
             return await of_session.erase(log, plan, reason, on_progress)
 
 
-def _confirm(plan: Plan) -> None:
+def _confirm(plan: ErasurePlan) -> None:
     whole = plan.session is None
     what = f"tenant {plan.tenant}, everything of it" if whole else f"session {plan.session}"
     hint(f"to be erased: {what}, {plan.events:,} events")

@@ -36,7 +36,7 @@ data_option = click.option("--data", "data_dir", type=click.Path(path_type=Path)
                      help="Data folder.  [WEFT_DATA_DIR, else ~/.weft]")  # fmt: skip
 
 
-class _Serves(click.Group):
+class _GatewayGroup(click.Group):
     """`weft gateway --config FILE` is `weft gateway serve --config FILE`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -45,7 +45,7 @@ class _Serves(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group(cls=_Serves)
+@click.group(cls=_GatewayGroup)
 def gateway() -> None:
     """Stand between MCP hosts and MCP servers: tools found by routing, results through the
     firewall, everything in the log. `weft gateway --config FILE` serves."""
@@ -227,7 +227,7 @@ def approve(data_dir: Path | None, pattern: str) -> None:
       weft gateway approve 'github:*'
     """
     needed()
-    from weft.gateway.data_folder import DataFolder, Pinned
+    from weft.gateway.data_folder import DataFolder, PinFile
     from weft.gateway.tools.quarantine import approved
 
     folder = DataFolder(_folder(data_dir))
@@ -235,7 +235,7 @@ def approve(data_dir: Path | None, pattern: str) -> None:
         pinned = folder.pinned()
         pins, let = approved(pattern, pinned.quarantined, pinned.pins)
         left = {key: one for key, one in pinned.quarantined.items() if one not in let}
-        folder.keep_pinned(Pinned(pins, left))
+        folder.keep_pinned(PinFile(pins, left))
     if not let:
         raise NotFound(f"nothing that is set apart matches {pattern!r}; see weft gateway status")
     for one in let:

@@ -34,7 +34,7 @@ T = TypeVar("T")
 _CANCEL_SECONDS = 1.0
 
 
-class Loop:
+class LoopThread:
     """An event loop in a thread that ends with its process."""
 
     def __init__(self) -> None:
@@ -175,17 +175,17 @@ class SyncClient:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._made: Loop | None = None
+        self._made: LoopThread | None = None
         self._making = threading.Lock()
         self._closing = threading.Lock()
         self.settings, self.tenant = client.settings, client.tenant
 
     @property
-    def _loop(self) -> Loop:
+    def _loop(self) -> LoopThread:
         """The client's own, made by the first call: an unused client has no thread."""
         if self._made is None:
             with self._making:
-                self._made = self._made or Loop()
+                self._made = self._made or LoopThread()
         return self._made
 
     def __enter__(self) -> Self:
@@ -254,7 +254,7 @@ class SyncClient:
 class SyncSession:
     """A `Session` whose methods return when they are done."""
 
-    def __init__(self, loop: Loop, session: Session) -> None:
+    def __init__(self, loop: LoopThread, session: Session) -> None:
         self._loop = loop
         self._session = session
         self.name = session.name

@@ -51,11 +51,11 @@ KEPT_AUDITS = 1_000
 """Of this process's own compiles, for `stable_from`; older ones are read from the audit stream."""
 
 
-class _Not(Enum):
+class _Postponed(Enum):
     """Why a compile was not done here and now."""
 
-    SETTLED = "what it waits for is not folded"
-    SHORT = "it is for a process of the pool"
+    UNSETTLED = "what it waits for is not folded"
+    LONG = "it is for a process of the pool"
 
 
 async def answer(
@@ -191,23 +191,23 @@ class Compiler:
         while True:
             if self._replica.is_late(deadline):
                 task = msgspec.structs.replace(task, is_late=True)
-            outcome: CompileResult | _Not = _Not.SHORT
+            outcome: CompileResult | _Postponed = _Postponed.LONG
             is_isolated = self._pool.is_isolated(tenant, self._replica.is_crowding(tenant))
             if not is_isolated and is_judged_here(request):
                 outcome = await self._replica.read_here(tenant, partial(self._here, task))
-            if outcome is _Not.SHORT:
+            if outcome is _Postponed.LONG:
                 work = pool_work(self._data_dir, attempt, task)
-                outcome = await self._pool.run(tenant, session, work) or _Not.SETTLED
+                outcome = await self._pool.run(tenant, session, work) or _Postponed.UNSETTLED
             if isinstance(outcome, CompileResult):
                 return outcome
             folded = await self._replica.reach(folded + 1, deadline)
 
-    def _here(self, task: CompileTask, model: ReadModel) -> CompileResult | _Not:
+    def _here(self, task: CompileTask, model: ReadModel) -> CompileResult | _Postponed:
         ready = ready_for(model, task)
         if ready is None:
-            return _Not.SETTLED
+            return _Postponed.UNSETTLED
         if not is_short_work(ready, task):
-            return _Not.SHORT
+            return _Postponed.LONG
         with self._pool.watched(task.tenant):
             return answered(ready, task)
 

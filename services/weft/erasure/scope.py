@@ -19,7 +19,7 @@ from weft.erasure.records import (
 from weft.erasure.scope_survey import ScopeSurvey
 from weft.erasure.session import (
     MOST_SWEEPS,
-    Counts,
+    RemovalCounts,
     beyond,
     swept_snapshots,
     until_scrubbed,
@@ -95,7 +95,7 @@ async def erase_scope(
     async with Publisher(connection) as publisher:
         event = ScopeErasedEvent(scope, reason, plan.unreadable)
         stone = await publish_own(publisher, tenant, event, fresh=True)
-        count, sessions = Counts(), set(plan.sessions)
+        count, sessions = RemovalCounts(), set(plan.sessions)
         left = await until_settled(connection, on_progress)
         await _sweep(connection, publisher, plan, stone, count, sessions, on_progress)
         snapshots = SnapshotErasure(
@@ -143,7 +143,7 @@ async def _sweep(
     publisher: Publisher,
     plan: ScopePlan,
     stone: int,
-    count: Counts,
+    count: RemovalCounts,
     sessions: set[str],
     on_progress: OnStepProgress,
 ) -> int:
@@ -167,13 +167,13 @@ def _forget(db: sqlite3.Connection, plan: ScopePlan, before: int) -> None:
     erase_rows(db, plan.tenant, plan.scope, before, plan.unreadable)
 
 
-class _Read(msgspec.Struct):
+class _AuditTime(msgspec.Struct):
     """The time in an audit."""
 
     sequence: int = 0
 
 
-_decode = msgspec.json.Decoder(_Read).decode
+_decode = msgspec.json.Decoder(_AuditTime).decode
 
 
 def _was_read_before(record: LogRecord, stone: int) -> bool:

@@ -29,7 +29,7 @@ from weft.log.replicas import ReplicaState, replicas
 from weft.log.secure_delete import erase_all
 from weft.log.topology import WORKERS
 from weft.progress import OnStepProgress
-from weft.references.survey import Survey, Victims, family
+from weft.references.survey import ErasureSet, Survey, family
 from weft.references.survey_from_log import extend
 from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import InvalidInput, NotFound
@@ -65,7 +65,7 @@ class Erased(msgspec.Struct, frozen=True):
     """Sequence of the receipt event."""
 
 
-class Plan(msgspec.Struct, frozen=True):
+class ErasurePlan(msgspec.Struct, frozen=True):
     """What is to be erased; found before anything is changed."""
 
     tenant: str
@@ -86,8 +86,8 @@ class Plan(msgspec.Struct, frozen=True):
         return Target(self.tenant, self.session)
 
     @property
-    def victims(self) -> Victims:
-        return Victims(self.tenant, None if self.session is None else self.sessions)
+    def to_erase(self) -> ErasureSet:
+        return ErasureSet(self.tenant, None if self.session is None else self.sessions)
 
 
 async def plan(
@@ -95,7 +95,7 @@ async def plan(
     tenant: str,
     session: str | None,
     on_progress: OnStepProgress = lambda *_: None,
-) -> Plan:
+) -> ErasurePlan:
     """Search the log for what belongs to a session, or to a tenant (None). Raises `NotFound` if
     there is nothing and never was."""
     if session == TENANT_SESSION:
@@ -111,7 +111,7 @@ async def plan(
         survey.add_forks(await buried_forks(connection, tenant))
         forks = family(tenant, session, survey.forks)[1:]
     known = {name: sequence for name, (sequence, _) in stones.items()}
-    made = Plan(tenant, session, tuple(forks), 0, survey, known)
+    made = ErasurePlan(tenant, session, tuple(forks), 0, survey, known)
     events = sum([len(found) async for _, found in _events(connection, made)])
     if not (events or trimmed or (session or "") in known):
         what = f"session {session!r} of tenant" if session is not None else "tenant"
@@ -121,7 +121,7 @@ async def plan(
 
 async def erase(
     connection: Connection,
-    plan: Plan,
+    plan: ErasurePlan,
     reason: str = "",
     on_progress: OnStepProgress = lambda *_: None,
 ) -> Erased:
@@ -133,14 +133,14 @@ async def erase(
             "word it differently. Nothing was erased"
         )
     async with Publisher(connection) as publisher:
-        count, left = Counts(), []
+        count, left = RemovalCounts(), []
         stones = await _bury(publisher, plan, reason)
         buried = asyncio.get_running_loop().time()
         left += await until_settled(connection, on_progress)
         own = stones[plan.session or ""]
         await _sweep(connection, publisher, plan, own, count, on_progress)
         newest = max(stones.values())
-        snapshots = SnapshotErasure(connection, forgetting(plan.victims), newest)
+        snapshots = SnapshotErasure(connection, forgetting(plan.to_erase), newest)
         left += await swept_snapshots(snapshots, count)
         on_progress("replicas", 0, 1)
         reached, late = await until_scrubbed(connection, plan.tenant, newest)
@@ -163,7 +163,7 @@ async def _until(time: float) -> None:
     await asyncio.sleep(max(0.0, time - asyncio.get_running_loop().time()))
 
 
-class Counts:
+class RemovalCounts:
     def __init__(self) -> None:
         self.counts = {"audit_events": 0, "bodies": 0, "object_messages": 0}
 
@@ -171,14 +171,14 @@ class Counts:
         self.counts[name] = self.counts.get(name, 0) + number
 
 
-async def swept_snapshots(snapshots: SnapshotErasure, count: Counts) -> list[str]:
+async def swept_snapshots(snapshots: SnapshotErasure, count: RemovalCounts) -> list[str]:
     """One pass over the snapshots; returns what could not be done."""
     number, left = await snapshots.sweep()
     count.add("snapshots", number)
     return left
 
 
-async def _bury(publisher: Publisher, plan: Plan, reason: str) -> dict[str, int]:
+async def _bury(publisher: Publisher, plan: ErasurePlan, reason: str) -> dict[str, int]:
     """Publish the tombstones that are missing."""
     wanted: list[str | None] = [*plan.sessions] or [None]
     stones = {}
@@ -228,15 +228,15 @@ async def _settled(connection: Connection, worker: str) -> bool:
 async def _sweep(
     connection: Connection,
     publisher: Publisher,
-    plan: Plan,
+    plan: ErasurePlan,
     tombstone: int,
-    count: Counts,
+    count: RemovalCounts,
     on_progress: OnStepProgress,
 ) -> int:
     """One pass over bodies and events. Returns how many events it found."""
     await extend(connection, plan.survey, on_progress)
     bodies = Bodies(connection, publisher, plan.tenant)
-    for name in plan.survey.lone_bodies(plan.victims):
+    for name in plan.survey.lone_bodies(plan.to_erase):
         messages = await bodies.delete(name)
         count.add("bodies", messages > 0)
         count.add("object_messages", messages)
@@ -262,7 +262,9 @@ async def _sweep(
     return swept
 
 
-async def _events(connection: Connection, plan: Plan) -> AsyncIterator[tuple[str, list[int]]]:
+async def _events(
+    connection: Connection, plan: ErasurePlan
+) -> AsyncIterator[tuple[str, list[int]]]:
     """Stream and sequences of all that is to be erased, for one session or tenant after the
     other."""
     wanted: list[str | None] = [*plan.sessions] or [None]
@@ -315,7 +317,7 @@ async def beyond(connection: Connection) -> list[str]:
 
 async def _receipts(
     publisher: Publisher,
-    plan: Plan,
+    plan: ErasurePlan,
     stones: dict[str, int],
     removed: dict[str, int],
     unreachable: tuple[str, ...],

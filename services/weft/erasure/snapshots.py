@@ -14,7 +14,7 @@ from weft.readmodel.database import Database
 from weft.readmodel.sql import statements
 from weft.readmodel.store import get_meta, open_writer, schema_version, transaction, vacuum
 from weft.readmodel.tombstone_fold import erase_session, erase_tenant
-from weft.references.survey import Victims
+from weft.references.survey import ErasureSet
 from weft.snapshots.snapshot import Bucket, Snapshot, holding_trimmed
 from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import NotFound
@@ -28,14 +28,14 @@ Forget = Callable[[sqlite3.Connection, int], None]
 Forks = set[tuple[SessionName, str]]
 
 
-def forgetting(victims: Victims) -> Forget:
+def forgetting(erased: ErasureSet) -> Forget:
     """The erasure of sessions, or of a tenant."""
 
     def forget(db: sqlite3.Connection, at: int) -> None:
-        for session in victims.sessions or ():
-            erase_session(db, victims.tenant, session, at)
-        if victims.sessions is None:
-            erase_tenant(db, victims.tenant, at)
+        for session in erased.sessions or ():
+            erase_session(db, erased.tenant, session, at)
+        if erased.sessions is None:
+            erase_tenant(db, erased.tenant, at)
 
     return forget
 

@@ -24,7 +24,7 @@ from weft.firewall.slice_hmac import proved_level
 from weft.firewall.summarise import summarise
 from weft.firewall.summarise.binary import binary_type, summarise_binary
 from weft.firewall.summarise.budget import Budget
-from weft.firewall.unwrap import Unwrapped, unwrap
+from weft.firewall.unwrap import UnwrappedResult, unwrap
 from weft.firewall.views import registry
 from weft.secrets.own import own_rules
 from weft.secrets.scanning import without_secrets
@@ -46,7 +46,7 @@ FIREWALL_VERSION = "14"
 """Raised with every change of what an envelope contains."""
 
 
-class _Task(msgspec.Struct, frozen=True):
+class _EnvelopeInput(msgspec.Struct, frozen=True):
     """The rules and limits for one envelope."""
 
     item: ContextItem
@@ -59,7 +59,7 @@ class _Task(msgspec.Struct, frozen=True):
     """The level of the source, if this is provably a slice of it."""
 
 
-class _Read(msgspec.Struct, frozen=True):
+class _ScannedBody(msgspec.Struct, frozen=True):
     """A body after the guards have run."""
 
     taken: Window
@@ -68,7 +68,7 @@ class _Read(msgspec.Struct, frozen=True):
     text: str
     """The tool's output without a container around it."""
     detected: Detected
-    inside: Unwrapped | None
+    inside: UnwrappedResult | None
 
 
 def envelope_for(
@@ -91,7 +91,7 @@ def envelope_for(
     """
     rule = rule_for(rules, item.reserved.tool_name)
     level = proved_level(fingerprint_key, tenant, item)
-    task = _Task(item, rules, rule, fingerprint_key, encoding, limits, level)
+    task = _EnvelopeInput(item, rules, rule, fingerprint_key, encoding, limits, level)
     taken = window(body, limits.analyse_bytes)
     mime = binary_type(taken.data)
     envelope = _of_binary(task, taken, mime) if mime is not None else _of_text(task, taken)
@@ -115,7 +115,7 @@ def _views_of(content_type: str) -> tuple[View, ...]:
     return tuple(view.view for view in registry().of(content_type).values())
 
 
-def _of_text(task: _Task, taken: Window) -> ResultEnvelope:
+def _of_text(task: _EnvelopeInput, taken: Window) -> ResultEnvelope:
     read = _read(task, taken)
     raw_tokens = _tokens_of(task, read.cleaned.text, taken.size)
     small = _passes(task) or raw_tokens <= _threshold(task)
@@ -139,7 +139,7 @@ def _of_text(task: _Task, taken: Window) -> ResultEnvelope:
     )
 
 
-def _clean_body(task: _Task, read: _Read, raw_tokens: int) -> CleanBody | None:
+def _clean_body(task: _EnvelopeInput, read: _ScannedBody, raw_tokens: int) -> CleanBody | None:
     """How to make the clean text from the body in the log. None if it may not be shown, or if the
     log does not contain all that was read here."""
     if not read.taken.whole or task.item.body is not None or _shown(task) == 0:
@@ -149,7 +149,7 @@ def _clean_body(task: _Task, read: _Read, raw_tokens: int) -> CleanBody | None:
     return CleanBody(read.cleaned.changed, masks, len(text), counted, digest_of(text))
 
 
-def _of_binary(task: _Task, taken: Window, mime: str) -> ResultEnvelope:
+def _of_binary(task: _EnvelopeInput, taken: Window, mime: str) -> ResultEnvelope:
     budget = Budget(task.rules.summary_tokens, task.encoding)
     summary = budget.cut(summarise_binary(taken.data, mime, taken.size))
     return ResultEnvelope(
@@ -166,7 +166,7 @@ _BYTES_PER_TOKEN = 2
 take."""
 
 
-def _read(task: _Task, taken: Window) -> _Read:
+def _read(task: _EnvelopeInput, taken: Window) -> _ScannedBody:
     cleaned = clean(taken.data)
     scanned = scan(cleaned.text, task.rules, task.key, task.limits.matches, taken.data)
     inside = unwrap(scanned.text, task.limits.depth)
@@ -175,10 +175,10 @@ def _read(task: _Task, taken: Window) -> _Read:
     detected = detect(text, task.item.reserved.content_type, not has_gap)
     if inside is not None and isinstance(inside.value, dict | list) and inside.value:
         detected = Detected(Form.JSON, inside.value)
-    return _Read(taken, cleaned, scanned, text, detected, inside)
+    return _ScannedBody(taken, cleaned, scanned, text, detected, inside)
 
 
-def _tokens_of(task: _Task, text: str, size: int) -> int:
+def _tokens_of(task: _EnvelopeInput, text: str, size: int) -> int:
     """Tokens of `text`, which represents `size` bytes: exact up to the bound, above it extrapolated
     from samples spread evenly over the text."""
     bound = task.limits.count_bytes
@@ -195,13 +195,13 @@ differ in kind. The estimate was within 1 % of the exact count on generated text
 every form."""
 
 
-def _passes(task: _Task) -> bool:
+def _passes(task: _EnvelopeInput) -> bool:
     """Whether it is shown unsummarised at any length: because of a rule, or because it is a slice,
     which somebody requested instead of a summary."""
     return task.proved_level is not None or (task.rule is not None and task.rule.passthrough)
 
 
-def _threshold(task: _Task) -> int:
+def _threshold(task: _EnvelopeInput) -> int:
     """A result of at most this many tokens passes whole: 0 if only a summary may ever be shown, and
     never more than may be shown."""
     own = task.rule.threshold if task.rule is not None else None
@@ -212,11 +212,11 @@ def _threshold(task: _Task) -> int:
     return min(threshold, most) if most > 0 else -1
 
 
-def _shown(task: _Task) -> int | None:
+def _shown(task: _EnvelopeInput) -> int | None:
     return shown_up_to(task.rules, task.item.reserved.tool_name)
 
 
-def _summary(task: _Task, read: _Read) -> str:
+def _summary(task: _EnvelopeInput, read: _ScannedBody) -> str:
     """The summary, at most as long as the cap. It is scanned once more, since a name and its value
     may only be adjacent in a summary."""
     budget = Budget(task.rules.summary_tokens, task.encoding)
@@ -229,7 +229,7 @@ def _summary(task: _Task, read: _Read) -> str:
     return shown if shown is text and budget.fits(shown) else budget.cut(shown)
 
 
-def _unread(read: _Read) -> str:
+def _unread(read: _ScannedBody) -> str:
     """What the summary says of a body that was not read to its end; empty for any other."""
     taken, until = read.taken, read.detected.read
     if not taken.whole and until is not None:
@@ -241,7 +241,7 @@ def _unread(read: _Read) -> str:
     return "the text was cut off; this is what could be read of it" if until is not None else ""
 
 
-def _facts(task: _Task, read: _Read, whole: bool) -> tuple[ExtractedFact, ...]:
+def _facts(task: _EnvelopeInput, read: _ScannedBody, whole: bool) -> tuple[ExtractedFact, ...]:
     if task.rules.max_facts == 0:
         return ()
     found: list[Leaf] | None = None
@@ -258,11 +258,11 @@ def _facts(task: _Task, read: _Read, whole: bool) -> tuple[ExtractedFact, ...]:
     )
 
 
-def _masked(task: _Task, text: str) -> str:
+def _masked(task: _EnvelopeInput, text: str) -> str:
     return without_secrets(text, task.key, task.limits.matches, own_rules(task.rules))
 
 
-def _status(task: _Task, read: _Read) -> ResultStatus:
+def _status(task: _EnvelopeInput, read: _ScannedBody) -> ResultStatus:
     is_error = task.item.reserved.is_error
     if is_error is None and read.inside is not None and read.inside.is_error:
         is_error = True  # false is what MCP servers say by default, also above an error
@@ -272,7 +272,7 @@ def _status(task: _Task, read: _Read) -> ResultStatus:
     return status
 
 
-def _sensitivity(task: _Task, found: Sensitivity) -> Sensitivity:
+def _sensitivity(task: _EnvelopeInput, found: Sensitivity) -> Sensitivity:
     level = task.item.sensitivity.raised_to(found)
     if task.proved_level is not None:
         level = level.raised_to(task.proved_level)
@@ -280,7 +280,7 @@ def _sensitivity(task: _Task, found: Sensitivity) -> Sensitivity:
     return level if own is None else level.raised_to(own)
 
 
-def _bounded(read: _Read, small: bool, whole: bool) -> tuple[Signal, ...]:
+def _bounded(read: _ScannedBody, small: bool, whole: bool) -> tuple[Signal, ...]:
     if not read.taken.whole:
         seen = _unread(read)
         if read.detected.read is not None:  # more is scanned than is read

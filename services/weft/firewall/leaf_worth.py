@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import msgspec
 
-from weft.firewall.numbers import Written
+from weft.firewall.numbers import VerbatimNumber
 
 PathStep = str | int
 LeafPath = tuple[PathStep, ...]
@@ -97,7 +97,7 @@ def _name(
         return
     for step, held in _members(value):
         kind = type(held)
-        if kind is str or kind is int or kind is float or kind is Written:
+        if kind is str or kind is int or kind is float or kind is VerbatimNumber:
             text = str(held)
             if text not in found and 0 < len(text) <= longest:
                 found[text] = _below(name, step)

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 import msgspec
 
 
-class Written(float):
+class VerbatimNumber(float):
     """A number that Python would write in another way than its text does."""
 
     literal: str
 
-    def __new__(cls, literal: str) -> Written:
+    def __new__(cls, literal: str) -> VerbatimNumber:
         made = float.__new__(cls, literal)
         made.literal = literal
         return made
@@ -29,7 +29,7 @@ class Written(float):
 def fraction(literal: str) -> float:
     """A number with a fraction or an exponent, as a hook of JSON decoders."""
     value = float(literal)
-    return value if repr(value) == literal and "e" not in literal else Written(literal)
+    return value if repr(value) == literal and "e" not in literal else VerbatimNumber(literal)
 
 
 _NEGATIVE_ZERO = re.compile(r"[\[:,\s]-0\s*[,\]}]")
@@ -38,8 +38,8 @@ _decoder = msgspec.json.Decoder(float_hook=fraction)
 
 
 def decoded(text: str) -> object:
-    """The value of a JSON text, in which numbers may be `Written`. Raises `msgspec.DecodeError`,
-    `RecursionError` or `UnicodeError` for a text that is none."""
+    """The value of a JSON text, in which numbers may be `VerbatimNumber`. For a text that is not
+    JSON, raises `msgspec.DecodeError`, `RecursionError` or `UnicodeError`."""
     value: object = _decoder.decode(text)
     if "-0" in text and _NEGATIVE_ZERO.search(text) is not None:
         return json.loads(text, parse_int=_whole, parse_float=fraction)
@@ -47,7 +47,7 @@ def decoded(text: str) -> object:
 
 
 def _whole(literal: str) -> int | float:
-    return Written(literal) if literal == "-0" else int(literal)
+    return VerbatimNumber(literal) if literal == "-0" else int(literal)
 
 
 def encoded(value: object) -> str:
@@ -56,13 +56,13 @@ def encoded(value: object) -> str:
 
 
 def _literal(number: object) -> msgspec.Raw:
-    """Raises `NotImplementedError` for anything but a `Written`."""
-    if isinstance(number, Written):
+    """Raises `NotImplementedError` for anything but a `VerbatimNumber`."""
+    if isinstance(number, VerbatimNumber):
         return msgspec.Raw(number.literal.encode())
     raise NotImplementedError
 
 
 def kinds_of(values: Iterable[object]) -> set[type]:
-    """The types of values; that of a `Written` is float."""
+    """The types of values; that of a `VerbatimNumber` is float."""
     kinds = set(map(type, values))
-    return kinds if Written not in kinds else {*kinds - {Written}, float}
+    return kinds if VerbatimNumber not in kinds else {*kinds - {VerbatimNumber}, float}

@@ -19,7 +19,7 @@ _PRINTED_TEXT = re.compile(rf"\btext=({STRING})", re.DOTALL)
 _PRINTED_ERROR = re.compile(r"isError=(True|False)\)?\s*\Z")
 
 
-class Unwrapped(msgspec.Struct, frozen=True):
+class UnwrappedResult(msgspec.Struct, frozen=True):
     """The content of the container."""
 
     texts: tuple[str, ...]
@@ -41,7 +41,7 @@ _as_result = msgspec.json.Decoder(_Result, float_hook=fraction)
 _as_blocks = msgspec.json.Decoder(list[dict[str, object]])
 
 
-def unwrap(text: str, depth: int) -> Unwrapped | None:
+def unwrap(text: str, depth: int) -> UnwrappedResult | None:
     """The content of an MCP result, including containers within containers up to `depth`; None if
     `text` is not a container."""
     outer = _container(text.strip())
@@ -53,15 +53,15 @@ def unwrap(text: str, depth: int) -> Unwrapped | None:
             said = [held.is_error for held in (outer, inner) if held.is_error is not None]
             wrong = any(said) if said else None
             value = inner.value if inner.value is not None else outer.value
-            return Unwrapped(inner.texts, value, inner.other, wrong)
+            return UnwrappedResult(inner.texts, value, inner.other, wrong)
     return outer
 
 
-def _container(text: str) -> Unwrapped | None:
+def _container(text: str) -> UnwrappedResult | None:
     if _PRINTED.match(text):
         texts = [unquoted(literal) for literal in _PRINTED_TEXT.findall(text)]
         error = _PRINTED_ERROR.search(text)
-        return Unwrapped(tuple(texts), is_error=error.group(1) == "True" if error else None)
+        return UnwrappedResult(tuple(texts), is_error=error.group(1) == "True" if error else None)
     if not (text.startswith("{") and '"content"' in text[:4_000] + text[-4_000:]) and not (
         text.startswith("[") and '"type"' in text[:400]
     ):
@@ -72,7 +72,7 @@ def _container(text: str) -> Unwrapped | None:
     return found
 
 
-def _decoded(text: str) -> Unwrapped | None:
+def _decoded(text: str) -> UnwrappedResult | None:
     try:
         if text[0] == "[":
             return _from_blocks(_as_blocks.decode(text), None, None)
@@ -84,7 +84,7 @@ def _decoded(text: str) -> Unwrapped | None:
 
 def _from_blocks(
     blocks: list[dict[str, object]], value: object, is_error: bool | None
-) -> Unwrapped | None:
+) -> UnwrappedResult | None:
     if not all(block.get("type") in _BLOCK_TYPES for block in blocks):
         return None
     if not blocks and value is None and is_error is None:
@@ -99,7 +99,7 @@ def _from_blocks(
             texts.append(body)
         else:
             other.append(_described(block, held))
-    return Unwrapped(tuple(texts), value, tuple(other), is_error)
+    return UnwrappedResult(tuple(texts), value, tuple(other), is_error)
 
 
 def _described(block: dict[str, object], held: dict[str, object]) -> str:

@@ -47,7 +47,7 @@ class GatewayState(msgspec.Struct, frozen=True):
     """Its address for HTTP; empty for stdio."""
 
 
-class Pinned(msgspec.Struct, frozen=True):
+class PinFile(msgspec.Struct, frozen=True):
     """The content of the file of pins."""
 
     pins: dict[str, Pin] = {}
@@ -62,20 +62,20 @@ class DataFolder:
         self.path = private(data_dir / "gateway")
         self._manifests = private(self.path / "manifests")
 
-    def pinned(self) -> Pinned:
+    def pinned(self) -> PinFile:
         """Raises `ConfigurationError` if the file cannot be read: without it, every tool would be
         trusted as if it were new."""
         path = self.path / "pins.json"
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Pinned)
+            return msgspec.json.decode(path.read_bytes(), type=PinFile)
         except FileNotFoundError:
-            return Pinned()
+            return PinFile()
         except (OSError, msgspec.MsgspecError) as error:
             raise ConfigurationError(
                 f"{path}: {error}; mend it, or remove it to pin anew"
             ) from None
 
-    def keep_pinned(self, pinned: Pinned) -> None:
+    def keep_pinned(self, pinned: PinFile) -> None:
         replace_file(self.path / "pins.json", msgspec.json.format(msgspec.json.encode(pinned)))
 
     def stamp(self) -> tuple[int, int]:

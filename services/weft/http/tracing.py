@@ -10,7 +10,7 @@ import msgspec
 from weft.client import Client
 from weft.traces import otlp
 from weft.traces.conversion import Converted, converted
-from weft.traces.spans_from_logs import Joining
+from weft.traces.spans_from_logs import SpanAssembler
 from weft_schemas.errors import Conflict, Forbidden, Unavailable
 from weft_schemas.items import ContextItem
 from weft_schemas.status import ASKED
@@ -55,7 +55,7 @@ class Telemetry:
 
     def __init__(self, published: PublishedIds | None = None) -> None:
         self._published = PublishedIds() if published is None else published
-        self._joining = Joining()
+        self._joining = SpanAssembler()
 
     async def take_traces(self, client: Client, content: bytes, media_type: str) -> bytes:
         """Publish the new items of an export, and answer it. Raises `InvalidInput` if it is not an

@@ -45,7 +45,7 @@ OWNER = "weft.tenant"
 """Metadata of a body's entry: whose it is."""
 
 
-class Meta(msgspec.Struct):
+class ObjectMeta(msgspec.Struct):
     """The object's entry, as Object Store writes it."""
 
     name: str
@@ -99,11 +99,11 @@ class Bodies:
         await self._store(reference, iter(lambda: file.read(CHUNK_BYTES), b""), metadata or {})
         return reference
 
-    async def entries(self) -> list[Meta]:
+    async def entries(self) -> list[ObjectMeta]:
         """The entry of every object, in order of upload."""
         subjects = f"$O.{self.bucket}.M.>"
         found = read_matching(self._connection, subjects, stream=self._stream)
-        metas = [msgspec.json.decode(record.payload, type=Meta) async for record in found]
+        metas = [msgspec.json.decode(record.payload, type=ObjectMeta) async for record in found]
         return [meta for meta in metas if not meta.deleted]
 
     async def exists(self, sha256: str) -> bool:
@@ -234,7 +234,7 @@ class Bodies:
         if known is not None and not known.deleted:
             await self._erase_chunks(known.nuid)
 
-    async def _is_whole(self, meta: Meta) -> bool:
+    async def _is_whole(self, meta: ObjectMeta) -> bool:
         """Whether all its chunks are there."""
         if meta.deleted:
             return False
@@ -244,7 +244,7 @@ class Bodies:
         )
         return int((info["state"].get("subjects") or {}).get(subject, 0)) == meta.chunks
 
-    async def _claim(self, meta: Meta, sequence: int) -> None:
+    async def _claim(self, meta: ObjectMeta, sequence: int) -> None:
         """Make this upload the object, unless another one was faster. If the outcome stays unknown,
         or the caller gives up, the chunks are kept: they may be the object's."""
         headers = {
@@ -265,13 +265,13 @@ class Bodies:
             raise InvalidInput(f"body {sha256[:80]!r} is not a SHA-256 in hex")
         return body_name(self.tenant, sha256) if self.tenant else sha256
 
-    async def _meta(self, name: str) -> tuple[Meta | None, int]:
+    async def _meta(self, name: str) -> tuple[ObjectMeta | None, int]:
         """The object's entry and its sequence, `(None, 0)` if there is none."""
         try:
             record = await last_of(self._connection, self._meta_subject(name), self._stream)
         except NotFound:
             return None, 0
-        return msgspec.json.decode(record.payload, type=Meta), record.sequence
+        return msgspec.json.decode(record.payload, type=ObjectMeta), record.sequence
 
     def _chunk_subject(self, nuid: str) -> str:
         return f"$O.{self.bucket}.C.{nuid}"
@@ -282,9 +282,9 @@ class Bodies:
 
 def _new_meta(
     bucket: str, name: str, reference: BodyRef, nuid: str, chunks: int, metadata: dict[str, str]
-) -> Meta:
+) -> ObjectMeta:
     raw = bytes.fromhex(reference.sha256)
-    return Meta(
+    return ObjectMeta(
         name=name,
         bucket=bucket,
         nuid=nuid,

@@ -40,7 +40,7 @@ RETRY_SECONDS = 0.1
 """Pause before the next batch if the last one stored nothing."""
 
 
-class Mode(StrEnum):
+class BatchMode(StrEnum):
     """How a number of messages is published."""
 
     FAST = "fast"
@@ -56,25 +56,25 @@ class BulkAck(msgspec.Struct, frozen=True):
     count: int
 
 
-async def best_mode(connection: Connection) -> Mode:
+async def best_mode(connection: Connection) -> BatchMode:
     """The best mode for the stream: atomic if every batch is synced to disk or replicated, fast
     ingest if the server may sync later. A credential that may not read the stream's configuration
     gets fast ingest, which falls back by itself."""
     try:
         config = (await call(connection, f"STREAM.INFO.{STREAM}"))["config"]
     except WeftError:
-        return Mode.FAST
+        return BatchMode.FAST
     synced = config.get("metadata", {}).get("weft.durability", "process") != "process"
     if synced and config.get("allow_atomic"):
-        return Mode.ATOMIC
-    return Mode.FAST if config.get("allow_batched") else Mode.PIPELINED
+        return BatchMode.ATOMIC
+    return BatchMode.FAST if config.get("allow_batched") else BatchMode.PIPELINED
 
 
 class BulkPublisher:
     """`async with BulkPublisher(publisher, await best_mode(connection)) as bulk:`, for any number
     of tasks at once; each call of `publish` keeps the order of its messages."""
 
-    def __init__(self, publisher: Publisher, mode: Mode = Mode.FAST) -> None:
+    def __init__(self, publisher: Publisher, mode: BatchMode = BatchMode.FAST) -> None:
         self.mode = mode
         self.publisher = publisher
         self._connection = publisher.connection
@@ -123,10 +123,10 @@ class BulkPublisher:
 
     async def _publish_part(self, part: list[Message]) -> int:
         """Returns a sequence at or before which the whole part is stored, as do all below."""
-        if len(part) == 1 or self.mode is Mode.PIPELINED:
+        if len(part) == 1 or self.mode is BatchMode.PIPELINED:
             return await self._pipelined(part)
         async with self._turns:
-            if self.mode is Mode.ATOMIC:
+            if self.mode is BatchMode.ATOMIC:
                 return await self._atomic(part)
             return await self._fast(part)
 
@@ -153,7 +153,7 @@ class BulkPublisher:
                 stored += batch.stored
                 deadline = self._deadline()
             if batch.off:
-                self.mode = Mode.PIPELINED
+                self.mode = BatchMode.PIPELINED
                 return await self._pipelined(part)
             if batch.error is not None:
                 raise _Stopped(stored, batch.error)
@@ -203,7 +203,7 @@ class BulkPublisher:
             if batch.error is not None:
                 raise _Stopped(0, batch.error)
             if batch.off:
-                self.mode = Mode.FAST
+                self.mode = BatchMode.FAST
             if batch.off or batch.duplicate:
                 return await self._fast(piece)
             if self._is_closed:

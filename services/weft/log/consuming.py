@@ -13,7 +13,7 @@ from typing import Self
 
 from weft.log.api import call
 from weft.log.connection import Connection
-from weft.log.pulling import Puller, Raw
+from weft.log.pulling import Puller, RawMessage
 from weft.log.record import LogRecord
 from weft.log.timeouts import cancelled
 from weft.log.wire import delivered
@@ -147,7 +147,7 @@ class Consumer(Puller[list[Delivery]]):
         in_work = len(self._held) + len(self._overdue) - len(self._buffer)
         return max(0, 2 * self._batch - in_work)
 
-    def _came(self, raw: Raw) -> None:
+    def _came(self, raw: RawMessage) -> None:
         self._held[raw.reply] = _Hold(len(raw.payload), asyncio.get_running_loop().time())
         self._held_bytes += len(raw.payload)
 

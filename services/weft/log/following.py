@@ -17,7 +17,7 @@ import nats.errors
 from weft.log import reading, stream_identity
 from weft.log.api import call
 from weft.log.connection import Connection
-from weft.log.pulling import Puller, Raw
+from weft.log.pulling import Puller, RawMessage
 from weft.log.record import LogRecord
 from weft.log.stream_identity import StreamIdentity
 from weft.log.wire import delivered
@@ -205,5 +205,5 @@ class Follower(Puller[Followed]):
     def _wanted(self) -> int:
         return 0 if self._stopped or self._bytes > BUFFER_BYTES else 4 * self._batch
 
-    def _came(self, raw: Raw) -> None:
+    def _came(self, raw: RawMessage) -> None:
         self._bytes += len(raw.payload)

@@ -46,7 +46,7 @@ _LOST = ("consumer deleted", "leadership change", "server shutdown", "consumer i
 T = TypeVar("T")
 
 
-class Raw(NamedTuple):
+class RawMessage(NamedTuple):
     """A message as it came off the wire."""
 
     subject: bytes
@@ -80,7 +80,7 @@ class Puller(Generic[T]):
         """`consumer`: its name; may change between `_reset`s."""
         self._connection = connection
         self._consumer = consumer
-        self._buffer: deque[Raw] = deque()
+        self._buffer: deque[RawMessage] = deque()
         self._trouble = ""
         """Why nothing can come, until `_reset`; empty while all is well."""
         self._stopped = False
@@ -126,7 +126,7 @@ class Puller(Generic[T]):
         """How many messages are to be requested or buffered."""
         raise NotImplementedError
 
-    def _came(self, raw: Raw) -> None:
+    def _came(self, raw: RawMessage) -> None:
         """Take note of a message that comes into the buffer."""
 
     async def _open(self) -> None:
@@ -216,7 +216,7 @@ class Puller(Generic[T]):
             self._note(*status(headers), headers)
             return
         self._requested = max(0, self._requested - 1)
-        raw = Raw(subject, reply, payload, headers)
+        raw = RawMessage(subject, reply, payload, headers)
         self._came(raw)
         self._buffer.append(raw)
         self._arrived.set()

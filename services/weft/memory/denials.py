@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from weft.facts.keys import MAX_VALUE
-from weft.memory.languages import Said, words_of
+from weft.memory.languages import SelfStatement, words_of
 from weft.memory.statements import (
     DENIED,
     PATTERNS,
@@ -58,7 +58,9 @@ _NEGATIONS = words_of("not no don isn aren stopped quit stop")
 """Each negated statement has one of these words; of `don't`, `don` is one."""
 
 
-def denials_of(sentence: str, quoted: Spans, who: str, words: frozenset[str]) -> Iterator[Said]:
+def denials_of(
+    sentence: str, quoted: Spans, who: str, words: frozenset[str]
+) -> Iterator[SelfStatement]:
     """What negated statements about the speaker withdraw, in a sentence of a text with these
     words."""
     if _NEGATIONS.isdisjoint(words) or sentence.endswith(QUESTION_MARKS):
@@ -77,10 +79,12 @@ def denials_of(sentence: str, quoted: Spans, who: str, words: frozenset[str]) ->
         is_denied = _is_denied(sentence, match, quoted, remark)
         if value and is_denied and not _is_hedged(sentence, match):
             key, named = attribute_fact(match["attribute"], value, who)
-            yield Said(key or attribute_key(match["attribute"], who), "", (named or value,))
+            yield SelfStatement(
+                key or attribute_key(match["attribute"], who), "", (named or value,)
+            )
             other = _other_value(rest) if is_named(value) else ""
             if key and other:
-                yield Said(*attribute_fact(match["attribute"], other, who))
+                yield SelfStatement(*attribute_fact(match["attribute"], other, who))
 
 
 def _is_denied(
@@ -114,7 +118,7 @@ def _affirmative(match: re.Match[str]) -> str:
     return f"I{match['am']} " if match["am"] else f"I {match['be'] or ''}"
 
 
-def _denied(statement: str, who: str) -> Iterator[Said]:
+def _denied(statement: str, who: str) -> Iterator[SelfStatement]:
     """What a negated statement withdraws, and what it says is so instead. `statement` begins with
     its affirmative."""
     for key, _, pattern in PATTERNS:
@@ -122,9 +126,9 @@ def _denied(statement: str, who: str) -> Iterator[Said]:
         if match is None or not (value := value_at_start(match["value"])):
             continue
         key_denied, value = key_and_value(key, value, who)
-        yield Said(key_denied, "", (value,))
+        yield SelfStatement(key_denied, "", (value,))
         for said in _said_instead(pattern, statement, match.start("value")):
-            yield Said(*key_and_value(key, said, who))
+            yield SelfStatement(*key_and_value(key, said, who))
             break
 
 

@@ -9,7 +9,14 @@ from __future__ import annotations
 from weft.facts.keys import is_among, is_secret, key_from
 from weft.facts.memory_fact import facts_given
 from weft.memory.denials import denials_of
-from weft.memory.languages import Languages, Said, own_languages, said_in, spoken_in, words_of
+from weft.memory.languages import (
+    Languages,
+    SelfStatement,
+    own_languages,
+    said_in,
+    spoken_in,
+    words_of,
+)
 from weft.memory.profile import facts_of_profile
 from weft.memory.statements import facts_of, own_sentences, typed_text
 from weft_schemas.events import (
@@ -44,13 +51,15 @@ def facts_of_item(
         author = key_from(item.reserved.author or "")
         said = facts_said(text, "user" if author in _ANYONE else author, languages)
     elif item.kind is ItemKind.MEMORY_FACT:
-        said = [Said(*pair) for pair in facts_given(item.metadata, text)]
+        said = [SelfStatement(*pair) for pair in facts_given(item.metadata, text)]
     else:
         return None
     return _facts(session, item, said, item.sensitivity, origin)
 
 
-def facts_said(text: str, who: str = "user", languages: Languages | None = None) -> list[Said]:
+def facts_said(
+    text: str, who: str = "user", languages: Languages | None = None
+) -> list[SelfStatement]:
     """What a user turn states, in order; of one key, only the last.
 
     Keys begin with `who`, the speaker. `languages` are those besides English; by default the ones
@@ -58,12 +67,12 @@ def facts_said(text: str, who: str = "user", languages: Languages | None = None)
     """
     known = own_languages() if languages is None else languages
     typed = typed_text(text)
-    found: dict[str, Said] = {}
+    found: dict[str, SelfStatement] = {}
     words = words_of(typed)
     spoken = spoken_in(typed, words, known)
     for sentence, quoted in own_sentences(typed, words):
         for key, value in facts_of(sentence, quoted, who):
-            _add(found, Said(key, value))
+            _add(found, SelfStatement(key, value))
         for one in denials_of(sentence, quoted, who, words):
             _add(found, one)
         for one in said_in(sentence, spoken) if spoken else ():
@@ -71,7 +80,7 @@ def facts_said(text: str, who: str = "user", languages: Languages | None = None)
     return list(found.values())[:_MOST_FACTS]
 
 
-def _add(found: dict[str, Said], said: Said) -> None:
+def _add(found: dict[str, SelfStatement], said: SelfStatement) -> None:
     """Add what was said last. A negation of something else leaves what the turn stated before."""
     key, value = said.key, " ".join(said.value.split())
     negated = tuple(" ".join(one.split()) for one in said.negated)
@@ -83,7 +92,7 @@ def _add(found: dict[str, Said], said: Said) -> None:
             return
         negated = (*before.negated, *negated)
     found.pop(key, None)
-    found[key] = Said(key, value, negated)
+    found[key] = SelfStatement(key, value, negated)
 
 
 def facts_of_envelope(
@@ -97,7 +106,7 @@ def facts_of_envelope(
     tool = item.reserved.tool_name
     pairs = facts_of_profile(tool, event.envelope) if tool and teaches(rules, tool) else []
     sensitivity = item.sensitivity.raised_to(event.envelope.sensitivity)
-    return _facts(session, item, [Said(*pair) for pair in pairs], sensitivity, origin)
+    return _facts(session, item, [SelfStatement(*pair) for pair in pairs], sensitivity, origin)
 
 
 def episode_of(session: str, summary: SummaryEvent, origin: Origin) -> EpisodeEvent | None:
@@ -128,7 +137,7 @@ def _episode_id(session: str, summary: SummaryEvent) -> str:
 def _facts(
     session: str,
     item: ContextItem,
-    said: list[Said],
+    said: list[SelfStatement],
     sensitivity: Sensitivity,
     origin: Origin,
 ) -> FactsEvent | None:

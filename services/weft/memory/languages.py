@@ -35,7 +35,7 @@ _PROPER = frozenset({"name", "location", "employer", "timezone"})
 """Keys whose values begin with a capital letter, in scripts that have capitals."""
 
 
-class Said(NamedTuple):
+class SelfStatement(NamedTuple):
     """What somebody states about himself."""
 
     key: str
@@ -142,7 +142,7 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
             return False
         return any(word in folded for word in self._known)
 
-    def said(self, sentence: str) -> Iterator[Said]:
+    def said(self, sentence: str) -> Iterator[SelfStatement]:
         """What a sentence states about its speaker."""
         if self._supposed.search(sentence):
             return
@@ -174,24 +174,24 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
             clause = clause[found.end() :].strip()
         return clause
 
-    def _statement(self, clause: str) -> Said | None:
+    def _statement(self, clause: str) -> SelfStatement | None:
         for key, is_denied, phrase in self._phrases:
             found = phrase.fullmatch(clause)
             if found is None:
                 continue
             text = found[1] if is_denied else self._replaced.split(found[1])[-1]
             if value := _value(key, text):
-                return Said(key, "", (value,)) if is_denied else Said(key, value)
+                return SelfStatement(key, "", (value,)) if is_denied else SelfStatement(key, value)
         return None
 
-    def _instead(self, denied: str, clause: str) -> Said | None:
+    def _instead(self, denied: str, clause: str) -> SelfStatement | None:
         """What is so instead of a denied value of this key."""
         for key, end in self._ends:
             found = end.fullmatch(clause) if key == denied else None
             if found is not None and (value := _value(key, found[1])):
                 # Another clause would go on in small letters: `aber in Hamburg ist es schön`.
                 is_whole = key not in _PROPER or not value.split()[-1][0].islower()
-                return Said(key, value) if is_whole else None
+                return SelfStatement(key, value) if is_whole else None
         return None
 
 
@@ -210,7 +210,7 @@ def spoken_in(text: str, words: frozenset[str], languages: Languages) -> list[La
     return [one for one in languages.values() if one.may_be_in(folded, words)]
 
 
-def said_in(sentence: str, languages: Iterable[Language]) -> Iterator[Said]:
+def said_in(sentence: str, languages: Iterable[Language]) -> Iterator[SelfStatement]:
     """What a sentence states about its speaker in any of these languages, in order.
     A quotation, something that a colon introduces, and a question state nothing."""
     if _QUOTED.search(sentence):

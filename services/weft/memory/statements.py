@@ -15,7 +15,7 @@ from weft.facts.keys import MAX_VALUE, is_secret, key_from, note_key
 from weft.memory.languages import words_of
 
 
-class Worded:
+class WordedPattern:
     """A pattern that ignores case, and words: each match contains at least one of them."""
 
     def __init__(self, pattern: str, words: str) -> None:
@@ -42,7 +42,7 @@ _CLOSING = dict(zip(_OPENING, _CLOSED, strict=True))
 _QUOTE = re.compile(r"[“”„«»‹「『《〈〝\"‚]|(?<!\w)[‘'](?=\w)")  # noqa: RUF001
 """A single mark opens a quotation only before a word. Within a word it is an apostrophe."""
 _SENTENCE = re.compile(r"(?<=[.!?;。！？؟])\s+")  # noqa: RUF001
-_IMAGINED = Worded(
+_IMAGINED = WordedPattern(
     r"\b(if|whether|unless|suppose|assuming|imagine|pretend|wish|example(?!\.\w))\b",
     "if whether unless suppose assuming imagine pretend wish example",
 )
@@ -64,7 +64,7 @@ _HANDS_OVER = re.compile(
     r"|\W*(?:from|to|subject|sent|date|cc)\s*:",
     re.I,
 )
-_HANDED_OVER = Worded(
+_HANDED_OVER = WordedPattern(
     rf"\b(?:(?:this|these|following|below|her|his|their)\s+(?:[\w-]+\s+){{0,2}}(?:{_HANDED})\b"
     rf"|(?:the|an?)\s+(?:[\w-]+\s+){{0,2}}(?:{_HANDED})\s+"
     r"(?:I|we|from|that|which|by|says?|said|reads?|speaks?|writes?|goes)\b"
@@ -81,7 +81,7 @@ _SAYS = (
     " sagte sagt schrieb dit écrit disse diz scrisse scrive escreveu zei zegt schreef sa sade säger"
     " sier skrev"
 )
-_SAID_AFTER = Worded(
+_SAID_AFTER = WordedPattern(
     rf"[,\uff0c;\u2013\u2014-]\s*(?:[\w']+\s+){{0,3}}?(?:{'|'.join(_SAYS.split())})\b"
     r"|\baccording to\b",
     f"{_SAYS} according",

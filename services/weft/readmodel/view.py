@@ -48,7 +48,7 @@ _catalog = msgspec.json.Decoder(Catalog)
 _DEFAULT_POLICY = ContextPolicy()
 
 
-class _Begin(NamedTuple):
+class _SessionState(NamedTuple):
     """The state of a session as of the newest folded sequence."""
 
     checkpoint: int | None
@@ -88,7 +88,7 @@ class SessionView:
         self._in_snapshot = db.in_transaction
         with snapshot(db):
             place = {"tenant": tenant, "session": session}
-            self._begin = begin = _Begin(*db.execute(_sql.begin, place).fetchone())
+            self._begin = begin = _SessionState(*db.execute(_sql.begin, place).fetchone())
             folded = begin.checkpoint or 0
             self.sequence = folded if as_of is None else max(0, min(as_of, folded))
             self.encoding = begin.encoding or ""

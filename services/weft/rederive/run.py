@@ -115,13 +115,15 @@ def _own(connection: Connection, settings: Settings, name: str) -> Deriver:
 @asynccontextmanager
 async def _rework(
     connection: Connection, settings: Settings, deriver: Deriver
-) -> AsyncIterator[_Rework]:
+) -> AsyncIterator[_Rederivation]:
     subprocess_worker = SubprocessWorker()
     async with following_policies(connection) as policies, Publisher(connection) as publisher:
         artifacts = ArtifactStore(connection, publisher)
         by = _made_by(settings, deriver)
         try:
-            yield _Rework(settings, deriver, artifacts, by, publisher, policies, subprocess_worker)
+            yield _Rederivation(
+                settings, deriver, artifacts, by, publisher, policies, subprocess_worker
+            )
         finally:
             subprocess_worker.close()
 
@@ -136,7 +138,7 @@ def _made_by(settings: Settings, deriver: Deriver) -> str:
     return ""
 
 
-class _Rework:
+class _Rederivation:
     """Runs one worker over one session after the other."""
 
     def __init__(

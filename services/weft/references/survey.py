@@ -50,13 +50,13 @@ class Survey:
         for place, fork in pairs:
             self.forks.setdefault(place, set()).add(fork)
 
-    def lone_bodies(self, victims: Victims) -> list[str]:
+    def lone_bodies(self, erased: ErasureSet) -> list[str]:
         """Digests of bodies to which nothing else of their tenant refers than what is to be
         erased."""
         found = []
         for sha256, places in self.bodies.items():
-            own = [place for place in places if place.tenant == victims.tenant]
-            if own and all(place in victims for place in own):
+            own = [place for place in places if place.tenant == erased.tenant]
+            if own and all(place in erased for place in own):
                 found.append(sha256)
         return sorted(found)
 
@@ -65,7 +65,7 @@ class Survey:
         return any(place.tenant == tenant for place in self.bodies.get(sha256, ()))
 
 
-class Victims:
+class ErasureSet:
     """What is to be erased: sessions of a tenant, or all of it."""
 
     def __init__(self, tenant: str, sessions: Iterable[str] | None) -> None:

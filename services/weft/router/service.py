@@ -151,14 +151,14 @@ def warm(encoding: str) -> None:
     tokens.counter(encoding)
 
 
-class _Not(Enum):
+class _Postponed(Enum):
     """Why something was not done here and now."""
 
-    SETTLED = "what it waits for is not folded"
-    SHORT = "it is for a process of the pool"
+    UNSETTLED = "what it waits for is not folded"
+    LONG = "it is for a process of the pool"
 
 
-class Hydrating(msgspec.Struct, frozen=True):
+class HydrationJob(msgspec.Struct, frozen=True):
     """A hydration to be done."""
 
     tenant: str
@@ -206,7 +206,7 @@ class Routing:
         tool, `Unavailable` without a replica."""
         request = asked.request
         held = await self._catalogues.current(asked.tenant, request.catalog, request.after)
-        wanted = Hydrating(asked.tenant, asked.session, tool_named(held, request), request)
+        wanted = HydrationJob(asked.tenant, asked.session, tool_named(held, request), request)
         deadline = self._replica.deadline(asked.within(request.timeout))
         await self._replica.reach(request.after, deadline)
         while True:
@@ -216,20 +216,22 @@ class Routing:
             )
             if isinstance(found, HydrationResult):
                 return found
-            if found is _Not.SHORT:
+            if found is _Postponed.LONG:
                 work = pool_work(self._data_dir, encoded_hydration, wanted)
                 return msgspec.Raw(await self._pool.run(asked.tenant, asked.session, work))
             await asyncio.sleep(_POLL_SECONDS)
 
-    def _here(self, wanted: Hydrating, is_late: bool, model: ReadModel) -> HydrationResult | _Not:
+    def _here(
+        self, wanted: HydrationJob, is_late: bool, model: ReadModel
+    ) -> HydrationResult | _Postponed:
         view = model.view(wanted.tenant, wanted.session)
         after = wanted.request.after
         if not is_late and any(row.sequence <= after for row in view.pending()):
-            return _Not.SETTLED
+            return _Postponed.UNSETTLED
         is_short = view.has_few_passages(_LOOKED_BACK, _SHORT_HYDRATION)
         is_crowding = self._replica.is_crowding(wanted.tenant)
         if not is_short or self._pool.is_isolated(wanted.tenant, is_crowding):
-            return _Not.SHORT
+            return _Postponed.LONG
         with self._pool.watched(wanted.tenant):
             return hydration(model, wanted)
 
@@ -293,7 +295,7 @@ async def _follow(follower: Follower, catalogues: CatalogRouters) -> None:
             await catalogues.take(record)
 
 
-def hydration(model: ReadModel, wanted: Hydrating) -> HydrationResult:
+def hydration(model: ReadModel, wanted: HydrationJob) -> HydrationResult:
     """The session's values for a tool, from its newest items."""
     view = model.view(wanted.tenant, wanted.session)
     floor = view.policy()[1].sensitivity_floor
@@ -301,7 +303,7 @@ def hydration(model: ReadModel, wanted: Hydrating) -> HydrationResult:
     return hydrate(wanted.tool, rows, wanted.request.query, view.sequence, floor)
 
 
-def encoded_hydration(model: ReadModel, wanted: Hydrating) -> bytes:
+def encoded_hydration(model: ReadModel, wanted: HydrationJob) -> bytes:
     """The same as JSON, as another process returns it."""
     return msgspec.json.encode(hydration(model, wanted))
 

@@ -75,8 +75,8 @@ class RequestSubscriber(StraightToHandler, CoreSubscriber):
         super().__init__(*parts, queue=queue)
         self._decode_request = msgspec.json.Decoder(kind).decode
         self._decoder = self._asked
-        self._replied = partial(_Around, around=replied)
-        self._in_turn = partial(_Around, around=in_turn)
+        self._replied = partial(_RequestMiddleware, around=replied)
+        self._in_turn = partial(_RequestMiddleware, around=in_turn)
         self._listeners: list[Listener] = []
         self._open: set[asyncio.Task[Any]] = set()
         self._arrivals = Arrivals(self._consume)
@@ -141,7 +141,7 @@ class RequestSubscriber(StraightToHandler, CoreSubscriber):
         return (NatsFakePublisher(producer=replies, subject=message.reply_to),)
 
 
-class _Around(BaseMiddleware):
+class _RequestMiddleware(BaseMiddleware):
     """FastStream's form of a middleware: one instance for each request."""
 
     def __init__(self, msg: Msg, /, *, context: Any, around: Around) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from weft.log import reading, stream_identity
-from weft.log.bodies import Bodies, Meta
+from weft.log.bodies import Bodies, ObjectMeta
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.stream_identity import StreamIdentity
@@ -234,7 +234,7 @@ async def holding_trimmed(connection: Connection, bucket: Bucket, before: int) -
     return next(iter(own or fitting), None)
 
 
-def ordered(entries: Iterable[Meta]) -> list[Snapshot]:
+def ordered(entries: Iterable[ObjectMeta]) -> list[Snapshot]:
     """The snapshots among the bucket's entries, newest first."""
     found = []
     for entry in entries:

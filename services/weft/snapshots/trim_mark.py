@@ -7,7 +7,7 @@ import base64
 
 import msgspec
 
-from weft.log.bodies import Meta
+from weft.log.bodies import ObjectMeta
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import StreamState, last_of, read_matching, state
@@ -27,7 +27,7 @@ async def trimmed_before(connection: Connection) -> int:
         record = await last_of(connection, SUBJECT, SNAPSHOTS_STREAM)
     except NotFound:
         return 0
-    said = msgspec.json.decode(record.payload, type=Meta).metadata
+    said = msgspec.json.decode(record.payload, type=ObjectMeta).metadata
     before = int(said[_BEFORE])
     created = said.get(_CREATED)  # earlier releases left it out
     if created is None:
@@ -41,7 +41,7 @@ async def trimmed_before(connection: Connection) -> int:
 async def write_mark(connection: Connection, before: int) -> None:
     """Say that this log's sessions begin at `before`."""
     metadata = {_BEFORE: str(before), _CREATED: (await state(connection)).created}
-    entry = Meta("trimmed", SNAPSHOTS_BUCKET, "trimmed", 0, metadata=metadata)
+    entry = ObjectMeta("trimmed", SNAPSHOTS_BUCKET, "trimmed", 0, metadata=metadata)
     async with Publisher(connection) as publisher:
         payload = msgspec.json.encode(entry)
         await publisher.publish(SUBJECT, payload, headers={"Nats-Rollup": "sub"})

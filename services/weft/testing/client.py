@@ -34,7 +34,7 @@ from weft.log.record import LogRecord
 from weft.model_encodings import DEFAULT_ENCODING
 from weft.readmodel.status import sessions_of, status
 from weft.router.catalog_routers import CatalogRouters
-from weft.router.service import Hydrating, hydration, session_signals, tool_named
+from weft.router.service import HydrationJob, hydration, session_signals, tool_named
 from weft.router.session_signals import with_signals
 from weft.runtime.request_client import Reply
 from weft.runtime.settings import Settings, read_settings
@@ -295,7 +295,7 @@ class MemoryClient(Client):
 
     async def _hydrate(self, session: str, request: HydrateRequest) -> Any:
         held = await self._catalogues.current(self.tenant, request.catalog)
-        task = Hydrating(self.tenant, session, tool_named(held, request), request)
+        task = HydrationJob(self.tenant, session, tool_named(held, request), request)
         return hydration(self._working.log.model, task)
 
 

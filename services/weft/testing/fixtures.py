@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from weft.client.blocking import Loop, SyncClient, connect_sync
+from weft.client.blocking import LoopThread, SyncClient, connect_sync
 from weft.testing.client import in_memory_sync
 from weft.testing.deployment import deployment
 
@@ -25,7 +25,7 @@ def weft_memory() -> Iterator[SyncClient]:
 @pytest.fixture(scope="session")
 def weft_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a real server with every service, started once for all tests."""
-    loop = Loop()
+    loop = LoopThread()
     running = deployment(tmp_path_factory.mktemp("weft"))
     try:
         yield loop.run(running.__aenter__())

@@ -26,7 +26,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _Here(SubprocessWorker):
+class _InProcess(SubprocessWorker):
     """Huge events are processed in this process too, since it belongs to a test."""
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -43,7 +43,7 @@ class InMemoryWorkers:
         own = (firewall(settings), summarizer(settings, log), memory(log))
         self._workers = [one.worker(artifacts) for one in (*own, *workers)]
         self._policies = Policies()
-        self._subprocess_worker = _Here()
+        self._subprocess_worker = _InProcess()
 
     async def take(self, tenant: str, session: str, event: Event) -> LogRecord:
         """Append an event, and everything derived from it."""

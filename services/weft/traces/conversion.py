@@ -14,7 +14,13 @@ from typing import Any
 import msgspec
 
 from weft.adapters.drafting import compact
-from weft.traces.genai_attributes import ChatMessage, Exchange, Result, ToolCall, exchange
+from weft.traces.genai_attributes import (
+    ChatMessage,
+    TracedCall,
+    TracedExchange,
+    TracedResult,
+    exchange,
+)
 from weft.traces.otlp import Span
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import encode_event
@@ -84,7 +90,7 @@ def session_of(span: Span) -> str:
     return f"trace-{span.trace_id}"
 
 
-def items(said: Exchange, span: Span) -> list[ContextItem]:
+def items(said: TracedExchange, span: Span) -> list[ContextItem]:
     """The items of one exchange."""
     # A span without input may have the same output as another one: then its own id is part of the
     # items' ids.
@@ -97,7 +103,7 @@ def items(said: Exchange, span: Span) -> list[ContextItem]:
     return draft.items
 
 
-def _is_tool(said: Exchange) -> bool:
+def _is_tool(said: TracedExchange) -> bool:
     return any(message.results for message in said.outputs)
 
 
@@ -128,7 +134,7 @@ class _Draft:
         return item_id
 
     def _call(
-        self, call: ToolCall, said: str | None, turn_id: str | None, author: str | None
+        self, call: TracedCall, said: str | None, turn_id: str | None, author: str | None
     ) -> str:
         """Returns the id of the turn: that of the first of its parallel calls."""
         shown = call.arguments if isinstance(call.arguments, str) else compact(call.arguments)
@@ -152,7 +158,7 @@ class _Draft:
         self._calls[call.id] = item_id, call.name
         return turn_id or item_id
 
-    def _result(self, result: Result) -> None:
+    def _result(self, result: TracedResult) -> None:
         """From its call's id alone, so that a tool's span and the model's next span give the same
         item."""
         parent, name = self._calls.get(result.id, (None, ""))

@@ -22,7 +22,7 @@ from weft.traces.otlp import Span, SpanEvent
 from weft_schemas.errors import InvalidInput
 
 
-class ToolCall(msgspec.Struct, frozen=True):
+class TracedCall(msgspec.Struct, frozen=True):
     """A call of a tool."""
 
     name: str
@@ -30,7 +30,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     id: str = ""
 
 
-class Result(msgspec.Struct, frozen=True):
+class TracedResult(msgspec.Struct, frozen=True):
     """The answer of a tool."""
 
     text: str
@@ -44,28 +44,28 @@ class ChatMessage(msgspec.Struct, frozen=True):
 
     role: str
     text: str = ""
-    calls: tuple[ToolCall, ...] = ()
-    results: tuple[Result, ...] = ()
+    calls: tuple[TracedCall, ...] = ()
+    results: tuple[TracedResult, ...] = ()
 
 
-class Exchange(msgspec.Struct, frozen=True):
+class TracedExchange(msgspec.Struct, frozen=True):
     """The input and the output of a model or a tool."""
 
     inputs: tuple[ChatMessage, ...] = ()
     outputs: tuple[ChatMessage, ...] = ()
 
 
-def exchange(span: Span) -> Exchange:
+def exchange(span: Span) -> TracedExchange:
     """The content of a span; nothing if it belongs to no model or tool, or has no content. Raises
     `InvalidInput` that names the span and the attribute."""
     attributes = span.attributes
     if "gen_ai.tool.call.id" in attributes:
         return _tool(span)
     found = _attributes(span) or _events(span) or _numbered(attributes)
-    return found or Exchange()
+    return found or TracedExchange()
 
 
-def _attributes(span: Span) -> Exchange | None:
+def _attributes(span: Span) -> TracedExchange | None:
     """The current convention, also if an event contains it."""
     details = [e.attributes for e in span.events if e.name == DETAILS]
     for held in (span.attributes, *details):
@@ -73,7 +73,7 @@ def _attributes(span: Span) -> Exchange | None:
         if any(contents):
             system, inputs, outputs = contents
             instructions = _message({"role": "system", "parts": system}) if system else None
-            return Exchange(
+            return TracedExchange(
                 (*([instructions] if instructions else []), *_messages(inputs)), _messages(outputs)
             )
     return None
@@ -83,7 +83,7 @@ DETAILS = "gen_ai.client.inference.operation.details"
 NAMES = ("system_instructions", "input.messages", "output.messages")
 
 
-def _tool(span: Span) -> Exchange:
+def _tool(span: Span) -> TracedExchange:
     """A tool's span. Without the call's id it cannot be tied to the model's call; the model's next
     call contains the result anyway."""
     held = span.attributes
@@ -91,12 +91,12 @@ def _tool(span: Span) -> Exchange:
     called: tuple[ChatMessage, ...] = ()
     if "gen_ai.tool.call.arguments" in held:
         arguments = _parsed(held["gen_ai.tool.call.arguments"])
-        called = (ChatMessage("assistant", calls=(ToolCall(name, arguments, call_id),)),)
+        called = (ChatMessage("assistant", calls=(TracedCall(name, arguments, call_id),)),)
     if "gen_ai.tool.call.result" not in held:
-        return Exchange(called)
+        return TracedExchange(called)
     is_error = span.is_error or "error.type" in held
-    result = Result(_text_of(held["gen_ai.tool.call.result"]), call_id, name, is_error)
-    return Exchange(called, (ChatMessage("tool", results=(result,)),))
+    result = TracedResult(_text_of(held["gen_ai.tool.call.result"]), call_id, name, is_error)
+    return TracedExchange(called, (ChatMessage("tool", results=(result,)),))
 
 
 MESSAGES = {
@@ -110,7 +110,7 @@ CHOICES = frozenset({"gen_ai.choice"})
 """Those that contain a model's answer."""
 
 
-def _events(span: Span) -> Exchange | None:
+def _events(span: Span) -> TracedExchange | None:
     """The older form: one event for each message."""
     inputs: list[ChatMessage] = []
     outputs: list[ChatMessage] = []
@@ -126,7 +126,7 @@ def _events(span: Span) -> Exchange | None:
             inputs += _messages(_json(span, event.attributes, "gen_ai.prompt"))
         elif event.name == "gen_ai.content.completion":
             outputs += _messages(_json(span, event.attributes, "gen_ai.completion"))
-    return Exchange(tuple(inputs), tuple(outputs)) if inputs or outputs else None
+    return TracedExchange(tuple(inputs), tuple(outputs)) if inputs or outputs else None
 
 
 def _body(span: Span, event: SpanEvent) -> dict[str, Any]:
@@ -143,12 +143,12 @@ _NUMBERED = (
 )
 
 
-def _numbered(attributes: dict[str, Any]) -> Exchange | None:
+def _numbered(attributes: dict[str, Any]) -> TracedExchange | None:
     """One attribute for each field of each message."""
     for before, after in _NUMBERED:
         inputs, outputs = _unfolded(attributes, before), _unfolded(attributes, after)
         if inputs or outputs:
-            return Exchange(_messages(inputs), _messages(outputs))
+            return TracedExchange(_messages(inputs), _messages(outputs))
     return None
 
 
@@ -197,7 +197,7 @@ def _message(message: Any) -> ChatMessage:
     parts = message.get("parts", message.get("contents", message.get("content")))
     texts: list[str] = []
     calls = [_call(one) for one in _objects(_parsed(message.get("tool_calls")))]
-    results: list[Result] = []
+    results: list[TracedResult] = []
     for part in parts if isinstance(parts, list) else [parts]:
         match part:
             case None:
@@ -207,7 +207,7 @@ def _message(message: Any) -> ChatMessage:
             case {"type": "tool_call_response"}:
                 response = part.get("response", part.get("result", part.get("content")))
                 name = str(part.get("name") or "")
-                results.append(Result(_text_of(response), str(part.get("id") or ""), name))
+                results.append(TracedResult(_text_of(response), str(part.get("id") or ""), name))
             case {"type": "reasoning" | "thinking"}:
                 continue
             case {"type": "text", "content": str(text)} | {"type": "text", "text": str(text)}:
@@ -220,17 +220,17 @@ def _message(message: Any) -> ChatMessage:
     if role in ("tool", "function"):
         call_id = message.get("tool_call_id", message.get("id"))
         if not results:
-            results = [Result(text, str(call_id or ""), str(message.get("name") or ""))]
+            results = [TracedResult(text, str(call_id or ""), str(message.get("name") or ""))]
         text = ""
     return ChatMessage(role, text, tuple(calls), tuple(results))
 
 
-def _call(call: dict[str, Any]) -> ToolCall:
+def _call(call: dict[str, Any]) -> TracedCall:
     inner = call.get("function")
     held = inner if isinstance(inner, dict) else call
     name = held.get("name", call.get("function.name", ""))
     arguments = held.get("arguments", call.get("function.arguments", {}))
-    return ToolCall(str(name), _parsed(arguments), str(call.get("id") or ""))
+    return TracedCall(str(name), _parsed(arguments), str(call.get("id") or ""))
 
 
 def _objects(values: Any) -> Iterable[dict[str, Any]]:

@@ -22,7 +22,7 @@ Key = tuple[str, str, str]
 """Tenant, trace and span."""
 
 
-class _Heard:
+class _SpanRecords:
     """The records of one span so far."""
 
     def __init__(self) -> None:
@@ -41,13 +41,13 @@ class _Heard:
         return size
 
 
-class Joining:
+class SpanAssembler:
     """Makes spans from log records, for one process."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
         self.remembered_bytes = 0
-        self._heard: OrderedDict[Key, _Heard] = OrderedDict()
+        self._heard: OrderedDict[Key, _SpanRecords] = OrderedDict()
 
     def spans(self, tenant: str, records: Iterable[OtlpLogRecord]) -> list[Span]:
         """The calls that these records belong to, each with its earlier records. Other records are
@@ -68,7 +68,7 @@ class Joining:
     def _with_earlier(self, key: Key, records: list[OtlpLogRecord]) -> list[OtlpLogRecord]:
         if not key[2]:
             return records
-        heard = self._heard.setdefault(key, _Heard())
+        heard = self._heard.setdefault(key, _SpanRecords())
         self._heard.move_to_end(key)
         self.remembered_bytes += heard.add(records)
         while self.remembered_bytes > self._most_bytes and len(self._heard) > 1:

@@ -167,7 +167,7 @@ def derives(
         deriver = Deriver(name or name_of(function).replace("_", "-"), version)
         check_name(deriver.name)
         check_result(function)
-        called = function if is_async(function) else _Named(function)
+        called = function if is_async(function) else _ImportedFunction(function)
         deriver.of(*taken, when=when, whole=whole)(called)
         return deriver
 
@@ -248,7 +248,7 @@ class _Run:
             yield msgspec.structs.replace(source, body=text)
 
 
-class _Named:
+class _ImportedFunction:
     """A module's function under the name that its `Deriver` took: so it reaches a subprocess."""
 
     def __init__(self, function: Function) -> None:
@@ -261,7 +261,7 @@ class _Named:
 
     def __reduce__(self) -> Any:
         if not inspect.isfunction(self._function):  # no Deriver has taken its name
-            return _Named, (self._function,)
+            return _ImportedFunction, (self._function,)
         return _named, (self._function.__module__, self._function.__qualname__)
 
 

@@ -115,7 +115,9 @@ def make(
     if offline and sessions:
         raise InvalidInput("--session reads the log, which --offline does without; drop one")
     choice = CaseChoice(count, per_session, shortest, longest, seed, frozenset(without))
-    asked = _Asked(tuple(budgets or BUDGETS), choice, tuple(dict.fromkeys(forms or DEFAULT_FORMS)))
+    asked = _CaseOptions(
+        tuple(budgets or BUDGETS), choice, tuple(dict.fromkeys(forms or DEFAULT_FORMS))
+    )
     kinds = _kinds(files)
     if offline:
         made, tools = _made(asked, kinds, InProcess)
@@ -211,7 +213,7 @@ def score(folder: Path, as_json: bool) -> None:
         hint(f"weft's prompt loses values of the whole history in: {', '.join(found.lost)}")
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _CaseOptions(msgspec.Struct, frozen=True):
     budgets: tuple[int, ...]
     choice: CaseChoice
     forms: tuple[str, ...]
@@ -221,7 +223,7 @@ async def _make(
     settings: Settings,
     kinds: Mapping[str, Sequence[LabelledTranscript]],
     sessions: Sequence[str],
-    asked: _Asked,
+    asked: _CaseOptions,
 ) -> tuple[list[ReadingCase], Tools]:
     """First the cases from files, whose sessions are published, then those from sessions in the
     log."""
@@ -241,7 +243,7 @@ async def _make(
 
 
 def _made(
-    asked: _Asked,
+    asked: _CaseOptions,
     kinds: Mapping[str, Sequence[LabelledTranscript]],
     compiles: Callable[[], Compile],
 ) -> tuple[list[ReadingCase], Tools]:

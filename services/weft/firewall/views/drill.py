@@ -11,7 +11,7 @@ from weft.firewall.bounds import Bounds
 from weft.firewall.views.arguments import Value, known
 from weft.firewall.views.artifact import Artifact, opened
 from weft.firewall.views.installed import registry
-from weft.firewall.views.registry import Registered
+from weft.firewall.views.registry import RegisteredView
 from weft.secrets.own import own_rules
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.errors import InvalidInput
@@ -65,7 +65,7 @@ def drill(
 
 def _taken(
     artifact: Artifact,
-    view: Registered,
+    view: RegisteredView,
     request: DrilldownRequest,
     encoding: str,
     names: tuple[str, ...],

@@ -26,7 +26,7 @@ Generate = Callable[[Artifact, Mapping[str, Value]], Iterator[Chunk]]
 """Yields chunks in order; the caller takes as many as fit its tokens."""
 
 
-class Registered(msgspec.Struct, frozen=True):
+class RegisteredView(msgspec.Struct, frozen=True):
     pattern: str
     """Glob over content types, such as `text/*`."""
     view: View
@@ -40,7 +40,7 @@ class ViewRegistry:
     """Content-type patterns and their view generators, in order of registration."""
 
     def __init__(self) -> None:
-        self._views: list[Registered] = []
+        self._views: list[RegisteredView] = []
 
     def register(
         self,
@@ -53,9 +53,11 @@ class ViewRegistry:
     ) -> None:
         """Add a view for content types that match the glob `pattern`; a later one of the same name
         takes precedence."""
-        self._views.append(Registered(pattern, View(name, hint), arguments, generate, to_the_end))
+        self._views.append(
+            RegisteredView(pattern, View(name, hint), arguments, generate, to_the_end)
+        )
 
-    def of(self, content_type: str) -> dict[str, Registered]:
+    def of(self, content_type: str) -> dict[str, RegisteredView]:
         """The views of a content type by name."""
         fitting = (view for view in self._views if fnmatchcase(content_type, view.pattern))
         return {view.view.name: view for view in fitting}

@@ -13,7 +13,7 @@ import mcp_types as types
 
 from weft import tokens
 from weft.gateway.configuration.config import Options
-from weft.gateway.data_folder import DataFolder, Pinned
+from weft.gateway.data_folder import DataFolder, PinFile
 from weft.gateway.hosts.host import Host
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.protocol_json import as_json
@@ -186,7 +186,7 @@ class ToolCatalogue:
             for tool in pinned.quarantined.values()
             if tool.id.partition(":")[0] not in self._upstreams
         }
-        now = Pinned(checked.pins, {**others, **checked.quarantined})
+        now = PinFile(checked.pins, {**others, **checked.quarantined})
         if now != pinned:
             self._folder.keep_pinned(now)
         self.tools, self.quarantined = checked.trusted, checked.quarantined
