@@ -18,7 +18,7 @@ from weft.log.bulk_publishing import BatchMode, BulkPublisher
 from weft.log.connection import Connection, connect, implementation
 from weft.log.consuming import Consumer
 from weft.log.message import Message
-from weft.log.nats_internals import FastConnection, missing
+from weft.log.nats_internals import FastConnection, missing_internals
 from weft.log.publishing import Publisher
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
@@ -122,7 +122,7 @@ async def test_what_a_handler_raises_ends_nothing(log: Connection) -> None:
 
 
 def test_this_nats_py_has_what_the_fast_one_needs() -> None:
-    assert missing() == []
+    assert missing_internals() == []
     assert implementation() is FastConnection
 
 

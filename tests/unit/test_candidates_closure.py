@@ -3,7 +3,13 @@
 from tests.folded import model
 from tests.session_view import ListView
 
-from weft.compiler.candidates.closure import GIVEN_UP, NO_RESULT, NOT_READY, Group, close
+from weft.compiler.candidates.closure import (
+    GIVEN_UP,
+    NO_RESULT,
+    NOT_READY,
+    Group,
+    dependency_closure,
+)
 from weft.compiler.ledger import Ledger
 from weft_schemas.events import Origin, ParkedEvent
 from weft_schemas.items import ContextItem, ItemKind
@@ -19,7 +25,7 @@ def result(item_id: str, parent: str | None) -> ContextItem:
 
 def closed(view: ListView, *ids: str) -> tuple[tuple[Group, ...], Ledger]:
     ledger = Ledger()
-    return close(view, view.by_ids(ids), ledger), ledger
+    return dependency_closure(view, view.by_ids(ids), ledger), ledger
 
 
 def ids(groups: tuple[Group, ...]) -> list[list[str]]:
@@ -70,7 +76,7 @@ def test_of_a_result_that_waits_for_its_envelope_the_call_tells() -> None:
 def test_of_a_result_that_was_given_up_the_call_tells() -> None:
     parked = ParkedEvent(Origin(2, "r", "firewall", "1"), "too_deep", "no parser", 5)
     view = model(call("c"), result("r", "c"), parked).view("t", "s")
-    groups = close(view, view.recent(2), ledger := Ledger())
+    groups = dependency_closure(view, view.recent(2), ledger := Ledger())
     assert [(group.rows[0].id, group.waits) for group in groups] == [("c", GIVEN_UP)]
     assert [(drop.item_id, drop.detail) for drop in ledger.dropped] == [("r", "parked")]
 

@@ -2,7 +2,7 @@
 
 from tests.session_view import ListView
 
-from weft.compiler.candidates.closure import Group, close
+from weft.compiler.candidates.closure import Group, dependency_closure
 from weft.compiler.candidates.phase_rules import showable, within_limits
 from weft.compiler.ledger import Ledger
 from weft_schemas.items import ContextItem, ItemKind
@@ -13,7 +13,7 @@ ALL = tuple(ItemKind)
 
 def groups(items: list[ContextItem]) -> tuple[Group, ...]:
     view = ListView(items)
-    return close(view, view.span(0, len(items)), Ledger())
+    return dependency_closure(view, view.span(0, len(items)), Ledger())
 
 
 def said(item_id: str, kind: ItemKind = ItemKind.AGENT_MSG, **metadata: str) -> ContextItem:

@@ -2,7 +2,7 @@
 
 from tests.session_view import ListView
 
-from weft.compiler.candidates.closure import close
+from weft.compiler.candidates.closure import dependency_closure
 from weft.compiler.candidates.sensitivity import WITHHELD, apply_floor
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
@@ -24,7 +24,7 @@ def session(level: Sensitivity) -> list[ContextItem]:
 
 def reasons(items: list[ContextItem], policy: ContextPolicy) -> dict[str, str]:
     view, ledger = ListView(items), Ledger()
-    apply_floor(close(view, view.recent(9), ledger), policy, ledger)
+    apply_floor(dependency_closure(view, view.recent(9), ledger), policy, ledger)
     return {drop.item_id: drop.reason for drop in ledger.dropped}
 
 

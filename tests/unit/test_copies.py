@@ -14,7 +14,7 @@ from weft.copies.copying import Copier
 from weft.copies.export_format import RecordLine, line_of, read_line, record_of, written
 from weft.copies.forking import prefix
 from weft.copies.renaming import renamed
-from weft.copies.sequences import Places, needs, placed
+from weft.copies.sequences import Places, highest_reference, with_new_sequences
 from weft.log.message import Ack, Message
 from weft.log.publishing import Publisher
 from weft.log.record import LogRecord
@@ -54,23 +54,26 @@ def envelope(source: int, version: int = 0) -> EnvelopeEvent:
 
 def test_sequences_follow_their_events() -> None:
     moved = places(_5=50, _7=51, _9=80)
-    assert placed(envelope(7), moved, same_log=True).origin.sequence == 51  # type: ignore[union-attr]
-    closed = placed(SessionClosedEvent(last_sequence=8), moved, same_log=True)
+    assert with_new_sequences(envelope(7), moved, same_log=True).origin.sequence == 51  # type: ignore[union-attr]
+    closed = with_new_sequences(SessionClosedEvent(last_sequence=8), moved, same_log=True)
     assert closed == SessionClosedEvent(last_sequence=51)
     origin = Origin(sequence=9)
     summary = SummaryEvent(origin, "x", 1, "cl100k_base", first_sequence=6, last_sequence=9)
-    made = placed(summary, moved, same_log=True)
+    made = with_new_sequences(summary, moved, same_log=True)
     assert isinstance(made, SummaryEvent)
     assert (made.first_sequence, made.last_sequence, made.origin.sequence) == (51, 80, 80)
 
 
 def test_a_closing_at_this_event_stays_so() -> None:
-    assert placed(SessionClosedEvent(), places(_1=9), same_log=False) == SessionClosedEvent()
+    assert (
+        with_new_sequences(SessionClosedEvent(), places(_1=9), same_log=False)
+        == SessionClosedEvent()
+    )
 
 
 def test_a_policy_is_the_same_in_one_log_and_unknown_in_another() -> None:
     for same_log, version in ((True, 3), (False, 0)):
-        made = placed(envelope(7, version=3), places(_7=9), same_log=same_log)
+        made = with_new_sequences(envelope(7, version=3), places(_7=9), same_log=same_log)
         assert made.origin.policy_version == version  # type: ignore[union-attr]
 
 
@@ -79,8 +82,8 @@ def test_an_event_needs_all_that_it_names_first() -> None:
     episode = EpisodeEvent(origin, "e", "s", "x", 1, "cl100k_base", 1, 8)
     forged = msgspec.structs.replace(episode, first_sequence=12)
     named = [envelope(7), envelope(7, version=9), SessionClosedEvent(4), episode, forged]
-    assert [needs(event) for event in named] == [7, 9, 4, 8, 12]
-    assert needs(ContextItem("i", ItemKind.USER_TURN)) == 0
+    assert [highest_reference(event) for event in named] == [7, 9, 4, 8, 12]
+    assert highest_reference(ContextItem("i", ItemKind.USER_TURN)) == 0
 
 
 class Taken:
@@ -175,7 +178,10 @@ def moved(records: list[LogRecord], name: SessionName, by: int) -> list[LogRecor
     all_places = Places()
     for record in records:
         all_places.add(record.sequence, record.sequence + by)
-    events = [renamed(placed(r.event(), all_places, same_log=False), OLD, name) for r in records]
+    events = [
+        renamed(with_new_sequences(r.event(), all_places, same_log=False), OLD, name)
+        for r in records
+    ]
     return records_of(events, name.tenant, name.session, 1 + by)
 
 

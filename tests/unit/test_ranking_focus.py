@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.session_view import ListView
 
-from weft.compiler.candidates.closure import close
+from weft.compiler.candidates.closure import dependency_closure
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
 from weft.compiler.ranking.focus import in_focus, named_by_user
@@ -33,7 +33,7 @@ def looked_up(number: int) -> list[ContextItem]:
 
 def focus(*items: ContextItem) -> dict[str, float]:
     view = ListView(list(items))
-    groups = close(view, view.recent(len(items)), Ledger())
+    groups = dependency_closure(view, view.recent(len(items)), Ledger())
     ids = {row.sequence: row.id for group in groups for row in group.rows}
     return {ids[at]: share for at, share in in_focus(groups).items()}
 
@@ -108,7 +108,7 @@ def test_a_function_that_the_user_names_is_shown_whole(budget: int) -> None:
 
 def named(*items: ContextItem) -> frozenset[str]:
     view = ListView(list(items))
-    return named_by_user(close(view, view.recent(len(items)), Ledger()))
+    return named_by_user(dependency_closure(view, view.recent(len(items)), Ledger()))
 
 
 def test_a_user_names_what_few_results_state() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.session_view import ListView
 
-from weft.compiler.candidates.closure import close
+from weft.compiler.candidates.closure import dependency_closure
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import MOST_COPIED, NEXT_ENTRY
@@ -59,7 +59,7 @@ def ahead(items: list[ContextItem]) -> dict[str, Sequence[Stretch]]:
     """What comes next, by item."""
     rows = ListView(items).recent(len(items))
     names = {row.sequence: row.id for row in rows}
-    found = next_entries(close(ListView(items), rows, Ledger()))
+    found = next_entries(dependency_closure(ListView(items), rows, Ledger()))
     return {names[sequence]: stretches for sequence, stretches in found.items()}
 
 

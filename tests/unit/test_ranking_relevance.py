@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 from tests.session_view import ListView
 
-from weft.compiler.candidates.closure import close
+from weft.compiler.candidates.closure import dependency_closure
 from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import ASKS, OWN_WORDS, Emphasis
 from weft.compiler.ranking.question import understand
@@ -35,7 +35,7 @@ def scores(
     rows = view.span(0, len(items))
     at = {row.id: row.sequence for row in rows}
     held = {at[item_id]: score for item_id, score in (matches or {}).items()}
-    groups = close(view, rows, Ledger())
+    groups = dependency_closure(view, rows, Ledger())
     rule = rule or PhaseRule(tuple(ItemKind))
     made = score_groups(groups, held, understand(query), rule, emphasis, None)
     return {row.id: made[row.sequence] for row in rows if row.sequence in made}

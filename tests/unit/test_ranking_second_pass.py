@@ -8,7 +8,7 @@ import pytest
 from tests.session_view import ListView
 from tests.unit.test_ranking_loops import ORDERS, exchange, order, read_orders, refund
 
-from weft.compiler.candidates.closure import close
+from weft.compiler.candidates.closure import dependency_closure
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import LEAST_PASS, MOST_ASIDE, PLAN_MESSAGES
@@ -25,7 +25,7 @@ def ahead(items: Sequence[ContextItem], budget: int = 2_000) -> list[str]:
     """The items that come next."""
     rows = ListView(items).recent(len(items))
     names = {row.sequence: row.id for row in rows}
-    groups = close(ListView(items), rows, Ledger())
+    groups = dependency_closure(ListView(items), rows, Ledger())
     found = second_pass(groups, tuple(listed_passes(groups)), budget)
     return [names[sequence] for sequence in found]
 

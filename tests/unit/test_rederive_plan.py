@@ -3,7 +3,7 @@
 from tests.audited import SESSION, envelope, log_of, turn
 
 from weft.readmodel.model import records_of
-from weft.rederive.plan import decoded, news, run_name, sources, standings
+from weft.rederive.plan import decoded, run_name, sources, standings, to_publish
 from weft_schemas.events import (
     EnvelopeEvent,
     FactsEvent,
@@ -69,23 +69,23 @@ def test_what_cannot_be_decoded_is_no_source():
 
 def test_only_another_result_is_news():
     known = standing(summary("same"))
-    assert news(summary("same"), known, RUN) is None
-    assert news(summary("other"), known, RUN) == summary("other")
-    assert news(summary("same"), None, RUN) == summary("same")
+    assert to_publish(summary("same"), known, RUN) is None
+    assert to_publish(summary("other"), known, RUN) == summary("other")
+    assert to_publish(summary("same"), None, RUN) == summary("same")
 
 
 def test_what_a_model_answered_is_always_kept():
     known = standing(summary("same", model="tiny"))
-    assert news(summary("same", model="tiny"), known, RUN) is not None
+    assert to_publish(summary("same", model="tiny"), known, RUN) is not None
 
 
 def test_what_is_not_derived_any_more_is_withdrawn_once():
     known = standing(summary("long since"))
-    withdrawn = news(None, known, RUN)
+    withdrawn = to_publish(None, known, RUN)
     assert isinstance(withdrawn, SummaryEvent)
     assert (withdrawn.text, withdrawn.tokens, withdrawn.origin) == ("", 0, RUN)
-    assert news(None, standing(summary("x"), summary("", "a")), RUN) is None
-    assert news(None, None, RUN) is None
+    assert to_publish(None, standing(summary("x"), summary("", "a")), RUN) is None
+    assert to_publish(None, None, RUN) is None
 
 
 def test_no_facts_are_news_only_where_there_were_some():
@@ -94,8 +94,8 @@ def test_no_facts_are_news_only_where_there_were_some():
     none = FactsEvent(RUN, "session:session", ())
     pairs = decoded(log_of(facts))
     known = standings(pairs, "memory")["memory", 1]
-    assert news(none, known, RUN) == FactsEvent(RUN, "session:session", ())
-    assert news(none, None, RUN) is None
+    assert to_publish(none, known, RUN) == FactsEvent(RUN, "session:session", ())
+    assert to_publish(none, None, RUN) is None
 
 
 def test_a_run_is_named_by_what_its_output_depends_on():

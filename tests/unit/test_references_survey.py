@@ -3,7 +3,7 @@
 import msgspec
 
 from weft.readmodel.model import records_of
-from weft.references.survey import ErasureSet, Survey, family
+from weft.references.survey import ErasureSet, Survey, with_forks
 from weft_schemas.items import BodyRef, ContextItem, ItemKind
 from weft_schemas.routing import Catalog
 
@@ -58,12 +58,12 @@ def test_forks_of_forks_belong_to_the_family() -> None:
         ("t", "stranger", item(fork_of="another")),
         ("rival", "theirs", item(fork_of="s")),
     )
-    assert family("t", "s", found.forks) == ["s", "a fork of it", "fork"]
+    assert with_forks("t", "s", found.forks) == ["s", "a fork of it", "fork"]
 
 
 def test_sessions_that_say_they_are_forks_of_each_other_are_one_family() -> None:
     found = survey(("t", "a", item(fork_of="b")), ("t", "b", item(fork_of="a")))
-    assert family("t", "a", found.forks) == ["a", "b"]
+    assert with_forks("t", "a", found.forks) == ["a", "b"]
 
 
 def test_what_cannot_be_read_is_passed_over() -> None:

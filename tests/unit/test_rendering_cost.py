@@ -6,7 +6,7 @@ from tests.session_view import ListView
 
 from weft import tokens
 from weft.adapters import anthropic, openai
-from weft.compiler.candidates.closure import Group, close
+from weft.compiler.candidates.closure import Group, dependency_closure
 from weft.compiler.ledger import Ledger
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.rendering.counting import counter
@@ -34,7 +34,7 @@ def make(row: ItemRow, shown: Rendition) -> PackEntry:
 
 
 def cost_of(view: ListView) -> tuple[PromptCost, Shown]:
-    groups: tuple[Group, ...] = close(view, view.recent(9), Ledger())
+    groups: tuple[Group, ...] = dependency_closure(view, view.recent(9), Ledger())
     cost = PromptCost((), groups, make, COUNT)
     return cost, {sequence: whole(row) for sequence, row in cost.rows.items()}
 

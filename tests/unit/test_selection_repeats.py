@@ -5,7 +5,7 @@ from random import Random
 import pytest
 from tests.session_view import ListView
 
-from weft.compiler.candidates.closure import Group, close
+from weft.compiler.candidates.closure import Group, dependency_closure
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
 from weft.compiler.renditions.rendition import AGAIN
@@ -27,7 +27,7 @@ def read(number: int, page: int, text: str = PAGE) -> list[ContextItem]:
 
 def groups(items: list[ContextItem]) -> tuple[Group, ...]:
     view = ListView(items)
-    return close(view, view.recent(len(items)), Ledger())
+    return dependency_closure(view, view.recent(len(items)), Ledger())
 
 
 def ids(items: list[ContextItem]) -> set[str]:

@@ -18,7 +18,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mappi
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from weft.client.client import Client, connect
-from weft.client.lazy_connection import closed
+from weft.client.lazy_connection import closed_error
 from weft.client.pack import Pack
 from weft.client.parking import Parked
 from weft.client.session import Session
@@ -52,7 +52,7 @@ class LoopThread:
             self.check()
             with self._changing:
                 if self._is_closed:
-                    raise closed()
+                    raise closed_error()
                 done = asyncio.run_coroutine_threadsafe(work, self._loop)
         except BaseException:
             work.close()
@@ -103,7 +103,7 @@ class LoopThread:
         """Raises what `run` would raise now."""
         self._check_place()
         if self._is_closed:
-            raise closed()
+            raise closed_error()
 
     def _check_place(self) -> None:
         if self.is_foreign:

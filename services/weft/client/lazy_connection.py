@@ -18,7 +18,7 @@ AGAIN_SECONDS = 1.0
 """Time between two attempts to connect by a client that has no connection yet."""
 
 
-def closed() -> Unavailable:
+def closed_error() -> Unavailable:
     """The error of every call of a client that was closed."""
     return Unavailable("this client is closed; connect again")
 
@@ -45,7 +45,7 @@ class LazyConnection:
     def connection(self) -> Connection:
         """Raises `Unavailable` if there is none (yet), or none any more."""
         if self._is_closed:
-            raise closed()
+            raise closed_error()
         if self._connection is None:
             raise Unavailable(
                 "this client is not connected; use it within `async with`, and look whether the "
@@ -110,6 +110,6 @@ class LazyConnection:
                 connection, self.publisher, settings.tenant, key, settings.principal
             )
             if self._is_closed:  # meanwhile; leaving this block closes what was opened
-                raise closed()
+                raise closed_error()
             self._open = opening.pop_all()
             self._connection = connection

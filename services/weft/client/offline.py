@@ -76,7 +76,7 @@ class UnavailableWarning(UserWarning):
     """A request was made from the agent's own history, since weft could not compile."""
 
 
-async def waited(work: Callable[[], Awaitable[T]], seconds: float) -> T:
+async def retried(work: Callable[[], Awaitable[T]], seconds: float) -> T:
     """The result of the work, tried again for up to this many seconds while it fails
     temporarily."""
     deadline = time.monotonic() + seconds

@@ -37,7 +37,7 @@ from weft.client.offline import (
     Sent,
     Spooling,
     UnavailableWarning,
-    waited,
+    retried,
 )
 from weft.client.pack import Pack
 from weft.client.parking import Parked
@@ -227,7 +227,7 @@ class Session:
         return done.sequence, done.refused
 
     async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
-        return await waited(work, self._patience)
+        return await retried(work, self._patience)
 
     async def compile(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-from weft.compiler.candidates.closure import Group, close
+from weft.compiler.candidates.closure import Group, dependency_closure
 from weft.compiler.candidates.facts import Outdated, newest_statements, superseded
 from weft.compiler.candidates.find import find_candidates
 from weft.compiler.candidates.flags import flags_among
@@ -127,7 +127,7 @@ def _close(state: State) -> None:
     manifest = state.base.manifest if state.base else ()
     before = state.view.rows(one.sequence for one in manifest if one.item_id)
     rows = {row.sequence: row for row in (*state.candidates.rows, *before)}
-    state.groups = close(state.view, rows.values(), state.ledger)
+    state.groups = dependency_closure(state.view, rows.values(), state.ledger)
 
 
 def _apply_sensitivity(state: State) -> None:

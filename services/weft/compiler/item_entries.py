@@ -9,7 +9,7 @@ from functools import partial
 
 import msgspec
 
-from weft.compiler.candidates.closure import Group, close
+from weft.compiler.candidates.closure import Group, dependency_closure
 from weft.compiler.candidates.flags import Flags, flags_among
 from weft.compiler.candidates.sensitivity import withhold
 from weft.compiler.ledger import Ledger
@@ -36,7 +36,7 @@ def entries_of(
     key: bytes,
 ) -> list[PackEntry]:
     """The entries of these renditions; `above` are memory and tools."""
-    groups = close(view, view.rows(shown), Ledger())
+    groups = dependency_closure(view, view.rows(shown), Ledger())
     flags = flags_among(view, groups)
     groups, _ = withhold(groups, flags, policy, Ledger())
     make = partial(item_entry, policy, key, None, group_of(groups), flags)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import hashlib
 
-from weft.copies.renaming import unnamed
-from weft.copies.sequences import Places, placed
+from weft.copies.renaming import without_session_name
+from weft.copies.sequences import Places, with_new_sequences
 from weft.log.record import LogRecord
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import encode_event
@@ -28,8 +28,8 @@ class CopyDigest:
         self.count += 1
         payload = record.payload
         try:
-            event = placed(record.event(), self._places, same_log=False)
-            payload = encode_event(unnamed(event, name))
+            event = with_new_sequences(record.event(), self._places, same_log=False)
+            payload = encode_event(without_session_name(event, name))
         except InvalidInput:
             pass
         direction, event_name = record.subject.split(".")[1], event_of(record.subject)

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping
 
 from weft.copies.renaming import renamed
-from weft.copies.sequences import Places, needs, placed
+from weft.copies.sequences import Places, highest_reference, with_new_sequences
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.message import Message, event_headers
@@ -72,7 +72,7 @@ class Copier:
             event: Event | None = record.event()
         except InvalidInput:
             event = None
-        if event is not None and self._waiting and needs(event) > self.places.newest:
+        if event is not None and self._waiting and highest_reference(event) > self.places.newest:
             await self.flush()
         self.count += 1
         known = self.known.get(copy_id(new, record))
@@ -100,7 +100,7 @@ class Copier:
         tenant, session = encode_token(new.tenant), encode_token(new.session)
         payload, kind = record.payload, "unreadable"
         if event is not None:
-            made = placed(event, self.places, same_log=self._same_log)
+            made = with_new_sequences(event, self.places, same_log=self._same_log)
             made = renamed(made, old, new, own_memory=self._own_memory)
             made = self._change(made, record)
             payload = record.payload if made is event else encode_event(made)

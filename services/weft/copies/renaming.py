@@ -11,7 +11,7 @@ from weft_schemas.ids import SessionName, artifact_handle
 _NAMELESS = SessionName("", "")
 
 
-def unnamed(event: Event, old: SessionName) -> Event:
+def without_session_name(event: Event, old: SessionName) -> Event:
     """The event as of a session without a name: what all copies of it have in common."""
     event = renamed(event, old, _NAMELESS)
     if not isinstance(event, EnvelopeEvent):

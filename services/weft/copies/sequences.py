@@ -69,7 +69,7 @@ class Places:
         return self._new[index] if self._old else 0
 
 
-def needs(event: Event) -> int:
+def highest_reference(event: Event) -> int:
     """The highest sequence that the event names, 0 for none. All events up to it must have their
     places before this one can be placed."""
     match event:
@@ -86,7 +86,7 @@ def needs(event: Event) -> int:
     return max(named, event.origin.sequence, event.origin.policy_version)
 
 
-def placed(event: Event, places: Places, *, same_log: bool) -> Event:
+def with_new_sequences(event: Event, places: Places, *, same_log: bool) -> Event:
     """The event with its sequences as in `places`. With `same_log`, a policy keeps its version,
     since it is the same event; else 0 stands for one that was not copied. A source that was not
     copied becomes 0, which the fold counts as unknown."""

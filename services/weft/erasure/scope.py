@@ -20,7 +20,7 @@ from weft.erasure.scope_survey import ScopeSurvey
 from weft.erasure.session import (
     MOST_SWEEPS,
     RemovalCounts,
-    beyond,
+    out_of_reach,
     swept_snapshots,
     until_scrubbed,
     until_settled,
@@ -112,7 +112,7 @@ async def erase_scope(
                 break
         left += await swept_snapshots(snapshots, count)
         left.append("what items without this scope say of it")
-        unreachable = tuple(dict.fromkeys([*left, *await beyond(connection)]))
+        unreachable = tuple(dict.fromkeys([*left, *await out_of_reach(connection)]))
         events = await erased_uncounted(connection, plan.target)
         removed = {"events": events, **count.counts, "sessions": len(sessions)}
         receipt_event = ErasureReceiptEvent(None, stone, removed, unreachable, scope=scope)

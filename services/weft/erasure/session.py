@@ -29,7 +29,7 @@ from weft.log.replicas import ReplicaState, replicas
 from weft.log.secure_delete import erase_all
 from weft.log.topology import WORKERS
 from weft.progress import OnStepProgress
-from weft.references.survey import ErasureSet, Survey, family
+from weft.references.survey import ErasureSet, Survey, with_forks
 from weft.references.survey_from_log import extend
 from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import InvalidInput, NotFound
@@ -109,7 +109,7 @@ async def plan(
         if trimmed:
             survey.add_forks(await forks_in_snapshot(connection, tenant, trimmed))
         survey.add_forks(await buried_forks(connection, tenant))
-        forks = family(tenant, session, survey.forks)[1:]
+        forks = with_forks(tenant, session, survey.forks)[1:]
     known = {name: sequence for name, (sequence, _) in stones.items()}
     made = ErasurePlan(tenant, session, tuple(forks), 0, survey, known)
     events = sum([len(found) async for _, found in _events(connection, made)])
@@ -152,7 +152,7 @@ async def erase(
             if not await _sweep(connection, publisher, plan, own, count, on_progress):
                 break
         left += await swept_snapshots(snapshots, count)
-        unreachable = tuple(dict.fromkeys([*left, *await beyond(connection)]))
+        unreachable = tuple(dict.fromkeys([*left, *await out_of_reach(connection)]))
         events = await erased_uncounted(connection, plan.target)
         removed = {"events": events, **count.counts, "forks": len(plan.forks)}
         receipt = await _receipts(publisher, plan, stones, removed, unreachable)
@@ -303,7 +303,7 @@ async def until_scrubbed(
     return [one for one in found if one not in late], names
 
 
-async def beyond(connection: Connection) -> list[str]:
+async def out_of_reach(connection: Connection) -> list[str]:
     """What an erasure cannot reach, or not yet."""
     nodes = (await call(connection, f"STREAM.INFO.{STREAM}"))["config"]["num_replicas"]
     raft = [f"the Raft logs of the {nodes} nodes: until each compacts its own"] if nodes > 1 else []

@@ -9,7 +9,7 @@ from weft_schemas.ids import digest
 from weft_schemas.subjects import SESSION_CLOSED, derived_subject
 
 
-def closing(session: SessionRow) -> Message:
+def closing_event(session: SessionRow) -> Message:
     """The same on every replica for the same newest item."""
     id = digest("idle", session.tenant, session.session, session.last_sequence)[:32]
     subject = derived_subject(session.tenant, session.session, SESSION_CLOSED)

@@ -16,7 +16,7 @@ import time
 from weft import tokens
 from weft.file_lock import FileLock
 from weft.indexer.catching_up import check_not_trimmed
-from weft.indexer.idle import closing
+from weft.indexer.idle import closing_event
 from weft.indexer.rebuild import take_over
 from weft.indexer.starting import reopen, start
 from weft.indexer.writer import Writer
@@ -226,7 +226,7 @@ class Indexer:
             return
         self._idle_looked = time.monotonic()
         quiet = await writer.quiet(time.time_ns() - self._idle_ns, IDLE_BATCH)
-        for outcome in await publisher.attempt_many(map(closing, quiet)):
+        for outcome in await publisher.attempt_many(map(closing_event, quiet)):
             if isinstance(outcome, WeftError):
                 _log.warning("an idle session stays open", exc_info=outcome)
 

@@ -76,7 +76,9 @@ async def request(connection: Connection, subject: str, payload: bytes, timeout:
     except nats.errors.NoRespondersError:
         raise Unavailable(f"nothing answers {subject}; is JetStream enabled?") from None
     except (nats.errors.Error, TimeoutError, OSError) as error:
-        raise silence(subject, away(connection) or str(error) or type(error).__name__) from None
+        raise no_answer(
+            subject, why_away(connection) or str(error) or type(error).__name__
+        ) from None
 
 
 async def replied(
@@ -136,12 +138,12 @@ def _closed(subject: str) -> WeftError:
     )
 
 
-def away(connection: Connection) -> str:
+def why_away(connection: Connection) -> str:
     """Why no answer comes, if the server is not there; otherwise empty."""
     return "" if connection.is_up else "the server is away, and is connected to once it is back"
 
 
-def silence(subject: str, why: str) -> WeftError:
+def no_answer(subject: str, why: str) -> WeftError:
     """The error for a request or publish without an answer: whether it took effect is unknown."""
     return Unavailable(f"no answer on {subject} ({why}); try again")
 

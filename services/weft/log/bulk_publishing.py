@@ -21,7 +21,7 @@ from weft.log.api import call, forbidden
 from weft.log.batch import FLOW, Batch, decode
 from weft.log.connection import Connection, Listener
 from weft.log.in_flight import WINDOW, closed_meanwhile
-from weft.log.message import Ack, Message, Messages, each
+from weft.log.message import Ack, Message, Messages, iterate
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
 from weft_schemas.errors import Overloaded, Unavailable, WeftError
@@ -247,7 +247,7 @@ class BulkPublisher:
 async def _parts(messages: Messages) -> AsyncIterator[list[Message]]:
     part: list[Message] = []
     size = 0
-    async for message in each(messages):
+    async for message in iterate(messages):
         part.append(message)
         size += len(message.payload)
         if len(part) >= PART_MESSAGES or size >= PART_BYTES:

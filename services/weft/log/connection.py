@@ -241,11 +241,11 @@ class Connection(Client):
 def implementation() -> type[Connection]:
     """The fast implementation if nats-py has what it needs, otherwise the plain one."""
     try:
-        from weft.log.nats_internals import FastConnection, missing
+        from weft.log.nats_internals import FastConnection, missing_internals
     except ImportError as error:
         lacks = [str(error)]
     else:
-        lacks = missing()
+        lacks = missing_internals()
         if not lacks:
             return FastConnection
     _log.warning("this nats-py lacks %s; weft works, and slower", ", ".join(lacks))

@@ -13,11 +13,11 @@ from typing import Any, Self
 
 import msgspec
 
-from weft.log.api import away, error_of, forbidden, silence
+from weft.log.api import error_of, forbidden, no_answer, why_away
 from weft.log.connection import Connection, Listener
 from weft.log.duplicate_check import DuplicateCheck
 from weft.log.message import Ack, Message, Outcome, command
-from weft.log.stream_health import is_missing, no_stream, stalled, stores_nothing, stream_of
+from weft.log.stream_health import is_missing, no_stream, stalled_error, stores_nothing, stream_of
 from weft.log.timeouts import cancelled
 from weft.log.wire import status
 from weft_schemas.errors import InvalidInput, Unavailable, WeftError
@@ -212,10 +212,10 @@ class InFlight:
                 continue
             what = "no stream takes it" if unclaimed else "no acknowledgement"
             reason = f"{what} in {self.timeout:g} s"
-            if gone := away(self.connection):
+            if gone := why_away(self.connection):
                 reason += f": {gone}"
             none = unclaimed and missing[stream]
-            why = no_stream(stream) if none else silence(subject, reason)
+            why = no_stream(stream) if none else no_answer(subject, reason)
             self._settle(token, why)
 
     def _extend_deadlines(self, held_up: float, now: float) -> None:
@@ -247,7 +247,7 @@ class InFlight:
             return
         for token, pending in tuple(self._in_flight.items()):
             if pending.is_silent(clock()) and stream_of(pending.message.subject) == stream:
-                self._settle(token, stalled(pending.message.subject))
+                self._settle(token, stalled_error(pending.message.subject))
 
     def _refuse(self, subject: str) -> None:
         """The server names only the subject of a message that it dropped."""

@@ -50,7 +50,7 @@ def acks_of(outcomes: list[Outcome]) -> list[Ack]:
     return [outcome for outcome in outcomes if isinstance(outcome, Ack)]
 
 
-async def each(messages: Messages) -> AsyncIterator[Message]:
+async def iterate(messages: Messages) -> AsyncIterator[Message]:
     """Both kinds of iterables as one."""
     if isinstance(messages, AsyncIterable):
         async for message in messages:

@@ -58,7 +58,7 @@ _log = logging.getLogger(__name__)
 PARSED = ("buf", "state", "needed", "header_needed", "msg_arg")
 
 
-def missing() -> list[str]:
+def missing_internals() -> list[str]:
     """The internals used here that nats-py lacks; empty if none is missing."""
     client = Client()
     lacks = [name for name in FIELDS if not hasattr(client, name)]

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from weft.log.in_flight import InFlight
-from weft.log.message import Ack, Message, Messages, Outcome, acks_of, each
+from weft.log.message import Ack, Message, Messages, Outcome, acks_of, iterate
 
 CHUNK_BYTES = 64 * 1024
 """Handed to the socket at once."""
@@ -92,7 +92,7 @@ class Publisher(InFlight):
             if not left:
                 none_left.set()
 
-        async for message in each(messages):
+        async for message in iterate(messages):
             if self._is_full():
                 await write(b"".join(chunk))
                 chunk, size = [], 0

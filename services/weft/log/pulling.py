@@ -20,12 +20,12 @@ from weft.log.record import LogRecord
 from weft.log.wire import (
     SETTLED,
     Delivered,
+    checked_traceparent,
     header,
     message_id,
     publish_command,
     status,
     text_of,
-    trace,
 )
 from weft_schemas.errors import NotFound, Unavailable, WeftError
 from weft_schemas.subjects import STREAM
@@ -62,7 +62,7 @@ class RawMessage(NamedTuple):
             published_ns=place.published_ns,
             payload=self.payload,
             message_id=message_id(headers),
-            traceparent=trace(headers),
+            traceparent=checked_traceparent(headers),
             deliveries=place.deliveries,
             settled=header(headers, SETTLED),
         )

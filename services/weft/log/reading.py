@@ -14,7 +14,7 @@ import msgspec
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.record import LogRecord
-from weft.log.wire import message_id, publish_command, servers_header, status, trace
+from weft.log.wire import checked_traceparent, message_id, publish_command, servers_header, status
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import STREAM, stored_filter
@@ -268,7 +268,7 @@ def _direct(payload: bytes, headers: bytes | None) -> LogRecord:
         published_ns=nanoseconds(servers_header(headers, b"Nats-Time-Stamp")),
         payload=payload,
         message_id=message_id(headers),
-        traceparent=trace(headers),
+        traceparent=checked_traceparent(headers),
     )
 
 
@@ -280,7 +280,7 @@ def _record(message: dict[str, Any]) -> LogRecord:
         published_ns=nanoseconds(message["time"]),
         payload=base64.b64decode(message.get("data", "")),
         message_id=message_id(headers),
-        traceparent=trace(headers),
+        traceparent=checked_traceparent(headers),
     )
 
 

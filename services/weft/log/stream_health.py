@@ -38,7 +38,7 @@ def stream_of(subject: str) -> str:
     return _STREAMS.get(subject.partition(".")[0], "")
 
 
-def stalled(subject: str) -> Unavailable:
+def stalled_error(subject: str) -> Unavailable:
     """Why a publish is given up: whether it is stored is unknown."""
     return Unavailable(
         f"no answer on {subject}: the server is there and stores nothing. In a cluster, most nodes "

@@ -160,7 +160,7 @@ def message_id(block: bytes | None) -> str:
     return value if _ID.fullmatch(value) else ""
 
 
-def trace(block: bytes | None) -> str:
+def checked_traceparent(block: bytes | None) -> str:
     """`traceparent` if it is in the form of W3C Trace Context, else empty: it comes from the
     publisher and is copied to derived events."""
     value = header(block, TRACEPARENT)

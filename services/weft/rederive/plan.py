@@ -99,7 +99,9 @@ def decoded(records: Iterable[LogRecord]) -> list[tuple[LogRecord, Event]]:
     return pairs
 
 
-def news(made: DerivedEvent | None, standing: Standing | None, origin: Origin) -> Event | None:
+def to_publish(
+    made: DerivedEvent | None, standing: Standing | None, origin: Origin
+) -> Event | None:
     """What a new run publishes of its results: nothing if the same result counts already, and a
     withdrawal if a result counts and the run made none. A model's answer is always published, so
     that the model is asked once."""

@@ -25,10 +25,10 @@ from weft.rederive.plan import (
     SourceEvent,
     Standing,
     decoded,
-    news,
     run_name,
     sources,
     standings,
+    to_publish,
 )
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.logs import safe_error
@@ -238,7 +238,7 @@ class _Rederivation:
         item_id = standing.current.origin.item_id if standing else ""
         origin = context.origin(item_id, source.about)
         first = made[0] if made else None
-        event = news(_derived_event(first), standing, origin)
+        event = to_publish(_derived_event(first), standing, origin)
         if event is None:
             return []
         if first is not None and event is first.event:

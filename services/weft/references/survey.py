@@ -78,7 +78,7 @@ class ErasureSet:
         return tenant == self.tenant and (self.sessions is None or session in self.sessions)
 
 
-def family(tenant: str, session: str, forks: Mapping[SessionName, Iterable[str]]) -> list[str]:
+def with_forks(tenant: str, session: str, forks: Mapping[SessionName, Iterable[str]]) -> list[str]:
     """A session, its forks, their forks and so on: itself first, the others by name."""
     found, ahead = {session}, [session]
     while ahead:

@@ -23,7 +23,7 @@ from weft.log.connection import Connection, connect
 from weft.log.secret_check import check_secret
 from weft.log.timeouts import cancelled
 from weft.parent_death import die_with_parent
-from weft.runtime.deployment import required
+from weft.runtime.deployment import required_secret
 from weft.runtime.logs import fields, set_up_logging
 from weft.runtime.process import Process, Service
 from weft.runtime.roll_call import answer_roll_calls
@@ -51,7 +51,7 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
     Raises what the service raises, `Unavailable` if there is no server, and
     `ConfigurationError` if the HTTP port is taken or the deployment's secret is missing.
     """
-    required(settings.fingerprint_key)
+    required_secret(settings.fingerprint_key)
     die_with_parent()
     _show_name(name)
     set_up_logging(name, settings.log_level)

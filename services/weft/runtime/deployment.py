@@ -54,7 +54,7 @@ def private(folder: Path) -> Path:
     return folder
 
 
-def required(secret: str) -> str:
+def required_secret(secret: str) -> str:
     """Raises `ConfigurationError` if there is no secret."""
     if not secret:
         raise ConfigurationError(

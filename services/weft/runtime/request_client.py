@@ -18,7 +18,7 @@ import msgspec
 import nats.errors
 from nats.aio.msg import Msg
 
-from weft.log.api import away, replied
+from weft.log.api import replied, why_away
 from weft.log.connection import Connection
 from weft_schemas.compile import CompileRequest, ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable, error_from
@@ -69,7 +69,7 @@ async def ask(
             "catch up with the log yet (see `weft status`)"
         ) from None
     except (nats.errors.TimeoutError, TimeoutError):
-        gone = away(connection)
+        gone = why_away(connection)
         if asking is not None and asking.was_cut_off and not gone:
             gone = "the server was away meanwhile, and the answer may be lost with it"
         todo = f": {gone}; try again" if gone else "; look at `weft status`"

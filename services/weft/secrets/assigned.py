@@ -110,7 +110,7 @@ def assigned_secrets(data: bytes, limit: int) -> Iterator[Finding]:
             # A backslash before a bare value is its first character.
             while data[start - 1 : start] == b"\\" and not quoted:
                 start -= 1
-            yield Finding(start, end, "secret", label(name))
+            yield Finding(start, end, "secret", assignment_rule(name))
 
 
 def _quoted(data: bytes, match: Any) -> tuple[int, int] | None:
@@ -157,7 +157,7 @@ def name_begins(data: bytes, tells: int) -> int:
     return tells - len(before) + len(before.rstrip(_NAME_BYTES))
 
 
-def label(name: bytes) -> str:
+def assignment_rule(name: bytes) -> str:
     """The rule for a value next to `name`."""
     return "password" if names_password(name) else "assigned_secret"
 

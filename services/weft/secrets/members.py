@@ -9,7 +9,7 @@ from itertools import islice
 
 import re2
 
-from weft.secrets.assigned import is_secret_value, label
+from weft.secrets.assigned import assignment_rule, is_secret_value
 from weft.secrets.finding import Finding
 
 _NAMES = """
@@ -61,7 +61,7 @@ def values_of_members(data: bytes, limit: int) -> Iterator[Finding]:
             data[max(0, member.start() - _AROUND) : member.start()], data[end : end + _AROUND]
         )
         if name and is_secret_value(name, data[start:end], True, value.lastindex != _BARE):
-            yield Finding(start, end, "secret", label(name))
+            yield Finding(start, end, "secret", assignment_rule(name))
 
 
 def _name_of(before: bytes, behind: bytes) -> bytes:

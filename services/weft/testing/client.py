@@ -23,7 +23,7 @@ from weft import tokens
 from weft.client.blocking import SyncClient
 from weft.client.client import Client
 from weft.client.event_check import checked
-from weft.client.lazy_connection import closed
+from weft.client.lazy_connection import closed_error
 from weft.client.outgoing import Items, PublishAck, Sent, check_items
 from weft.client.refusals import ItemRefused
 from weft.compiler.attempt import CompileTask, attempt
@@ -119,7 +119,7 @@ class MemoryClient(Client):
     @property
     def _working(self) -> InMemoryWorkers:
         if self._running is None:
-            raise closed()
+            raise closed_error()
         return self._running
 
     @property

@@ -50,7 +50,7 @@ def encoding(name: str = DEFAULT_ENCODING) -> tiktoken.Encoding:
     return _loaded(name)[0]
 
 
-def opening(name: str) -> bytes:
+def begins_with_blank(name: str) -> bytes:
     """For each token of an encoding, 1 if it begins with a blank."""
     return _loaded(name)[1]
 

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 import tiktoken
 
-from weft.tokens.encodings import opening
+from weft.tokens.encodings import begins_with_blank
 
 _FEW = 8
 """New pieces below which each is counted by itself."""
@@ -72,7 +72,7 @@ def _counted(texts: dict[Key, str], encoder: tiktoken.Encoding) -> dict[Key, int
         joined = "".join(texts.values())
     tokens = encoder.encode_ordinary(joined)
     starts: list[int] = list(
-        compress(range(len(tokens)), map(opening(encoder.name).__getitem__, tokens))
+        compress(range(len(tokens)), map(begins_with_blank(encoder.name).__getitem__, tokens))
     )
     if len(starts) != len(texts):
         return {}

@@ -46,7 +46,9 @@ NOT_READY = "its result is not worked on yet"
 GIVEN_UP = "its result could not be worked on"
 
 
-def close(view: SessionView, rows: Iterable[ItemRow], ledger: Ledger) -> tuple[Group, ...]:
+def dependency_closure(
+    view: SessionView, rows: Iterable[ItemRow], ledger: Ledger
+) -> tuple[Group, ...]:
     """Groups in order of their first items: calls with their results, and results with their calls.
     Drops results whose call is not in the log, and items that wait for their envelope."""
     by_sequence = {row.sequence: row for row in rows}

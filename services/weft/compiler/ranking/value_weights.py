@@ -32,11 +32,11 @@ def asked_fields(rows: Iterable[ItemRow], parameters: Collection[str] = ()) -> f
         if row.kind is ItemKind.TOOL_CALL
         for name in _names(row.metadata.get("arguments"))
     }
-    return frozenset(one for name in filled.union(parameters) for one in relatives(name))
+    return frozenset(one for name in filled.union(parameters) for one in field_aliases(name))
 
 
 @lru_cache(maxsize=REMEMBERED)
-def relatives(name: str) -> tuple[str, ...]:
+def field_aliases(name: str) -> tuple[str, ...]:
     """A field's name and the names under which other results give such values: a list of
     `reservations` may have the value for `reservation_id`."""
     thing = name.removesuffix("_id")

@@ -29,12 +29,12 @@ def fence(text: str, item_id: str, key: bytes, name: str = DATA) -> str:
     """`<data:482>…</data:482>`: the number is a keyed hash of the item's id, lengthened until the
     text does not contain it, so no content can close its own fence. The same on every replica and
     replay."""
-    state = digits(item_id, key)
+    state = fence_digits(item_id, key)
     length = _DIGITS
     while f":{state[:length]}>" in text:
         length += _DIGITS
         if length > len(state):
-            state += digits(state, key)
+            state += fence_digits(state, key)
     mark = state[:length]
     gap = "\n" if "\n" in text else ""
     return f"<{name}:{mark}>{gap}{text}{gap}</{name}:{mark}>"
@@ -50,7 +50,7 @@ def is_message(text: str) -> bool:
     return text.startswith(f"<{MESSAGE}:")
 
 
-def digits(name: str, key: bytes) -> str:
+def fence_digits(name: str, key: bytes) -> str:
     """Some seventy decimal digits that cannot be computed without the key."""
     raw = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), key=key[:64]).digest()
     return f"{int.from_bytes(raw[:30], 'big'):072d}"

@@ -10,7 +10,7 @@ from itertools import pairwise
 import msgspec
 
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line
-from weft.firewall.summarise.prose import MAX_TELLING, telling
+from weft.firewall.summarise.prose import MAX_TELLING, specificity
 from weft.firewall.text_forms import NUMBERED
 
 _LINE = 140
@@ -140,7 +140,7 @@ def _line_worth(line: str) -> float:
     start = line[:300]
     if _IMPORT.match(start) or _COMMENT.match(start):
         return -1.0
-    return telling(start) + (1.0 if "(" in start else 0.0)
+    return specificity(start) + (1.0 if "(" in start else 0.0)
 
 
 def _spread(index: int) -> float:

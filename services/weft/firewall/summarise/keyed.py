@@ -10,7 +10,7 @@ from itertools import islice
 
 from weft.firewall.leaf_worth import key_worth, value_worth
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
-from weft.firewall.summarise.prose import telling
+from weft.firewall.summarise.prose import specificity
 
 _LINE = 160
 """Characters of a line that are shown."""
@@ -166,7 +166,9 @@ _HEAD = 8
 
 def _worth(line: str, number: int, seen: dict[str, int]) -> float:
     key, value, indent = _taken_apart(line)
-    worth = key_worth((key,)) + value_worth(value) if key else _WORDS * telling(line[:_LINE]) - 0.5
+    worth = (
+        key_worth((key,)) + value_worth(value) if key else _WORDS * specificity(line[:_LINE]) - 0.5
+    )
     # The more often a key has occurred, the less its next value says; deep lines are details.
     count = seen[key] = seen.get(key, 0) + 1
     return worth - 0.12 * indent - 0.004 * number - 0.01 * count

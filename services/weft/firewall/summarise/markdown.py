@@ -8,7 +8,7 @@ import re
 import msgspec
 
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
-from weft.firewall.summarise.prose import telling
+from weft.firewall.summarise.prose import specificity
 
 _LINE = 260
 """Characters of a line that are shown."""
@@ -90,4 +90,4 @@ def _worth(block: _Block, shown: list[str]) -> float:
         return 90.0 - 4 * block.level - block.first * 0.01
     if all(_NOISE.match(line[:600]) for line in shown):
         return _NOTHING
-    return 62.0 - 6 * min(block.since, 4) - block.first * 0.01 + telling(shown[0])
+    return 62.0 - 6 * min(block.since, 4) - block.first * 0.01 + specificity(shown[0])

@@ -121,7 +121,7 @@ def _worths(sentences: list[str]) -> list[float]:
     return worth
 
 
-def telling(line: str) -> float:
+def specificity(line: str) -> float:
     """How much a line names: links, paths, identifiers, numbers, quoted things."""
     return float(min(MAX_TELLING, len(_TELLING.findall(line))))
 
@@ -129,7 +129,7 @@ def telling(line: str) -> float:
 def _worth(sentence: str, words: list[str], common: Mapping[str, int]) -> float:
     frequent = sum([common[word] for word in words if word in common]) / (len(words) + 4)
     error = _ERROR if _tells_of_an_error(sentence, words) else 0.0
-    return frequent + error + 0.4 * telling(sentence)
+    return frequent + error + 0.4 * specificity(sentence)
 
 
 def _tells_of_an_error(sentence: str, words: list[str]) -> bool:

@@ -12,7 +12,7 @@ from pydantic import AnyUrl, BaseModel
 
 from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.oauth.redirect import Redirect
-from weft.gateway.oauth.token_file import StoredSignIn, expiry, locked, write_sign_in
+from weft.gateway.oauth.token_file import StoredSignIn, locked, renewal_time, write_sign_in
 
 
 class SignInProvider(OAuthClientProvider):
@@ -52,7 +52,7 @@ class SignInProvider(OAuthClientProvider):
         stored = StoredSignIn(
             tokens=_dumped(tokens) or {},
             client=_dumped(client) or {},
-            expires_at=expiry(tokens),
+            expires_at=renewal_time(tokens),
             authorization_server=_dumped(context.oauth_metadata),
             resource=_dumped(context.protected_resource_metadata),
         )

@@ -65,7 +65,7 @@ async def locked(path: Path) -> AsyncIterator[None]:
         lock.release()
 
 
-def expiry(tokens: OAuthToken) -> float | None:
+def renewal_time(tokens: OAuthToken) -> float | None:
     """When to renew a token that was issued now, in seconds since 1970; None if it does not say how
     long it is valid."""
     return None if tokens.expires_in is None else time.time() + tokens.expires_in - _EARLY_SECONDS

@@ -27,9 +27,9 @@ from pydantic import ValidationError
 from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.oauth.token_file import (
     StoredSignIn,
-    expiry,
     locked,
     read_sign_in,
+    renewal_time,
     write_sign_in,
 )
 from weft.gateway.transports.http import BoundedTransport
@@ -128,7 +128,9 @@ class SignedInAuth(httpx2.Auth):
         kept_on = {
             key: stored.tokens[key] for key in ("scope", "refresh_token") if key in stored.tokens
         }
-        return msgspec.structs.replace(stored, tokens=kept_on | received, expires_at=expiry(tokens))
+        return msgspec.structs.replace(
+            stored, tokens=kept_on | received, expires_at=renewal_time(tokens)
+        )
 
     async def _asked(self, stored: StoredSignIn, version: str | None) -> httpx2.Response:
         """RFC 6749, section 6. Raises `httpx2.HTTPError` and `TimeoutError`."""
