@@ -13,7 +13,7 @@ from functools import lru_cache
 from weft import bm25 as ranking
 from weft import tokens
 from weft.terms import analyse
-from weft_eval.counting import count
+from weft_eval.token_counts import count
 from weft_eval.transcripts import LabelledTranscript
 from weft_schemas.compile import BuildStats, CompileRequest, ContextPack, PackEntry
 from weft_schemas.items import ContextItem, ItemKind

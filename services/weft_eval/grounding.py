@@ -10,8 +10,8 @@ from math import inf
 import msgspec
 
 from weft.audit.grounding import ValueSources, contexts, grounded, sources_of, stands_in
-from weft_eval.counting import count
 from weft_eval.provided import PROVIDERS, shown_by
+from weft_eval.token_counts import count
 from weft_eval.transcripts import LabelledTranscript
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.policy import Phase

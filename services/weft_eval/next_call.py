@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import msgspec
 
 from weft.leaves import leaves
-from weft_eval.counting import count
 from weft_eval.grounding import Compile
+from weft_eval.token_counts import count
 from weft_eval.transcripts import LabelledTranscript
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind

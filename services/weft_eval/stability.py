@@ -14,9 +14,9 @@ import msgspec
 from weft import tokens
 from weft.adapters.drafting import compact
 from weft.audit.grounding import sources_of
-from weft_eval.counting import count
 from weft_eval.grounding import Compile, GroundingRecall, score
 from weft_eval.provided import PROVIDERS
+from weft_eval.token_counts import count
 from weft_eval.transcripts import LabelledTranscript
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.items import ContextItem, ItemKind

@@ -18,7 +18,7 @@ from weft.gateway.log.items import call_item, result_item
 from weft.gateway.masking import Masking, safe_value
 from weft.gateway.resources import gateway_uri, server_uri, with_gateway_uris
 from weft.gateway.results.handle_references import Reference, filled, part_of, references
-from weft.gateway.results.results import logged_text, passed
+from weft.gateway.results.host_result import logged_text, passed
 from weft.gateway.results.shortening import shortened
 from weft.gateway.tools.argument_validation import faults
 from weft.gateway.tools.listing import MOST_NAME, opened_schema, passed_names

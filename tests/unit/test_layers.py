@@ -29,7 +29,7 @@ LAYERS = (
     "readmodel",
     "log",
     "messages traces",
-    "adapters completion",
+    "adapters language_model",
     "passages",
     "secrets",
     "tokens days bodies bm25 leaves facts prompt_injection shingles terms whole_characters",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.secrets.items import masked_item
+from weft.secrets.masked_items import masked_item
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import FirewallRules
 from weft_schemas.reasoning import (

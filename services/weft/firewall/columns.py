@@ -11,7 +11,7 @@ from itertools import chain, islice
 import msgspec
 
 from weft.firewall.leaf_worth import key_worth, value_worth
-from weft.firewall.numbers import encoded, kinds_of
+from weft.firewall.verbatim_json import encoded, kinds_of
 from weft.passages.outliers import MANY, at_most
 
 MOST = 16

@@ -9,9 +9,9 @@ from itertools import islice
 import msgspec
 
 from weft.firewall.form import Form
-from weft.firewall.numbers import decoded
 from weft.firewall.python_repr import looks_like_repr, repr_to_json
 from weft.firewall.text_forms import text_form
+from weft.firewall.verbatim_json import decoded
 from weft.passages.json_repair import MAX_CHARS, repaired
 
 _LINE_OF_JSON = re.compile(r"(?<=\n)[ \t]{0,8}[{\[][\s\"{\[]")

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import msgspec
 
-from weft.firewall.numbers import VerbatimNumber
+from weft.firewall.verbatim_json import VerbatimNumber
 
 PathStep = str | int
 LeafPath = tuple[PathStep, ...]

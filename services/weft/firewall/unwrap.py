@@ -9,8 +9,8 @@ import re
 
 import msgspec
 
-from weft.firewall.numbers import fraction
 from weft.firewall.python_repr import STRING, unquoted
+from weft.firewall.verbatim_json import fraction
 from weft.passages.json_repair import repaired
 
 _BLOCK_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))

@@ -25,7 +25,7 @@ from weft.gateway.protocol_json import as_json
 from weft.gateway.resources import with_gateway_uris
 from weft.gateway.results.handle_references import filled, part_of, references
 from weft.gateway.results.handles import ReceivedResult
-from weft.gateway.results.results import logged_text, misfit, passed, renamed
+from weft.gateway.results.host_result import logged_text, misfit, passed, renamed
 from weft.gateway.tasks.calls import TaskCalls
 from weft.gateway.tasks.protocol import BecameTask, call_tool, cancel, outcome
 from weft.gateway.tools.argument_validation import faults, refusal_text

@@ -10,7 +10,7 @@ from mcp_types import Prompt
 
 from weft.gateway.masking import Masking, safe, safe_block, safe_model
 from weft.gateway.resources import MOST_LOGGED, block_with_gateway_uri
-from weft.gateway.results.results import text_of
+from weft.gateway.results.host_result import text_of
 from weft.gateway.tools.listing import passed_names
 from weft.gateway.upstream.manifest import read
 from weft.gateway.upstream.upstream import Upstream

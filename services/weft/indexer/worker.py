@@ -16,7 +16,7 @@ import time
 from weft import tokens
 from weft.file_lock import FileLock
 from weft.indexer.catching_up import check_not_trimmed
-from weft.indexer.idle import closing_event
+from weft.indexer.idle_sessions import closing_event
 from weft.indexer.rebuild import take_over
 from weft.indexer.starting import reopen, start
 from weft.indexer.writer import Writer

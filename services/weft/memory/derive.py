@@ -17,8 +17,8 @@ from weft.memory.languages import (
     spoken_in,
     words_of,
 )
-from weft.memory.profile import facts_of_profile
 from weft.memory.statements import facts_of, own_sentences, typed_text
+from weft.memory.user_profile import facts_of_profile
 from weft_schemas.events import (
     EnvelopeEvent,
     EpisodeEvent,

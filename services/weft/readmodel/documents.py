@@ -20,7 +20,7 @@ from weft.readmodel.postings import (
     length_code,
     pack_all,
 )
-from weft.readmodel.sessions import SessionState
+from weft.readmodel.session_counters import SessionState
 from weft.readmodel.sql import statements
 from weft.terms import words
 

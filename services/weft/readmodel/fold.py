@@ -14,11 +14,11 @@ import msgspec
 from weft import tokens
 from weft.log.record import LogRecord
 from weft.readmodel.decoding import DecodedRecord, check_place, decode
-from weft.readmodel.derived import Contradiction, DerivedFold, Place
+from weft.readmodel.derived_fold import Contradiction, DerivedFold, Place
 from weft.readmodel.documents import Documents
-from weft.readmodel.items import ItemFold
+from weft.readmodel.item_fold import ItemFold
 from weft.readmodel.raw_bodies import RawBodies
-from weft.readmodel.sessions import Sessions, SessionState
+from weft.readmodel.session_counters import Sessions, SessionState
 from weft.readmodel.sql import statements
 from weft.readmodel.store import bounded, get_meta, set_meta, transaction
 from weft.readmodel.tombstone_fold import erase_scope, erase_session, erase_tenant

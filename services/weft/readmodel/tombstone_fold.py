@@ -14,10 +14,10 @@ import msgspec
 
 from weft.passages.splitting import passages_of
 from weft.readmodel.call_text import call_text
-from weft.readmodel.derived import envelope_text
+from weft.readmodel.derived_fold import envelope_text
 from weft.readmodel.documents import Documents
-from weft.readmodel.memories import forget_rows, forget_session
-from weft.readmodel.sessions import Sessions
+from weft.readmodel.memory_fold import forget_rows, forget_session
+from weft.readmodel.session_counters import Sessions
 from weft.readmodel.sql import statements
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.items import ItemKind

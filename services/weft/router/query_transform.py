@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.metadata import entry_points
 
-from weft.completion import ChatEndpoint, Completion
+from weft.language_model import ChatEndpoint, Completion
 from weft_schemas.errors import ConfigurationError
 
 Transformer = Callable[[str], str]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from weft import tokens
-from weft.completion import ChatEndpoint, Completion
+from weft.language_model import ChatEndpoint, Completion
 from weft.summarizer import extract
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.events import EXTRACTIVE

@@ -9,7 +9,7 @@ from weft import tokens
 from weft.log.event_log import EventLog
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
-from weft.secrets.items import masked_item
+from weft.secrets.masked_items import masked_item
 from weft.summarizer.covered_stretches import NOTHING, CoveredStretches
 from weft.summarizer.derive import VERSION, WORKER, is_long, summary_of_item, summary_of_session
 from weft.summarizer.flagged_repeats import repeating

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from weft import tokens
-from weft.secrets.items import masked_item
+from weft.secrets.masked_items import masked_item
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import (
     Event,

@@ -163,7 +163,7 @@ def ask(folder: Path, url: str | None, model: str | None, parallel: int) -> None
     Example:
       weft eval reading ask out --url http://localhost:8000/v1 --model my-model
     """
-    from weft.completion import ChatEndpoint
+    from weft.language_model import ChatEndpoint
 
     settings = read_settings(reading_url=url, reading_model=model)
     if settings.reading_url is None or settings.reading_model is None:

@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
-from weft.completion import Completion
+from weft.language_model import Completion
 from weft_eval.reading.cases import ReadingCase
 from weft_eval.reading.files import (
     Answers,

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from weft_eval.counting import count
 from weft_eval.grounding import Compile
 from weft_eval.next_call import values_taken
 from weft_eval.reading.forms import FORMS, prompts_of
+from weft_eval.token_counts import count
 from weft_eval.transcripts import CallStep, LabelledTranscript
 
 

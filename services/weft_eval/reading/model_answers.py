@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from weft.completion import Completion
+from weft.language_model import Completion
 from weft_eval.reading.brief import OF_CASE, tools_text
 from weft_eval.reading.cases import ReadingCase
 

@@ -20,7 +20,7 @@ from weft.passages.json_unquoted import unquoted
 from weft.passages.literals import Decoded, decoded
 from weft.readmodel.call_text import call_arguments
 from weft.readmodel.rows import ItemRow
-from weft.secrets.items import MASKED
+from weft.secrets.masked_items import MASKED
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ItemKind
 

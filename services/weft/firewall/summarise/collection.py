@@ -11,7 +11,7 @@ import msgspec
 from weft.firewall.columns import Column, columns, differing, written
 from weft.firewall.leaf_worth import MAX_DEPTH, LeafPath, PathStep, key_worth, value_worth
 from weft.firewall.leaf_worth import written as path_written
-from weft.firewall.numbers import kinds_of
+from weft.firewall.verbatim_json import kinds_of
 
 MORE = "…"
 """The key, or the start of the string, that marks an omission."""

@@ -18,7 +18,6 @@ from weft.firewall.leaf_worth import (
     key_worth,
     value_worth,
 )
-from weft.firewall.numbers import encoded
 from weft.firewall.summarise.budget import Budget
 from weft.firewall.summarise.collection import (
     MORE,
@@ -34,6 +33,7 @@ from weft.firewall.summarise.collection import (
     record,
     scalar,
 )
+from weft.firewall.verbatim_json import encoded
 
 _WHOLE = (Cut(3_000, 100), Cut(800, 40), Cut(300, 20), Cut(90, 8))
 _FIELDS = (8, 5, 4, 3, 2, 1)

@@ -15,7 +15,7 @@ from weft.client import Client
 from weft.firewall.slice_hmac import slice_hmac
 from weft.firewall.views.drill import drill
 from weft.gateway.masking import Masking
-from weft.gateway.results.results import clean_whole, envelope_of, text_inside
+from weft.gateway.results.host_result import clean_whole, envelope_of, text_inside
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read, read_matching
 from weft.runtime.artifacts import ArtifactStore

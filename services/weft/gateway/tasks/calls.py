@@ -20,7 +20,7 @@ from weft.gateway.log.items import call_item, refusal_item, result_item
 from weft.gateway.masking import Masking, safe_error, safe_value
 from weft.gateway.protocol_json import dumped
 from weft.gateway.resources import with_gateway_uris
-from weft.gateway.results.results import misfit
+from weft.gateway.results.host_result import misfit
 from weft.gateway.tasks.handle import RunningTask, handle_of, task_of
 from weft.gateway.tasks.protocol import (
     TaskState,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.firewall_made import envelope
 
-from weft.firewall.numbers import decoded, encoded
+from weft.firewall.verbatim_json import decoded, encoded
 from weft_schemas.policy import FirewallRules
 
 RULES = FirewallRules(threshold=100, summary_tokens=400)

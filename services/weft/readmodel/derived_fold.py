@@ -14,10 +14,10 @@ from weft.bodies.masking import clean_text
 from weft.passages.part import packed
 from weft.passages.splitting import passages_of
 from weft.readmodel.documents import Documents
-from weft.readmodel.memories import remember, withdraw
+from weft.readmodel.memory_fold import remember, withdraw
 from weft.readmodel.precedence import Derivation, superseded_by
 from weft.readmodel.raw_bodies import RawBodies
-from weft.readmodel.sessions import SessionState
+from weft.readmodel.session_counters import SessionState
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, bounded
 from weft_schemas.envelope import CleanBody, ResultEnvelope

@@ -12,7 +12,7 @@ from weft.adapters import anthropic, openai
 from weft.compiler.compile import compile_pack
 from weft.compiler.without_log import compile_context
 from weft.readmodel.digest import content_digest
-from weft.secrets.items import MASKED, masked_item
+from weft.secrets.masked_items import MASKED, masked_item
 from weft.secrets.own import own_rules
 from weft.secrets.scanning import as_shown
 from weft_schemas.compile import CompileRequest

@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.memory.profile import facts_of_profile
+from weft.memory.user_profile import facts_of_profile
 from weft_schemas.envelope import ExtractedFact, ResultEnvelope, ResultStatus, Signal
 
 

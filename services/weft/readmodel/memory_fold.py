@@ -12,7 +12,7 @@ from typing import Any
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN
 
-_sql = statements("memories")
+_sql = statements("memory_fold")
 
 
 Key = tuple[str, str, str, str]

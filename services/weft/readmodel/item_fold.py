@@ -17,10 +17,10 @@ from weft.prompt_injection.detection import signals_in
 from weft.readmodel.call_text import call_text
 from weft.readmodel.documents import Documents
 from weft.readmodel.raw_bodies import RawBodies
-from weft.readmodel.sessions import SessionState
+from weft.readmodel.session_counters import SessionState
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, bounded
-from weft.secrets.items import masked_item
+from weft.secrets.masked_items import masked_item
 from weft_schemas.envelope import Signal
 from weft_schemas.events import content_digest, encode_event
 from weft_schemas.grants import ScopeGrants, may_use

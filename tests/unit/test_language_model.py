@@ -15,7 +15,7 @@ import pytest
 from tests.integration.certificates import make_certificates
 
 from weft import completion
-from weft.completion import ChatEndpoint
+from weft.language_model import ChatEndpoint
 from weft_schemas.errors import ConfigurationError, Unavailable
 
 ANSWER = b'{"choices":[{"message":{"content":" said "}}]}'
