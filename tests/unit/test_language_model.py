@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.integration.certificates import make_certificates
 
-from weft import completion
+from weft import language_model
 from weft.language_model import ChatEndpoint
 from weft_schemas.errors import ConfigurationError, Unavailable
 
@@ -182,9 +182,9 @@ def test_a_connection_that_comes_after_the_deadline_asks_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     over = threading.Event()
-    end, connect = completion._Deadline._end, socket.create_connection
+    end, connect = language_model._Deadline._end, socket.create_connection
 
-    def end_and_tell(deadline: completion._Deadline) -> None:
+    def end_and_tell(deadline: language_model._Deadline) -> None:
         end(deadline)
         over.set()
 
@@ -192,7 +192,7 @@ def test_a_connection_that_comes_after_the_deadline_asks_nothing(
         assert over.wait(10)
         return connect(*args, **kwargs)
 
-    monkeypatch.setattr(completion._Deadline, "_end", end_and_tell)
+    monkeypatch.setattr(language_model._Deadline, "_end", end_and_tell)
     monkeypatch.setattr(socket, "create_connection", connect_late)
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
@@ -210,14 +210,14 @@ def test_only_so_many_are_asked_at_once() -> None:
 
     with answering(wait) as (url, _):
         endpoint = ChatEndpoint(url, "m", timeout=0.5)
-        for _ in range(completion.AT_ONCE):
-            assert completion._ROOM.acquire(blocking=False)
+        for _ in range(language_model.AT_ONCE):
+            assert language_model._ROOM.acquire(blocking=False)
         try:
             with pytest.raises(Unavailable, match="is asked 4 things"):
                 endpoint.complete("be short", "hello", 5)
         finally:
-            for _ in range(completion.AT_ONCE):
-                completion._ROOM.release()
+            for _ in range(language_model.AT_ONCE):
+                language_model._ROOM.release()
             ending.set()
 
 
