@@ -1,0 +1,1 @@
+"""The indexer: folds the whole log into the read model of one replica."""

@@ -1,0 +1,1 @@
+"""What every process of weft runs on: settings, requests, replicas, pools, health, logs."""
