@@ -17,7 +17,7 @@ from weft.gateway.configuration.config import GatewayConfig, Limits, Options, Se
 from weft.gateway.data_folder import DataFolder
 from weft.gateway.gateway import Gateway
 from weft.gateway.log.deployment import GatewayDeployment
-from weft.gateway.service import Service
+from weft.gateway.mcp_server import GatewayHandlers
 from weft.log.connection import Connection
 from weft.log.reading import read_session
 from weft.runtime.settings import Settings
@@ -88,10 +88,10 @@ async def gateway(
 @asynccontextmanager
 async def host(running: Gateway, mode: str = "auto", **more: Any) -> AsyncIterator[Client]:
     """The SDK's client, connected: of the current protocol, or with `legacy` of the older one."""
-    service = Service(running)
-    async with Client(service.server(), mode=mode, cache=None, **more) as client:
+    handlers = GatewayHandlers(running)
+    async with Client(handlers.server(), mode=mode, cache=None, **more) as client:
         yield client
-    await service.close()
+    await handlers.close()
 
 
 async def called(client: Client, tool: str, **arguments: Any) -> CallToolResult:

@@ -1,4 +1,4 @@
-"""A gateway's service on a transport: stdio for one host, Streamable HTTP for any number."""
+"""A gateway on a transport: stdio for one host, Streamable HTTP for any number."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from mcp.server.models import InitializationOptions
 from mcp.server.stdio import stdio_server
 
 from weft.gateway.gateway import Gateway
-from weft.gateway.service import Service
+from weft.gateway.mcp_server import GatewayHandlers
 from weft.gateway.transports.stdin import HostInput
 
 
 async def serve_stdio(gateway: Gateway) -> None:
     """Serve one host on stdin and stdout until it closes them."""
-    service = Service(gateway)
-    server = service.server()
+    handlers = GatewayHandlers(gateway)
+    server = handlers.server()
     changes = NotificationOptions(True, True, True)
     try:
         await on_stdio(server, server.create_initialization_options(changes))
     finally:
-        await service.close()
+        await handlers.close()
 
 
 async def on_stdio(server: Server[Any], options: InitializationOptions) -> None:
@@ -36,9 +36,9 @@ async def on_stdio(server: Server[Any], options: InitializationOptions) -> None:
         await server.run(read, write, options)
 
 
-def http_app(gateway: Gateway, service: Service, token: str = "", host: str = "127.0.0.1") -> Any:
+def http_app(handlers: GatewayHandlers, token: str = "", host: str = "127.0.0.1") -> Any:
     """An ASGI application at `/mcp`; with `token`, only requests that carry it are served."""
-    app = service.server().streamable_http_app(host=host)
+    app = handlers.server().streamable_http_app(host=host)
     return _Guarded(app, token) if token else app
 
 
@@ -65,8 +65,8 @@ async def serving_http(
     """Serve any number of hosts on a socket that listens on `host`; yields the port."""
     import uvicorn
 
-    service = Service(gateway)
-    app = http_app(gateway, service, token, host)
+    handlers = GatewayHandlers(gateway)
+    app = http_app(handlers, token, host)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=2))
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     task = asyncio.create_task(server._serve(sockets=[listening]))
@@ -77,6 +77,6 @@ async def serving_http(
             task.result()
         yield listening.getsockname()[1]
     finally:
-        await service.close()
+        await handlers.close()
         server.should_exit = True
         await asyncio.gather(task, return_exceptions=True)

@@ -41,7 +41,7 @@ from weft_schemas.errors import InvalidInput, WeftError
 NAME = "weft"
 
 
-class Service:
+class GatewayHandlers:
     """The handlers of one gateway."""
 
     def __init__(self, gateway: Gateway) -> None:
