@@ -96,18 +96,18 @@ def status(
             conflicts=conflicts,
             pending=pending,
             parked=parked,
-            collisions=tuple(
-                Collision(session, item_id, sequence, first, bool(conflict))
-                for session, item_id, sequence, first, conflict in rows(
-                    "collisions", collisions, span
-                )
-            ),
+            collisions=tuple(map(_collision, rows("collisions", collisions, span))),
             waiting=tuple(Waiting(*row) for row in rows("waiting", pending)),
             dead_letters=tuple(DeadLetter(*row) for row in rows("dead_letters", parked)),
             places=_places(db, tenant, session, _ids(request)),
             history=_history(db, tenant, session) if request.history else msgspec.UNSET,
             others=_others(db, tenant, session, request.contents),
         )
+
+
+def _collision(row: tuple[Any, ...]) -> Collision:
+    session, item_id, sequence, first, conflict = row
+    return Collision(session, item_id, sequence, first, bool(conflict))
 
 
 def _check_not_erased(db: sqlite3.Connection, tenant: str, session: str | None) -> None:

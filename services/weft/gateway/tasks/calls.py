@@ -80,18 +80,8 @@ class TaskCalls:
         """A task's state, with its result if it has one. Raises `MCPError` and `WeftError`."""
         running, tool, host, masking = await self._of(call, handle)
         upstream = self._upstreams[tool.server]
-
-        async def look(client: Client) -> tuple[TaskState, types.CallToolResult | None]:
-            state = await state_of(client, running.task)
-            if state.status != "completed":
-                return state, None
-            try:
-                return state, await finished(client, tool.name, state)
-            except (RuntimeError, ValidationError) as error:
-                text = types.TextContent(text=misfit(tool.id, error))
-                return state, types.CallToolResult(content=[text], is_error=True)
-
         with self._questions.working(upstream, call):
+            look = partial(_state_and_result, running, tool)
             state, result = await upstream.use(look)
         shown_task = _shown_task(state, handle, masking)
         if state.status == "input_required":
@@ -204,6 +194,20 @@ class TaskCalls:
         if isinstance(request, types.CreateMessageRequest) and not upstream.spec.sampling:
             return f"server {upstream.name!r} may not ask the host's model by this gateway's file"
         return "" if call.can_answer(request) else f"the host does not answer {request.method}"
+
+
+async def _state_and_result(
+    running: RunningTask, tool: GatewayTool, client: Client
+) -> tuple[TaskState, types.CallToolResult | None]:
+    """What the server says about a task, and the result of one that is completed."""
+    state = await state_of(client, running.task)
+    if state.status != "completed":
+        return state, None
+    try:
+        return state, await finished(client, tool.name, state)
+    except (RuntimeError, ValidationError) as error:
+        text = types.TextContent(text=misfit(tool.id, error))
+        return state, types.CallToolResult(content=[text], is_error=True)
 
 
 def _shown_task(state: TaskState, handle: str, masking: Masking) -> dict[str, Any]:
