@@ -111,6 +111,16 @@ def test_a_pin_that_was_cut_is_whole_where_the_exchange_leaves_room() -> None:
     assert choice.cost.exact(shown) <= 500
 
 
+def test_a_short_policy_that_was_cut_is_whole_there_too_and_a_long_one_is_not() -> None:
+    task = ContextItem("u0", ItemKind.USER_TURN, "Unload the ship that came last. " * 22)
+    for times, is_whole in ((18, True), (25, False)):
+        rules = ContextItem("rules", ItemKind.POLICY, "Never unload at night. " * times)
+        choice = choice_of([task, rules, *LISTED, USER, *DONE], 500)
+        place = next(at for at, row in choice.cost.rows.items() if row.id == "rules")
+        assert pins_of(choice)[place].view != WHOLE
+        assert (select(choice, Ledger())[place].view == WHOLE) is is_whole
+
+
 def test_for_a_query_a_cut_pin_leaves_its_room_to_what_answers() -> None:
     items = [ContextItem("u0", ItemKind.USER_TURN, "Unload it."), *LISTED, PLAN, USER, *DONE]
     choice, ledger = msgspec.structs.replace(choice_of(items, 500), has_query=True), Ledger()

@@ -171,6 +171,9 @@ LATEST_SHARE = 0.8
 there is no query. In sixteen sessions that nobody tuned for, prompts of 300 tokens then state .22
 and .18 of what the next step needs, instead of .18 and .17. With .6 it is .18 for both; no value of
 the panel depends on it."""
+POLICY_SHARE = 0.2
+"""Most of a budget for which a policy that was cut is shown whole, where the open exchange leaves
+room."""
 
 DENSITY = 0.3
 """Tokens per character, if an item's own are not known."""

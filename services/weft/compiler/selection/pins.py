@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import LEAST_PIN
+from weft.compiler.profiles import LEAST_PIN, POLICY_SHARE
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.renditions.rendition import Rendition, part_count
 from weft.compiler.renditions.shape import Shape
@@ -55,14 +55,16 @@ def pin(
 
 def with_pins_grown(choice: Choice, shown: Shown, kept: Collection[int] = ()) -> Shown:
     """With the cut pins, newest first, whole or longer, as far as there is room: without what the
-    user asks for and answers, other things say little. Not policies, which may be of any length,
-    nor those of `kept`, which stay as they are. Not for a query, which may be about anything."""
+    user asks for and answers, other things say little. Not long policies, nor the pins of `kept`,
+    which stay as they are. Not for a query, which may be about anything."""
     if choice.has_query:
         return shown
     for group in sorted(choice.pinned, key=lambda one: one.key, reverse=True):
         row, whole = group.rows[-1], _whole(group, choice.shapes)
         is_cut = row.sequence in shown and shown[row.sequence] != whole[row.sequence]
-        if not is_cut or row.sequence in kept or row.kind is ItemKind.POLICY:
+        if not is_cut or row.sequence in kept:
+            continue
+        if row.kind is ItemKind.POLICY and row.whole_tokens > choice.budget * POLICY_SHARE:
             continue
         if choice.cost.fits({**shown, **whole}, choice.budget):
             shown = {**shown, **whole}
