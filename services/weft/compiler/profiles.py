@@ -163,6 +163,12 @@ FAILED_SHARE = 0.5
 call as fits. With it tau-bench's confirming half gains .012 of its values at 500 tokens."""
 OTHER_CALLS_SHARE = 0.15
 """Most of a budget that is spent on listing the other calls."""
+SHORT_EXCHANGE, SHORT_SHARE = 160, 0.25
+"""Most tokens of a short exchange, its call with its results, and the most of a budget for listing
+more of these. Of twelve payments of one turn, prompts of 1,000 tokens then tell ten instead of six;
+no value of the panel depends on it, and of 24 sessions that nobody tuned for one states two facts
+fewer at 2,000 tokens. With the exchanges before the latest turn among them, tau-bench loses .037 of
+its values at 500 tokens."""
 PINS_SHARE, PINS_ALONE = 0.5, 0.7
 """Most of a budget for whole pinned items and policies (promise 7): with results since the latest
 user turn or a query, and without; then a plan may be what "yes" answers."""

@@ -24,6 +24,8 @@ from weft.compiler.profiles import (
     OTHER_CALLS_SHARE,
     PASS_SHARE,
     SAID_SHARE,
+    SHORT_EXCHANGE,
+    SHORT_SHARE,
 )
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import Rendition
@@ -72,7 +74,35 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
     shown = _with_taken_next(choice, shown, before)
     limit += cost.exact(shown) - before + int(choice.budget * OTHER_CALLS_SHARE)
     shown = _with_failed_before(choice, shown)
-    return _with_stubs(choice, shown, min(choice.budget, limit))
+    shown = _with_stubs(choice, shown, min(choice.budget, limit))
+    return _with_short(choice, shown)
+
+
+def _with_short(choice: Choice, shown: Shown) -> Shown:
+    """With more of the calls whose results are short: most of what an agent did, and not only
+    read, is among them, and who does not see it may do it twice."""
+    short = [
+        group
+        for group in choice.exchange
+        if sum(max(row.whole_tokens, 0) for row in group.rows) <= SHORT_EXCHANGE
+    ]
+    limit = choice.cost.exact(shown) + int(choice.budget * SHORT_SHARE)
+    return _with_stubs(choice, shown, min(choice.budget, limit), short)
+
+
+def with_left_calls(choice: Choice, shown: Shown) -> Shown:
+    """With those of the other calls of the open exchange that fit into the rest of the budget,
+    newest first."""
+    tried = 0
+    for group in choice.exchange:
+        if group.key in shown:
+            continue
+        more = _joined(shown, [_least(choice, group)])
+        if choice.cost.fits(more, choice.budget):
+            shown = more
+        elif (tried := tried + 1) == EXCHANGE_TRIES:
+            break
+    return shown
 
 
 def _with_failed_before(choice: Choice, shown: Shown) -> Shown:
@@ -222,12 +252,18 @@ def _joined(shown: Shown, more: Sequence[Shown]) -> Shown:
     return joined
 
 
-def _with_stubs(choice: Choice, shown: Shown, limit: int, is_answered: bool = True) -> Shown:
-    """What is shown and, newest first, the other calls of the open exchange: those with results,
-    each with a line about them, or those that have none."""
+def _with_stubs(
+    choice: Choice,
+    shown: Shown,
+    limit: int,
+    groups: Sequence[Group] | None = None,
+    is_answered: bool = True,
+) -> Shown:
+    """What is shown and, newest first, the other calls of the open exchange, or of these groups:
+    those with results, each with a line about them, or those that have none."""
     stubs = [
         _least(choice, group)
-        for group in choice.exchange
+        for group in (choice.exchange if groups is None else groups)
         if group.key not in shown and (len(group.rows) > 1) == is_answered
     ]
     size, exact = choice.cost.size, choice.cost.exact

@@ -11,7 +11,7 @@ from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import whole
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.dialogue import with_dialogue
-from weft.compiler.selection.exchange import with_exchange
+from weft.compiler.selection.exchange import with_exchange, with_left_calls
 from weft.compiler.selection.fill import fill
 from weft.compiler.selection.pins import note_pins, pin, with_pins_grown
 from weft_schemas.items import ItemKind
@@ -42,7 +42,7 @@ def selected(choice: Choice, pinned: Shown) -> Shown:
 def _beside(choice: Choice, pinned: Shown) -> Shown:
     base = with_pins_grown(choice, with_exchange(choice, pinned))
     base = with_dialogue(choice, base)
-    return fill(choice, base, choice.groups, choice.budget)
+    return with_left_calls(choice, fill(choice, base, choice.groups, choice.budget))
 
 
 def pins_of(choice: Choice) -> Shown:

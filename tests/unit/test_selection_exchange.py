@@ -1,0 +1,65 @@
+"""Which of an agent's calls since the user's latest turn a prompt tells."""
+
+from __future__ import annotations
+
+import json
+
+from tests.session_view import ListView
+
+from weft.compiler.compile import compile_pack
+from weft_schemas.compile import CompileRequest
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import Phase
+
+
+def called(number: int, tool: str, result: str, **arguments: str) -> list[ContextItem]:
+    call, answer = f"{tool}{number}", f"{tool}{number}r"
+    metadata = {"tool_name": tool, "arguments": {"id": f"PO-{7_000 + number}", **arguments}}
+    return [
+        ContextItem(call, ItemKind.TOOL_CALL, metadata=metadata),
+        ContextItem(answer, ItemKind.TOOL_RESULT, result, call),
+    ]
+
+
+def paid(number: int) -> list[ContextItem]:
+    settled = {"id": f"TR-{number * 7_919}", "scheme": "SCT_INST", "at": f"10:{number:02}:07Z"}
+    settled |= {"fee": "0.2", "trace": f"{number * 104_729:032x}"}
+    result = json.dumps({"ok": True, "transfer": settled, "status": "paid"})
+    return called(number, "pay", result, iban=f"PT50{number * 15_485_863:021}")
+
+
+LISTED = json.dumps(
+    [{"payout": f"PO-{7_000 + n}", "amount": n * 97, "status": "open"} for n in range(60)]
+)
+ASKED = [
+    ContextItem("u0", ItemKind.USER_TURN, "Which payouts are open?"),
+    *called(99, "list", LISTED),
+    ContextItem("a0", ItemKind.AGENT_MSG, "Sixty of them."),
+    ContextItem("u1", ItemKind.USER_TURN, "Pay the first twelve, one after the other."),
+]
+
+
+def told(items: list[ContextItem], budget: int, phase: Phase = Phase.CALL) -> list[str]:
+    """The ids of the items in the prompt."""
+    pack = compile_pack(ListView(items), CompileRequest(phase, budget=budget)).pack
+    assert max(pack.stats.message_tokens.values()) <= budget
+    return [entry.item_id for entry in pack.entries]
+
+
+def payments(found: list[str]) -> list[str]:
+    return [name for name in found if name.startswith("pay") and not name.endswith("r")]
+
+
+def test_what_was_done_since_the_user_s_turn_is_told_before_what_was_listed_earlier() -> None:
+    items = [*ASKED, *(item for number in range(12) for item in paid(number))]
+    for phase in (Phase.CALL, Phase.ANSWER):
+        assert payments(told(items, 500, phase)) == [f"pay{number}" for number in range(4, 12)]
+        assert payments(told(items, 800, phase)) == [f"pay{number}" for number in range(12)]
+
+
+def test_a_call_that_does_not_fit_does_not_keep_an_older_and_shorter_one_out() -> None:
+    reason = "Error: the account is closed, since " + "its owner has asked for it twice; " * 20
+    failed = [item for n in (6, 7) for item in called(n, "pay", reason, why="as asked " * 20)]
+    done = [item for number in range(10, 12) for item in paid(number)]
+    found = payments(told([*ASKED, *called(5, "pay", "paid"), *failed, *done], 500))
+    assert found == ["pay5", "pay10", "pay11"]
