@@ -24,7 +24,7 @@ def devices() -> dict[str, object]:
 def test_counts_totals_extremes_and_errors_stay_and_records_go() -> None:
     summary = envelope(json.dumps(devices()), RULES).summary
     assert "more at devices[" in summary
-    said = said_of_whole(summary, "{devices: [… 40 of 40 records …]}").splitlines()
+    said = said_of_whole(summary, "{devices: [… 40 of 40 records …]}", "").splitlines()
     assert said[:2] == ["total: 40", "error: 2 devices did not answer"]
     assert said[2].startswith("devices: 40 in all; ")
     assert "state: on (38), lost (2)" in said[2]
@@ -34,32 +34,41 @@ def test_counts_totals_extremes_and_errors_stay_and_records_go() -> None:
 
 def test_what_is_shown_below_is_not_said_twice() -> None:
     summary = envelope(json.dumps(devices()), RULES).summary
-    said = said_of_whole(summary, "{total: 40, error: 2 devices did not answer, …}")
+    said = said_of_whole(summary, "{total: 40, error: 2 devices did not answer, …}", "")
     assert said.startswith("devices: 40 in all")
     rows = "".join(f"{n},{'failed' if n == 20 else 'ok'},{n * 7}\n" for n in range(90))
     summary = envelope(f"id,state,size\n{rows}", RULES).summary
-    said = said_of_whole(summary, f"id,state,size\n{rows}")
+    said = said_of_whole(summary, f"id,state,size\n{rows}", "")
     assert said.startswith("table: 90 rows x 3 columns\n")
     assert "ok (89), failed (1)" in said
     assert "\n20,failed" not in said
 
 
 def test_a_summary_that_only_gives_examples_says_nothing_of_all() -> None:
-    assert said_of_whole('[{"a": 1}, "…4 of 5 left out"]', "[{a: 2}, … 4 of 5 records …]") == ""
-    assert said_of_whole("one line\n… 7 lines …", "one line\ntwo\n") == ""
+    assert said_of_whole('[{"a": 1}, "…4 of 5 left out"]', "[{a: 2}, … 4 of 5 records …]", "") == ""
+    assert said_of_whole("one line\n… 7 lines …", "one line\ntwo\n", "") == ""
+
+
+def test_a_line_of_the_result_is_an_example_and_a_line_about_it_is_not() -> None:
+    staff = ["<Staff>", "  <Name>Garcia</Name>", "  <Name>Roux</Name>  ", "  <Name>Dufour</Name>"]
+    summary = "4 elements\n<Name>Roux</Name>\n… 1 line …\n    <Name>Dufour</Name>\nRoux"
+    said = said_of_whole(summary, "  <Name>Garcia</Name>\n… 3 lines …", "\n".join(staff))
+    assert said == "4 elements\nRoux"
 
 
 def test_a_total_stands_above_parts_that_have_a_field_which_begins_alike() -> None:
     summary = json.dumps({"rows": ["…300 x {id, errors}; errors: 20..28"], "errors": 2, "total": 3})
-    assert said_of_whole(summary, "{rows: [{errors: 21}], subtotal: 3}").endswith(
+    assert said_of_whole(summary, "{rows: [{errors: 21}], subtotal: 3}", "").endswith(
         "errors: 2\ntotal: 3"
     )
-    assert "errors: 2" not in said_of_whole(summary, "{rows: [… 300 …], errors: 2}").splitlines()
+    assert (
+        "errors: 2" not in said_of_whole(summary, "{rows: [… 300 …], errors: 2}", "").splitlines()
+    )
 
 
 def test_rows_that_a_table_s_summary_shows_as_examples_are_not_said_of_all_of_it() -> None:
     summary = (
         "table: 9 rows x 2 columns\nstate: paid (8), open (1)\nid,state\n7,open\n… 8 of 9 rows …"
     )
-    said = said_of_whole(summary, "id,state\n1,paid\n… 8 of 9 rows …")
+    said = said_of_whole(summary, "id,state\n1,paid\n… 8 of 9 rows …", "")
     assert said == "table: 9 rows x 2 columns\nstate: paid (8), open (1)"

@@ -14,9 +14,9 @@ _HEAD = re.compile(r"…(\d+) (?:x \{[^{}]*\}|values)(?:; shown with [^;]*)?((?:
 _MARK, _TABLE = "…", "table: "
 
 
-def said_of_whole(summary: str, shown: str) -> str:
+def said_of_whole(summary: str, shown: str, text: str) -> str:
     """A line for each statement that is not in `shown`, the parts of the result; empty if there is
-    none."""
+    none. `text` is the whole result: lines of it in the summary are examples."""
     try:
         value = msgspec.json.decode(summary)
     except (msgspec.DecodeError, RecursionError):
@@ -28,7 +28,25 @@ def said_of_whole(summary: str, shown: str) -> str:
     if summary.startswith(_TABLE):
         held = list(takewhile(lambda line: line.strip() not in below, held))  # rows follow the head
     lines = (line for line in held if not line.lstrip().startswith(_MARK))
-    return "\n".join(line for line in lines if line.strip() not in below)
+    said = (line for line in lines if line.strip() not in below)
+    return "\n".join(line for line in said if not _is_line_of(text, line.strip()))
+
+
+def _is_line_of(text: str, line: str) -> bool:
+    """Whether a line stands there by itself, however it is indented. Linear in `text`."""
+    at = text.find(line)
+    while at >= 0:
+        end = at + len(line)
+        before = text[max(at - MOST_BLANKS, 0) : at].rpartition("\n")[2]
+        after = text[end : end + MOST_BLANKS].partition("\n")[0]
+        if not before.strip() and not after.strip():
+            return True
+        at = text.find(line, at + 1)
+    return False
+
+
+MOST_BLANKS = 80
+"""Characters before and behind a line in which only blanks may stand."""
 
 
 def _stands_in(line: str, shown: str) -> bool:

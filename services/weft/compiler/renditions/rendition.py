@@ -92,7 +92,7 @@ def _under_summary(row: ItemRow, text: str) -> str:
     is_mostly_shown = len(text) >= MOSTLY_SHOWN * len(row.readable)
     if not summary or is_mostly_shown or len(summary) * SUMMARY_SHARE > len(text):
         return text
-    said = said_of_whole(summary, text)
+    said = said_of_whole(summary, text, row.readable)
     return f"{OF_WHOLE}\n{said}\n{OF_PARTS}\n{text}" if said else text
 
 
