@@ -31,6 +31,25 @@ def test_titles_come_before_ids_of_other_things() -> None:
     assert identified(**mail, date="12 May", label="Home") == ["id", "subject", "date"]
 
 
+def test_an_address_identifies_what_has_no_other_name() -> None:
+    place = "https://tracker.example.net/v2/issues"
+    issue = {"url": f"{place}/7344", "repository_url": place, "id": 196, "number": 7344}
+    assert identified(**issue, title="Truncated manifest") == ["id", "number", "title"]
+    assert identified(title="Wages rise", url="https://press.example.org/1") == ["title", "url"]
+    assert identified(url="https://press.example.org/1", rank=7) == ["url"]
+
+
+def test_the_links_of_an_interface_are_asides_and_a_few_addresses_are_not() -> None:
+    names = ["url", "labels_url", "events_url", "html_url"]
+    for count, are_links in ((4, True), (3, False)):
+        links = {name: f"https://tracker.example.net/{name}/7344" for name in names[:count]}
+        text = json.dumps([{**links, "number": 7344, "state": "open", "text": "w " * 400}] * 2)
+        asides = [part for part in all_parts(split(text)) if part.is_aside]
+        assert bool(asides) is are_links
+        assert all("://" in text[part.start : part.end] for part in asides)
+        assert not any("state" in text[part.start : part.end] for part in asides)
+
+
 @pytest.mark.parametrize(
     "id", ["badee29509d8e1088b2ad7d10", "417392806651", "113db17d-fc13-4357-970c-1c24298cb3a5"]
 )

@@ -14,6 +14,8 @@ from weft.passages.part import NAMES, TITLES, Part
 
 IDENTIFIER = 80
 """Most characters of a field that identifies its record."""
+LEAST_LINKS = 4
+"""Addresses in one object that are links of an interface, and not what a record is about."""
 MOST_IDENTIFIERS, MOST_TITLES = 3, 2
 """Of one object; the second, those that are no ids."""
 WORDED_WITHIN = 2_000
@@ -28,6 +30,8 @@ _BARE_ID = re.compile(
     r'\s*"(?:[^"\\]{0,60}(?:[_.\- ]|(?<=[a-z])(?=[IK])))?(?:[Uu]{0,2}[Ii][Dd]|[Kk]ey)"\s*:\s*'
     r'(?:"[^"\\\s]*"|\d+)[\s,]*'
 )
+_ADDRESS = re.compile(r'"\w{2,10}://')
+"""The beginning of a value that is an address."""
 _OPAQUE = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{12,}")
 """A run of letters and digits as programs make them: a hash, the end of a UUID, a long number."""
 _ENDS_OPAQUE = re.compile(rf'"\s*:\s*"?[^"\s]{{0,80}}?{_OPAQUE.pattern}[^"\s]*"?\Z')
@@ -64,15 +68,35 @@ def identifying_fields(text: str, fields: list[Value]) -> tuple[int, ...]:
         and text[key.end() : key.end() + 1] not in _NO_VALUE
     ]
     if named:
+        addresses = {place for place, _ in short if _ADDRESS.search(text, *_span(fields[place]))}
         readable = [(place, name) for place, name, is_opaque in named if not is_opaque]
-        titles = [place for place, name in readable if not _ID.search(name)][:MOST_TITLES]
-        ids = [place for place, name in readable if _ID.search(name)]
-        own = next((place for place, name, _ in named if NAMES.search(name)), named[0][0])
-        # Its own id comes first, however it looks.
-        kept = dict.fromkeys([own, *titles, *ids])
+        said = [(place, name) for place, name in readable if place not in addresses]
+        titles = [place for place, name in said if not _ID.search(name)][:MOST_TITLES]
+        ids = [place for place, name in said if _ID.search(name)]
+        places = [place for place, name, _ in named if NAMES.search(name)]
+        own = next((place for place in places if place not in addresses), [*places, named[0][0]][0])
+        # Its own id comes first, however it looks, and an address last: it often repeats the id.
+        kept = dict.fromkeys([own, *titles, *ids, *(place for place, _ in readable)])
         return tuple(sorted(list(kept)[:MOST_IDENTIFIERS]))
     worded = [place for place, key in short if _WORDED.match(text, key.end())]
     return tuple(sorted({*[place for place, _ in short[:1]], *worded[:1]}))
+
+
+def link_fields(text: str, fields: list[Value]) -> frozenset[int]:
+    """Positions of the fields with addresses in an object that has many: an interface's own links,
+    which repeat the ids of what they lead to."""
+    found = [
+        place
+        for place, one in enumerate(fields)
+        if one.members is None
+        and (key := KEY.match(text, one.start, one.end)) is not None
+        and _ADDRESS.match(text, key.end(), one.end) is not None
+    ]
+    return frozenset(found) if len(found) >= LEAST_LINKS else frozenset()
+
+
+def _span(value: Value) -> tuple[int, int]:
+    return value.start, value.end
 
 
 def identified_by_words(text: str, records: list[Part]) -> list[Part]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from weft.passages.json_identifiers import identified_by_words, identifying_fields
+from weft.passages.json_identifiers import identified_by_words, identifying_fields, link_fields
 from weft.passages.json_outliers import differing_records
 from weft.passages.json_values import KEY, LEAF, RECORD, Value, read_values
 from weft.passages.literals import Decoded, Literal
@@ -72,6 +72,7 @@ class _Splitting:
         parts: list[Part] = []
         identifying = identifying_fields(text, members) if unit == "field" else ()
         differing = differing_records(text, members) if unit == "record" else ()
+        links = link_fields(text, members) if unit == "field" else frozenset[int]()
         is_open = False
         for number, one in enumerate(members):
             start, end = one.start, one.end
@@ -84,12 +85,15 @@ class _Splitting:
                 is_open = False
                 continue
             identifies = number in identifying
+            is_link = number in links and not identifies
             last = parts[-1] if parts and is_open else None
+            if last and last.is_aside != is_link:
+                last = None
             small = unit != "record" or (end - start <= LEAF // 2 and not differs)
             if last and small and last.identifies == identifies and end - last.start <= limit:
-                parts[-1] = Part(last.start, end, unit, last.count + 1, identifies=identifies)
+                parts[-1] = msgspec.structs.replace(last, end=end, count=last.count + 1)
             else:
-                parts.append(Part(start, end, unit, identifies=identifies, differs=differs))
+                parts.append(Part(start, end, unit, 1, 0, 0, identifies, (), differs, is_link))
             is_open = small
         return identified_by_words(text, parts) if unit == "record" else parts
 
