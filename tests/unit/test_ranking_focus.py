@@ -118,16 +118,16 @@ def test_a_user_names_what_few_results_state() -> None:
     assert named(*BOOKINGS, *profile()) == frozenset()
 
 
-def test_a_user_names_a_function_or_a_field_but_no_plain_word() -> None:
+def test_a_user_names_a_function_a_field_or_a_class_but_no_plain_word() -> None:
     text = "def set_seats(): ...\ndef closeStore(): ...\nstore = Seats()\n"
     call = ContextItem("c1", ItemKind.TOOL_CALL, "", metadata=reading("store.py"))
     read = [call, ContextItem("r1", ItemKind.TOOL_RESULT, text, "c1")]
     turn = said(1, "Call set_seats before closeStore; Seats and store stay.")
-    assert named(*read, turn) == {"set_seats", "closeStore"}
+    assert named(*read, turn) == {"set_seats", "closeStore", "Seats"}
     pasted = said(1, " ".join(f"job_{n}" for n in range(99)) + " set_seats")
     assert named(*read, pasted) == frozenset()
     far = ContextItem("r1", ItemKind.TOOL_RESULT, "#\n" * 8_000 + text, "c1")
-    assert named(call, far, turn) == {"set_seats", "closeStore"}
+    assert named(call, far, turn) == {"set_seats", "closeStore", "Seats"}
 
 
 def profile() -> list[ContextItem]:

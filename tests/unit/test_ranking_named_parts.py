@@ -46,6 +46,18 @@ def test_the_fields_of_a_record_beside_its_id() -> None:
     assert found.count('"text"') == 9
 
 
+def test_the_fields_of_a_record_beside_its_name() -> None:
+    staff = [
+        {
+            "staff_id": f"S{n}",
+            "name": name,
+            "shifts": [{"n": at, "text": "x" * 60} for at in range(9)],
+        }
+        for n, name in enumerate(("Petit", "Roux", "Colin"))
+    ]
+    assert under(json.dumps(staff), "Roux").count('"text"') == 9
+
+
 def test_the_name_of_a_column_heads_no_rows() -> None:
     text = "acct_id,seats\n" + "".join(f"A-{n},{n * 7}\n" for n in range(90))
     outline = outline_of(text, "text/csv")

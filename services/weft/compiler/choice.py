@@ -102,7 +102,7 @@ def _scores(
         frozenset(state.question.terms),
         ahead,
         in_focus(state.groups) if counts_values else {},
-        named_by_user(state.groups) if counts_values else frozenset(),
+        named_by_user(state.groups),
         stated_last(state.groups),
         stated_after(state.groups) if counts_values else {},
     )

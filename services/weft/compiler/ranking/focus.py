@@ -42,12 +42,12 @@ def in_focus(groups: Sequence[Group]) -> Mapping[int, float]:
 
 def named_by_user(groups: Sequence[Group]) -> frozenset[str]:
     """What the latest user turn names and few results state: an order, the last digits of a card, a
-    function."""
+    function, a person."""
     turn = next((g.rows[0] for g in reversed(groups) if g.rows[0].kind is ItemKind.USER_TURN), None)
     if turn is None:
         return frozenset()
-    specific = (value for value in values(_beginning(turn)) if _is_specific(value))
-    named = tuple(islice(specific, NAMED_VALUES))
+    told = (one for one in values(_beginning(turn)) if is_specific(one) or _is_name(one))
+    named = tuple(islice(told, NAMED_VALUES))
     results = [row for group in groups[-FOCUS_LOOK_BACK:] for row in group.rows[1:]]
     counts = Counter(value for row in results if named for value in _stated(named, row))
     return frozenset(value for value, count in counts.items() if count <= FOCUS_SHARED)
@@ -65,7 +65,7 @@ def stated_last(groups: Sequence[Group]) -> frozenset[str]:
     called = [group.rows for group in groups[at + 1 :] if group.is_exchange][-1:]
     rows = [groups[at].rows[0], *answered, *chain(*called)]
     found = {value for row in rows for value in values(_beginning(row))}
-    return frozenset(value for value in found if _is_specific(value) or _is_name(value))
+    return frozenset(value for value in found if is_specific(value) or _is_name(value))
 
 
 def stated_after(groups: Sequence[Group]) -> Mapping[int, frozenset[str]]:
@@ -75,7 +75,7 @@ def stated_after(groups: Sequence[Group]) -> Mapping[int, frozenset[str]]:
     for at, group in enumerate(recent):
         behind = [row for one in recent[at + 1 : at + 1 + GROUPS_AFTER] for row in one.rows]
         said = {value for row in behind for value in values(_beginning(row))}
-        specific = frozenset(value for value in said if _is_specific(value))
+        specific = frozenset(value for value in said if is_specific(value))
         found.update((row.sequence, specific) for row in group.rows[1:])
     return found
 
@@ -96,7 +96,7 @@ def _stated(named: Collection[str], row: ItemRow) -> set[str]:
     return found
 
 
-def _is_specific(value: str) -> bool:
+def is_specific(value: str) -> bool:
     """Whether it is no plain word: it has a digit, an underscore, or a capital inside."""
     return len(value) > 2 and _SPECIFIC.search(value) is not None
 

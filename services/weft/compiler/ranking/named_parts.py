@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection
 
 from weft.compiler.ranking.values import values
-from weft.passages.part import Family, Outline, Part
+from weft.passages.part import RECORDS, Family, Outline, Part
 
 MOST_HEADS = 3
 """Parts of one text under one name. A name with more tells nothing, like a key of all records."""
@@ -60,10 +60,15 @@ def under_named_heads(
 
 
 def _head(text: str, part: Part, family: Family, outline: Outline) -> str:
-    """A part's heading or key with what identifies it, or the first line of a block."""
+    """A part's heading or key with what identifies it, the own fields of a record, or the first
+    line of a block."""
     if part.unit == "block" and not part.opening:
         return text[part.start : outline.leaves[family.firsts[0]].end]
     if part.unit == "table":
         return ""  # the name of a column is as a key that all records have
-    own = [text[part.children[at].start : part.children[at].end] for at in family.identifying]
+    if part.unit in RECORDS:
+        held = [one for one in part.children if not one.children]
+    else:
+        held = [part.children[at] for at in family.identifying]
+    own = [text[one.start : one.end] for one in held]
     return "\n".join((text[part.start : part.start + part.opening], *own))

@@ -28,6 +28,7 @@ from weft.compiler.profiles import (
     PASSAGE_FLOOR,
     SPOKEN_OF,
 )
+from weft.compiler.ranking.focus import is_specific
 from weft.compiler.ranking.loops import Stretch, loop_factor
 from weft.compiler.ranking.named_parts import under_named_heads
 from weft.compiler.ranking.relevance import MESSAGES
@@ -108,7 +109,7 @@ class _Salient(msgspec.Struct, frozen=True):
     under_named: frozenset[int]
     """Parts below a heading that the user named."""
     named: frozenset[str]
-    """Values that the user named, if the item is a result."""
+    """Values that the user named and that are no plain words, if the item is a result."""
 
 
 def _salient(row: ItemRow, outline: Outline, scores: Scores, budget: int) -> _Salient:
@@ -117,7 +118,7 @@ def _salient(row: ItemRow, outline: Outline, scores: Scores, budget: int) -> _Sa
     return _Salient(
         _identifying(row, outline) if is_result or _lists(row, outline) else frozenset[int](),
         under_named_heads(row.readable, outline, named, budget / density_of(row)),
-        named,
+        frozenset(filter(is_specific, named)),
     )
 
 
