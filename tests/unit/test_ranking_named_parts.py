@@ -58,11 +58,25 @@ def test_the_fields_of_a_record_beside_its_name() -> None:
     assert under(json.dumps(staff), "Roux").count('"text"') == 9
 
 
+def test_of_two_records_the_one_with_more_of_the_names_counts_more() -> None:
+    staff = [
+        {"staff_id": f"S{n}", "name": "Dufour", "born": born, "shifts": ["x" * 60] * 9}
+        for n, born in enumerate(("1978-04-22", "1991-10-03"))
+    ]
+    text = json.dumps(staff)
+    outline = outline_of(text)
+    assert outline is not None
+    found = under_named_heads(text, outline, {"Dufour", "1991"}, 10_000)
+    first = [at for at, leaf in enumerate(outline.leaves) if leaf.start < text.index('"S1"') - 16]
+    assert {found[number] for number in first} == {1}
+    assert {count for number, count in found.items() if number not in first} == {2}
+
+
 def test_the_name_of_a_column_heads_no_rows() -> None:
     text = "acct_id,seats\n" + "".join(f"A-{n},{n * 7}\n" for n in range(90))
     outline = outline_of(text, "text/csv")
     assert outline is not None
-    assert under_named_heads(text, outline, {"acct_id"}, 10_000) == frozenset()
+    assert under_named_heads(text, outline, {"acct_id"}, 10_000) == {}
 
 
 def test_a_part_that_is_too_large_is_not_taken() -> None:

@@ -3,8 +3,8 @@ the fields of a record beside its id."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
 
 from weft.compiler.ranking.values import values
 from weft.passages.part import RECORDS, Family, Outline, Part
@@ -34,19 +34,20 @@ def _goes_on(character: str) -> bool:
 
 def under_named_heads(
     text: str, outline: Outline, named: Collection[str], most: float
-) -> frozenset[int]:
-    """The numbers of the leaves under a head that states one of these values, its own included.
-    `most`: characters of the largest part that counts; of a whole class, its name says little."""
+) -> Mapping[int, int]:
+    """The numbers of the leaves under a head that states some of these values, its own included,
+    and how many it states. `most`: characters of the largest part that counts; of a whole class,
+    its name says little."""
     wanted = frozenset(value for value in named if value in text)
     if not wanted:
-        return frozenset()
+        return {}
     headed: defaultdict[str, list[range]] = defaultdict(list)
 
     def walk(part: Part) -> None:
         family = outline.families.get(id(part))
         if family is None:
             return
-        stated = wanted.intersection(values(_head(text, part, family, outline)))
+        stated = wanted.intersection(_with_years(values(_head(text, part, family, outline))))
         if stated and part.size <= most:
             for value in stated:
                 headed[value].append(range(family.firsts[0], family.firsts[-1]))
@@ -56,7 +57,12 @@ def under_named_heads(
 
     walk(outline.root)
     few = [places for places in headed.values() if len(places) <= MOST_HEADS]
-    return frozenset(number for places in few for place in places for number in place)
+    return Counter(number for places in few for place in places for number in place)
+
+
+def _with_years(found: Collection[str]) -> set[str]:
+    """These values, and the years of dates among them: people say no more."""
+    return {*found, *(value[:4] for value in found if value[4:5] == "-" and value[:4].isdigit())}
 
 
 def _head(text: str, part: Part, family: Family, outline: Outline) -> str:

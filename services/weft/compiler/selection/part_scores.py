@@ -106,8 +106,8 @@ class _Salient(msgspec.Struct, frozen=True):
 
     identifying: frozenset[int]
     """Parts that say which things it lists."""
-    under_named: frozenset[int]
-    """Parts below a heading that the user named."""
+    under_named: Mapping[int, int]
+    """Parts below a heading that the user named, with how many names it has."""
     named: frozenset[str]
     """Values that the user named and that are no plain words, if the item is a result."""
 
@@ -179,7 +179,11 @@ def _factor(
             * (1 + ANSWERING * coverage.get(number, 0.0))
             * (IDENTITY if number in salient.identifying else 1.0)
             * (OUTLIER if number in differing else ASIDE if number in asides else 1.0)
-            * (NAMED_HEAD if number in salient.under_named else _named_factor(salient.named, text))
+            * (
+                NAMED_HEAD * salient.under_named[number]
+                if number in salient.under_named
+                else _named_factor(salient.named, text)
+            )
         )
 
     return weighed
