@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.integration.backups import backup, restore
 from tests.integration.indexer_process import folded, indexer, publish
 from tests.integration.snapshotted import (
     ENCODING,
@@ -30,8 +31,9 @@ from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.replicas import ReplicaState, answer
+from weft.log.secure_delete import erase_all
 from weft.log.server import EmbeddedServer
-from weft.log.topology import SNAPSHOTS_BUCKET
+from weft.log.topology import SNAPSHOTS_BUCKET, LogLimits, provision
 from weft.log.wire import publish_command
 from weft.readmodel.generations import Generations, Reader
 from weft.snapshots.snapshot import Bucket, newest, take
@@ -78,43 +80,38 @@ async def test_a_trimmed_log_that_was_restored_from_a_backup_is_still_trimmed(
     assert (await export(log, "t", "s", io.BytesIO())).trimmed == 11
 
 
-async def test_a_mark_of_an_earlier_release_counts_for_any_log(
-    log: Connection, folder: Path
+async def test_a_mark_of_an_early_release_counts_for_the_log_that_was_there(
+    log: Connection, tmp_path: Path
 ) -> None:
+    await publish(log, "s", turns(10))
     entry = ObjectMeta(
         "trimmed", SNAPSHOTS_BUCKET, "trimmed", 0, metadata={"weft.trimmed_before": "9"}
     )
     async with Publisher(log) as publisher:
         await publisher.publish(SUBJECT, msgspec.json.encode(entry))
     assert await trimmed_before(log) == 9
+    await erase_all(log, STREAM, range(1, 9))
+    await restore(log, await backup(log))
+    assert await trimmed_before(log) == 9
+    await made_anew(log)
+    assert await trimmed_before(log) == 0
+    await publish(log, "new", turns(20))
+    assert await trimmed_before(log) == 0
+    await rebuild(log, tmp_path, ENCODING)
 
 
-async def backup(log: Connection) -> tuple[dict[str, Any], list[bytes]]:
-    """The log as the server gives it to an operator's backup."""
-    inbox, chunks = log.new_inbox(), list[bytes]()
-    ended = asyncio.Event()
-
-    def take_chunk(_: bytes, to: bytes, payload: bytes, headers: bytes | None) -> None:
-        if payload:
-            chunks.append(bytes(payload))
-            log.write_soon(publish_command(to.decode(), "", b"", b""))
-        else:
-            ended.set()
-
-    listener = await log.listen(inbox, take_chunk)
-    answer = await call(log, f"STREAM.SNAPSHOT.{STREAM}", {"deliver_subject": inbox})
-    await ended.wait()
-    await listener.close()
-    return {"config": answer["config"], "state": answer["state"]}, chunks
-
-
-async def restore(log: Connection, stored: tuple[dict[str, Any], list[bytes]]) -> None:
-    """Bring the log back from a backup."""
-    description, chunks = stored
+async def test_a_mark_of_another_log_does_not_count_where_the_beginning_left_by_age(
+    log: Connection, tmp_path: Path
+) -> None:
+    await publish(log, "s", turns(10))
+    await acknowledge_all(log)
+    await snapshot_of(log, tmp_path)
+    await trim(log, 9, ENCODING)
     await call(log, f"STREAM.DELETE.{STREAM}")
-    where = (await call(log, f"STREAM.RESTORE.{STREAM}", description))["deliver_subject"]
-    for chunk in (*chunks, b""):
-        await log.request(where, chunk)
+    await provision(log, limits=LogLimits(max_age=3600))
+    await publish(log, "new", turns(20))
+    await call(log, f"STREAM.PURGE.{STREAM}", {"seq": 15})
+    assert await trimmed_before(log) == 0
 
 
 async def test_trimming_is_refused_without_a_snapshot_that_holds_it(

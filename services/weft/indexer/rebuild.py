@@ -92,7 +92,7 @@ async def build(
         if snapshot:
             writer = await from_snapshot(connection, path, encoding, progress)
         else:
-            await needs_no_snapshot(connection)
+            await needs_no_snapshot(connection, encoding)
             writer = await Writer.open(path, encoding, connection)
             try:
                 await catch_up(connection, writer, await last_sequence(connection), progress)

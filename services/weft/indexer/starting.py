@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from contextlib import suppress
 from pathlib import Path
 
 from weft.indexer.catching_up import behind_log, catch_up
@@ -17,14 +16,15 @@ from weft.indexer.writer import Writer
 from weft.log.connection import Connection
 from weft.log.deletions import aged_before
 from weft.log.reading import last_sequence
+from weft.log.topology import SNAPSHOTS_STREAM
 from weft.progress import OnProgress
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, discard
 from weft.readmodel.store import SQLITE_FAULTS, get_meta, schema_version
 from weft.runtime.logs import fields
-from weft.snapshots.snapshot import Bucket, Snapshot, last_erasure, newest
+from weft.snapshots.snapshot import Bucket, Snapshot, fitting, judged, last_erasure, newest
 from weft.snapshots.trim_mark import trimmed_before
-from weft_schemas.errors import ConfigurationError, Corrupt, Forbidden, NotFound
+from weft_schemas.errors import ConfigurationError, Corrupt, Forbidden, NotFound, WeftError
 
 _log = logging.getLogger(__name__)
 
@@ -43,8 +43,8 @@ async def start(connection: Connection, generations: Generations, encoding: str)
     except NotFound:
         pass
     except (Corrupt, Forbidden) as error:
-        _log.warning("a snapshot cannot be used", extra=fields(why=str(error)))
-    await needs_no_snapshot(connection)
+        _log.warning("no snapshot can be used", extra=fields(why=str(error)))
+    await needs_no_snapshot(connection, encoding)
     await _tell_what_aged(connection, 0)
     return await Writer.open(path, encoding, connection)
 
@@ -99,20 +99,31 @@ async def _check_not_behind(connection: Connection, writer: Writer, encoding: st
         return
     if snapshot is not None and snapshot.sequence > writer.checkpoint:
         raise behind_log(writer, before)
-    await _check_reachable(connection)
     raise ConfigurationError(
         f"the read model {writer.path.name} stands at {writer.checkpoint}, and the log was trimmed "
         f"before {before} meanwhile, so that it would lack items, and no snapshot that this "
-        "release reads holds them. Take one with `weft snapshot` on a replica that runs, then "
+        f"release reads holds them: {await _why_none(connection, encoding)}. {_TAKE_ONE}, then "
         "start this one again. Nothing was changed"
     )
 
 
-async def _check_reachable(connection: Connection) -> None:
-    """Raises `Unavailable` if the list of snapshots cannot be read just now."""
-    with suppress(NotFound):
-        async with Bucket(connection) as bucket:
-            await bucket.snapshots()
+_TAKE_ONE = (
+    "Take one with `weft snapshot` from the data folder of a replica that has them, or restore the "
+    f"stream {SNAPSHOTS_STREAM} from a backup that was taken after the trimming"
+)
+
+
+async def _why_none(connection: Connection, encoding: str) -> str:
+    """Why no snapshot can be used, one after the other."""
+    found = [f"{one.name[:12]} {why}" for one, why in await judged(connection, encoding) if why]
+    return "; ".join(found) or "there is no snapshot"
+
+
+async def check_startable(connection: Connection, encoding: str) -> None:
+    """Raises `ConfigurationError` if the log was trimmed and no snapshot fits: what a replica
+    holds could not be built again."""
+    if not await newest(connection, encoding):
+        await needs_no_snapshot(connection, encoding)
 
 
 async def from_snapshot(
@@ -125,18 +136,25 @@ async def from_snapshot(
 
     Raises `NotFound` if none fits, `Corrupt` if it is damaged or belongs to another log.
     """
-    snapshot = await newest(connection, encoding)
-    if snapshot is None:
-        raise NotFound(
-            "no snapshot fits this log and release; take one with `weft snapshot`, or rebuild with "
-            "--from start"
-        )
-    await _tell_what_aged(connection, snapshot.sequence)
-    try:
-        return await _restored(connection, snapshot, path, encoding, progress)
-    except BaseException:
-        discard(path)
-        raise
+    error: WeftError | None = None
+    for snapshot in await fitting(connection, encoding):
+        await _tell_what_aged(connection, snapshot.sequence)
+        try:
+            return await _restored(connection, snapshot, path, encoding, progress)
+        except (Corrupt, NotFound) as found:
+            discard(path)
+            error = found
+            why = fields(snapshot=snapshot.name, why=str(error))
+            _log.warning("a snapshot cannot be used; the one before it is tried", extra=why)
+        except BaseException:
+            discard(path)
+            raise
+    if error is not None:
+        raise error
+    raise NotFound(
+        f"no snapshot fits this log and release: {await _why_none(connection, encoding)}; take one "
+        "with `weft snapshot`, or rebuild with --from start"
+    )
 
 
 async def check_replaceable(connection: Connection, path: Path, encoding: str) -> None:
@@ -177,18 +195,20 @@ def _made_by(db: sqlite3.Connection) -> tuple[str | int | None, str | int | None
     return get_meta(db, "encoding"), get_meta(db, "schema_version")
 
 
-async def needs_no_snapshot(connection: Connection) -> None:
+async def needs_no_snapshot(connection: Connection, encoding: str) -> None:
     """Raises `ConfigurationError` if the log was trimmed."""
     try:
         before = await trimmed_before(connection)
+        if not before:
+            return
+        is_there = await newest(connection, encoding) is not None
+        why = await _why_none(connection, encoding)
     except Forbidden:
         return  # without access to snapshots this cannot be decided; the operator's commands can
-    if before:
-        raise ConfigurationError(
-            f"the log was trimmed: what was before event {before} is in snapshots only. Use "
-            "`weft rebuild --from snapshot`. If it finds no snapshot that this release can read, "
-            "take one first, with `weft snapshot` on a replica that runs"
-        )
+    held = f"the log was trimmed: what was before event {before} is in snapshots only"
+    if is_there:
+        raise ConfigurationError(f"{held}. Use `weft rebuild --from snapshot`")
+    raise ConfigurationError(f"{held}, and none can be used here: {why}. {_TAKE_ONE}")
 
 
 async def check_keeps_aged(

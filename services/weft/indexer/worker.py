@@ -18,7 +18,7 @@ from weft.file_lock import FileLock
 from weft.indexer.catching_up import check_not_trimmed
 from weft.indexer.idle_sessions import closing_event
 from weft.indexer.rebuild import take_over
-from weft.indexer.starting import reopen, start
+from weft.indexer.starting import check_startable, reopen, start
 from weft.indexer.writer import Writer
 from weft.log.following import Followed, Follower
 from weft.log.publishing import Publisher
@@ -28,7 +28,7 @@ from weft.readmodel.generations import Generations
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.logs import fields
 from weft.runtime.process import Process
-from weft_schemas.errors import Corrupt, WeftError
+from weft_schemas.errors import ConfigurationError, Corrupt, WeftError
 
 _log = logging.getLogger(__name__)
 
@@ -231,10 +231,17 @@ class Indexer:
                 _log.warning("an idle session stays open", exc_info=outcome)
 
     async def _start_over(self, error: Corrupt) -> None:
-        """Leave the file; the next writer starts a new one."""
+        """Leave the file; the next writer starts a new one. Raises `ConfigurationError`, and leaves
+        the file the current one, if what was trimmed from the log could not be had again."""
+        await self._close()
+        try:
+            await check_startable(self._process.connection, self._encoding)
+        except ConfigurationError as refused:
+            raise ConfigurationError(
+                f"{error}. The read model is not made anew: {refused}. Nothing was changed"
+            ) from None
         _log.warning("the read model is rebuilt", extra=fields(why=str(error)))
         self._process.health.report("read model", f"rebuilding: {error}")
-        await self._close()
         # The old file is damaged, or belongs to another log or schema: it must not be read any
         # more.
         current = self._generations.current()

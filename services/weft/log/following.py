@@ -163,7 +163,8 @@ class Follower(Puller[Followed]):
         if self.identity is None:
             self.identity = await stream_identity.identify(self._connection)
         else:
-            await stream_identity.check(self._connection, self.identity, self.through)
+            known = self.identity
+            self.identity = await stream_identity.check(self._connection, known, self.through)
         await self._make_consumer()
 
     def _gone(self, error: NotFound) -> WeftError:

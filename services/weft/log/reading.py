@@ -26,6 +26,8 @@ LOOKED_BACK = 32
 """Records that are requested one by one, .6 ms each."""
 PAGE_SECONDS = 5.0
 """Without another message of a page for so long, the page counts as lost."""
+LOG_CREATED = "weft.log_created"
+"""Name in a trimmed log's metadata: when it was created first."""
 
 E = TypeVar("E", bound=msgspec.Struct)
 
@@ -36,20 +38,30 @@ class StreamState(msgspec.Struct, frozen=True):
     """What the server says of a stream now."""
 
     created: str
-    """Time of creation, as the server writes it: the stream's identity."""
+    """Time of creation, as the server writes it: the stream's identity. A trimmed log that is
+    restored from a backup keeps it, in its metadata."""
     first: int
     """Sequence of the oldest message; `last + 1` if there is none."""
     last: int
     messages: int
     bytes: int
+    made: str
+    """When the server made the stream: it makes a new one of a backup."""
+    metadata: dict[str, str]
 
 
 async def state(connection: Connection, stream: str = STREAM) -> StreamState:
     """Raises `NotFound` if there is no such stream, and `Unavailable`."""
     info = await call(connection, f"STREAM.INFO.{stream}")
-    now = info["state"]
+    now, metadata = info["state"], info["config"].get("metadata") or {}
     return StreamState(
-        info["created"], now["first_seq"], now["last_seq"], now["messages"], now["bytes"]
+        created=metadata.get(LOG_CREATED) or info["created"],
+        first=now["first_seq"],
+        last=now["last_seq"],
+        messages=now["messages"],
+        bytes=now["bytes"],
+        made=info["created"],
+        metadata=metadata,
     )
 
 

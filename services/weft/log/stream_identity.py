@@ -1,5 +1,5 @@
-"""Identifies the stream of a checkpoint by its time of creation and the message at the checkpoint.
-The name is not enough: a stream that was recreated or restored from a backup has the same.
+"""Identifies the stream of a checkpoint by its time of creation and the message at the checkpoint:
+a stream that was recreated or put back from an older copy has the same name.
 """
 
 from __future__ import annotations
@@ -39,14 +39,16 @@ async def identify(connection: Connection) -> StreamIdentity:
     return StreamIdentity((await reading.state(connection)).created)
 
 
-async def check(connection: Connection, known: StreamIdentity, through: int = 0) -> None:
-    """Raises `Corrupt` if the stream is not the one that `known` was taken from, or ends before
-    `through`, the last sequence that was read.
+async def check(connection: Connection, known: StreamIdentity, through: int = 0) -> StreamIdentity:
+    """What to know the stream by from now on: one that was restored from a backup is another to the
+    server, and has the same message at the checkpoint. Raises `Corrupt` if the stream is not the
+    one that `known` was taken from, or ends before `through`, the last sequence that was read.
 
     If the message at the checkpoint was erased since, it cannot be compared, and the check passes.
     """
     now = await reading.state(connection)
-    if now.created != known.created:
+    found = await _fingerprint_at(connection, known.sequence)
+    if now.created != known.created and found != known.fingerprint:
         raise Corrupt(
             f"stream {STREAM} was created at {now.created}, the checkpoint is of one created at "
             f"{known.created}: it was deleted and made again; rebuild what was made from it"
@@ -57,14 +59,17 @@ async def check(connection: Connection, known: StreamIdentity, through: int = 0)
             f"stream {STREAM} ends at {now.last}, the checkpoint is at {checkpoint}: the log lost "
             "its tail; rebuild what was made from it"
         )
-    if not known.sequence:
-        return
-    try:
-        found = fingerprint(await reading.read(connection, known.sequence))
-    except NotFound:
-        return
-    if found != known.fingerprint:
+    if found not in (None, known.fingerprint):
         raise Corrupt(
             f"message {known.sequence} of stream {STREAM} is not the one at the checkpoint: the "
             "log lost its tail and went on; rebuild what was made from it"
         )
+    return msgspec.structs.replace(known, created=now.created)
+
+
+async def _fingerprint_at(connection: Connection, sequence: int) -> str | None:
+    """None if there is no such message (any more)."""
+    try:
+        return fingerprint(await reading.read(connection, sequence)) if sequence else None
+    except NotFound:
+        return None

@@ -244,6 +244,13 @@ async def _make(connection: Connection, target: str, wanted: Topology, have: Top
     await call(connection, f"CONSUMER.CREATE.{stream}.{durable}.{config['filter_subject']}", body)
 
 
+async def add_metadata(connection: Connection, stream: str, metadata: dict[str, str]) -> None:
+    """Add to a stream's metadata, and change nothing else."""
+    config = (await call(connection, f"STREAM.INFO.{stream}"))["config"]
+    config["metadata"] = {**config.get("metadata", {}), **metadata}
+    await call(connection, f"STREAM.UPDATE.{stream}", _without_read_only(config))
+
+
 def _without_read_only(config: Config) -> Config:
     metadata = {k: v for k, v in config.get("metadata", {}).items() if not k.startswith("_nats.")}
     return {**config, "metadata": metadata}

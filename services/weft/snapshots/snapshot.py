@@ -17,6 +17,7 @@ from weft.log import reading, stream_identity
 from weft.log.bodies import Bodies, ObjectMeta
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
+from weft.log.reading import StreamState
 from weft.log.stream_identity import StreamIdentity
 from weft.log.topology import SNAPSHOTS_BUCKET
 from weft.readmodel.database import Database
@@ -24,8 +25,8 @@ from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, discard, reader_lock
 from weft.readmodel.page_checksums import PageChecksums
 from weft.readmodel.store import get_meta, schema_version
-from weft.snapshots.trim_mark import trimmed_before
-from weft_schemas.errors import Conflict, NotFound, Unavailable
+from weft.snapshots.trim_mark import keep_mark, trimmed_before
+from weft_schemas.errors import Conflict, Corrupt, NotFound
 from weft_schemas.events import TOMBSTONES
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import BodyRef
@@ -119,7 +120,7 @@ async def take(connection: Connection, data_dir: Path) -> Snapshot:
             # An erasure that has looked for snapshots before this one was stored missed it.
             erased = await last_erasure(connection)
             if erased <= made.sequence:
-                is_trimmed = await trimmed_before(connection) > 0
+                is_trimmed = await keep_mark(connection) > 0
                 for old in superseded(await bucket.snapshots(), made, is_trimmed):
                     await bucket.delete(old)
                 return made
@@ -199,26 +200,42 @@ def superseded(found: list[Snapshot], made: Snapshot, is_trimmed: bool) -> list[
 
 async def newest(connection: Connection, encoding: str) -> Snapshot | None:
     """The newest snapshot from which a replica of this release can start, None if there is none."""
-    now = await reading.state(connection)
+    return next(iter(await fitting(connection, encoding)), None)
+
+
+async def fitting(connection: Connection, encoding: str) -> list[Snapshot]:
+    """The snapshots from which a replica of this release can start, newest first."""
+    return [one for one, why in await judged(connection, encoding) if not why]
+
+
+async def judged(connection: Connection, encoding: str) -> list[tuple[Snapshot, str]]:
+    """Every snapshot, newest first, and why no replica of this release can start from it; empty if
+    one can."""
     try:
         async with Bucket(connection) as bucket:
             found = await bucket.snapshots()
-        before = await trimmed_before(connection)
-    except (NotFound, Unavailable):
-        return None
-    fitting = (one for one in found if fits(one, now.created, now.last, encoding, before))
-    return next(fitting, None)
+    except NotFound:
+        return []
+    now, before = await reading.state(connection), await trimmed_before(connection)
+    return [(one, await _misfit(connection, one, now, encoding, before)) for one in found]
 
 
-def fits(snapshot: Snapshot, created: str, last: int, encoding: str, before: int) -> bool:
-    """Whether it is of the log that was created then and ends at `last`, can be read, and holds
-    what was trimmed `before` an event."""
-    return (
-        snapshot.identity.created == created
-        and before - 1 <= snapshot.sequence <= last
-        and snapshot.schema_version == schema_version()
-        and snapshot.encoding == encoding
-    )
+async def _misfit(
+    connection: Connection, one: Snapshot, now: StreamState, encoding: str, before: int
+) -> str:
+    if one.schema_version != schema_version():
+        return "is of a release with another read model"
+    if one.encoding != encoding:
+        return f"counts in {one.encoding}, not in {encoding}"
+    if one.sequence < before - 1:
+        return f"ends at {one.sequence} and lacks what was trimmed"
+    if one.sequence > now.last:
+        return f"ends at {one.sequence}, and the log at {now.last}"
+    try:
+        await stream_identity.check(connection, one.identity)
+    except Corrupt:
+        return "is of another log"
+    return ""
 
 
 async def holding_trimmed(connection: Connection, bucket: Bucket, before: int) -> Snapshot | None:

@@ -1,5 +1,6 @@
-"""The mark beside the snapshots that says where the log's sessions begin after trimming. It names
-the log that was trimmed: the bucket of snapshots outlives a log that is deleted and made anew."""
+"""Where the log's sessions begin after trimming. The log's own metadata say so, which a backup of it
+holds and a log that is made anew does not have. A mark beside the snapshots says it to earlier
+releases, and of logs that they trimmed: it may be of another log than the one that is there."""
 
 from __future__ import annotations
 
@@ -9,54 +10,128 @@ import msgspec
 
 from weft.log.bodies import ObjectMeta
 from weft.log.connection import Connection
+from weft.log.deletions import aged_before
 from weft.log.publishing import Publisher
-from weft.log.reading import StreamState, last_of, read_matching, state
-from weft.log.record import LogRecord
-from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM
-from weft_schemas.errors import NotFound
+from weft.log.reading import (
+    LOG_CREATED,
+    StreamState,
+    last_of,
+    nanoseconds,
+    next_after,
+    read_matching,
+    state,
+)
+from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM, add_metadata
+from weft_schemas.errors import Forbidden, NotFound
 from weft_schemas.ids import TENANT_SESSION
-from weft_schemas.subjects import place_of
+from weft_schemas.subjects import STREAM, place_of
 
 SUBJECT = f"$O.{SNAPSHOTS_BUCKET}.M." + base64.urlsafe_b64encode(b"trimmed").decode()
-_BEFORE, _CREATED = "weft.trimmed_before", "weft.log_created"
+_BEFORE, _AT, _IN_LOG = "weft.trimmed_before", "weft.trimmed_at", "weft.trimmed_in_log"
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """That a log was trimmed."""
+
+    before: int
+    """Where its sessions begin."""
+    created: str
+    """When the log was created; empty in marks of early releases."""
+    at_ns: int
+    """When it was trimmed, by the server's clock."""
+    is_in_log: bool
+    """Read from the log's own metadata."""
+    is_second: bool = False
+    """The log's metadata said the same when it was written."""
 
 
 async def trimmed_before(connection: Connection) -> int:
-    """Where the sessions in the log begin, 0 for a whole log."""
-    try:
-        record = await last_of(connection, SUBJECT, SNAPSHOTS_STREAM)
-    except NotFound:
-        return 0
-    said = msgspec.json.decode(record.payload, type=ObjectMeta).metadata
-    before = int(said[_BEFORE])
-    created = said.get(_CREATED)  # earlier releases left it out
-    if created is None:
-        return before
+    """Where the sessions in the log begin, 0 for a whole log.
+
+    A credential that may not read the mark beside the snapshots learns what the log's own says, and
+    `Forbidden` is raised if there is none.
+    """
     now = await state(connection)
-    if now.created == created or await _was_restored(connection, now, before, record):
-        return before
-    return 0
+    own = _own(now)
+    before = own.before if own and await _is_of(connection, now, own) else 0
+    try:
+        beside = await _beside(connection)
+    except Forbidden:
+        if before:
+            return before
+        raise
+    if beside is not None and beside.before > before and await _is_of(connection, now, beside):
+        return beside.before
+    return before
 
 
 async def write_mark(connection: Connection, before: int) -> None:
-    """Say that this log's sessions begin at `before`."""
-    metadata = {_BEFORE: str(before), _CREATED: (await state(connection)).created}
-    entry = ObjectMeta("trimmed", SNAPSHOTS_BUCKET, "trimmed", 0, metadata=metadata)
+    """Say that this log's sessions begin at `before`. The log's own mark comes last, with the
+    server's time: nothing is trimmed until it is there."""
+    said = {_BEFORE: str(before), LOG_CREATED: (await state(connection)).created}
+    entry = ObjectMeta(
+        "trimmed", SNAPSHOTS_BUCKET, "trimmed", 0, metadata={**said, _IN_LOG: "true"}
+    )
     async with Publisher(connection) as publisher:
         payload = msgspec.json.encode(entry)
         await publisher.publish(SUBJECT, payload, headers={"Nats-Rollup": "sub"})
+    written = (await last_of(connection, SUBJECT, SNAPSHOTS_STREAM)).published_ns
+    # The clocks of a cluster's nodes differ, and each stream has a leader of its own.
+    newest = (await last_of(connection, ">", STREAM)).published_ns
+    await add_metadata(connection, STREAM, {**said, _AT: str(max(written, newest))})
 
 
-async def _was_restored(
-    connection: Connection, now: StreamState, before: int, mark: LogRecord
-) -> bool:
-    """Whether a log with another time of creation than the mark's is the trimmed log, restored from
-    a backup: the server takes a restored stream for a new one, with old messages. In that case its
-    messages below `before` are older than the mark, and belong to no session."""
-    if now.last < before - 1:
+async def keep_mark(connection: Connection) -> int:
+    """`trimmed_before`, which the log's own metadata say from now on: a log that an earlier release
+    trimmed has none, and whoever edits a stream may drop them."""
+    before = await trimmed_before(connection)
+    if before and (await state(connection)).metadata.get(_BEFORE) != str(before):
+        await write_mark(connection, before)
+    return before
+
+
+def _own(now: StreamState) -> Mark | None:
+    said = now.metadata
+    if _BEFORE not in said:
+        return None
+    return Mark(int(said[_BEFORE]), now.created, int(said[_AT]), is_in_log=True)
+
+
+async def _beside(connection: Connection) -> Mark | None:
+    """The mark beside the snapshots."""
+    try:
+        record = await last_of(connection, SUBJECT, SNAPSHOTS_STREAM)
+    except NotFound:
+        return None
+    said = msgspec.json.decode(record.payload, type=ObjectMeta).metadata
+    return Mark(
+        before=int(said[_BEFORE]),
+        created=said.get(LOG_CREATED, ""),
+        at_ns=record.published_ns,
+        is_in_log=False,
+        is_second=_IN_LOG in said,
+    )
+
+
+async def _is_of(connection: Connection, now: StreamState, mark: Mark) -> bool:
+    """Whether a mark is of the log that is there. A stream that was made after the mark, or that
+    lacks what the mark was second to, is the trimmed log, from a backup, or another one."""
+    is_as_it_was = nanoseconds(now.made) <= mark.at_ns and mark.created in ("", now.made)
+    if is_as_it_was and not mark.is_second:
+        return True
+    return await _fits(connection, now, mark)
+
+
+async def _fits(connection: Connection, now: StreamState, mark: Mark) -> bool:
+    """Whether the log holds what a trimmed one holds: before the mark's sequence nothing that is
+    younger than the mark, and no session's unless the trimming was interrupted. An interrupted one
+    is known only from the log's own mark: beside the snapshots, that would be an older backup."""
+    if now.last < mark.before - 1:
         return False
-    async for record in read_matching(connection, ">", through=before - 1):
+    async for record in read_matching(connection, ">", through=mark.before - 1):
         is_sessions = place_of(record.subject)[1] != TENANT_SESSION
-        if is_sessions or record.published_ns > mark.published_ns:
+        if record.published_ns > mark.at_ns or (is_sessions and not mark.is_in_log):
             return False
-    return True
+    oldest = await next_after(connection, 0)
+    is_younger = oldest is not None and oldest.published_ns > mark.at_ns
+    return not (is_younger and await aged_before(connection))
