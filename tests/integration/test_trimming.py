@@ -27,19 +27,19 @@ from weft.indexer.starting import check_replaceable, reopen
 from weft.indexer.writer import Writer
 from weft.log.api import call
 from weft.log.bodies import ObjectMeta
-from weft.log.connection import Connection
+from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
-from weft.log.replicas import ReplicaState, answer
+from weft.log.replicas import ReplicaState, answer, replicas
 from weft.log.secure_delete import erase_all
 from weft.log.server import EmbeddedServer
-from weft.log.topology import SNAPSHOTS_BUCKET, LogLimits, provision
+from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM, LogLimits, provision
 from weft.log.wire import publish_command
 from weft.readmodel.generations import Generations, Reader
 from weft.snapshots.snapshot import Bucket, newest, take
 from weft.snapshots.trim_mark import SUBJECT, trimmed_before
 from weft.snapshots.trimming import trim
-from weft_schemas.errors import ConfigurationError, Conflict, Corrupt
+from weft_schemas.errors import ConfigurationError, Conflict, Corrupt, Unavailable
 from weft_schemas.events import encode_event
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.policy import ContextPolicy
@@ -277,3 +277,30 @@ async def test_a_worker_that_has_not_finished_holds_the_trimming_up(
     await snapshot_of(log, folder)
     with pytest.raises(Conflict, match="has finished events up to 0"):
         await trim(log, 6, ENCODING)
+
+
+async def test_while_the_mark_of_trimming_cannot_be_read_nothing_is_folded_past_a_gap(
+    tmp_path: Path,
+) -> None:
+    unread = f'mappings {{ "$JS.API.STREAM.MSG.GET.{SNAPSHOTS_STREAM}": "nowhere" }}'
+    async with EmbeddedServer(tmp_path / "nats", extra=unread) as server:
+        log = await connect(server.url)
+        await provision(log)
+        await publish(log, "s", turns(10))
+        await erase_all(log, STREAM, [5])
+        writer = await Writer.open(tmp_path / "alone.sqlite", ENCODING, log)
+        with pytest.raises(Unavailable, match="lacks event 5, and whether it was trimmed cannot"):
+            await catch_up(log, writer, 10)
+        await writer.close()
+        async with indexer(server.url, tmp_path / "a") as process:
+            while not await replicas(log, "t"):
+                await asyncio.sleep(0.1)
+            await log.close()
+            await server.stop()
+            async with EmbeddedServer(tmp_path / "nats", server.port) as readable:
+                log = await connect(readable.url)
+                with Reader(tmp_path / "a") as reader:
+                    await folded(log, reader)
+                    assert reader.model().view("t", "s").item_count() == 9
+                assert process.returncode is None
+                await log.close()

@@ -9,7 +9,7 @@ from weft.log.connection import Connection
 from weft.log.following import Followed, Follower
 from weft.progress import OnProgress
 from weft.snapshots.trim_mark import trimmed_before
-from weft_schemas.errors import Corrupt, Forbidden
+from weft_schemas.errors import Corrupt, Forbidden, WeftError
 
 
 async def catch_up(
@@ -42,6 +42,11 @@ async def check_not_trimmed(connection: Connection, writer: Writer, followed: Fo
         before = await trimmed_before(connection)
     except Forbidden:
         return  # without access to snapshots this cannot be decided
+    except WeftError as error:
+        raise type(error)(
+            f"the log lacks event {lacking}, and whether it was trimmed cannot be read: {error}. "
+            f"The read model stays at {writer.checkpoint} until it can"
+        ) from error
     if lacking < before:
         raise behind_log(writer, before)
 

@@ -28,7 +28,7 @@ from weft.readmodel.generations import Generations
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.logs import fields
 from weft.runtime.process import Process
-from weft_schemas.errors import ConfigurationError, Corrupt, WeftError
+from weft_schemas.errors import ConfigurationError, Corrupt, Unavailable, WeftError
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +37,8 @@ STAND_BY_SECONDS = 0.2
 POLL_SECONDS = 0.5
 """How often the indexer looks for a successor, its lag and what else is due."""
 RETRY_SECONDS = 1.0
-"""Pause after SQLite could not write: a full disk, a file system that fails."""
+"""Pause after SQLite could not write (a full disk, a file system that fails), or the log could not
+be read."""
 IDLE_BATCH = 500
 """How many sessions are closed at one look."""
 
@@ -45,7 +46,7 @@ IDLE_BATCH = 500
 async def service(process: Process) -> None:
     """Fold until the process stops; stand by as long as another indexer writes.
 
-    Raises `Unavailable` and `Forbidden` as the log does.
+    Raises `Forbidden` and `NotFound` as the log does; while that is unavailable, it waits.
     """
     tokens.counter(process.settings.encoding)  # loaded here, not within the first fold
     gc.freeze()  # it is permanent: a collection that walked through it would make everybody wait
@@ -106,7 +107,9 @@ class Indexer:
                 except Corrupt as error:
                     await self._start_over(error)
                 except sqlite3.OperationalError as error:
-                    await self._pause(error)
+                    await self._pause("the read model cannot be written", error)
+                except Unavailable as error:
+                    await self._pause("the log cannot be followed", error)
         finally:
             await listener.close()
             await self._close()
@@ -249,9 +252,9 @@ class Indexer:
             self._generations.condemn(current, str(error))
         self._generations.abandon()
 
-    async def _pause(self, error: sqlite3.OperationalError) -> None:
-        _log.error("the read model cannot be written", extra=fields(why=str(error)))
-        self._process.health.report("read model", f"cannot be written: {error}")
+    async def _pause(self, what: str, error: Exception) -> None:
+        _log.error(what, extra=fields(why=str(error)))
+        self._process.health.report("read model", f"{what}: {error}")
         await self._close()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(RETRY_SECONDS):
