@@ -6,9 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.integration.backups import backup, restore
 from tests.integration.indexer_process import folded, indexer, publish
 from tests.integration.snapshotted import (
     ENCODING,
+    acknowledge_all,
     made_anew,
     snapshot_of,
     turns,
@@ -16,13 +18,16 @@ from tests.integration.snapshotted import (
 
 from weft.indexer.rebuild import rebuild
 from weft.log.connection import Connection
-from weft.log.reading import read_matching
+from weft.log.publishing import Publisher
+from weft.log.reading import read_matching, subjects
 from weft.log.server import EmbeddedServer
 from weft.log.stream_identity import StreamIdentity
+from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM
 from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
-from weft.snapshots.snapshot import RETAINED, Bucket, Snapshot, superseded, take
+from weft.snapshots.snapshot import RETAINED, Bucket, Snapshot, newest, superseded, take
+from weft.snapshots.trimming import trim
 from weft_schemas.errors import NotFound
 
 
@@ -82,19 +87,56 @@ def described(sequence: int, taken: int, created: str = "log", encoding: str = "
 def test_the_snapshot_that_was_just_taken_is_never_one_of_those_that_go() -> None:
     before = [described(40, 1), described(30, 2), described(20, 3)]
     behind = described(10, 4)
-    assert superseded([*before, behind], behind, False) == [before[2]]
+    assert superseded([*before, behind], behind, 0, False) == [before[2]]
 
 
 def test_snapshots_of_one_encoding_do_not_replace_those_of_another() -> None:
     others = [described(sequence, 0, encoding="other") for sequence in (9, 8, 7)]
     own = [described(sequence, 1) for sequence in (40, 30, 20)]
-    assert superseded([*own, *others], own[0], False) == [own[2], others[2]]
+    assert superseded([*own, *others], own[0], 0, False) == [own[2], others[2]]
 
 
-def test_snapshots_of_a_log_that_was_made_anew_go_unless_this_one_is_trimmed() -> None:
+def test_snapshots_of_a_log_that_was_made_anew_go_unless_one_was_trimmed() -> None:
     old, made = described(900, 1, "old log"), described(5, 2)
-    assert superseded([old, made], made, False) == [old]
-    assert superseded([old, made], made, True) == []
+    assert superseded([old, made], made, 0, False) == [old]
+    assert superseded([old, made], made, 0, True) == []
+
+
+def test_one_from_before_an_erasure_goes_that_was_stored_by_somebody_who_was_killed() -> None:
+    late, made = described(10, 1), described(20, 2)
+    assert superseded([made, late], made, 15, True) == [late]
+    assert superseded([made, described(9, 0, encoding="other")], made, 15, True) == []
+
+
+async def test_snapshots_of_a_trimmed_log_wait_for_its_return(
+    log: Connection, folder: Path
+) -> None:
+    await publish(log, "s", turns(9))
+    await acknowledge_all(log)
+    held = await snapshot_of(log, folder)
+    await trim(log, 9, ENCODING)
+    kept = await backup(log)
+    await made_anew(log)
+    await publish(log, "new", turns(3))
+    await rebuild(log, folder, ENCODING)
+    await take(log, folder)
+    await restore(log, kept)
+    assert await newest(log, ENCODING) == held
+
+
+async def test_a_snapshot_that_was_cut_off_is_cleaned_up_by_the_next(
+    log: Connection, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weft.log.bodies.UNFINISHED_SECONDS", 0)
+    await publish(log, "s", turns(3))
+    async with Publisher(log) as publisher:
+        await publisher.publish(f"$O.{SNAPSHOTS_BUCKET}.C.cutoff", b"of a file")
+    made = await snapshot_of(log, folder)
+    left = await subjects(log, f"$O.{SNAPSHOTS_BUCKET}.C.*", SNAPSHOTS_STREAM)
+    async with Bucket(log) as bucket:
+        assert await bucket.snapshots() == [made]
+        [entry] = await bucket.objects.entries()
+    assert left == [f"$O.{SNAPSHOTS_BUCKET}.C.{entry.nuid}"]
 
 
 async def test_a_snapshot_of_a_log_that_was_made_anew_stays(log: Connection, folder: Path) -> None:

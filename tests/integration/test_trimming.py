@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import io
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -34,7 +33,6 @@ from weft.log.replicas import ReplicaState, answer, replicas
 from weft.log.secure_delete import erase_all
 from weft.log.server import EmbeddedServer
 from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM, LogLimits, provision
-from weft.log.wire import publish_command
 from weft.readmodel.generations import Generations, Reader
 from weft.snapshots.snapshot import Bucket, newest, take
 from weft.snapshots.trim_mark import SUBJECT, trimmed_before

@@ -68,6 +68,7 @@ class SnapshotErasure:
                 for one in found:
                     if one not in held and one.name not in self._clean:
                         await bucket.delete(one)
+                await bucket.objects.erase_unfinished()
         except NotFound:
             return 0, []
         why = "it is of another release; erase again with that one"

@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from weft.log import reading, stream_identity
 from weft.log.bodies import Bodies, ObjectMeta
@@ -25,7 +26,7 @@ from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, discard, reader_lock
 from weft.readmodel.page_checksums import PageChecksums
 from weft.readmodel.store import get_meta, schema_version
-from weft.snapshots.trim_mark import keep_mark, trimmed_before
+from weft.snapshots.trim_mark import keep_mark, trimmed_before, was_ever_trimmed
 from weft_schemas.errors import Conflict, Corrupt, NotFound
 from weft_schemas.events import TOMBSTONES
 from weft_schemas.ids import TENANT_SESSION
@@ -96,7 +97,9 @@ class Bucket:
             made = await db.run(_described)
         described = msgspec.json.encode(made).decode()
         reference = await self.objects.put_file(path, {"weft.snapshot": described})
-        return next(one for one in await self.snapshots() if one.name == reference.sha256)
+        stored = [one for one in await self.snapshots() if one.name == reference.sha256]
+        # An erasure may have deleted it already, which `take` finds out.
+        return stored[0] if stored else structs.replace(made, name=reference.sha256)
 
     async def fetch(self, snapshot: Snapshot, path: Path) -> None:
         """Write a snapshot to a file. Raises `NotFound`, and `Corrupt` if it is damaged."""
@@ -120,9 +123,11 @@ async def take(connection: Connection, data_dir: Path) -> Snapshot:
             # An erasure that has looked for snapshots before this one was stored missed it.
             erased = await last_erasure(connection)
             if erased <= made.sequence:
-                is_trimmed = await keep_mark(connection) > 0
-                for old in superseded(await bucket.snapshots(), made, is_trimmed):
+                await keep_mark(connection)
+                are_last = await was_ever_trimmed(connection)
+                for old in superseded(await bucket.snapshots(), made, erased, are_last):
                     await bucket.delete(old)
+                await bucket.objects.erase_unfinished()
                 return made
             await bucket.delete(made)
         await _until_folded(data_dir, erased)
@@ -183,15 +188,20 @@ async def last_erasure(connection: Connection) -> int:
     return newest
 
 
-def superseded(found: list[Snapshot], made: Snapshot, is_trimmed: bool) -> list[Snapshot]:
+def superseded(
+    found: list[Snapshot], made: Snapshot, erased: int, are_last: bool
+) -> list[Snapshot]:
     """Which of the snapshots, newest first, are not needed now that `made` is stored: those of a
-    log that was made anew since, and of every kind all but the newest. A trimmed log may have been
-    restored from a backup, and what was trimmed is in snapshots of the one before: these stay."""
+    log that was made anew since, of every kind all but the newest, and of `made`'s kind those from
+    before the newest erasure, which may still hold what was erased: somebody was killed who stored
+    one meanwhile. With `are_last`, a log was trimmed, and what was trimmed is in its snapshots
+    only: these stay, since that log may be restored from a backup."""
     kept: Counter[tuple[str, str, str]] = Counter()
     gone = []
     for one in found:
-        is_needed = is_trimmed or one.identity.created == made.identity.created
-        if one.name == made.name or (is_needed and kept[one.kind] < RETAINED):
+        is_needed = are_last or one.identity.created == made.identity.created
+        is_clean = one.kind != made.kind or one.sequence >= erased
+        if one.name == made.name or (is_needed and is_clean and kept[one.kind] < RETAINED):
             kept[one.kind] += 1
         else:
             gone.append(one)
@@ -258,7 +268,7 @@ def ordered(entries: Iterable[ObjectMeta]) -> list[Snapshot]:
         if described := entry.metadata.get("weft.snapshot"):
             snapshot = msgspec.json.decode(described, type=Snapshot)
             place = {"name": entry.name, "size": entry.size, "taken": entry.mtime}
-            found.append(msgspec.structs.replace(snapshot, **place))
+            found.append(structs.replace(snapshot, **place))
     return sorted(found, key=lambda one: (one.sequence, one.taken), reverse=True)
 
 

@@ -1,6 +1,6 @@
-"""Where the log's sessions begin after trimming. The log's own metadata say so, which a backup of it
-holds and a log that is made anew does not have. A mark beside the snapshots says it to earlier
-releases, and of logs that they trimmed: it may be of another log than the one that is there."""
+"""Where the log's sessions begin after trimming. The log's own metadata say so: a backup holds
+them, and a log that is made anew does not have them. A mark beside the snapshots says it to earlier
+releases, and of logs that they trimmed; it may be of another log than the one that is there."""
 
 from __future__ import annotations
 
@@ -88,6 +88,12 @@ async def keep_mark(connection: Connection) -> int:
     if before and (await state(connection)).metadata.get(_BEFORE) != str(before):
         await write_mark(connection, before)
     return before
+
+
+async def was_ever_trimmed(connection: Connection) -> bool:
+    """Whether this log was trimmed, or one that was there before: what was trimmed from that one is
+    in its snapshots only, and it may be restored from a backup."""
+    return bool(await trimmed_before(connection)) or await _beside(connection) is not None
 
 
 def _own(now: StreamState) -> Mark | None:
