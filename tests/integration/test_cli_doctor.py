@@ -8,14 +8,23 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+import pytest
 from tests.data import ROOT
 from tests.integration.command_line import Ran, services, weft
+from tests.integration.indexer_process import publish
+from tests.integration.snapshotted import turns
 
+from weft.erasure.session import erase, plan
+from weft.erasure.tombstones import tombstones
 from weft.log.api import call
-from weft.log.connection import connect
+from weft.log.connection import Connection, connect
+from weft.log.reading import read_matching
 from weft.log.server import EmbeddedServer
-from weft.log.topology import provision
+from weft.log.topology import BODIES_STREAM, provision
 from weft.readmodel.generations import Generations
+from weft.snapshots.trim_mark import write_mark
+from weft_schemas.errors import ConfigurationError
+from weft_schemas.subjects import STREAM
 
 
 def by_name(ran: Ran) -> dict[str, dict[str, Any]]:
@@ -99,6 +108,36 @@ async def test_a_log_that_differs_and_a_damaged_read_model_are_told(tmp_path: Pa
     assert "allow_batched is " in found["log"]["do"]
     assert found["log"]["do"].startswith("`weft provision` does this")
     assert found["processes"]["found"] == "none answers"
+
+
+async def test_what_somebody_did_to_the_log_is_told_with_what_to_do(log: Connection) -> None:
+    url = f"nats://{log.connected_url.netloc}"
+    await publish(log, "s", turns(10))
+    await write_mark(log, 5)
+    await call(log, f"STREAM.DELETE.{BODIES_STREAM}")
+    config = (await call(log, f"STREAM.INFO.{STREAM}"))["config"]
+    told = by_name(await weft("doctor", "--json", url=url))
+    assert (told["log"]["state"], told["snapshots"]["state"]) == ("fault", "fault")
+    assert "does this: create stream OBJ_weft_bodies" in told["log"]["do"]
+    assert (
+        "trimmed before 5, and no replica could start anew: there is" in told["snapshots"]["found"]
+    )
+    await call(log, f"STREAM.UPDATE.{STREAM}", {**config, "discard": "old", "max_msgs": 100})
+    await call(log, f"CONSUMER.PAUSE.{STREAM}.memory", {"pause_until": "2999-01-01T00:00:00Z"})
+    told = by_name(await weft("doctor", "--json", url=url))
+    assert "deletes its oldest messages at its limit" in told["log"]["found"]
+    assert "consumer weft/memory is paused until 2999" in told["log"]["found"]
+    await call(log, f"STREAM.UPDATE.{STREAM}", {**config, "allow_direct": False})
+    with pytest.raises(ConfigurationError, match=r"allow_direct off.*`weft provision` sets it"):
+        [record async for record in read_matching(log, ">")]
+    await call(log, f"STREAM.UPDATE.{STREAM}", {**config, "deny_delete": True})
+    await provision(log)
+    assert (
+        "nothing can be erased" in by_name(await weft("doctor", "--json", url=url))["log"]["found"]
+    )
+    with pytest.raises(ConfigurationError, match=r"has deny_delete.* nothing was changed"):
+        await erase(log, await plan(log, "t", "s"))
+    assert not await tombstones(log, "t")
 
 
 async def test_an_old_permission_file_is_at_fault_and_the_shipped_one_is_not(

@@ -20,6 +20,7 @@ from typing import Any, Literal, cast
 
 import msgspec
 
+from weft.audit.log_settings import dangers
 from weft.audit.permission_files import findings_in
 from weft.erasure.tombstones import left_of_erased
 from weft.log.api import call
@@ -34,6 +35,8 @@ from weft.readmodel.store import get_meta
 from weft.runtime.policies import grants_in_force
 from weft.runtime.roll_call import call_roll
 from weft.runtime.settings import Settings
+from weft.snapshots.snapshot import TAKE_ONE, judged
+from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import Corrupt, Forbidden, NotFound, WeftError
 from weft_schemas.subjects import STREAM
 
@@ -240,7 +243,28 @@ async def _log(log: Connection, settings: Settings) -> list[Check]:
     checks = [Check("permissions", "ok", "this credential sees the log")]
     checks += _clock(info)
     checks += nodes(info)
-    return [*checks, await _topology(log, settings, info)]
+    return [*checks, await _topology(log, settings, info), *(await _snapshots(log, settings))]
+
+
+async def _snapshots(log: Connection, settings: Settings) -> list[Check]:
+    """Whether a new replica could start on a log that was trimmed."""
+    name = "snapshots"
+    try:
+        before = await trimmed_before(log)
+        found = await judged(log, settings.encoding) if before else []
+    except (NotFound, Forbidden):
+        return []
+    except WeftError as error:
+        return [Check(name, "note", f"they cannot be seen: {error}")]
+    if not before:
+        return []
+    fit = [one for one, why in found if not why]
+    if fit:
+        held = f"the log is trimmed before {before}; {fit[0].name[:12]} holds what was trimmed"
+        return [Check(name, "ok", held)]
+    whys = "; ".join(f"{one.name[:12]} {why}" for one, why in found) or "there is none"
+    lost = f"the log is trimmed before {before}, and no replica could start anew: {whys}"
+    return [Check(name, "fault", lost, TAKE_ONE)]
 
 
 async def _scopes(log: Connection, settings: Settings) -> list[Check]:
@@ -316,19 +340,25 @@ async def _topology(log: Connection, settings: Settings, info: dict[str, Any]) -
     limits = LogLimits(settings.max_bytes or -1, settings.max_age_days * SECONDS_PER_DAY)
     wanted = desired(cast(Durability, durability), limits, (version.major, version.minor))
     try:
-        changes = diff(wanted, await actual(log, wanted))
+        have = await actual(log, wanted)
     except WeftError as error:
         return Check("log", "note", f"its consumers cannot be seen: {error}")
+    changes = diff(wanted, have)
     messages = info["state"]["messages"]
     found = f"{messages:,} events, durability `{durability}`"
-    if not changes:
-        return Check("log", "ok", found)
     listed = "; ".join(map(str, changes))
     if any(change.action == "refuse" for change in changes):
         do = "`weft provision` refuses this, since it could lose events: set it back by hand"
         return Check("log", "fault", f"{found}; {listed}", do)
+    if found_dangers := [*dangers(have)]:
+        whats, dos = zip(*found_dangers, strict=True)
+        return Check("log", "fault", "; ".join([found, *whats]), "; ".join(dict.fromkeys(dos)))
+    if not changes:
+        return Check("log", "ok", found)
     found += "; it is not as this release makes it"
-    return Check("log", "note", found, f"`weft provision` does this: {listed}")
+    missing = any(change.action == "create" for change in changes)
+    state: CheckState = "fault" if missing else "note"
+    return Check("log", state, found, f"`weft provision` does this: {listed}")
 
 
 async def _processes(log: Connection, settings: Settings) -> list[Check]:

@@ -18,6 +18,7 @@ from weft.erasure.records import (
 )
 from weft.erasure.scope_survey import ScopeSurvey
 from weft.erasure.session import (
+    ERASED_FROM,
     MOST_SWEEPS,
     RemovalCounts,
     out_of_reach,
@@ -31,7 +32,7 @@ from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
 from weft.log.record import LogRecord
-from weft.log.secure_delete import erase_all
+from weft.log.secure_delete import check_deletable, erase_all
 from weft.progress import OnStepProgress
 from weft.readmodel.tombstone_fold import erase_scope as erase_rows
 from weft_schemas.errors import InvalidInput
@@ -92,6 +93,7 @@ async def erase_scope(
 ) -> ErasedScope:
     """Erase what was planned, and what has come since."""
     tenant, scope = plan.tenant, plan.scope
+    await check_deletable(connection, *ERASED_FROM)
     async with Publisher(connection) as publisher:
         event = ScopeErasedEvent(scope, reason, plan.unreadable)
         stone = await publish_own(publisher, tenant, event, fresh=True)

@@ -26,8 +26,8 @@ from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.record import LogRecord
 from weft.log.replicas import ReplicaState, replicas
-from weft.log.secure_delete import erase_all
-from weft.log.topology import WORKERS
+from weft.log.secure_delete import check_deletable, erase_all
+from weft.log.topology import BODIES_STREAM, SNAPSHOTS_STREAM, WORKERS
 from weft.progress import OnStepProgress
 from weft.references.survey import ErasureSet, Survey, with_forks
 from weft.references.survey_from_log import extend
@@ -42,6 +42,7 @@ FLIGHT_SECONDS = 30.0
 """Longest wait for work in flight: a consumer's ack wait."""
 REPLICA_SECONDS = 60.0
 """Longest wait for replicas, each of which rewrites its file."""
+ERASED_FROM = (STREAM, AUDIT_STREAM, BODIES_STREAM, SNAPSHOTS_STREAM)
 MOST_SWEEPS = 10
 LATE_SECONDS = 1.5 * KNOWN_SECONDS
 """From the tombstones to the last passes: by then, what was published by clients that did not know
@@ -132,6 +133,7 @@ async def erase(
             f"the reason {reason!r} begins as that of a fork, which is erased with its source; "
             "word it differently. Nothing was erased"
         )
+    await check_deletable(connection, *ERASED_FROM)
     async with Publisher(connection) as publisher:
         count, left = RemovalCounts(), []
         stones = await _bury(publisher, plan, reason)

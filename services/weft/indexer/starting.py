@@ -16,13 +16,20 @@ from weft.indexer.writer import Writer
 from weft.log.connection import Connection
 from weft.log.deletions import aged_before
 from weft.log.reading import last_sequence
-from weft.log.topology import SNAPSHOTS_STREAM
 from weft.progress import OnProgress
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, discard
 from weft.readmodel.store import SQLITE_FAULTS, get_meta, schema_version
 from weft.runtime.logs import fields
-from weft.snapshots.snapshot import Bucket, Snapshot, fitting, judged, last_erasure, newest
+from weft.snapshots.snapshot import (
+    TAKE_ONE,
+    Bucket,
+    Snapshot,
+    fitting,
+    judged,
+    last_erasure,
+    newest,
+)
 from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import ConfigurationError, Corrupt, Forbidden, NotFound, WeftError
 
@@ -102,15 +109,9 @@ async def _check_not_behind(connection: Connection, writer: Writer, encoding: st
     raise ConfigurationError(
         f"the read model {writer.path.name} stands at {writer.checkpoint}, and the log was trimmed "
         f"before {before} meanwhile, so that it would lack items, and no snapshot that this "
-        f"release reads holds them: {await _why_none(connection, encoding)}. {_TAKE_ONE}, then "
+        f"release reads holds them: {await _why_none(connection, encoding)}. {TAKE_ONE}, then "
         "start this one again. Nothing was changed"
     )
-
-
-_TAKE_ONE = (
-    "Take one with `weft snapshot` from the data folder of a replica that has them, or restore the "
-    f"stream {SNAPSHOTS_STREAM} from a backup that was taken after the trimming"
-)
 
 
 async def _why_none(connection: Connection, encoding: str) -> str:
@@ -208,7 +209,7 @@ async def needs_no_snapshot(connection: Connection, encoding: str) -> None:
     held = f"the log was trimmed: what was before event {before} is in snapshots only"
     if is_there:
         raise ConfigurationError(f"{held}. Use `weft rebuild --from snapshot`")
-    raise ConfigurationError(f"{held}, and none can be used here: {why}. {_TAKE_ONE}")
+    raise ConfigurationError(f"{held}, and none can be used here: {why}. {TAKE_ONE}")
 
 
 async def check_keeps_aged(

@@ -32,6 +32,8 @@ FULL = frozenset({10002, 10023, 10028, 10047, 10077, 10122})
 """No room: limits of the account, the server's memory or disk, or the stream's messages or bytes.
 Numbers of nats-server's `errors.json`; they are its public interface, the texts are not."""
 NO_STREAM = 10059
+NO_DELETION = 10057
+"""The stream forbids it."""
 IN_PROCESS = 10158
 """The same message id is being replicated, and may still be lost with its leader."""
 NO_LEADER = 10008
@@ -162,6 +164,8 @@ def error_of(error: dict[str, Any], what: str) -> WeftError:
         return Conflict(f"{text}; read what came in between and decide again")
     if number == NO_STREAM:
         return NotFound(f"{text}; start `weft up`, or make the log with `weft provision`")
+    if number == NO_DELETION:
+        return ConfigurationError(f"{text}; take `deny_delete` or `sealed` from the stream")
     if error.get("code") == 404:
         return NotFound(text)
     if error.get("code") in (500, 503):

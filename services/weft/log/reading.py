@@ -15,7 +15,7 @@ from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.record import LogRecord
 from weft.log.wire import checked_traceparent, message_id, publish_command, servers_header, status
-from weft_schemas.errors import InvalidInput, NotFound, Unavailable
+from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound, Unavailable
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import STREAM, stored_filter
 
@@ -31,6 +31,8 @@ LOG_CREATED = "weft.log_created"
 
 E = TypeVar("E", bound=msgspec.Struct)
 
+_NOBODY = "status 503"
+"""The server's word that no node answers."""
 _EPOCH_LENGTH = len("2026-01-01T00:00:00")
 
 
@@ -257,8 +259,19 @@ class _Pages:
                 news = "no answer"
             if news == "end":
                 return self._page
+            if news == _NOBODY:
+                await self._check_direct()
             if news:
                 raise Unavailable(f"reading stream {self._stream} {where}: {news}; try again")
+
+    async def _check_direct(self) -> None:
+        """Raises `ConfigurationError` if no node may answer."""
+        config = (await call(self._connection, f"STREAM.INFO.{self._stream}"))["config"]
+        if not config.get("allow_direct"):
+            raise ConfigurationError(
+                f"stream {self._stream} has allow_direct off, so that it cannot be read: somebody "
+                "changed it. `weft provision` sets it again"
+            )
 
     def _take(self, subject: bytes, reply: bytes, payload: bytes, headers: bytes | None) -> None:
         if int(subject[len(self._inbox) + 1 :]) != self._number:

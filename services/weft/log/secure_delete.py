@@ -7,12 +7,31 @@ from collections.abc import Callable, Sequence
 
 from weft.log.api import call
 from weft.log.connection import Connection
-from weft_schemas.errors import NotFound
+from weft_schemas.errors import ConfigurationError, NotFound
 
 AT_ONCE = 16
 """Concurrent erasures. 64 took as long, since most of the time is the server's."""
+FORBIDDING = ("deny_delete", "sealed")
+"""Settings of a stream with which the server erases nothing. It takes neither of them back."""
+HOW_TO_ALLOW = (
+    "Back the stream up, and restore it with a configuration without that (nats stream backup, "
+    "nats stream rm, nats stream restore --config)"
+)
 ERASE_SECONDS = 30.0
 """For the slowest disks: the server syncs each erasure, one after the other."""
+
+
+async def check_deletable(connection: Connection, *streams: str) -> None:
+    """Raises `ConfigurationError` if nothing can be erased from one of the streams, before anything
+    is changed."""
+    for stream in streams:
+        config = (await call(connection, f"STREAM.INFO.{stream}"))["config"]
+        found = [one for one in FORBIDDING if config.get(one)]
+        if found:
+            raise ConfigurationError(
+                f"stream {stream} has {found[0]}, so that nothing can be erased from it; nothing "
+                f"was changed. {HOW_TO_ALLOW}"
+            )
 
 
 async def erase(connection: Connection, stream: str, sequence: int) -> bool:

@@ -20,7 +20,7 @@ from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import StreamState
 from weft.log.stream_identity import StreamIdentity
-from weft.log.topology import SNAPSHOTS_BUCKET
+from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM
 from weft.readmodel.database import Database
 from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, discard, reader_lock
@@ -37,7 +37,10 @@ RETAINED = 2
 """Snapshots of one release and encoding that are kept when a new one is taken: if the newest proves
 unusable, the one before it still saves most of the log."""
 
-
+TAKE_ONE = (
+    "Take one with `weft snapshot` from the data folder of a replica that has them, or restore the "
+    f"stream {SNAPSHOTS_STREAM} from a backup that was taken after the trimming"
+)
 ERASURE_SECONDS = 5.0
 """How long to wait for a read model to fold an erasure that came while a snapshot was stored."""
 _POLL_SECONDS = 0.1
@@ -157,6 +160,8 @@ async def _checkpoint(data_dir: Path) -> int:
 
 
 async def _stored(connection: Connection, data_dir: Path) -> Snapshot:
+    async with Bucket(connection) as bucket:
+        await bucket.snapshots()  # raises now what storing it would raise at the end
     generations = Generations(data_dir)
     copy = generations.new()
     # Named and locked like a generation: if this process dies, the indexer removes the file.

@@ -15,8 +15,8 @@ from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.replicas import replicas
-from weft.log.secure_delete import erase_all
-from weft.log.topology import WORKERS
+from weft.log.secure_delete import check_deletable, erase_all
+from weft.log.topology import BODIES_STREAM, WORKERS
 from weft.progress import OnProgress
 from weft.readmodel.database import Database
 from weft.readmodel.sql import statements
@@ -88,6 +88,7 @@ async def trim(
             f"trimming before {before} needs a snapshot up to {before - 1}, and {held}; "
             "take one with `weft snapshot`"
         )
+    await check_deletable(connection, STREAM, BODIES_STREAM)
     await _check_workers(connection, before)
     await _check_replicas(connection, before)
     await write_mark(connection, max(before, await trimmed_before(connection)))
