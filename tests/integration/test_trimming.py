@@ -25,7 +25,7 @@ from weft.indexer.rebuild import rebuild
 from weft.indexer.starting import check_replaceable, reopen
 from weft.indexer.writer import Writer
 from weft.log.api import call
-from weft.log.bodies import ObjectMeta
+from weft.log.bodies import Bodies, ObjectMeta
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
@@ -34,12 +34,14 @@ from weft.log.secure_delete import erase_all
 from weft.log.server import EmbeddedServer
 from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM, LogLimits, provision
 from weft.readmodel.generations import Generations, Reader
+from weft.snapshots import trimming
 from weft.snapshots.snapshot import Bucket, newest, take
 from weft.snapshots.trim_mark import SUBJECT, trimmed_before
 from weft.snapshots.trimming import trim
-from weft_schemas.errors import ConfigurationError, Conflict, Corrupt, Unavailable
+from weft_schemas.errors import ConfigurationError, Conflict, Corrupt, NotFound, Unavailable
 from weft_schemas.events import encode_event
 from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.subjects import STREAM, derived_subject
 
@@ -265,6 +267,12 @@ async def test_what_was_trimmed_is_not_left_out_in_silence_of_a_fork_or_an_expor
     assert (exported.records, exported.trimmed) == (7, 8)
     assert (await export(log, "t", None, io.BytesIO())).trimmed == 8
     assert (await export(log, "t", "new", io.BytesIO())).trimmed == 0
+    await acknowledge_all(log)
+    await rebuild(log, tmp_path / "a", ENCODING, snapshot=True)
+    await take(log, tmp_path / "a")
+    await trim(log, 16, ENCODING)
+    with pytest.raises(NotFound, match=r"all 15 items of session 's' .* were trimmed"):
+        await export(log, "t", "s", io.BytesIO())
     assert (await fork(log, "t", "new", 17, "copy")).items == 2
 
 
@@ -302,3 +310,26 @@ async def test_while_the_mark_of_trimming_cannot_be_read_nothing_is_folded_past_
                     assert reader.model().view("t", "s").item_count() == 9
                 assert process.returncode is None
                 await log.close()
+
+
+async def test_a_trimming_that_was_interrupted_leaves_no_body_that_nothing_refers_to(
+    log: Connection, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Publisher(log) as publisher:
+        bodies = Bodies(log, publisher, "t")
+        gone, kept = [await bodies.put(one * 20_000) for one in (b"gone ", b"kept ")]
+        for number, body in enumerate([gone, kept, kept]):
+            await publish(log, "s", [ContextItem(f"b{number}", ItemKind.DOC_SNIPPET, body=body)])
+        await acknowledge_all(log)
+        await snapshot_of(log, folder)
+
+        async def and_then_killed(*of: object) -> int:
+            await erase_all(*of)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(trimming, "erase_all", and_then_killed)
+        with pytest.raises(KeyboardInterrupt):
+            await trim(log, 3, ENCODING)
+        monkeypatch.undo()
+        await trim(log, 3, ENCODING)
+        assert (await bodies.exists(gone.sha256), await bodies.exists(kept.sha256)) == (False, True)

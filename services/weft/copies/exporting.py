@@ -74,6 +74,11 @@ async def export(
             on_progress(record.sequence, last)
     if not copy_digest.count:
         whose = f"session {session!r} of tenant" if session is not None else "tenant"
+        if trimmed := await trimmed_items(connection, tenant, session):
+            raise NotFound(
+                f"all {trimmed} items of {whose} {tenant!r} were trimmed from the log, and only "
+                "snapshots hold them: they can be compiled, not exported"
+            )
         raise NotFound(f"{whose} {tenant!r} has no events; is it spelt right?")
     on_progress(last, last)
     digest = copy_digest.hexdigest()

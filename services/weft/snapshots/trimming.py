@@ -22,7 +22,7 @@ from weft.readmodel.database import Database
 from weft.readmodel.sql import statements
 from weft.references.bodies import body_of
 from weft.references.survey import Survey
-from weft.references.survey_from_log import extend
+from weft.references.survey_from_log import CATALOGS, extend
 from weft.snapshots.snapshot import Bucket, holding_trimmed, newest
 from weft.snapshots.trim_mark import trimmed_before, write_mark
 from weft_schemas.errors import ConfigurationError, Conflict
@@ -93,7 +93,7 @@ async def trim(
     await _check_replicas(connection, before)
     await write_mark(connection, max(before, await trimmed_before(connection)))
     erased, bodies = await _erase(connection, before, on_progress)
-    return Trimmed(before, erased, await _erase_bodies(connection, bodies), snapshot.name)
+    return Trimmed(before, erased, bodies, snapshot.name)
 
 
 async def _check_workers(connection: Connection, before: int) -> None:
@@ -118,12 +118,21 @@ async def _check_replicas(connection: Connection, before: int) -> None:
             )
 
 
-async def _erase(
-    connection: Connection, before: int, on_progress: OnProgress
-) -> tuple[int, set[_Body]]:
-    """How many events were trimmed, and which bodies they referred to, as tenant and digest."""
-    erased, bodies = 0, set[_Body]()
+async def _erase(connection: Connection, before: int, on_progress: OnProgress) -> tuple[int, int]:
+    """How many events were trimmed, and how many bodies that nothing else refers to. Bodies go
+    before the events that name them: if this is interrupted, the next run finds the rest."""
+    erased = deleted = 0
+    survey = await _referred_to_later(connection, before)
     page: list[int] = []
+    bodies: set[_Body] = set()
+
+    async def erase_page() -> None:
+        nonlocal erased, deleted
+        deleted += await _erase_bodies(connection, survey, bodies)
+        erased += await erase_all(connection, STREAM, page)
+        page.clear()
+        bodies.clear()
+
     async for record in read_matching(connection, ">", through=before - 1):
         if record.subject.split(".")[4] == TENANT_SESSION:
             continue
@@ -131,17 +140,26 @@ async def _erase(
         if (body := body_of(record)) is not None:
             bodies.add((place_of(record.subject)[0], body.sha256))
         if len(page) == _PAGE:
-            erased += await erase_all(connection, STREAM, page)
-            on_progress(page[-1], before - 1)
-            page = []
-    erased += await erase_all(connection, STREAM, page)
+            await erase_page()
+            on_progress(record.sequence, before - 1)
+    await erase_page()
     on_progress(before - 1, before - 1)
-    return erased, bodies
+    return erased, deleted
 
 
-async def _erase_bodies(connection: Connection, named: set[_Body]) -> int:
-    """Bodies to which nothing in the log refers any more: no later erasure would find them."""
+async def _referred_to_later(connection: Connection, before: int) -> Survey:
+    """The bodies that what stays refers to."""
     survey = Survey()
+    async for record in read_matching(connection, CATALOGS, through=before - 1):
+        survey.take(record)
+    survey.through = before - 1
+    return survey
+
+
+async def _erase_bodies(connection: Connection, survey: Survey, named: set[_Body]) -> int:
+    """Those to which nothing refers that stays: no later erasure would find them."""
+    if not named:
+        return 0
     await extend(connection, survey, lambda *_: None)
     async with Publisher(connection) as publisher:
         gone = [one for one in sorted(named) if not survey.is_referred_to(*one)]
