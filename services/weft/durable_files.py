@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import sqlite3
 from pathlib import Path
 from threading import get_ident
 from typing import TypeVar
@@ -37,3 +39,15 @@ def decoded_lines(path: Path, kind: type[T]) -> list[T]:
         with contextlib.suppress(msgspec.MsgspecError):
             found.append(msgspec.json.decode(line, type=kind))
     return found
+
+
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether something could not be written for lack of room, or of the user's quota: Python's
+    word for it, or SQLite's."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is not None:
+        return bool(code & 0xFF == sqlite3.SQLITE_FULL)
+    return isinstance(error, OSError) and error.errno in _FULL

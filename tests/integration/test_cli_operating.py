@@ -97,6 +97,12 @@ async def test_an_erasure_that_is_answered_with_no_ends_with_one_and_erases_noth
     assert "hello" in (await weft("events", "-s", "kept", url=up.url)).out
 
 
+async def test_a_full_disk_is_named_with_what_to_do(up: Up) -> None:
+    failed = await weft("export", "/dev/full", "-s", "s1", url=up.url)
+    assert failed.code == 70
+    assert failed.err.startswith("weft: no space is left on a disk that this command writes to")
+
+
 async def test_a_damaged_export_is_refused_by_line(up: Up, tmp_path) -> None:
     (tmp_path / "bad.jsonl").write_text("{}\n")
     bad = await weft("import", str(tmp_path / "bad.jsonl"), url=up.url)

@@ -2,13 +2,16 @@
 
 import asyncio
 import contextlib
+import errno
 
+import pytest
 from tests.integration.compiling import compiled, compiling
 from tests.integration.indexer_process import indexer
 from tests.integration.logged import publish
 
 from weft.indexer.rebuild import rebuild
 from weft.log.connection import Connection
+from weft.readmodel.generations import Generations
 from weft_schemas.items import ContextItem, ItemKind
 
 SWAPS = 3
@@ -52,3 +55,14 @@ async def test_no_compile_fails_or_reads_an_older_state_while_generations_are_sw
     assert sequences == sorted(sequences)
     assert sequences[-1] >= acks[-1].sequence + 1
     assert all(pack.stats.included_count for pack in seen)
+
+
+async def test_a_rebuild_that_fails_leaves_no_file(log: Connection, tmp_path) -> None:
+    await publish(log, "s1", turns(0, 3))
+
+    def fail(folded: int, last: int) -> None:
+        raise OSError(errno.ENOSPC, "as on a full disk")
+
+    with pytest.raises(OSError, match="full disk"):
+        await rebuild(log, tmp_path, "o200k_base", fail)
+    assert not list(Generations(tmp_path).folder.glob("generation*"))

@@ -122,6 +122,8 @@ def _whole(file: Path) -> Iterator[BinaryIO]:
     try:
         with _opened(draft, "wb", named=file) as output:
             yield output
+            output.flush()
+            os.fsync(output.fileno())
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)

@@ -191,7 +191,22 @@ def run(arguments: Sequence[str] | None = None) -> int:
         click.echo(f"weft: {error.filename}: {error.strerror}; give another path", err=True)
         return EXIT_CODES[ConfigurationError]
     except Exception as error:
+        from weft.durable_files import is_disk_full
+
+        if is_disk_full(error):
+            click.echo(f"weft: {_no_room()}", err=True)
+            return BROKEN
         return broken(error)
+
+
+def _no_room() -> str:
+    from tempfile import gettempdir
+
+    return (
+        "no space is left on a disk that this command writes to: that of the data folder, of its "
+        f"output, or of temporary files ({gettempdir()}; TMPDIR names another). Make room and run "
+        "it again"
+    )
 
 
 def broken(error: Exception) -> int:

@@ -23,7 +23,7 @@ from weft.log.reading import last_sequence
 from weft.log.stream_identity import check
 from weft.progress import OnProgress
 from weft.readmodel.database import Database
-from weft.readmodel.generations import Generations, reader_lock
+from weft.readmodel.generations import Generations, discard, reader_lock
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta
 from weft.snapshots.trim_mark import trimmed_before
@@ -103,6 +103,9 @@ async def build(
         if snapshot:
             await _check_keeps_items(connection, generations, path)
         generations.offer(path)
+    except BaseException:
+        discard(path)
+        raise
     finally:
         in_use.release()
     return path

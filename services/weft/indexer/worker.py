@@ -14,6 +14,7 @@ import sqlite3
 import time
 
 from weft import tokens
+from weft.durable_files import is_disk_full
 from weft.file_lock import FileLock
 from weft.indexer.catching_up import check_not_trimmed
 from weft.indexer.idle_sessions import closing_event
@@ -110,6 +111,10 @@ class Indexer:
                     await self._pause("the read model cannot be written", error)
                 except Unavailable as error:
                     await self._pause("the log cannot be followed", error)
+                except OSError as error:
+                    if not is_disk_full(error):
+                        raise
+                    await self._pause("the read model cannot be written", error)
         finally:
             await listener.close()
             await self._close()
