@@ -21,7 +21,10 @@ from weft.log.publishing import CHUNK_BYTES
 from weft_schemas.errors import InvalidInput, Unavailable, WeftError
 
 FLOW = 500
-"""Messages per answer that we ask for; the server may choose fewer."""
+"""Messages per answer that we ask for, at most; the server may choose fewer."""
+FLOW_BYTES = 256 * 1024
+"""Bytes per answer that we ask for: on a slow network, an answer must come within
+`SILENCE_SECONDS`."""
 SILENCE_SECONDS = 2.0
 """Without an answer for so long, a batch is given up and the rest of it is sent in another."""
 
@@ -67,6 +70,8 @@ class Batch:
         self._connection = connection
         self._inbox = inbox
         self._window = window
+        size = sum(len(message.payload) for message in messages) // len(messages)
+        self._flow = max(1, min(FLOW, FLOW_BYTES // max(1, size)))
         self._started = False
         self._over = False
         self._news = asyncio.Event()
@@ -135,12 +140,12 @@ class Batch:
             self.stored = 0
 
     def _fast_command(self, index: int) -> bytes:
-        reply = f"{self._inbox}.{FLOW}.fail.{index + 1}.{1 if index else 0}.$FI"
+        reply = f"{self._inbox}.{self._flow}.fail.{index + 1}.{1 if index else 0}.$FI"
         return command(self.messages[index], reply, self._connection.max_payload)
 
     def _end_command(self, sent: int) -> bytes:
         """Ends the batch and stores nothing."""
-        reply = f"{self._inbox}.{FLOW}.fail.{sent + 1}.3.$FI"
+        reply = f"{self._inbox}.{self._flow}.fail.{sent + 1}.3.$FI"
         return command(Message(self.messages[0].subject, b""), reply, 0)
 
     def _atomic_command(self, index: int) -> bytes:

@@ -10,7 +10,7 @@ skips what it has already stored.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from enum import StrEnum
 from typing import Self
 
@@ -33,6 +33,8 @@ connection."""
 PART_BYTES = 16 * 1024 * 1024
 ATOMIC_MESSAGES = 1_000
 """The server's limit of one atomic batch."""
+ATOMIC_BYTES = 1024 * 1024
+"""The server says nothing until it has all of a batch: on a slow network, not for too long."""
 OPEN_BATCHES = 4
 """Open batches of one publisher; others wait for their turn. The server queues 10,000 messages per
 stream and drops any beyond that, and it gives up a batch that is silent for 10 s."""
@@ -179,13 +181,13 @@ class BulkPublisher:
             return last.sequence
 
     async def _atomic(self, part: list[Message]) -> int:
-        sequence = 0
-        for start in range(0, len(part), ATOMIC_MESSAGES):
-            piece = part[start : start + ATOMIC_MESSAGES]
+        sequence = start = 0
+        for piece in _pieces(part, ATOMIC_MESSAGES, ATOMIC_BYTES):
             try:
                 sequence = max(sequence, await self._atomic_piece(piece))
             except _Stopped as stop:
                 raise _Stopped(start + stop.stored, stop.cause) from None
+            start += len(piece)
         return sequence
 
     async def _atomic_piece(self, piece: list[Message]) -> int:
@@ -255,6 +257,19 @@ async def _parts(messages: Messages) -> AsyncIterator[list[Message]]:
             part, size = [], 0
     if part:
         yield part
+
+
+def _pieces(part: list[Message], most: int, most_bytes: int) -> Iterator[list[Message]]:
+    piece: list[Message] = []
+    size = 0
+    for message in part:
+        if piece and (len(piece) >= most or size + len(message.payload) > most_bytes):
+            yield piece
+            piece, size = [], 0
+        piece.append(message)
+        size += len(message.payload)
+    if piece:
+        yield piece
 
 
 def _given_up(batch: Batch) -> WeftError:

@@ -54,6 +54,9 @@ class InFlight:
         self._in_flight: dict[int, _Pending] = {}
         self._bytes = 0
         self._last = 0
+        self._newest_answered = 0
+        """Of the tokens that were answered, the last that was sent."""
+        self._answered_at = 0.0
         self._room = asyncio.Event()
         self._listener: Listener | None = None
         self._sweeper: asyncio.Task[None] | None = None
@@ -120,6 +123,9 @@ class InFlight:
         pending = self._in_flight.get(token)
         if pending is None:
             return
+        if token >= self._newest_answered:
+            self._newest_answered = token
+            self._answered_at = asyncio.get_running_loop().time()
         if status(headers)[0] == 503:
             # No stream listens, as in a cluster that is electing a leader.
             pending.is_unclaimed = True
@@ -193,11 +199,20 @@ class InFlight:
             now = clock()
             self._extend_deadlines(now - looked - SOON_SECONDS, now)
             looked = now
-            late = {t: f for t, f in self._in_flight.items() if now - f.first_sent > self.timeout}
+            late = {
+                token: pending
+                for token, pending in self._in_flight.items()
+                if now - self._since(token, pending.first_sent) > self.timeout
+            }
             await self._give_up(late)
             if self.connection.is_connected:
                 self._send_again(now)
                 self._look_for_stall(now)
+
+    def _since(self, token: int, time: float) -> float:
+        """From when on a message waits: on a slow network, those that were sent after the newest
+        one with an answer may still be on their way."""
+        return max(time, self._answered_at) if token > self._newest_answered else time
 
     async def _give_up(self, late: Mapping[int, _Pending]) -> None:
         """Settle messages whose time is up. Where no stream took them, the server is asked whether
@@ -231,12 +246,17 @@ class InFlight:
         if self._stall_check is not None and not self._stall_check.done():
             return
         silent = (
-            f for f in self._in_flight.values() if f.is_silent(now) and stream_of(f.message.subject)
+            pending
+            for token, pending in self._in_flight.items()
+            if self._is_silent(token, pending, now) and stream_of(pending.message.subject)
         )
         oldest = next(silent, None)
         if oldest is not None and now - self._stall_looked > SILENT_SECONDS:
             self._stall_looked = now
             self._stall_check = asyncio.create_task(self._give_up_where_stalled(oldest))
+
+    def _is_silent(self, token: int, pending: _Pending, now: float) -> bool:
+        return now - self._since(token, pending.silent_since) > SILENT_SECONDS
 
     async def _give_up_where_stalled(self, oldest: _Pending) -> None:
         """Only the oldest is sent for this check, since all would slow down a slow server."""
@@ -246,8 +266,9 @@ class InFlight:
         if not await stores_nothing(connection, stream, lambda: connection.write_soon(oldest.data)):
             return
         for token, pending in tuple(self._in_flight.items()):
-            if pending.is_silent(clock()) and stream_of(pending.message.subject) == stream:
-                self._settle(token, stalled_error(pending.message.subject))
+            subject = pending.message.subject
+            if self._is_silent(token, pending, clock()) and stream_of(subject) == stream:
+                self._settle(token, stalled_error(subject))
 
     def _refuse(self, subject: str) -> None:
         """The server names only the subject of a message that it dropped."""
@@ -259,8 +280,9 @@ class InFlight:
         """Send in the original order, so that a session's events keep theirs. Each retry waits
         longer than the last, so that a slow server does not get more work."""
         now = asyncio.get_running_loop().time()
-        for pending in self._in_flight.values():
-            if pending.retry_at <= due and not pending.being_checked:
+        for token, pending in self._in_flight.items():
+            retry_at = max(pending.retry_at, self._since(token, -inf) + RETRY_SECONDS)
+            if retry_at <= due and not pending.being_checked:
                 pending.attempts += 1
                 pending.retry_at = now + RETRY_SECONDS * pending.attempts
                 self.connection.write_soon(pending.data)
@@ -299,9 +321,6 @@ class _Pending(msgspec.Struct):
         self.first_sent = min(now, self.first_sent + held_up)
         self.silent_since = min(now, self.silent_since + held_up)
         self.retry_at += held_up
-
-    def is_silent(self, now: float) -> bool:
-        return now - self.silent_since > SILENT_SECONDS
 
 
 class _Reply(msgspec.Struct):

@@ -25,7 +25,9 @@ PAGE_BYTES = 16 * 1024 * 1024
 LOOKED_BACK = 32
 """Records that are requested one by one, .6 ms each."""
 PAGE_SECONDS = 5.0
-"""Without another message of a page for so long, the page counts as lost."""
+"""Without more of a page for so long, the page counts as lost."""
+_TOLD_BYTES = 64 * 1024
+"""What counts as more on a slow network, beside a hundred messages."""
 LOG_CREATED = "weft.log_created"
 """Name in a trimmed log's metadata: when it was created first."""
 
@@ -219,6 +221,8 @@ class _Pages:
         self._stream = stream
         self._inbox = connection.new_inbox()
         self._page: list[LogRecord] = []
+        self._untold = 0
+        """Bytes that came since whoever waits was told that more comes."""
         self._number = 0
         self._news: asyncio.Queue[str] = asyncio.Queue()
 
@@ -279,7 +283,9 @@ class _Pages:
         # A message's headers may look like a status; the server's own header tells it apart.
         if servers_header(headers, b"Nats-Sequence"):
             self._page.append(_direct(payload, headers))
-            if len(self._page) % 100 == 0:
+            self._untold += len(payload)
+            if len(self._page) % 100 == 0 or self._untold > _TOLD_BYTES:
+                self._untold = 0
                 self._news.put_nowait("")
             return
         code, text = status(headers)
