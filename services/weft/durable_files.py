@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import sqlite3
 from pathlib import Path
 from threading import get_ident
 from typing import TypeVar
@@ -49,5 +48,7 @@ def is_disk_full(error: BaseException) -> bool:
     word for it, or SQLite's."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is not None:
+        import sqlite3  # who publishes only does without it
+
         return bool(code & 0xFF == sqlite3.SQLITE_FULL)
     return isinstance(error, OSError) and error.errno in _FULL
