@@ -312,7 +312,8 @@ async def out_of_reach(connection: Connection) -> list[str]:
     return [
         *raft,
         "replicas that do not run: each applies the tombstone when it starts, before it serves",
-        "backups of the log or of data folders: a restore applies the tombstone before it serves",
+        "backups of the log from before: erase again once one is restored, which lacks the tombstone",
+        "backups of data folders: a restored one applies the tombstone before it serves",
         "what was exported, or given to a model or an agent",
     ]
 
