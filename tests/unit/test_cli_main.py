@@ -347,7 +347,10 @@ def test_a_path_that_cannot_be_is_named(
     [
         (KeyError("secret"), "weft: KeyError at "),
         (OSError(5, "Input/output error"), ", Input/output error: a fault"),
-        (OSError(28, "No space left on device"), "weft: no space is left on a disk"),
+        (
+            OSError(28, "No space left on device"),
+            ", No space left on device: no space is left on a disk",
+        ),
         (TimeoutError(), "weft: TimeoutError at "),
     ],
 )

@@ -191,11 +191,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
         click.echo(f"weft: {error.filename}: {error.strerror}; give another path", err=True)
         return EXIT_CODES[ConfigurationError]
     except Exception as error:
-        from weft.durable_files import is_disk_full
-
-        if is_disk_full(error):
-            click.echo(f"weft: {_no_room()}", err=True)
-            return BROKEN
         return broken(error)
 
 
@@ -214,6 +209,7 @@ def broken(error: Exception) -> int:
     none of the error's text, which may quote a body: what services write is kept in a file."""
     import traceback
 
+    from weft.durable_files import is_disk_full
     from weft.runtime.logs import safe_error
 
     if os.environ.get("WEFT_LOG_LEVEL", "").lower() == "debug":
@@ -221,11 +217,13 @@ def broken(error: Exception) -> int:
     callers = reversed(traceback.extract_tb(error.__traceback__)[-_CALLERS - 1 : -1])
     called = ", ".join(f"{Path(one.filename).name}:{one.lineno}" for one in callers)
     reason = f", {error.strerror}" if isinstance(error, OSError) and error.strerror else ""
-    click.echo(
-        f"weft: {safe_error(error)} (called at {called or 'the top'}){reason}: a fault of weft or "
-        "of this machine; with WEFT_LOG_LEVEL=debug it shows its traceback",
-        err=True,
+    what = (
+        _no_room()
+        if is_disk_full(error)
+        else "a fault of weft or of this machine; with WEFT_LOG_LEVEL=debug it shows its traceback"
     )
+    where = f"(called at {called or 'the top'})"
+    click.echo(f"weft: {safe_error(error)} {where}{reason}: {what}", err=True)
     return BROKEN
 
 

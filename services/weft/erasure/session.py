@@ -312,7 +312,7 @@ async def out_of_reach(connection: Connection) -> list[str]:
     return [
         *raft,
         "replicas that do not run: each applies the tombstone when it starts, before it serves",
-        "backups of the log from before: erase again once one is restored, which lacks the tombstone",
+        "backups of the log from before: one that is restored lacks the tombstone, so erase again",
         "backups of data folders: a restored one applies the tombstone before it serves",
         "what was exported, or given to a model or an agent",
     ]
