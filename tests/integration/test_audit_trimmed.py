@@ -111,7 +111,7 @@ async def test_a_snapshot_of_a_younger_replica_replaces_no_last_copy(
     await publish(aged, "s1", [turn("u3", "c")])
     await rebuild(aged, tmp_path / "young", ENCODING)
     await take(aged, tmp_path / "young")
-    with pytest.raises(ConfigurationError, match="holds 2 items of them, and the snapshot 0"):
+    with pytest.raises(ConfigurationError, match="holds 2 items of them, and a new one 0"):
         await rebuild(aged, tmp_path, ENCODING, snapshot=True)
     generations = Generations(tmp_path)
     path = generations.current()

@@ -10,9 +10,13 @@ from tests.integration.indexer_process import indexer
 from tests.integration.logged import publish
 
 from weft.indexer.rebuild import rebuild
+from weft.log.api import call
 from weft.log.connection import Connection
-from weft.readmodel.generations import Generations
+from weft.readmodel.generations import Generations, Reader
+from weft.snapshots.snapshot import take
+from weft_schemas.errors import ConfigurationError
 from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.subjects import STREAM
 
 SWAPS = 3
 PATIENCE = 120.0
@@ -66,3 +70,18 @@ async def test_a_rebuild_that_fails_leaves_no_file(log: Connection, tmp_path) ->
     with pytest.raises(OSError, match="full disk"):
         await rebuild(log, tmp_path, "o200k_base", fail)
     assert not list(Generations(tmp_path).folder.glob("generation*"))
+
+
+async def test_what_somebody_purged_is_not_deleted_from_the_read_model_as_well(
+    log: Connection, tmp_path
+) -> None:
+    await publish(log, "s1", turns(0, 10))
+    await rebuild(log, tmp_path, "o200k_base")
+    await call(log, f"STREAM.PURGE.{STREAM}")
+    await publish(log, "s1", turns(10, 2))
+    with pytest.raises(ConfigurationError, match=r"before 11 left the log: .* holds 10 items of"):
+        await rebuild(log, tmp_path, "o200k_base")
+    await take(log, tmp_path)
+    await rebuild(log, tmp_path, "o200k_base", snapshot=True)
+    with Reader(tmp_path) as reader:
+        assert reader.model().view("acme", "s1").item_count() == 12

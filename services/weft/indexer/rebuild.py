@@ -18,14 +18,14 @@ from weft.indexer.catching_up import catch_up
 from weft.indexer.starting import check_keeps_aged, from_snapshot, needs_no_snapshot
 from weft.indexer.writer import Writer
 from weft.log.connection import Connection
-from weft.log.deletions import aged_before
-from weft.log.reading import last_sequence
-from weft.log.stream_identity import check
+from weft.log.reading import last_sequence, state
+from weft.log.stream_identity import StreamIdentity, check
 from weft.progress import OnProgress
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, discard, reader_lock
 from weft.readmodel.model import ReadModel
-from weft.readmodel.store import get_meta
+from weft.readmodel.store import SQLITE_FAULTS, get_meta
+from weft.snapshots.snapshot import last_erasure
 from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import ConfigurationError, Conflict, Corrupt
 
@@ -100,8 +100,7 @@ async def build(
                 await writer.close()
                 raise
         await writer.close()
-        if snapshot:
-            await _check_keeps_items(connection, generations, path)
+        await _check_keeps_items(connection, generations, path)
         generations.offer(path)
     except BaseException:
         discard(path)
@@ -112,22 +111,36 @@ async def build(
 
 
 async def _check_keeps_items(connection: Connection, generations: Generations, path: Path) -> None:
-    """Raises `ConfigurationError` if a read model from a snapshot has fewer items than the current
-    one of what left the log by age: the snapshot's replica may have started after that."""
-    before, current = await aged_before(connection), generations.current()
-    if not before or current is None:
+    """Raises `ConfigurationError` if a new read model has fewer items than the current one of what
+    the log no longer begins with: that left by age, or somebody purged it, and the current one may
+    hold the last copy."""
+    before, current = (await state(connection)).first, generations.current()
+    if before <= 1 or current is None:
         return
-    held, kept = [await _items_before(one, before) for one in (current, path)]
-    if kept < held:
+    try:
+        held = await _items_before(connection, current, before)
+    except (Corrupt, *SQLITE_FAULTS):
+        return  # damaged, or of another log: nothing to keep
+    kept = await _items_before(connection, path, before)
+    if kept is not None and held is not None and kept < held:
         raise ConfigurationError(
-            f"events before {before} left the log by age: the read model holds {held} items of "
-            f"them, and the snapshot {kept}. Take one here with `weft snapshot`, then rebuild from "
-            "it; nothing was replaced"
+            f"events before {before} left the log: the read model holds {held} items of them, and "
+            f"a new one {kept}. Take a snapshot here with `weft snapshot`, then use `weft rebuild "
+            "--from snapshot`. If they are to go, stop the replica and remove its data folder's "
+            "`replica`; nothing was replaced"
         )
 
 
-async def _items_before(path: Path, sequence: int) -> int:
+async def _items_before(connection: Connection, path: Path, sequence: int) -> int | None:
+    """None while the read model has not folded an erasure. Raises `Corrupt` for one of another
+    log."""
+    erased = await last_erasure(connection)
     async with Database.reading(path) as db:
+        if await db.run(lambda read: int(get_meta(read, "checkpoint") or 0)) < erased:
+            return None
+        known = await db.run(lambda read: get_meta(read, "identity"))
+        if known:
+            await check(connection, msgspec.json.decode(str(known), type=StreamIdentity))
         return await db.run(
             lambda read: int(read.execute(_ITEMS_BEFORE, (sequence,)).fetchone()[0])
         )
