@@ -288,8 +288,10 @@ async def test_a_worker_that_has_not_finished_holds_the_trimming_up(
 async def test_while_the_mark_of_trimming_cannot_be_read_nothing_is_folded_past_a_gap(
     tmp_path: Path,
 ) -> None:
-    unread = f'mappings {{ "$JS.API.STREAM.MSG.GET.{SNAPSHOTS_STREAM}": "nowhere" }}'
-    async with EmbeddedServer(tmp_path / "nats", extra=unread) as server:
+    settings = tmp_path / "nats" / "further.conf"
+    settings.parent.mkdir()
+    settings.write_text(f'mappings {{ "$JS.API.STREAM.MSG.GET.{SNAPSHOTS_STREAM}": "nowhere" }}')
+    async with EmbeddedServer(settings.parent, extra='include "./further.conf"') as server:
         log = await connect(server.url)
         await provision(log)
         await publish(log, "s", turns(10))
@@ -301,15 +303,13 @@ async def test_while_the_mark_of_trimming_cannot_be_read_nothing_is_folded_past_
         async with indexer(server.url, tmp_path / "a") as process:
             while not await replicas(log, "t"):
                 await asyncio.sleep(0.1)
-            await log.close()
-            await server.stop()
-            async with EmbeddedServer(tmp_path / "nats", server.port) as readable:
-                log = await connect(readable.url)
-                with Reader(tmp_path / "a") as reader:
-                    await folded(log, reader)
-                    assert reader.model().view("t", "s").item_count() == 9
-                assert process.returncode is None
-                await log.close()
+            settings.write_text("")
+            await server.restart()
+            with Reader(tmp_path / "a") as reader:
+                await folded(log, reader)
+                assert reader.model().view("t", "s").item_count() == 9
+            assert process.returncode is None
+        await log.close()
 
 
 async def test_a_trimming_that_was_interrupted_leaves_no_body_that_nothing_refers_to(
