@@ -22,7 +22,7 @@ from weft_schemas.errors import InvalidInput, Unavailable, WeftError
 
 FLOW = 500
 """Messages per answer that we ask for, at most; the server may choose fewer."""
-FLOW_BYTES = 256 * 1024
+FLOW_BYTES = 512 * 1024
 """Bytes per answer that we ask for: on a slow network, an answer must come within
 `SILENCE_SECONDS`."""
 SILENCE_SECONDS = 2.0
