@@ -30,11 +30,10 @@ async def slowed(server: EmbeddedServer, bytes_per_second: int) -> AsyncIterator
         if own := asyncio.current_task():
             connections.add(own)
         there, back = await asyncio.open_connection("127.0.0.1", server.port)
-        try:
+        with suppress(asyncio.CancelledError):
             await asyncio.gather(passed_on(source, back), passed_on(there, to))
-        finally:
-            back.close()
-            to.close()
+        back.close()
+        to.close()
 
     network = await asyncio.start_server(connected, "127.0.0.1", 0)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.integration.slow_network import slowed
 
-from weft.log import batch, in_flight, reading
+from weft.log import batch, bulk_publishing, in_flight, reading
 from weft.log.bulk_publishing import BatchMode, BulkPublisher
 from weft.log.connection import Connection, connect
 from weft.log.message import Message
@@ -41,6 +41,7 @@ async def test_what_is_on_its_way_is_neither_given_up_nor_sent_again(
     monkeypatch.setattr(in_flight, "RETRY_SECONDS", SECONDS)
     monkeypatch.setattr(batch, "SILENCE_SECONDS", SECONDS)
     monkeypatch.setattr(batch, "COMMIT_SECONDS", SECONDS)
+    monkeypatch.setattr(bulk_publishing, "ATOMIC_BYTES", 256 * 1024)
     async with slowed(server, BYTES_PER_SECOND) as url:
         far = await connect(url)
         async with (
