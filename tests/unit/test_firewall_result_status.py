@@ -7,6 +7,13 @@ import pytest
 from weft.firewall.result_status import status_of
 from weft_schemas.envelope import ResultStatus
 
+SERVER_LOG = "".join(
+    f"2026-11-27T14:3{n}:20.676Z ERROR [shop] o.s.b.App : start\n"
+    "java.lang.IllegalStateException: boom\nCaused by: java.io.IOException: gone\n"
+    f"2026-11-27T14:3{n}:21.676Z INFO  [shop] o.s.b.App : next\n"
+    for n in range(4)
+)
+"""What a program logged, which a call has read."""
 FAILED = (
     'Starting app\nException in thread "main" java.lang.IllegalStateException: boom\n\tat a.B',
     "=== RUN TestA\n--- FAIL: TestA (0.00s)\nFAIL\texample.com/a 0.1s",
@@ -33,6 +40,13 @@ FAILED = (
     "loading deck\nDRY RUN FAILED 3 errors",
     "1) PayTest\n\nFAILURES!\nTests: 63, Assertions: 120, Failures: 1.",
     "SQL> SELECT 1\nORA-00942: table or view does not exist",
+    "Ld a.o\nThese commands failed:\n\tCompileSwift a\n\n** BUILD FAILED **\n\n(1 failure)",
+    "Test Case 'a' started.\nExecuted 214 tests, with 2 failures (0 unexpected) in 9.8 seconds",
+    "bash: /etc/amr/dock.ini: Read-only file system",
+    "cp: cannot create '/srv/a': No space left on device\ncp: b: No space left on device",
+    "#9 CANCELED\n------\nERROR: failed to solve: process did not complete successfully",
+    'mission_result {\n  accepted: false\n  code: REJECTED_ROUTE\n  detail: "it is taken"\n}\n',
+    f"{SERVER_LOG}Process exited with code 1",
 )
 DONE = (
     '#!/bin/sh\nif ! test -f "$1"; then\n  echo "usage" >&2\n  exit 1\nfi\ncp "$1" /srv/app\n',
@@ -55,6 +69,17 @@ DONE = (
     "% Rejected: 0, % accepted: 100",
     "build 15 ok\nbuild 16 FAILED  3 errors\nbuild 17 ok",
     "Logins that FAILED: none, 3 errors in all of last year",
+    "",
+    SERVER_LOG,
+    "Traceback (most recent call last):\n".join(
+        f"[INFO] [17642290{n}.56] [nav]: x\n" for n in range(40, 49)
+    ),
+    "INFO: read 3 rows\nERROR: the third is empty",
+    "Collecting a\nERROR: pip's resolver did not look at all.\nSuccessfully installed a-1.0",
+    "drwxr-xr-x a\nfind: '/root': Permission denied\ndrwxr-xr-x b",
+    "offer {\n  accepted: false\n  price: 12\n}",
+    "Executed 214 tests, with 0 failures (0 unexpected) in 9.8 seconds",
+    "The text says: accepted: false\nreason: it is a joke",
 )
 RECORDS = (
     {"id": 7, "error": "none"},

@@ -5,66 +5,9 @@ from __future__ import annotations
 import re
 
 import msgspec
-import re2
 
+from weft.firewall.text_status import NO_ERROR, REASONS, is_truncated, plain, reads_as_error
 from weft_schemas.envelope import ResultStatus
-
-_END = 3_000
-"""Characters at each end that are searched for a verdict."""
-_MARK = 400
-"""Characters at each end that are searched for a mark of truncation."""
-
-_ERROR_START = re.compile(
-    r"\A\W{0,6}(?:(?:fatal )?error\b(?! ?(?:handling|codes?|messages?|logs?|rates?|types?)\b)"
-    r"|err:|exception\b|traceback \(most recent call last\)"
-    r"|fatal:|panic:"
-    r"|(?:failed|failure)\b(?!:? *0\b)|[\w.]{0,80}(?:Error|Exception)\b\s*[:(]"
-    r"|http(?:/\d(?:\.\d)?)? ?(?:error )?[45]\d\d\b"
-    r"|[45]\d\d (?:Bad |Unauthori|Payment|Forbidden|Not |Method|Proxy|Request|Conflict|Gone|Length"
-    r"|Payload|URI|Unsupported|Range|Expectation|Unprocess|Locked|Too |Internal|Service"
-    r"|Gateway|HTTP|Insufficient|Network|Error)"
-    r"|(?:access|permission) denied|unauthorized|forbidden\b|not found\b(?!:? *0\b)"
-    r"|command not found|(?:ba|z)?sh: [^\n]{0,200}(?:not found|no such|denied|error|line \d))",
-    re.IGNORECASE,
-)
-_SHORT = 400
-"""Characters of a text that is likely a message about the call if it begins with a refusal."""
-_REFUSAL = re.compile(
-    r"\A\W{0,6}(?:unable to |could not |cannot |invalid )"
-    r"|\A% ?(?:(?:incomplete|ambiguous|unknown|unrecognized|bad) (?:command|input|host|ip|mask)"
-    r"|rejected by )",  # as network devices refuse a command
-    re.IGNORECASE,
-)
-_ERROR_ANYWHERE = re2.compile(
-    rb"(?m)^Traceback \(most recent call last\):|^(?:[\w.]{1,80}(?:Error|Exception))(?::|$)"
-    rb"|^.{0,80}(?i:\b(?:exit(?:ed)?(?: with)?(?: status| code| value)|exited with|exit_code"
-    rb"|return(?:ed)?(?: a)?(?: non-zero)? code))[^\w\n]{1,4}-?[1-9][0-9]{0,2}[^\w\n]{0,3}$"
-    rb"|^\x{2577}\s{0,3}\n\x{2502} Error: "  # Terraform
-    rb"|^(?:npm ERR!|npm error|make(?:\[[0-9]+\])?: \*\*\*|[Ee]rror(?:\[E[0-9]+\])?: |FATAL"
-    rb"|ERROR:  |fatal: |(?:\[INFO\] )?BUILD FAIL(?:ED|URE)|Segmentation fault|curl: \([0-9]+\)"
-    rb"|PHP Fatal error|Unhandled exception|Exception in thread |Caused by: |--- FAIL: |FAIL\t"
-    rb"|thread '.{1,80}' panicked)|^(?:bash|sh|zsh): .{1,200}(?:not found|No such file|denied)"
-    rb"|^=+ .{0,60}\b[1-9][0-9]* (?:failed|errors?)\b|^FAILED \(|^test result: FAILED"
-    rb"|^(?:FAILURES|ERRORS)!\s*$|^(?:[A-Z]{2,20} ){0,4}FAILED:? [1-9][0-9]* errors?\W{0,2}$"
-    rb"|^(?:ORA|PLS|TNS|SP2)-[0-9]{4,5}: "
-    rb"|^\s*Tests:?\s+[1-9][0-9]* failed(?:,| \||\s*\(|\s*$)|^\x{2716} [0-9]+ problems? \([1-9]"
-    rb"|^[0-9]+ examples?, [1-9][0-9]* failures?"
-    rb"|^\S{1,200}(?:\([0-9]+,[0-9]+\): error TS[0-9]|:[0-9]+:[0-9]+: (?:fatal )?error: )"
-    rb"|^psql:.{1,200}: (?:ERROR|FATAL):|^\s*<(?:\w+:)?Fault>|^(?:<\?xml[^>]*>\s*)?<Error>\s*<Code>"
-    rb"|<title>\s*[45][0-9][0-9] "
-)
-_TRUNCATED = re2.compile(
-    rb"(?i)\btruncated\b|\[\.\.\. ?[0-9]+|\.\.\. ?\[?[0-9]+ (?:more )?"
-    rb"(?:lines|characters|chars|bytes|rows|items)|<response clipped>|content (?:too long|omitted)"
-)
-_EXIT_CODE = re.compile(
-    r"\W{0,6}(?:the )?(?:(?:process|command|program|script) )?(?:finished with )?"
-    r"(?:exit(?:ed)?(?: with)?(?: status| code| value)|exited with"
-    r"|exit_code|return(?:ed)?(?: a)?(?: non-zero)? code)[^\w\n]{1,4}?(-?[0-9]{1,3})\W{0,3}",
-    re.IGNORECASE,
-)
-"""A line that says with which code the call ended, and nothing else: not one of its steps, nor what
-was expected."""
 
 
 def status_of(text: str, value: object, is_error: bool | None) -> ResultStatus:
@@ -72,47 +15,11 @@ def status_of(text: str, value: object, is_error: bool | None) -> ResultStatus:
     whether the call failed; `value` is the decoded JSON or None."""
     inner = _payload(value)
     if is_error is None:
-        is_error = _reads_as_error(text) if value is None else _is_error_reply(inner)
+        is_error = reads_as_error(text) if value is None else _is_error_reply(inner)
     if is_error:
         return ResultStatus.ERROR
     left_out = is_truncated(text) if value is None else _says_partial(inner)
     return ResultStatus.PARTIAL if left_out else ResultStatus.SUCCESS
-
-
-def _reads_as_error(text: str) -> bool:
-    if _ended_with_0(text):
-        return False
-    if _ERROR_START.match(text[:400]) or (len(text) <= _SHORT and _REFUSAL.match(text)):
-        return True
-    return any(_ERROR_ANYWHERE.search(part) for part in _ends(text, _END))
-
-
-def _ended_with_0(text: str) -> bool:
-    """Whether the first or the last line says so; if both tell a code, the last counts."""
-    held = text.strip()
-    last = _exit_code(held[-_LINE:].rpartition("\n")[2])
-    return (_exit_code(held[:_LINE].partition("\n")[0]) if last is None else last) == 0
-
-
-def _exit_code(line: str) -> int | None:
-    found = _EXIT_CODE.fullmatch(line.strip())
-    return int(found[1]) if found else None
-
-
-_LINE = 200
-"""Characters at each end in which a line is looked for."""
-
-
-def is_truncated(text: str) -> bool:
-    """Whether the tool says that it left something out."""
-    return any(_TRUNCATED.search(part) for part in _ends(text, _MARK))
-
-
-def _ends(text: str, size: int) -> list[bytes]:
-    """The first and the last `size` characters, or all of a short text."""
-    if len(text) <= 2 * size:
-        return [text.encode()]
-    return [text[:size].encode(), text[-size:].encode()]
 
 
 def _payload(value: object) -> object:
@@ -144,6 +51,10 @@ def _is_error_reply(value: object) -> bool:
         return _all_failed(value)
     if value.get("success") is False or value.get("ok") is False:
         return True
+    if value.get("accepted") is False and any(
+        isinstance(held, str) and plain(key) in REASONS for key, held in value.items()
+    ):
+        return not any(map(_names_a_thing, value))
     settled = _settled(value)
     if settled is not None:
         return settled
@@ -187,13 +98,13 @@ def _is_bad_reply(value: dict[str, object]) -> bool:
     known = _OF_A_REPLY
     if any(str(held).isdigit() for held in bad.values()):
         known |= _OF_HTTP
-    if any(held not in _EMPTY and _plain(key) in _MESSAGES for key, held in value.items()):
+    if any(held not in _EMPTY and plain(key) in _MESSAGES for key, held in value.items()):
         has_code = "status" in bad and isinstance(value.get("code"), str)
-        others = sum(held not in _EMPTY and _plain(key) not in known for key, held in value.items())
+        others = sum(held not in _EMPTY and plain(key) not in known for key, held in value.items())
         if has_code and others <= _OTHERS and not any(map(_names_a_thing, value)):
             return True
         known |= _OF_A_CALL
-    return all(held in _EMPTY or _plain(key) in known for key, held in value.items())
+    return all(held in _EMPTY or plain(key) in known for key, held in value.items())
 
 
 _OTHERS = 2
@@ -203,18 +114,14 @@ something has more."""
 
 def _names_a_thing(key: str) -> bool:
     """Whether a field says which thing a record is about; a call's own ids name no thing."""
-    plain = _plain(key)
-    return plain == "name" or (_ID.search(key) is not None and plain not in _OF_THE_CALL)
+    bare = plain(key)
+    return bare == "name" or (_ID.search(key) is not None and bare not in _OF_THE_CALL)
 
 
 _ID = re.compile(r"(?:^|[_.-])(?:id|ID|Id)$|[a-z](?:Id|ID)$")
 
 
 _OF_THE_CALL = frozenset(("requestid", "traceid", "correlationid", "spanid", "callid"))
-
-
-def _plain(key: str) -> str:
-    return key.replace("_", "").replace("-", "").lower()
 
 
 _STATUS_KEYS = ("status", "statusCode", "status_code", "http_status", "code")
@@ -263,20 +170,17 @@ def _is_fault(record: object) -> bool:
         return False
     if record.get("success") is True or record.get("ok") is True:
         return False
-    held = {_plain(key): value for key, value in record.items()}
+    held = {plain(key): value for key, value in record.items()}
     code, message = held.get("errorcode"), held.get("message")
     if not isinstance(message, str) or not isinstance(code, str) or not _says_error(code):
         return False
     return all(key in _OF_A_FAULT or held[key] in _EMPTY for key in held)
 
 
-_NO_ERROR = frozenset(("", "0", "none", "null", "no", "false", "ok", "success"))
-
-
 def _says_error(held: object) -> bool:
     """Whether the value of an error field says that there was one; counts of 0 do not."""
     if isinstance(held, str):
-        return held.strip().lower() not in _NO_ERROR
+        return held.strip().lower() not in NO_ERROR
     if isinstance(held, dict):
         return any(map(_says_error, held.values()))
     return bool(held)

@@ -1,0 +1,199 @@
+"""Tells from a text whether the call that returned it failed: by how it begins and ends, and never
+by the errors of a log that was only read."""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+
+import re2
+
+_END = 3_000
+"""Characters at each end that are searched for a verdict."""
+_MARK = 400
+"""Characters at each end that are searched for a mark of truncation."""
+
+_ERROR_START = re.compile(
+    r"\A\W{0,6}(?:(?:fatal )?error\b(?! ?(?:handling|codes?|messages?|logs?|rates?|types?)\b)"
+    r"|err:|exception\b|traceback \(most recent call last\)"
+    r"|fatal:|panic:"
+    r"|(?:failed|failure)\b(?!:? *0\b)|[\w.]{0,80}(?:Error|Exception)\b\s*[:(]"
+    r"|http(?:/\d(?:\.\d)?)? ?(?:error )?[45]\d\d\b"
+    r"|[45]\d\d (?:Bad |Unauthori|Payment|Forbidden|Not |Method|Proxy|Request|Conflict|Gone|Length"
+    r"|Payload|URI|Unsupported|Range|Expectation|Unprocess|Locked|Too |Internal|Service"
+    r"|Gateway|HTTP|Insufficient|Network|Error)"
+    r"|(?:access|permission) denied|unauthorized|forbidden\b|not found\b(?!:? *0\b)"
+    r"|command not found|(?:ba|z)?sh: [^\n]{0,200}(?:not found|no such|denied|error|line \d))",
+    re.IGNORECASE,
+)
+_SHORT = 400
+"""Characters of a text that is likely a message about the call if it begins with a refusal."""
+_REFUSAL = re.compile(
+    r"\A\W{0,6}(?:unable to |could not |cannot |invalid )"
+    r"|\A% ?(?:(?:incomplete|ambiguous|unknown|unrecognized|bad) (?:command|input|host|ip|mask)"
+    r"|rejected by )",  # as network devices refuse a command
+    re.IGNORECASE,
+)
+_ERROR_ANYWHERE = re2.compile(
+    rb"(?m)^Traceback \(most recent call last\):|^(?:[\w.]{1,80}(?:Error|Exception))(?::|$)"
+    rb"|^.{0,80}(?i:\b(?:exit(?:ed)?(?: with)?(?: status| code| value)|exited with|exit_code"
+    rb"|return(?:ed)?(?: a)?(?: non-zero)? code))[^\w\n]{1,4}-?[1-9][0-9]{0,2}[^\w\n]{0,3}$"
+    rb"|^\x{2577}\s{0,3}\n\x{2502} Error: "  # Terraform
+    rb"|^(?:npm ERR!|npm error|make(?:\[[0-9]+\])?: \*\*\*|[Ee]rror(?:\[E[0-9]+\])?: |FATAL"
+    rb"|ERROR:  |fatal: |(?:\[INFO\] )?BUILD FAIL(?:ED|URE)|Segmentation fault|curl: \([0-9]+\)"
+    rb"|PHP Fatal error|Unhandled exception|Exception in thread |Caused by: |--- FAIL: |FAIL\t"
+    rb"|thread '.{1,80}' panicked)|^(?:bash|sh|zsh): .{1,200}(?:not found|No such file|denied)"
+    rb"|^=+ .{0,60}\b[1-9][0-9]* (?:failed|errors?)\b|^FAILED \(|^test result: FAILED"
+    rb"|^(?:FAILURES|ERRORS)!\s*$|^(?:[A-Z]{2,20} ){0,4}FAILED:? [1-9][0-9]* errors?\W{0,2}$"
+    rb"|^(?:ORA|PLS|TNS|SP2)-[0-9]{4,5}: "
+    rb"|^\s*Tests:?\s+[1-9][0-9]* failed(?:,| \||\s*\(|\s*$)|^\x{2716} [0-9]+ problems? \([1-9]"
+    rb"|^[0-9]+ examples?, [1-9][0-9]* failures?"
+    rb"|^\S{1,200}(?:\([0-9]+,[0-9]+\): error TS[0-9]|:[0-9]+:[0-9]+: (?:fatal )?error: )"
+    rb"|^psql:.{1,200}: (?:ERROR|FATAL):|^\s*<(?:\w+:)?Fault>|^(?:<\?xml[^>]*>\s*)?<Error>\s*<Code>"
+    rb"|<title>\s*[45][0-9][0-9] "
+    rb"|^\*\* (?:[A-Z]+ ){1,3}FAILED \*\*\s*$"  # Xcode
+    rb"|^\s*Executed [0-9]+ tests?, with (?:[0-9]+ tests? skipped and )?[1-9][0-9]* failures?\b"
+)
+_SYSTEM_ERROR = re2.compile(
+    rb"[\w./\[\]-]{1,80}: (?:.{1,300}: )?(?:No such file or directory|Permission denied"
+    rb"|Operation not permitted|Read-only file system|No space left on device|File exists"
+    rb"|Is a directory|Not a directory|Directory not empty|Device or resource busy|Text file busy"
+    rb"|Input/output error|Too many open files|Argument list too long|Exec format error"
+    rb"|Cannot allocate memory|Broken pipe|Connection refused|command not found)"
+)
+"""A line of a program that gives the name of a system error, `rm: a: Read-only file system`."""
+_MOST_SYSTEM_ERRORS = 4
+"""Lines of a text that says nothing else."""
+_LAST_ERROR = "ERROR: "
+"""How the last line of many builds begins if they failed; above others, it may be a warning."""
+_LEVELS = re2.compile(rb"(?m)^(?:INFO|DEBUG|WARN|WARNING|NOTICE): ")
+_TRUNCATED = re2.compile(
+    rb"(?i)\btruncated\b|\[\.\.\. ?[0-9]+|\.\.\. ?\[?[0-9]+ (?:more )?"
+    rb"(?:lines|characters|chars|bytes|rows|items)|<response clipped>|content (?:too long|omitted)"
+)
+_EXIT_CODE = re.compile(
+    r"\W{0,6}(?:the )?(?:(?:process|command|program|script) )?(?:finished with )?"
+    r"(?:exit(?:ed)?(?: with)?(?: status| code| value)|exited with"
+    r"|exit_code|return(?:ed)?(?: a)?(?: non-zero)? code)[^\w\n]{1,4}?(-?[0-9]{1,3})\W{0,3}",
+    re.IGNORECASE,
+)
+"""A line that says with which code the call ended, and nothing else: not one of its steps, nor what
+was expected."""
+
+
+def reads_as_error(text: str) -> bool:
+    """Whether a text that is no JSON says that its call failed."""
+    if _ended_with_0(text):
+        return False
+    if is_dated_log(text):
+        return _ERROR_ANYWHERE.search(_last_lines(text)) is not None
+    if _ERROR_START.match(text[:400]) or (len(text) <= _SHORT and _REFUSAL.match(text)):
+        return True
+    if len(text) <= _END and (_is_refused(text) or _has_only_system_errors(text)):
+        return True
+    if _ends_with_error(text):
+        return True
+    return any(_ERROR_ANYWHERE.search(part) for part in _ends(text, _END))
+
+
+def is_dated_log(text: str) -> bool:
+    """Whether most lines begin with a time, behind a level at most. Their errors are those of the
+    program that wrote the log, often read long after; the call has only the last lines to itself.
+    """
+    lines = [line for line in text[:_END].splitlines() if line.strip() and not line[0].isspace()]
+    dated = sum(_DATED.match(line) is not None for line in lines)
+    return len(lines) >= _LEAST_LINES and 2 * dated >= len(lines)
+
+
+_DATED = re.compile(
+    r"[\W_]{0,3}(?:[A-Za-z]{3,8}\W{1,4}){0,2}"
+    r"(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\d\d?[/.]\w{2,3}[/.]\d{2,4}[:, ]|(?:\d{1,2} )?\d\d:\d\d:\d\d"
+    r"|1\d{9}(?:\.\d|\d{3}\b))"
+)
+"""A line that begins with a day, a time of day or a Unix time: `[INFO] [1764229008.56]`."""
+_LEAST_LINES = 6
+"""Of a log; fewer may be what a command printed while it failed."""
+_LAST = 2
+"""Lines of a log that may tell how the call ended."""
+
+
+def _last_lines(text: str) -> bytes:
+    """The lines without a time that end a log: what the caller's tool or the shell added."""
+    filled = [line for line in text[-_END:].splitlines() if line.strip()][-_LAST:]
+    last = takewhile(lambda line: not _DATED.match(line), reversed(filled))
+    return "\n".join(reversed(list(last))).encode()
+
+
+def _has_only_system_errors(text: str) -> bool:
+    """Whether each of a few lines gives the name of a system error."""
+    lines = text.strip().splitlines()
+    return 0 < len(lines) <= _MOST_SYSTEM_ERRORS and all(
+        _SYSTEM_ERROR.fullmatch(line.strip().encode()) for line in lines
+    )
+
+
+def _ends_with_error(text: str) -> bool:
+    """Whether the last line is an error in a text that is no log with levels."""
+    last = text[-_LINE:].rstrip().rpartition("\n")[2]
+    if not last.startswith(_LAST_ERROR):
+        return False
+    return not any(_LEVELS.search(part) for part in _ends(text, _END))
+
+
+def _is_refused(text: str) -> bool:
+    """Whether a reply in lines says that it was not accepted or had no success, and why."""
+    no = yes = why = False
+    for line in text.splitlines():
+        field = _FIELD.match(line)
+        if field is None:
+            if line.strip() and not _BRACKET.match(line):
+                return False
+            continue
+        name, held = plain(field[1]), field[2].strip().lower()
+        no |= name in _VERDICTS and held == "false"
+        yes |= name in _VERDICTS and held == "true"
+        why |= name in REASONS and held not in NO_ERROR
+    return no and why and not yes
+
+
+def plain(key: str) -> str:
+    """A field's name without what parts its words."""
+    return key.replace("_", "").replace("-", "").lower()
+
+
+NO_ERROR = frozenset(("", "0", "none", "null", "no", "false", "ok", "success"))
+_FIELD = re.compile(r"\s{0,16}\"?([A-Za-z][\w-]{0,30})\"?\s{0,2}[:=]\s{0,4}(\S.{0,800})")
+_BRACKET = re.compile(r"\s*(?:[\w.-]{1,60}\s?:?\s?)?[{}\[\]]?,?\s*\Z")
+_VERDICTS = frozenset(("accepted", "success", "ok", "succeeded"))
+REASONS = frozenset(
+    ("code", "errorcode", "error", "message", "msg", "reason", "detail", "details", "rejectreason")
+)
+"""What stands beside `accepted: false`, which alone may be the state of a record."""
+
+
+def _ended_with_0(text: str) -> bool:
+    """Whether the first or the last line says so; if both tell a code, the last counts."""
+    held = text.strip()
+    last = _exit_code(held[-_LINE:].rpartition("\n")[2])
+    return (_exit_code(held[:_LINE].partition("\n")[0]) if last is None else last) == 0
+
+
+def _exit_code(line: str) -> int | None:
+    found = _EXIT_CODE.fullmatch(line.strip())
+    return int(found[1]) if found else None
+
+
+_LINE = 200
+"""Characters at each end in which a line is looked for."""
+
+
+def is_truncated(text: str) -> bool:
+    """Whether the tool says that it left something out."""
+    return any(_TRUNCATED.search(part) for part in _ends(text, _MARK))
+
+
+def _ends(text: str, size: int) -> list[bytes]:
+    """The first and the last `size` characters, or all of a short text."""
+    if len(text) <= 2 * size:
+        return [text.encode()]
+    return [text[:size].encode(), text[-size:].encode()]
