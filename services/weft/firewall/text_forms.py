@@ -39,7 +39,7 @@ _TESTS = re2.compile(
     rb"|(?:PASS|FAIL) \S+\.(?:test|spec)\.|Tests:\s+\d|Test Suites:\s+\d|=== RUN "
     rb"|--- (?:PASS|FAIL):"
     rb"|ok  \t\S|FAIL\t\S|test result: (?:ok|FAILED)\.|running \d+ tests?$|\[INFO\] Tests run: "
-    rb"|Tests run: \d+, Failures|Ran \d+ tests? in |TAP version |(?:not )?ok \d+ )"
+    rb"|Tests run: \d+, Failures|Ran \d+ tests? in |Test Case '-\[|TAP version |(?:not )?ok \d+ )"
     rb"|^=+ (?:\d+ \w+,? ?)+ in [\d.]+",
 )
 _HTML = re2.compile(rb"(?i)<!doctype html|<html[\s>]|<body[\s>]|</(?:div|p|span|table|a|li)>")

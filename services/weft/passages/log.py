@@ -9,9 +9,14 @@ from collections.abc import Sequence
 import re2
 
 from weft.passages.always_shown import split_around
+from weft.passages.odd_lines import odd_lines
+from weft.passages.outcome import outcome_lines
 from weft.passages.part import Part
 
 LOG = "text/x-log"
+TRACEBACK = "text/x-traceback"
+PRINTED = (LOG, TRACEBACK, "text/plain")
+"""Types of what programs print."""
 _ROOM, _LONGEST = 480, 400
 """Characters of the errors that are shown with any part of a log, and of one of them."""
 LONGEST_FIRST = 800
@@ -52,12 +57,23 @@ VARIABLE = re.compile(
 
 
 def split_log(text: str, content_type: str) -> Part | None:
-    """The parts of a log, None if the text is none. The first line of each kind of error is shown
-    with any other part, as far as there is room."""
-    if content_type != LOG:
+    """The parts of a log, or of what else a program printed if it tells how it ended or has lines
+    that differ from all others; None for other texts. Such lines, and the first line of each kind
+    of error, are shown with any other part, as far as there is room."""
+    if content_type not in PRINTED:
         return None
     lines = text.splitlines(keepends=True)
-    return split_around(text, lines, _first_errors(lines))
+    telling = outcome_lines(text, lines)
+    if not any(map(level_of, lines[:LEVELLED])):  # other lines of a log differ in what they say
+        telling |= odd_lines(lines)
+    if content_type != LOG and not telling:
+        return None
+    errors = frozenset[int]() if content_type == TRACEBACK else _first_errors(lines)
+    return split_around(text, lines, telling | errors)
+
+
+LEVELLED = 20
+"""First lines in which a log shows levels."""
 
 
 def _first_errors(lines: Sequence[str]) -> frozenset[int]:

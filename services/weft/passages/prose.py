@@ -397,10 +397,22 @@ def _outermost(lines: Sequence[_Line], end: int) -> int:
 
 
 def only_closes(text: str) -> bool:
-    """Whether lines of code only close what others opened, with or without their numbers."""
+    """Whether lines only close what others opened, with or without their numbers, or say nothing
+    else by themselves."""
+    if says_nothing(text):
+        return True
     if len(text) > MOST_CLOSING or not any(sign in text for sign in ")]}"):
         return False
     return not any(line.lstrip(_NUMBERING).strip(_CLOSING) for line in text.splitlines())
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a piece of markup holds only declarations, namespaces, and tags that close others."""
+    return text.lstrip()[:2] in _MARKS and _BARE_MARKUP.fullmatch(text) is not None
+
+
+_MARKS = frozenset(("<?", "<!", "</"))
+_BARE_MARKUP = re.compile(r"(?:\s*(?:<\?[^<>]*>|<![A-Za-z][^<>]*>|</[\w:.-]{1,80}>))+\s*")
 
 
 MOST_CLOSING = 60

@@ -27,13 +27,14 @@ _TOTALS = re.compile(
     r"|^\d+ (?:passing|failing|pending)"
     r"|^\s{0,4}\d+ (?:passing|failing)|^(?:ok|FAIL|PASS)\s*(?:\t.*)?$"
     r"|^# (?:tests|pass|fail) \d"
-    r"|^\d+ (?:passed|failed|examples)|^(?:FAIL|ok  )\t"
+    r"|^\d+ (?:passed|failed|examples)|^(?:FAIL|ok  )\t|^\s*Executed \d+ tests?, with"
 )
 _TOTALS_INSIDE = re.compile(r"Tests run: \d+|BUILD (?:FAILURE|SUCCESS)")
 _FAILURE = re.compile(
     r"^(?:FAILED|ERROR|FAIL:?)\s+\S|^--- FAIL|^not ok \d|^\s*[\u2715\u2717\u00d7\u2716]\s"
     r"|^\s+\d+\) \S|^\s*● \S"
     r"|^\S+::\S.{0,200} (?:FAILED|ERROR)\b|^test \S+ \.\.\. FAILED|<<< (?:FAILURE|ERROR)!"
+    r"|^\S+\.\w{1,5}:\d+: error: -\["
     r"|^_{3,} .{1,200} _{3,}$|^(?:FAIL|ERROR): |^\S.{0,200} > .{1,200} FAILED$"
 )
 _REASON = re.compile(
@@ -45,7 +46,10 @@ _REASON = re.compile(
 _FAILS = ("E  ", "FAILED", "ERROR", "not ok ")
 """How lines begin that tell of a failure, whatever else they say."""
 _INITIALS = frozenset(sign[0] for sign in _FAILS)
-_PASSED = re.compile(r"\s*(?:✓|√|PASS\b|ok \d|--- PASS|test \S+ \.\.\. ok|=== RUN)|\S+\.py [.sxF]+")
+_PASSED = re.compile(
+    r"\s*(?:✓|√|PASS\b|ok \d|--- PASS|test \S+ \.\.\. ok|=== RUN"
+    r"|Test Case '.{1,200}' (?:started\.|passed \())|\S+\.py [.sxF]+"
+)
 _SIGNS = ("✓", "√", "--- PASS", "=== RUN")
 """How lines of passed tests begin in most runners."""
 _PROGRESS = len(" PASSED [100%]")

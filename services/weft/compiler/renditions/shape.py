@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
 from collections.abc import Collection
 
 import msgspec
 
 from weft.compiler.profiles import DENSITY
+from weft.compiler.renditions.error_parts import error_parts
 from weft.compiler.renditions.rendition import (
     Rendition,
     beginning,
@@ -17,8 +16,7 @@ from weft.compiler.renditions.rendition import (
     part_count,
     whole,
 )
-from weft.passages.log import first_error
-from weft.passages.part import Outline, Part, leaf_count
+from weft.passages.part import Part, leaf_count
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
 
@@ -62,12 +60,12 @@ class Shape(msgspec.Struct, frozen=True):
 
 def required_parts(row: ItemRow) -> frozenset[int]:
     """Parts that are shown whenever the item is: a call's arguments (the beginning of long ones),
-    the only part of an item, and the error line of a failed result."""
+    the only part of an item, and what tells of a failed result how and why it failed."""
     outline = row.parts
     if row.kind is ItemKind.TOOL_CALL:
         return frozenset({0}) if outline is None else frozenset(_arguments(outline.root))
     if row.kind is ItemKind.TOOL_RESULT and row.failed:
-        return frozenset({0} if outline is None else _error_parts(row.readable, outline))
+        return frozenset({0} if outline is None else error_parts(row.readable, outline))
     return frozenset()
 
 
@@ -78,35 +76,6 @@ def _arguments(root: Part) -> list[int]:
         found.append(number)
         number += leaf_count(child)
     return found
-
-
-def _error_parts(text: str, outline: Outline) -> set[int]:
-    """The leaf that tells of the first error, else the first leaf; in JSON also the one that says
-    why: the first field for that, else the first sentence from there on."""
-    place, leaves = first_error(text), outline.leaves
-    starts = [leaf.start for leaf in leaves]
-    found = 0 if place is None else max(bisect_right(starts, place) - 1, 0)
-    if not outline.is_json:
-        return {found}
-    said = _WHY.search(text)
-    if said is not None:
-        why = max(bisect_right(starts, said.start()) - 1, 0)
-    else:
-        order = [*range(found, min(found + NEAR_ERROR, len(leaves))), *range(found)]
-        told = (at for at in order if _SENTENCE.search(text, leaves[at].start, leaves[at].end))
-        why = next(told, found)
-    return {why} if place is None else {found, why}
-
-
-NEAR_ERROR = 40
-"""Leaves behind an error in which the sentence that says why is looked for first."""
-_WHY = re.compile(
-    r'"(?:error_?)?(?:message|msg|reason|details?)"\s{0,4}:\s{0,4}"[^"\\]{1,60}[^"\\ ]',
-    re.IGNORECASE,
-)
-"""The field of an error reply, in most interfaces, that says why."""
-_SENTENCE = re.compile(r'"\w[^"\\ ]{0,60} [^"\\ ]{1,60} |"[^"\\\x00-\x7f]{8}')
-"""The beginning of a string of at least three words, or in letters of a language without blanks."""
 
 
 def density_of(row: ItemRow) -> float:

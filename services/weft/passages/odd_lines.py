@@ -1,0 +1,48 @@
+"""Finds the lines that differ from all others where most say the same with other values: the one
+row that was refused, and the closing line, of what an import, a check or an installer prints."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from weft.passages.outliers import MANY, rare_groups
+
+_VALUE = re.compile(r"(?<==)\S+|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|\S*\d\S*")
+"""What differs in lines that say the same."""
+_SAME = 0.6
+"""The share of the lines that say the same, at least."""
+_ODD, _ROOM, _LONGEST = 4, 480, 240
+"""Most odd lines, and the characters of all of them and of one."""
+_COMPARED = 200
+"""Characters of a line that are compared."""
+
+
+def odd_lines(lines: Sequence[str]) -> frozenset[int]:
+    """The numbers of the odd lines; none if there are more than a few, or if lines have no form in
+    common."""
+    filled = [at for at, line in enumerate(lines) if line.strip()]
+    if len(filled) < MANY:
+        return frozenset()
+    forms = [_VALUE.sub("#", lines[at][:_COMPARED].strip()) for at in filled]
+    counts = Counter(forms)
+    usual, most = counts.most_common(1)[0]
+    if most < _SAME * len(filled) or "#" not in usual:
+        return frozenset()
+    odd = [at for at, form in zip(filled, forms, strict=True) if counts[form] == 1]
+    odd = [at for at in odd if at != filled[0]]  # a heading, `total 12`
+    same = [at for at, form in zip(filled, forms, strict=True) if form == usual]
+    rare = rare_groups([lines[at].split() for at in same], 1)
+    odd += [same[at] for group in rare for at in group]
+    return _within(lines, odd) if len(odd) <= _ODD else frozenset()
+
+
+def _within(lines: Sequence[str], odd: Sequence[int]) -> frozenset[int]:
+    taken: set[int] = set()
+    room = _ROOM
+    for at in reversed(odd):
+        if len(lines[at]) <= min(room, _LONGEST):
+            taken.add(at)
+            room -= len(lines[at])
+    return frozenset(taken)
