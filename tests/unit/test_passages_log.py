@@ -94,3 +94,24 @@ WORDS = """
 def test_each_word_for_an_error_is_found(word: str) -> None:
     assert first_error(f"all well\nthe host said {word} then\n") is not None
     assert first_error(f"all well\nthe host said {word.upper()} then\n") is not None
+
+
+ROWS = [f"Zeile {n}: übernommen (Kunde {n * 37})" for n in range(60)]
+HOSTS = [f"host=web-{n} status=up ms={n}" for n in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "odd"),
+    [
+        (
+            [*ROWS, "Zeile 60: abgelehnt, IBAN ungültig", *ROWS],
+            "Zeile 60: abgelehnt, IBAN ungültig",
+        ),
+        ([*ROWS, "60 Zeilen gelesen, 60 übernommen"], "60 Zeilen gelesen, 60 übernommen"),
+        ([*HOSTS, "host=kiosk-7 status=down ms=3", *HOSTS], "host=kiosk-7 status=down ms=3"),
+    ],
+)
+def test_a_line_unlike_all_others_is_shown_with_any_part(lines: list[str], odd: str) -> None:
+    outline = outline_of("\n".join(lines), "text/plain")
+    assert outline is not None
+    assert odd in assembled("\n".join(lines), outline, {0})

@@ -136,7 +136,10 @@ JSON_IN_TEXT = f"meta=None content=[TextContent(text={json.dumps(WROTE_MORE)!r},
         ),
         ('{"id": 7, "name": "Ada Lovelace"}', '{"id": 7, "name": "Ada Lovelace"}'),
         (json.dumps({"id": 7, "tags": ["a"] * 40}), "… 219 characters …"),
-        ("{\n  a: this is no JSON at all,\n" + "\n" * 199, "… 202 lines, 230 characters …"),
+        (
+            "{\n  a: this is no JSON at all,\n" + "\n" * 199,
+            "a: this is no JSON at all, … 202 lines, 230 characters …",
+        ),
         (POSTED, POSTED),
     ],
 )
@@ -163,7 +166,41 @@ def test_a_stub_of_a_page_says_its_title() -> None:
     shown = stub(row_of(ItemKind.TOOL_RESULT, page)).text
     assert shown.startswith("Corrigendum: silica dust … ")
     untitled = page.replace("title>", "b>")
-    assert stub(row_of(ItemKind.TOOL_RESULT, untitled)).text.startswith("<!DOCTYPE html>")
+    assert stub(row_of(ItemKind.TOOL_RESULT, untitled)).text.startswith("<p>Text. ")
+
+
+XML = """<?xml version="1.0" encoding="UTF-8"?>
+<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/">
+  <s:Header>
+    <p:Trace id="16ca4ffccdadacdb30bab2137b9e1272"/>
+  </s:Header>
+  <s:Body>
+    <p:changed state="PARTIAL" id="A-1"/>
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (XML + "    <p:row/>\n" * 60, '<p:changed state="PARTIAL" id="A-1"/>'),
+        ("header:\n  seconds: 176\n" + "  x: 1\n" * 99, "seconds: 176"),
+        ("total 208\n" + "-rw-r--r-- a\n" * 60, "-rw-r--r-- a"),
+        ("NAME    READY   STATUS\n" + "web 1/1 Running\n" * 30, "web 1/1 Running"),
+        (json.dumps({"ok": True, "doc": {"status": "paid"}, "rows": [7] * 99}), "ok: true"),
+        (json.dumps({"rows": [{"status": "paid", "n": [7] * 99}]}), ""),
+        (
+            json.dumps({"status": "paid", "note": "the rest comes later on", "n": [7] * 99}),
+            "status: paid … note: the rest comes later on",
+        ),
+        (
+            "".join(f"Ld /Users/ci/{n}.o in target a\n" for n in range(60)) + "** BUILD FAILED **",
+            "** BUILD FAILED **",
+        ),
+    ],
+)
+def test_a_stub_tells_an_outcome_before_any_preamble(text: str, line: str) -> None:
+    shown = stub(row_of(ItemKind.TOOL_RESULT, text)).text
+    assert shown.rpartition("… ")[0] == (f"{line} " if line else "")
 
 
 def test_a_stub_of_what_is_not_stored_whole_tells_the_size_of_all_of_it() -> None:

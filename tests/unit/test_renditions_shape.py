@@ -55,6 +55,50 @@ def test_why_a_call_failed_is_the_field_that_says_so() -> None:
     assert "large blue bottle" not in shape.choose(()).text
 
 
+FRAMES = "".join(f'  File "/opt/lib/frame_{n}.py", line {n}, in f\n    g()\n' for n in range(20))
+RAISED = "ValueError: cannot insert kwh, already exists"
+DENIED = "Error from server: the request was blocked due to these policies\n\n" + "".join(
+    f"policy-{n}:\n  check: the memory limit must be at least {n} Gi\n" for n in range(5)
+)
+FAULT = (
+    '<?xml version="1.0"?>\n<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/">\n'
+    f'  <s:Header>\n    <p:Trace id="{"16ca" * 90}"/>\n  </s:Header>\n'
+    "  <s:Body>\n    <s:Fault>\n      <faultstring>ABS-1 est verrouillée</faultstring>\n"
+    "    </s:Fault>\n  </s:Body>\n</s:Envelope>\n"
+)
+INVALID = json.dumps(
+    {
+        "message": "Validation Failed",
+        "errors": [{"field": "milestone", "message": "milestone 61 is not writable"}] * 3,
+        "url": "https://docs.example.com/" + "a" * 200,
+    }
+)
+BUILD = "".join(f"Ld /Users/ci/{n}.o (in target {n * 7})\n" for n in range(99)) + (
+    "a.swift:14:33: error: no member 'iso'\n" + "CopySwift a b c d\n" * 9 + "** BUILD FAILED **\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "left_out"),
+    [
+        (f"Traceback (most recent call last):\n{FRAMES}{RAISED}", RAISED, "frame_3"),
+        (DENIED, "at least 4 Gi", ""),
+        (FAULT, "verrouillée", "16ca"),
+        (INVALID, "milestone 61 is not writable", "aaaa"),
+        (BUILD, "** BUILD FAILED **", "Ld /Users"),
+        (BUILD, "no member 'iso'", "CopySwift"),
+    ],
+)
+def test_a_failure_is_shown_with_its_outcome_first(text: str, told: str, left_out: str) -> None:
+    call = ContextItem("c", ItemKind.TOOL_CALL, "", metadata={"tool_name": "f", "arguments": {}})
+    failed = ContextItem("r", ItemKind.TOOL_RESULT, text, "c")
+    choice = choice_of([call, failed], 100)
+    shape = next(one for one in choice.shapes.values() if one.row.id == "r")
+    assert shape.row.failed
+    assert told in shape.choose(()).text
+    assert not left_out or left_out not in shape.choose(()).text
+
+
 def test_a_redacted_item_is_never_shown_as_a_stub() -> None:
     item = ContextItem("i", ItemKind.AGENT_MSG, "[REDACTED: restricted]")
     (shape,) = choice_of([item], 1_000).shapes.values()

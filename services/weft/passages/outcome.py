@@ -52,7 +52,9 @@ def outcome_lines(text: str, lines: Sequence[str]) -> frozenset[int]:
 def _verdicts(lines: Sequence[str]) -> set[int]:
     filled = (at for at in range(len(lines) - 1, -1, -1) if lines[at].strip())
     near = [at for at, _ in zip(filled, range(NEAR_END), strict=False)]
-    found = [
-        at for at in near if len(lines[at]) <= LONGEST and _VERDICT.fullmatch(lines[at].rstrip())
-    ]
-    return set(found[:MOST])
+    return set([at for at in near if is_verdict(lines[at].rstrip())][:MOST])
+
+
+def is_verdict(line: str) -> bool:
+    """Whether a line, without its end, says how what was printed before it ended."""
+    return len(line) <= LONGEST and _VERDICT.fullmatch(line) is not None

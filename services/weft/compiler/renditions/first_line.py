@@ -1,11 +1,12 @@
-"""What a stub tells of a text beside its size: how many records it lists, or its first line, which
-often says how a call went."""
+"""What a stub tells of a text beside its size: how many records it lists, or the line that says
+most of how a call went: its verdict, its status, or the first line that is no preamble."""
 
 from __future__ import annotations
 
 import re
 
 from weft.passages.literals import Decoded
+from weft.passages.outcome import is_verdict
 from weft.passages.part import Outline, Part
 
 LONGEST, WHOLE = 60, 75
@@ -42,7 +43,8 @@ def _largest(part: Part) -> Part:
 
 def first_line(decoded: Decoded) -> str:
     """The beginning of what a text says: of the string that makes most of it, of the title of a
-    page in HTML, or of the longest sentence in JSON, with its key. Empty for JSON without one."""
+    page in HTML, or of the status in JSON and its longest sentence, with their keys. Empty for JSON
+    without them."""
     while decoded.literals:
         largest = max(decoded.literals, key=lambda literal: literal.end - literal.start)
         if 2 * (largest.end - largest.start) < len(decoded.text):
@@ -52,12 +54,67 @@ def first_line(decoded: Decoded) -> str:
     if decoded.form == "text":
         title = _TITLE.search(text) if _PAGE.match(text) else None
         said = text.rstrip() if title is None else title[1].strip()
-        return said if len(said) <= ALONE and len(said.splitlines()) == 1 else _cut(said)
+        is_line = len(said) <= ALONE and len(said.splitlines()) == 1
+        return said if is_line else _cut(_without_preamble(said))
     said = [found for found in _STRING.finditer(text) if found[2].count(" ") >= BLANKS]
-    if not said:
-        return ""
-    longest = max(said, key=lambda found: len(found[2]))
-    return _cut(f"{longest[1]}: {longest[2]}")
+    longest = max(said, key=lambda found: len(found[2]), default=None)
+    told = [_status(text), "" if longest is None else _cut(f"{longest[1]}: {longest[2]}")]
+    return " \u2026 ".join(filter(None, told))
+
+
+def verdict_of(text: str, outline: Outline) -> str:
+    """Of the lines of a printed text that are shown with any part of it, one that says how the call
+    ended, else the first of several words; empty for a text without one."""
+    shown = (
+        text[part.start : part.end].strip()
+        for part in outline.root.children
+        if part.identifies and not part.children
+    )
+    lines = [line for one in shown for line in one.splitlines() if " " in line.strip()]
+    said = max(filter(is_verdict, lines), key=len, default=lines[0] if lines else "")
+    return _cut(said.strip("= "))
+
+
+def _without_preamble(text: str) -> str:
+    """The text from its first line on that says something by itself; all of it if there is none
+    near its beginning."""
+    body = _BODY.search(text) if text.startswith("<") else None
+    rest = text if body is None else text[body.end() :]
+    lines = rest.splitlines()
+    for at, line in enumerate(lines[:PREAMBLE]):
+        if line.strip() and not _PREAMBLE.fullmatch(line.strip()):
+            return "\n".join(lines[at:]).strip()
+    return text
+
+
+PREAMBLE = 12
+"""First lines of which some may say nothing by themselves."""
+_BODY = re.compile(r"<(?:[\w-]{1,40}:)?[Bb]ody\b[^<>]{0,400}>")
+_COLUMN = "[A-Z][A-Z0-9()%/_-]*(?: [A-Z0-9()%/_-]+)*"
+_PREAMBLE = re.compile(
+    r"\W*|<[?!][^<>]*>|</?[\w:.-]{1,80}(?:\s+xmlns(?::[\w-]+)?=(?:\"[^\"]*\"|'[^']*'))*\s*>"
+    r"|[\w.\"'-]{1,60}\s?[:={(\[]{1,3}|total \d+"
+    rf"|{_COLUMN}(?:(?:\s{{2,}}|\t){_COLUMN}){{2,}}"
+)
+"""A declaration, a tag or key that only opens what follows, the size of a listing, the names of
+columns."""
+
+
+def _status(text: str) -> str:
+    """The first field of JSON, in its outermost object or one level below, that says how the call
+    ended."""
+    for found in _STATUS.finditer(text):
+        above = text[: found.start()]
+        depth = above.count("{") - above.count("}")
+        if depth <= DEEPEST and above.count("[") == above.count("]"):
+            return f"{found[1]}: {found[2].strip(chr(34))}"
+    return ""
+
+
+DEEPEST = 2
+_STATUS = re.compile(
+    r'"(status|ok|success|accepted|succeeded|outcome)"\s*:\s*("[^"\\]{1,40}"|true|false)'
+)
 
 
 def _cut(text: str) -> str:

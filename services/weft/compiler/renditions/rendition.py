@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from weft.compiler.renditions.assembling import assembled, plain
-from weft.compiler.renditions.first_line import READ, first_line, record_count
+from weft.compiler.renditions.first_line import READ, first_line, record_count, verdict_of
 from weft.compiler.renditions.in_force import in_force
 from weft.compiler.renditions.of_whole import said_of_whole
 from weft.passages.json_unquoted import unquoted
@@ -169,7 +169,7 @@ def summarised(row: ItemRow) -> Rendition:
 
 
 def stub(row: ItemRow) -> Rendition:
-    """One line: the item's first line, or how many records it lists, and how large it is."""
+    """One line: the item's line that says most, or how many records it lists, and its size."""
     if not row.is_complete and row.envelope is not None and row.envelope.raw_size:
         return Rendition(STUB, f"… {row.envelope.raw_size:,} bytes …")
     text, outline = row.whole, row.parts
@@ -183,10 +183,16 @@ def stub(row: ItemRow) -> Rendition:
     lines = text.count("\n") + 1
     count = f"{records} records, " if records else f"{lines} lines, " if lines > 1 else ""
     mark = f"… {count}{len(text):,} characters …"
-    first = "" if records else first_line(_beginning_of(row))
+    first = "" if records else _verdict_of(row) or first_line(_beginning_of(row))
     if len(text) <= max(SHORT, HARDLY_LONGER * len(first + mark)):
         return compact(row)
     return Rendition(PARTS, f"{first} {mark}") if first else Rendition(STUB, mark)
+
+
+def _verdict_of(row: ItemRow) -> str:
+    """How a printed text says that its call ended; empty for other texts."""
+    outline = row.parts
+    return "" if outline is None or outline.is_json else verdict_of(row.readable, outline)
 
 
 def _beginning_of(row: ItemRow) -> Decoded:
