@@ -203,6 +203,26 @@ def test_a_stub_tells_an_outcome_before_any_preamble(text: str, line: str) -> No
     assert shown.rpartition("… ")[0] == (f"{line} " if line else "")
 
 
+def test_a_stub_of_a_yes_or_no_needs_no_fence() -> None:
+    """Its words are not the text's own, and a fence costs more than they do."""
+    paid = {"ok": True, "transfer": {"id": "TR-99", "trace": "b5ba82ca" * 9}, "tags": [7] * 40}
+    shown = stub(row_of(ItemKind.TOOL_RESULT, json.dumps(paid)))
+    assert (shown.view, shown.text.partition(" …")[0]) == ("stub", "ok: true")
+    named = stub(row_of(ItemKind.TOOL_RESULT, json.dumps({"status": "paid", **paid, "ok": 1})))
+    assert (named.view, named.text.partition(" …")[0]) == ("parts", "status: paid")
+
+
+def test_the_status_of_a_reply_is_shown_with_any_part_of_it() -> None:
+    rooms = [{"code": n, "note": "a room to the yard"} for n in range(40)]
+    booking = {"reference": "219-55", "status": "CONFIRMED", "holder": "Bru", "rooms": rooms}
+    row = row_of(ItemKind.TOOL_RESULT, json.dumps({"booking": booking, "ok": True}))
+    last = of_parts(row, {part_count(row) // 2}).text
+    assert "status: CONFIRMED" in last
+    assert "ok: true" in last
+    many = row_of(ItemKind.TOOL_RESULT, json.dumps({"hotels": [booking, booking], "page": 1}))
+    assert "CONFIRMED" not in of_parts(many, {part_count(many) - 1}).text
+
+
 def test_a_stub_of_what_is_not_stored_whole_tells_the_size_of_all_of_it() -> None:
     row = row_of(ItemKind.TOOL_RESULT, "60,000 records, the first is …")
     envelope = ResultEnvelope("60,000 records, the first is …", raw_size=5_808_890)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from weft.passages.json_identifiers import identified_by_words, identifying_fields, link_fields
+from weft.passages.json_outcome import outcome_fields
 from weft.passages.json_outliers import differing_records
 from weft.passages.json_values import KEY, LEAF, RECORD, Value, read_values
 from weft.passages.literals import Decoded, Literal
@@ -22,10 +23,17 @@ Split = Callable[[Decoded], tuple[Part, ...]]
 """Returns the parts of a string's content."""
 
 
-def split_json(decoded: Decoded, split: Split) -> Part | None:
-    """The parts of a JSON text, None if it is too short to split."""
+OUTER = 2
+"""Levels of objects, from the outermost one, whose status is that of the call."""
+
+
+def split_json(decoded: Decoded, split: Split, is_reply: bool = True) -> Part | None:
+    """The parts of a JSON text, None if it is too short to split. What a reply says of how its call
+    ended is shown with any other part."""
     root = read_values(decoded)
-    return None if root.members is None else _Splitting(decoded, split).container(root, "element")
+    if root.members is None:
+        return None
+    return _Splitting(decoded, split).container(root, "element", OUTER if is_reply else 0)
 
 
 def split_call(decoded: Decoded, split: Split) -> Part | None:
@@ -33,7 +41,7 @@ def split_call(decoded: Decoded, split: Split) -> Part | None:
     text = decoded.text
     start = text.find("({") + 1
     held = tuple(Literal(one.start - start, one.end - start, one.held) for one in decoded.literals)
-    inner = split_json(Decoded(text[start:-1], "json", held), split)
+    inner = split_json(Decoded(text[start:-1], "json", held), split, False)
     if inner is None:
         return None
     children = tuple(moved(child, start) for child in inner.children)
@@ -48,12 +56,13 @@ class _Splitting:
         self._starts = [literal.start for literal in decoded.literals]
         self._split = split
 
-    def container(self, value: Value, unit: str) -> Part:
-        """A container with its members as children; its opening ends with its bracket."""
+    def container(self, value: Value, unit: str, outer: int) -> Part:
+        """A container with its members as children; its opening ends with its bracket. `outer` is
+        how many levels of objects from here on may say how the call ended."""
         start, end = value.start, value.end
         opening = value.bracket + 1 - start
         members = value.members or []
-        children = self._fields(members) if value.is_object else self._elements(members)
+        children = self._fields(members, outer) if value.is_object else self._elements(members)
         closing = int(value.is_closed)
         return Part(start, end, unit, 1, opening, closing, False, tuple(children))
 
@@ -61,16 +70,18 @@ class _Splitting:
         text = self._text
         records = sum(text[one.start : one.start + 1] in ("{", "[") for one in members)
         unit = "record" if 2 * records >= len(members) else "element"
-        return self._grouped(members, unit, RECORD if unit == "record" else LEAF)
+        return self._grouped(members, unit, RECORD if unit == "record" else LEAF, 0)
 
-    def _fields(self, members: list[Value]) -> list[Part]:
-        return self._grouped(members, "field", LEAF)
+    def _fields(self, members: list[Value], outer: int) -> list[Part]:
+        return self._grouped(members, "field", LEAF, outer)
 
-    def _grouped(self, members: list[Value], unit: str, limit: int) -> list[Part]:
+    def _grouped(self, members: list[Value], unit: str, limit: int, outer: int) -> list[Part]:
         """One part for each container that is split; small neighbours share a part."""
         text = self._text
         parts: list[Part] = []
         identifying = identifying_fields(text, members) if unit == "field" else ()
+        if outer:
+            identifying = (*identifying, *outcome_fields(text, members))
         differing = differing_records(text, members) if unit == "record" else ()
         links = link_fields(text, members) if unit == "field" else frozenset[int]()
         is_open = False
@@ -78,7 +89,7 @@ class _Splitting:
             start, end = one.start, one.end
             if start == end:
                 continue
-            large = self._large(one, start, end, unit)
+            large = self._large(one, start, end, unit, max(outer - 1, 0))
             differs = number in differing
             if large is not None:
                 parts.append(msgspec.structs.replace(large, differs=True) if differs else large)
@@ -97,10 +108,10 @@ class _Splitting:
             is_open = small
         return identified_by_words(text, parts) if unit == "record" else parts
 
-    def _large(self, value: Value, start: int, end: int, unit: str) -> Part | None:
+    def _large(self, value: Value, start: int, end: int, unit: str, outer: int) -> Part | None:
         """A member that has parts: a container, a decoded string or a long string."""
         if value.members:
-            return self.container(value, unit)
+            return self.container(value, unit, outer)
         at = bisect_left(self._starts, start)
         if at < len(self._starts) and self._starts[at] < end:
             literal = self._literals[at]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from weft.passages.json_outcome import STATUS
 from weft.passages.literals import Decoded
 from weft.passages.outcome import is_verdict
 from weft.passages.part import Outline, Part
@@ -103,7 +104,7 @@ columns."""
 def _status(text: str) -> str:
     """The first field of JSON, in its outermost object or one level below, that says how the call
     ended."""
-    for found in _STATUS.finditer(text):
+    for found in STATUS.finditer(text):
         above = text[: found.start()]
         depth = above.count("{") - above.count("}")
         if depth <= DEEPEST and above.count("[") == above.count("]"):
@@ -111,10 +112,15 @@ def _status(text: str) -> str:
     return ""
 
 
+def is_flag(line: str) -> bool:
+    """Whether a line is only a known name with a yes or no: it has no words of the text's own that
+    would need a fence, which costs more than it."""
+    return _FLAG.fullmatch(line) is not None
+
+
+_FLAG = re.compile("(?:ok|success|accepted|succeeded): (?:true|false)")
 DEEPEST = 2
-_STATUS = re.compile(
-    r'"(status|ok|success|accepted|succeeded|outcome)"\s*:\s*("[^"\\]{1,40}"|true|false)'
-)
+"""Levels of objects within which a status is that of the call."""
 
 
 def _cut(text: str) -> str:

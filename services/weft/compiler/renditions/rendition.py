@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from weft.compiler.renditions.assembling import assembled, plain
-from weft.compiler.renditions.first_line import READ, first_line, record_count, verdict_of
+from weft.compiler.renditions.first_line import READ, first_line, is_flag, record_count, verdict_of
 from weft.compiler.renditions.in_force import in_force
 from weft.compiler.renditions.of_whole import said_of_whole
 from weft.passages.json_unquoted import unquoted
@@ -186,7 +186,9 @@ def stub(row: ItemRow) -> Rendition:
     first = "" if records else _verdict_of(row) or first_line(_beginning_of(row))
     if len(text) <= max(SHORT, HARDLY_LONGER * len(first + mark)):
         return compact(row)
-    return Rendition(PARTS, f"{first} {mark}") if first else Rendition(STUB, mark)
+    if not first or is_flag(first):
+        return Rendition(STUB, f"{first} {mark}".strip())
+    return Rendition(PARTS, f"{first} {mark}")
 
 
 def _verdict_of(row: ItemRow) -> str:
