@@ -295,7 +295,9 @@ def _record(text: str, lines: Sequence[_Line], depth: int) -> Part:
 def _block(text: str, lines: Sequence[_Line], below: Sequence[Part], unit: str = "block") -> Part:
     """Lines of which the first ones are shown with any of those below them."""
     start, first = lines[0].start, _head(text, lines)
-    head = Part(start, lines[first - 1].end, "line", first, identifies=True)
+    end = lines[first - 1].end
+    # A tag with nothing but namespaces, as of an envelope, says nothing of what is in it.
+    head = Part(start, end, "line", first, identifies=not says_nothing(text[start:end]))
     return Part(start, lines[-1].end, unit, children=(head, *below))
 
 
@@ -408,11 +410,13 @@ def only_closes(text: str) -> bool:
 
 def says_nothing(text: str) -> bool:
     """Whether a piece of markup holds only declarations, namespaces, and tags that close others."""
-    return text.lstrip()[:2] in _MARKS and _BARE_MARKUP.fullmatch(text) is not None
+    return text.lstrip()[:1] == "<" and _BARE_MARKUP.fullmatch(text) is not None
 
 
-_MARKS = frozenset(("<?", "<!", "</"))
-_BARE_MARKUP = re.compile(r"(?:\s*(?:<\?[^<>]*>|<![A-Za-z][^<>]*>|</[\w:.-]{1,80}>))+\s*")
+_BARE_MARKUP = re.compile(
+    r"(?:\s*(?:<\?[^<>]*>|<![A-Za-z][^<>]*>|</[\w:.-]{1,80}>"
+    r"|<[\w:.-]{1,80}(?:\s+xmlns(?::[\w-]{1,40})?=(?:\"[^\"<>]*\"|'[^'<>]*'))+\s*>))+\s*"
+)
 
 
 MOST_CLOSING = 60
