@@ -47,6 +47,7 @@ FAILED = (
     "#9 CANCELED\n------\nERROR: failed to solve: process did not complete successfully",
     'mission_result {\n  accepted: false\n  code: REJECTED_ROUTE\n  detail: "it is taken"\n}\n',
     f"{SERVER_LOG}Process exited with code 1",
+    f"{SERVER_LOG}error: timed out waiting for the condition",
 )
 DONE = (
     '#!/bin/sh\nif ! test -f "$1"; then\n  echo "usage" >&2\n  exit 1\nfi\ncp "$1" /srv/app\n',
@@ -71,6 +72,7 @@ DONE = (
     "Logins that FAILED: none, 3 errors in all of last year",
     "",
     SERVER_LOG,
+    f"{SERVER_LOG}Traceback (most recent call last):\n  File 'a'\nKeyError: 'D-203'\n",
     "Traceback (most recent call last):\n".join(
         f"[INFO] [17642290{n}.56] [nav]: x\n" for n in range(40, 49)
     ),

@@ -29,6 +29,7 @@ def test_titles_come_before_ids_of_other_things() -> None:
     mail = {"id": "msg_1", "threadId": "thr_5", "historyId": "99", "subject": "Rent"}
     assert identified(**mail) == ["id", "threadId", "subject"]
     assert identified(**mail, date="12 May", label="Home") == ["id", "subject", "date"]
+    assert identified(state="on", reference="219-55", made="12 May") == ["reference"]
 
 
 def test_an_address_identifies_what_has_no_other_name() -> None:

@@ -97,12 +97,12 @@ def reads_as_error(text: str) -> bool:
 
 
 def is_dated_log(text: str) -> bool:
-    """Whether most lines begin with a time, behind a level at most. Their errors are those of the
+    """Whether many lines begin with a time, behind a level at most. Their errors are those of the
     program that wrote the log, often read long after; the call has only the last lines to itself.
     """
     lines = [line for line in text[:_END].splitlines() if line.strip() and not line[0].isspace()]
     dated = sum(_DATED.match(line) is not None for line in lines)
-    return len(lines) >= _LEAST_LINES and 2 * dated >= len(lines)
+    return len(lines) >= _LEAST_LINES and dated >= _DATED_SHARE * len(lines)
 
 
 _DATED = re.compile(
@@ -113,15 +113,22 @@ _DATED = re.compile(
 """A line that begins with a day, a time of day or a Unix time: `[INFO] [1764229008.56]`."""
 _LEAST_LINES = 6
 """Of a log; fewer may be what a command printed while it failed."""
+_DATED_SHARE = 0.4
+"""Of the lines that are not indented; exceptions stand between them."""
 _LAST = 2
 """Lines of a log that may tell how the call ended."""
 
 
 def _last_lines(text: str) -> bytes:
-    """The lines without a time that end a log: what the caller's tool or the shell added."""
+    """The lines without a time that end a log: what the caller's tool or the shell added. A log
+    that ends with an exception is as often one that was read as one that was just written."""
     filled = [line for line in text[-_END:].splitlines() if line.strip()][-_LAST:]
     last = takewhile(lambda line: not _DATED.match(line), reversed(filled))
-    return "\n".join(reversed(list(last))).encode()
+    added = [line for line in last if not _EXCEPTION.match(line)]
+    return "\n".join(reversed(added)).encode()
+
+
+_EXCEPTION = re.compile(r"[\w.]{1,80}(?:Error|Exception)\b|Caused by: |Traceback |panic: ")
 
 
 def _has_only_system_errors(text: str) -> bool:

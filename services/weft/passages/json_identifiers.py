@@ -24,7 +24,7 @@ NOTHING = frozenset({"null", "true", "false", '""', "[]", "{}"})
 """Values that cannot identify a record."""
 _NO_VALUE = ("{", "[", "")
 """What follows a name whose value is no single one, or was cut off."""
-_ID = re.compile(r"(?:id|uuid|no|key|code|sku|number)$", re.IGNORECASE)
+_ID = re.compile(r"(?:id|uuid|no|key|code|sku|number|reference)$", re.IGNORECASE)
 """Names of ids, of which a record may have many, its own and those of others."""
 _BARE_ID = re.compile(
     r'\s*"(?:[^"\\]{0,60}(?:[_.\- ]|(?<=[a-z])(?=[IK])))?(?:[Uu]{0,2}[Ii][Dd]|[Kk]ey)"\s*:\s*'

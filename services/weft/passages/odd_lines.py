@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from weft.passages.outliers import MANY, rare_groups
 
-_VALUE = re.compile(r"(?<==)\S+|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|\S*\d\S*")
+_VALUE = re.compile(r"(?<==)\S+|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|(?<!\S)\S*\d\S*")
 """What differs in lines that say the same."""
 _SAME = 0.6
 """The share of the lines that say the same, at least."""

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import msgspec
 
 NAMES = re.compile(
-    r"(?:^|[_.\- ]|(?<=[a-z]))(?:id|uuid|name|number|no|key|date|title|path|url|code|sku|email)$",
+    r"(?:^|[_.\- ]|(?<=[a-z]))"
+    r"(?:id|uuid|name|number|no|key|date|title|path|url|code|sku|email|reference)$",
     re.IGNORECASE,
 )
 """Names of the fields that identify a record in most programs' data."""
