@@ -153,7 +153,7 @@ def _is_refused(text: str) -> bool:
     for line in text.splitlines():
         field = _FIELD.match(line)
         if field is None:
-            if line.strip() and not _BRACKET.match(line):
+            if not _BRACKET.fullmatch(line.strip()):
                 return False
             continue
         name, held = plain(field[1]), field[2].strip().lower()
@@ -170,7 +170,7 @@ def plain(key: str) -> str:
 
 NO_ERROR = frozenset(("", "0", "none", "null", "no", "false", "ok", "success"))
 _FIELD = re.compile(r"\s{0,16}\"?([A-Za-z][\w-]{0,30})\"?\s{0,2}[:=]\s{0,4}(\S.{0,800})")
-_BRACKET = re.compile(r"\s*(?:[\w.-]{1,60}\s?:?\s?)?[{}\[\]]?,?\s*\Z")
+_BRACKET = re.compile(r"(?:[\w.-]{1,60} ?:? ?)?[{}\[\]]?,?")
 _VERDICTS = frozenset(("accepted", "success", "ok", "succeeded"))
 REASONS = frozenset(
     ("code", "errorcode", "error", "message", "msg", "reason", "detail", "details", "rejectreason")
