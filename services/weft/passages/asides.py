@@ -53,9 +53,9 @@ def _without_repeated(text: str, parts: list[Part]) -> list[Part]:
             return msgspec.structs.replace(part, children=children)
         lines = map(str.strip, text[part.start : part.end].splitlines())
         said = {_without_number(line) for line in lines if line}
-        is_new = not said or any(len(one) < LEAST_LINE or one not in seen for one in said)
+        is_repeated = bool(said) and said <= seen and min(map(len, said)) >= LEAST_LINE
         seen.update(said)
-        return part if is_new else msgspec.structs.replace(part, is_aside=True)
+        return msgspec.structs.replace(part, is_aside=True) if is_repeated else part
 
     return list(map(marked, parts))
 

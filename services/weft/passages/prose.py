@@ -244,7 +244,7 @@ def _nested(text: str, lines: Sequence[_Line], depth: int) -> list[Part]:
 def _stanzas(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
     """Groups of lines between blank ones, each from a least indented line: the records of many
     programs' output."""
-    least = min((line.indent for line in lines if not line.is_blank), default=0)
+    least = min([line.indent for line in lines if not line.is_blank], default=0)
     stanza: list[_Line] = []
     for line in lines:
         if stanza and stanza[-1].is_blank and not line.is_blank and line.indent == least:
@@ -345,7 +345,7 @@ def _head(text: str, group: Sequence[_Line]) -> int:
 def _indented(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
     """Groups of lines that each begin with a least indented line. The items of a list are below the
     line that opens it, which YAML indents as far as them."""
-    least = min((line.indent for line in lines if not line.is_blank), default=0)
+    least = min([line.indent for line in lines if not line.is_blank], default=0)
     group: list[_Line] = []
     for line in lines:
         if group and line.indent == least and not (line.is_blank or _is_below(line, group[0])):
