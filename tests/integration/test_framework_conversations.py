@@ -17,7 +17,6 @@ import weft
 from weft.integrations.conversations import (
     Conversations,
     OwnHistoryWarning,
-    request_of,
     session_name,
 )
 from weft.integrations.drill_down import DrillDown
@@ -104,10 +103,9 @@ async def test_a_framework_that_lost_its_answer_is_asked_for_it_again(client, pr
     await agent.publish("s", done)
     pack = await agent.compiled("s", [USER])
     assert pack is not None
-    request = str(request_of(pack, provider))
+    request = str(pack.request(provider))
     assert "shelf c: 3 lamps" in request
     assert "The last lamp is gone." not in request
-    assert "The last lamp is gone." in str(pack.request(provider))
 
 
 async def test_what_is_given_is_the_compiled_context(client) -> None:
@@ -313,3 +311,14 @@ async def test_options_and_sessions_are_checked(client) -> None:
     with pytest.raises(InvalidInput, match="give session"):
         session_name(None, None, "run with …")
     assert session_name("mine", "theirs", "") == "mine"
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai-responses"])
+async def test_an_answer_at_the_end_of_the_history_stays_there(client, provider) -> None:
+    """Another agent's finding, or the beginning of an answer that the model continues."""
+    agent = Conversations(client, "openai")
+    found = {"role": "assistant", "content": "Shelf b has none left."}
+    pack = await agent.compiled("s", [USER, found])
+    assert pack is not None
+    request = pack.request(provider)
+    assert "Shelf b has none left." in str((request.get("messages") or request["input"])[-1])

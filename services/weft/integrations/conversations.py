@@ -17,15 +17,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 import weft
 from weft.adapters.conversation import conversation
 from weft.client.offline import OnUnavailable
+from weft.integrations.current_history import as_it_is
 from weft.integrations.open_sessions import OpenSessions
-from weft.messages import Format, Provider
+from weft.messages import Format
 from weft_schemas.errors import InvalidInput, Unavailable
-from weft_schemas.items import ItemKind
 
 LOG = logging.getLogger("weft.integrations")
 
@@ -140,8 +138,9 @@ class Conversations:
             with self._going_on(name, one):
                 if not history:
                     return None
-                self._tell(name, await _async(one).publish(one.step(history), format=self._format))
-                return one.back(await _async(one).compile(query=query))
+                done = await _async(one).publish(one.step(history), format=self._format)
+                self._tell(name, done)
+                return as_it_is(one.back(await _async(one).compile(query=query)), done)
         return None
 
     def compiled_now(self, name: str, history: Sequence[Any], query: str = "") -> weft.Pack | None:
@@ -150,8 +149,9 @@ class Conversations:
         with one.thread_turn, self._going_on(name, one):
             if not history:
                 return None
-            self._tell(name, _sync(one).publish(one.step(history), format=self._format))
-            return one.back(_sync(one).compile(query=query))
+            done = _sync(one).publish(one.step(history), format=self._format)
+            self._tell(name, done)
+            return as_it_is(one.back(_sync(one).compile(query=query)), done)
         return None
 
     async def answered(
@@ -286,19 +286,6 @@ def _sync(one: _Conversation) -> weft.SyncSession:
     return one.session
 
 
-def request_of(pack: weft.Pack, provider: Provider) -> dict[str, Any]:
-    """The request, ending with what the model has to answer. If the log contains an answer that the
-    framework has lost, as after a crash, that answer is left out, and the work before it stays."""
-    asked = [one.sequence for one in pack.entries if one.kind in _ASKS and one.item_id]
-    last = max(asked, default=0)
-    entries = tuple(
-        one
-        for one in pack.entries
-        if not asked or one.kind is not ItemKind.AGENT_MSG or one.sequence < last
-    )
-    return msgspec.structs.replace(pack, entries=entries).request(provider)
-
-
 def failed_calls(pack: weft.Pack) -> frozenset[str]:
     """The ids, as in the pack's messages, of the calls that failed: for frameworks whose messages
     have a status of their own."""
@@ -315,10 +302,6 @@ def thoughts_of(pack: weft.Pack) -> dict[str, list[dict[str, Any]]]:
         for call_id, reasoning in held
         if reasoning is not None and reasoning.format == "anthropic" and reasoning.before
     }
-
-
-_ASKS = (ItemKind.USER_TURN, ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT)
-"""Items that a model answers."""
 
 
 def session_name(given: str | None, of_framework: str | None, where: str) -> str:

@@ -31,7 +31,6 @@ from weft.client.refusals import ItemRefused
 from weft.integrations.conversations import (
     LOG,
     Conversations,
-    request_of,
     warn_of_own_history,
 )
 from weft.integrations.drill_down import DrillDown
@@ -80,7 +79,7 @@ class WeftPlugin(BasePlugin):
         history = history_of(llm_request.contents)
         pack = await self._conversations.compiled(self._name(callback_context.session), history)
         if pack is not None:
-            request = request_of(pack, "gemini")
+            request = pack.request("gemini")
             llm_request.contents = [
                 types.Content.model_validate(content) for content in request["contents"]
             ]

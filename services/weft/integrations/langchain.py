@@ -29,7 +29,6 @@ import weft
 from weft.integrations.conversations import (
     Conversations,
     failed_calls,
-    request_of,
     session_name,
     thoughts_of,
 )
@@ -123,7 +122,7 @@ def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
     request's own."""
     if pack is None:
         return request
-    messages = convert_to_messages(request_of(pack, "openai")["messages"])
+    messages = convert_to_messages(pack.request("openai")["messages"])
     thoughts = thoughts_of(pack)
     failed = failed_calls(pack)
     messages = [_thinking(_told(message, failed), thoughts) for message in messages]

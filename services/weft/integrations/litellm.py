@@ -23,7 +23,7 @@ import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
 import weft
-from weft.integrations.conversations import Conversations, request_of
+from weft.integrations.conversations import Conversations
 from weft.integrations.open_sessions import MOST_OPEN
 
 CHAT = frozenset({"completion", "acompletion"})
@@ -61,7 +61,7 @@ class WeftLogger(CustomLogger):
         self._remember(data, history)
         pack = await (await self._connected()).compiled(name, history)
         if pack is not None:
-            data["messages"] = [*system, *request_of(pack, "openai")["messages"]]
+            data["messages"] = [*system, *pack.request("openai")["messages"]]
         return data
 
     async def async_post_call_success_hook(

@@ -18,7 +18,7 @@ from agents.memory import Session, SessionSettings
 from agents.run import CallModelData, ModelInputData
 
 import weft
-from weft.integrations.conversations import Conversations, request_of
+from weft.integrations.conversations import Conversations
 from weft.integrations.drill_down import DrillDown
 
 
@@ -77,7 +77,7 @@ class WeftSession:
         pack = await self._conversations.compiled(self.session_id, model_input.input)
         if pack is None:
             return model_input
-        request = request_of(pack, "openai-responses")
+        request = pack.request("openai-responses")
         instructions = [model_input.instructions, request.get("instructions")]
         return ModelInputData(request["input"], "\n\n".join(filter(None, instructions)) or None)
 

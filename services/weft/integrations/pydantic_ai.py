@@ -36,7 +36,7 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import FunctionToolset
 
 import weft
-from weft.integrations.conversations import Conversations, request_of, session_name, thoughts_of
+from weft.integrations.conversations import Conversations, session_name, thoughts_of
 from weft.integrations.drill_down import DrillDown
 
 SIGNED_BY = frozenset({"anthropic", "bedrock"})
@@ -129,7 +129,7 @@ def _replaced(history: Sequence[ModelMessage], pack: weft.Pack) -> list[ModelMes
     """The compiled messages, under the framework's own system prompts and instructions."""
     requests = [one for one in history if isinstance(one, ModelRequest)]
     own = [part for one in requests for part in one.parts if isinstance(part, SystemPromptPart)]
-    messages = messages_of(request_of(pack, "openai")["messages"], thoughts_of(pack))
+    messages = messages_of(pack.request("openai")["messages"], thoughts_of(pack))
     if own:
         messages = _joined([ModelRequest(own), *messages])
     if requests and isinstance(messages[-1], ModelRequest):
