@@ -28,6 +28,7 @@ from google.genai import types
 import weft
 from weft.client.offline import OnUnavailable
 from weft.client.refusals import ItemRefused
+from weft.integrations.adk_contents import contents_of, history_of
 from weft.integrations.conversations import (
     LOG,
     Conversations,
@@ -38,10 +39,6 @@ from weft.integrations.open_sessions import OpenSessions
 from weft.integrations.shared_session import SharedSession
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.items import ContextItem, ItemKind
-
-OF_ADK = "adk-"
-"""Prefix of the call ids that ADK makes if the model gives none, and removes before the model sees
-them."""
 
 
 class WeftPlugin(BasePlugin):
@@ -76,14 +73,11 @@ class WeftPlugin(BasePlugin):
         """Publish the new part, and send the compiled contents after the agent's instructions."""
         if self._drilldown is not None:
             llm_request.append_tools([self._drilldown])
-        history = history_of(llm_request.contents)
-        pack = await self._conversations.compiled(self._name(callback_context.session), history)
+        session = callback_context.session
+        history = history_of(llm_request.contents, session.events)
+        pack = await self._conversations.compiled(self._name(session), history)
         if pack is not None:
-            request = pack.request("gemini")
-            llm_request.contents = [
-                types.Content.model_validate(content) for content in request["contents"]
-            ]
-            instruction = request["config"].get("system_instruction")
+            llm_request.contents, instruction = contents_of(pack, llm_request.model)
             if instruction:
                 llm_request.append_instructions([instruction])
         return None
@@ -130,19 +124,6 @@ class WeftPlugin(BasePlugin):
 
     def _name(self, session: Session) -> str:
         return self._session or session.id
-
-
-def history_of(contents: Sequence[types.Content]) -> list[dict[str, Any]]:
-    """Contents in the API's form, without the ids that ADK itself gives to calls."""
-    made = []
-    for content in contents:
-        plain = content.model_dump(mode="json", exclude_none=True)
-        for part in plain.get("parts") or ():
-            for key in ("function_call", "function_response"):
-                if str(part.get(key, {}).get("id", "")).startswith(OF_ADK):
-                    del part[key]["id"]
-        made.append(plain)
-    return made
 
 
 class DrillDownTool(BaseTool):
