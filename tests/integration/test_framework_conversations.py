@@ -144,6 +144,27 @@ async def test_a_server_that_is_away_leaves_the_framework_its_own_history(
     assert bool(spooled) == (way == "spool")
 
 
+async def test_what_follows_a_step_without_weft_is_spooled_at_once(tmp_path: Path) -> None:
+    """Nothing may come after it: the final answer least of all."""
+    final = {"role": "assistant", "content": "The last lamp is gone."}
+    spool = tmp_path / "spool"
+    async with weft.connect(AWAY, lazily=True) as client:
+        agent = Conversations(client, "openai", spool=spool)
+        with pytest.warns(OwnHistoryWarning):
+            await agent.compiled("s", [USER])
+        await agent.answered("s", [ANSWER], IDS)
+        for one in reversed(IDS):
+            await agent.ran("s", one, RESULTS[one])
+        with pytest.warns(OwnHistoryWarning):
+            await agent.compiled("s", HISTORY)
+        await agent.answered("s", [final])
+    async with weft.testing.in_memory(client.tenant) as client:
+        await Conversations(client, "openai", spool=spool).compiled("s", HISTORY)
+        items = await logged(client, "s")
+    kinds = "user_turn agent_msg tool_call tool_call tool_call tool_result tool_result tool_result"
+    assert [str(item.kind) for item in items] == [*kinds.split(), "agent_msg"]
+
+
 async def test_a_server_that_is_away_is_an_error_where_that_is_asked_for() -> None:
     async with weft.connect(AWAY, lazily=True) as client:
         agent = Conversations(client, "openai", on_unavailable="raise")

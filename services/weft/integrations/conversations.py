@@ -48,8 +48,8 @@ class _Conversation:
         """Ids of the calls that the latest answer made, in order."""
         self.ran: dict[str, Any] = {}
         """Results of these calls, by the id of the call."""
-        self.is_away = False
-        """Whether weft was away at the latest step: what follows it waits for the next one."""
+        self.waits = False
+        """Whether weft was away at the latest step, and what follows it comes with the next one."""
         self.turn = asyncio.Lock()
         self.thread_turn = threading.Lock()
 
@@ -58,7 +58,7 @@ class _Conversation:
         return self.turn.locked() or self.thread_turn.locked()
 
     def back(self, pack: weft.Pack) -> weft.Pack:
-        self.is_away = False
+        self.waits = False
         return pack
 
     def step(self, history: Sequence[Any]) -> list[Any]:
@@ -113,6 +113,7 @@ class Conversations:
         self.client = client
         self._format = format
         self._raises = on_unavailable == "raise"
+        self._spools = on_unavailable == "spool"
         self._options: dict[str, Any] = {
             "budget": budget,
             "phase": phase,
@@ -172,7 +173,7 @@ class Conversations:
         one = self._of(name)
         async with one.turn:
             whole = one.answered(answer, calls, history)
-            if one.is_away or not answer:
+            if one.waits or not answer:
                 return
             with self._going_on(name):
                 done = await _async(one).publish(whole, format=self._format)
@@ -191,7 +192,7 @@ class Conversations:
         one = self._of(name)
         with one.thread_turn:
             whole = one.answered(answer, calls, history)
-            if one.is_away or not answer:
+            if one.waits or not answer:
                 return
             with self._going_on(name):
                 done = _sync(one).publish(whole, format=self._format)
@@ -206,7 +207,7 @@ class Conversations:
             return await asyncio.to_thread(self.ran_now, name, call_id, result)
         one = self._of(name)
         async with one.turn:
-            if call_id in one.asked and not one.is_away:
+            if call_id in one.asked and not one.waits:
                 with self._going_on(name):
                     await _async(one).publish(one.result(call_id, result), format=self._format)
 
@@ -214,7 +215,7 @@ class Conversations:
         """The same without an event loop."""
         one = self._of(name)
         with one.thread_turn:
-            if call_id in one.asked and not one.is_away:
+            if call_id in one.asked and not one.waits:
                 with self._going_on(name):
                     _sync(one).publish(one.result(call_id, result), format=self._format)
 
@@ -252,7 +253,7 @@ class Conversations:
             if self._raises:
                 raise
             if step is not None:
-                step.is_away = True
+                step.waits = not self._spools
                 message = f"session {name!r}: the model gets the framework's own history: {error}"
                 warn_of_own_history(message, stacklevel=4)
             else:
