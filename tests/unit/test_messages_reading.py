@@ -229,3 +229,34 @@ def test_the_calls_of_an_answer_are_the_same_for_every_provider(provider: str) -
         ("a", "get", {"n": 1}),
         ("b", "get", {"n": 2}),
     ]
+
+
+def _nested(levels: int) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for _ in range(levels - 1):
+        made = {"child": made}
+    return made
+
+
+@pytest.mark.parametrize(("levels", "fits"), [(63, True), (64, False), (150, False)])
+@pytest.mark.parametrize(
+    "written", [msgspec.to_builtins, lambda made: msgspec.json.encode(made).decode()]
+)
+def test_arguments_that_are_nested_too_deep_stay_in_the_text(levels, fits, written) -> None:
+    function = {"name": "store", "arguments": written(_nested(levels))}
+    message = {"role": "assistant", "tool_calls": [{"id": "a", "function": function}]}
+    (item,) = messages.read([message], "openai").items
+    assert (item.reserved.arguments is not None) is fits
+    assert item.text.count("child") == levels - 1
+    (call,) = messages.tool_calls(message)
+    assert call.arguments == _nested(levels), "a loop of one's own can still run it"
+
+
+def test_a_call_with_empty_arguments_is_made_without_any_in_its_place() -> None:
+    calls = [{"id": name, "function": {"name": "get", "arguments": text}}
+             for name, text in (("a", ""), ("b", '{"n": 1}'))]  # fmt: skip
+    results = [{"role": "tool", "tool_call_id": name, "content": name} for name in ("a", "b")]
+    read = messages.read([{"role": "assistant", "tool_calls": calls}, *results], "openai")
+    sent = messages.writing.request_of(read.items, "openai")["messages"]
+    assert [call["function"]["arguments"] for call in sent[0]["tool_calls"]] == ["{}", '{"n":1}']
+    assert [one["content"] for one in sent[1:]] == ["a", "b"]
