@@ -83,6 +83,22 @@ async def test_a_result_of_a_call_that_no_answer_made_is_left_to_the_history(cli
     assert await logged(client, "s") == []
 
 
+async def test_calls_without_ids_get_their_results_from_the_history(client) -> None:
+    answer = {**ANSWER, "tool_calls": [{**call, "id": ""} for call in ANSWER["tool_calls"]]}
+    results = [{**one, "tool_call_id": ""} for one in RESULTS.values()]
+    agent = Conversations(client, "openai")
+    await agent.compiled("s", [USER])
+    await agent.answered("s", [answer], ["", "", ""])
+    for result in results:
+        await agent.ran("s", "", result)
+    await agent.compiled("s", [USER, answer, *results])
+    items = await logged(client, "s")
+    calls = {item.id: item.reserved.tool_name for item in items}
+    assert [(calls[item.parent_id], item.text) for item in items[5:]] == [
+        (f"shelf_{one}", f"shelf {one}: 3 lamps") for one in IDS
+    ]
+
+
 async def test_a_model_that_is_asked_again_doubles_nothing_and_hides_nothing(client) -> None:
     agent = Conversations(client, "openai")
     other = {"role": "assistant", "content": "None is sold out."}

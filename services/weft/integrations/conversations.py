@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import weft
 from weft.adapters.conversation import conversation
@@ -26,6 +26,11 @@ from weft.messages import Format
 from weft_schemas.errors import InvalidInput, Unavailable
 
 LOG = logging.getLogger("weft.integrations")
+
+
+ToolErrors = Literal["tell", "raise"]
+"""What becomes of a tool that raises: a failed result that the model reads, or the end of the
+run."""
 
 
 class OwnHistoryWarning(UserWarning):
@@ -69,7 +74,9 @@ class _Conversation:
         self, answer: Sequence[Any], calls: Sequence[str], history: Sequence[Any] | None = None
     ) -> list[Any]:
         before = self.history if history is None else history
-        self.history, self.asked, self.ran = [*before, *answer], list(calls), {}
+        self.history, self.ran = [*before, *answer], {}
+        # A result that several calls could have waits for the history, whose order tells.
+        self.asked = list(calls) if all(calls) and len({*calls}) == len(calls) else []
         return self.history
 
     def result(self, call_id: str, message: Any) -> list[Any]:

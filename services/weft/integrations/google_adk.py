@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.events import Event
@@ -26,12 +26,14 @@ from google.adk.tools import BaseTool, ToolContext
 from google.genai import types
 
 import weft
+from weft.client.arguments import chosen
 from weft.client.offline import OnUnavailable
 from weft.client.refusals import ItemRefused
 from weft.integrations.adk_contents import contents_of, history_of
 from weft.integrations.conversations import (
     LOG,
     Conversations,
+    ToolErrors,
     warn_of_own_history,
 )
 from weft.integrations.drill_down import DrillDown
@@ -53,7 +55,7 @@ class WeftPlugin(BasePlugin):
         client: weft.Client | weft.SyncClient,
         *,
         session: str | None = None,
-        tool_errors: Literal["tell", "raise"] = "tell",
+        tool_errors: ToolErrors = "tell",
         drilldown: bool = True,
         name: str = "weft",
         **options: Any,
@@ -64,7 +66,7 @@ class WeftPlugin(BasePlugin):
         super().__init__(name)
         self._conversations = Conversations(client, "gemini", **options)
         self._session = session
-        self._tells_errors = tool_errors == "tell"
+        self._tells_errors = chosen("tool_errors", tool_errors, ToolErrors) == "tell"
         self._drilldown = DrillDownTool(DrillDown(client)) if drilldown else None
 
     async def before_model_callback(

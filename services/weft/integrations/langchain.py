@@ -9,7 +9,7 @@ The thread is the session. The state keeps the whole history; the model gets the
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
-from typing import Any, Literal
+from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import ToolCallRequest
@@ -26,8 +26,10 @@ from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 
 import weft
+from weft.client.arguments import chosen
 from weft.integrations.conversations import (
     Conversations,
+    ToolErrors,
     failed_calls,
     session_name,
     thoughts_of,
@@ -53,7 +55,7 @@ class WeftMiddleware(AgentMiddleware):
         client: weft.Client | weft.SyncClient,
         *,
         session: str | None = None,
-        tool_errors: Literal["tell", "raise"] = "tell",
+        tool_errors: ToolErrors = "tell",
         drilldown: bool = True,
         **options: Any,
     ) -> None:
@@ -62,7 +64,7 @@ class WeftMiddleware(AgentMiddleware):
         `Conversations`."""
         self._conversations = Conversations(client, "anthropic", **options)
         self._session = session
-        self._tells_errors = tool_errors == "tell"
+        self._tells_errors = chosen("tool_errors", tool_errors, ToolErrors) == "tell"
         self.tools = [_drilldown(DrillDown(client))] if drilldown else []
 
     def wrap_model_call(self, request: ModelRequest, handler: Model) -> ModelResponse:
@@ -177,7 +179,12 @@ def _message(message: BaseMessage) -> dict[str, Any]:
             said = [one for one in blocks if isinstance(one, dict) and one.get("type") in THOUGHTS]
             said += [{"type": "text", "text": message.text}] if message.text else []
             calls = [
-                {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["args"]}
+                {
+                    "type": "tool_use",
+                    "id": call["id"] or "",
+                    "name": call["name"],
+                    "input": call["args"],
+                }
                 for call in message.tool_calls
             ]
             return {"role": "assistant", "content": [*said, *calls]}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from pydantic_ai import RunContext, Tool, ToolReturn
 from pydantic_ai.capabilities import AbstractCapability
@@ -36,7 +36,8 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import FunctionToolset
 
 import weft
-from weft.integrations.conversations import Conversations, session_name, thoughts_of
+from weft.client.arguments import chosen
+from weft.integrations.conversations import Conversations, ToolErrors, session_name, thoughts_of
 from weft.integrations.drill_down import DrillDown
 
 SIGNED_BY = frozenset({"anthropic", "bedrock"})
@@ -54,7 +55,7 @@ class WeftCapability(AbstractCapability[Any]):
         client: weft.Client | weft.SyncClient,
         *,
         session: str | None = None,
-        tool_errors: Literal["tell", "raise"] = "tell",
+        tool_errors: ToolErrors = "tell",
         drilldown: bool = True,
         **options: Any,
     ) -> None:
@@ -63,7 +64,7 @@ class WeftCapability(AbstractCapability[Any]):
         `Conversations`."""
         self._conversations = Conversations(client, "anthropic", **options)
         self._session = session
-        self._tells_errors = tool_errors == "tell"
+        self._tells_errors = chosen("tool_errors", tool_errors, ToolErrors) == "tell"
         self._toolset = _toolset(DrillDown(client)) if drilldown else None
 
     def get_toolset(self) -> FunctionToolset[Any] | None:
