@@ -20,6 +20,8 @@ from weft_schemas.items import ItemKind
 class _Message(msgspec.Struct, frozen=True):
     role: Literal["user", "assistant"]
     content: Content
+    name: str | None = None
+    """Who speaks, if several do. The API has no such field; frameworks' messages have one."""
 
 
 class _ToolUse(msgspec.Struct, frozen=True):
@@ -88,7 +90,7 @@ def _read(draft: Draft, record: Record, message: _Message) -> None:
             case _:
                 text = text_of(record, [block], draft.left_out)
                 if text.strip():
-                    said = draft.add(record, kind, text, turn_id=turn_id)
+                    said = draft.add(record, kind, text, author=message.name, turn_id=turn_id)
     if thoughts:
         draft.left_out["reasoning"] += len(thoughts)
 

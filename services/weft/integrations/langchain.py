@@ -9,6 +9,7 @@ The thread is the session. The state keeps the whole history; the model gets the
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
@@ -35,9 +36,13 @@ from weft.integrations.conversations import (
     thoughts_of,
 )
 from weft.integrations.drill_down import DrillDown
+from weft.integrations.nested_runs import session_around, tool
+from weft_schemas.ids import digest
 
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 """Types of Anthropic's blocks that precede calls."""
+
+STEP_DIGITS = 8
 
 Model = Callable[[ModelRequest], ModelResponse]
 AsyncModel = Callable[[ModelRequest], Awaitable[ModelResponse]]
@@ -86,7 +91,8 @@ class WeftMiddleware(AgentMiddleware):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]
     ) -> Any:
         try:
-            result = handler(request)
+            with self._tool(request):
+                result = handler(request)
         except GraphBubbleUp:  # LangGraph's own control flow, such as an interrupt
             raise
         except Exception as error:
@@ -101,7 +107,8 @@ class WeftMiddleware(AgentMiddleware):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
     ) -> Any:
         try:
-            result = await handler(request)
+            with self._tool(request):
+                result = await handler(request)
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -115,8 +122,20 @@ class WeftMiddleware(AgentMiddleware):
         return result
 
     def _name(self) -> str:
-        thread = (get_config().get("configurable") or {}).get("thread_id")
-        return session_name(self._session, thread, 'run with {"configurable": {"thread_id": "…"}}')
+        thread = _configured("thread_id")
+        named = self._session or session_around(thread)
+        return session_name(named, thread, 'run with {"configurable": {"thread_id": "…"}}')
+
+    def _tool(self, request: ToolCallRequest) -> AbstractContextManager[None]:
+        """Around a tool, which may run another agent."""
+        # LangGraph's name for the step tells calls apart whose ids are alike.
+        step = digest("step", _configured("checkpoint_ns"))[:STEP_DIGITS]
+        call = f"{request.tool_call['id'] or request.tool_call['name']}-{step}"
+        return tool(_configured("thread_id"), self._name(), call)
+
+
+def _configured(key: str) -> str:
+    return str((get_config().get("configurable") or {}).get(key) or "")
 
 
 def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
@@ -191,7 +210,8 @@ def _message(message: BaseMessage) -> dict[str, Any]:
         case SystemMessage():
             return {"role": "system", "content": message.content}
         case HumanMessage():
-            return {"role": "user", "content": message.content}
+            named = {"name": message.name} if message.name else {}
+            return {"role": "user", "content": message.content, **named}
         case _:
             role = "assistant" if message.type in ("ai", "assistant") else "user"
             return {"role": role, "content": message.content}
