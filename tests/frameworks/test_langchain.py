@@ -82,7 +82,7 @@ class Model(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=self.answers.pop(0))])
 
 
-def calling(name, **arguments):
+def calling(name, /, **arguments):
     return AIMessage("", tool_calls=[{"id": f"call_{name}", "name": name, "args": arguments}])
 
 
@@ -115,6 +115,43 @@ with weft.connect_sync() as client:
 assert [text for _, text in inner.sent[0]] == ["What is there?"], inner.sent
 assert len(inner.sent[1]) == 3 and "shelf 1" in inner.sent[1][2][1], inner.sent
 assert len(outer.sent[1]) == 3 and "Lamps." in outer.sent[1][2][1], outer.sent
+"""
+
+CHANGED = """
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+
+def look_up(name: str) -> str:
+    "Look up a customer."
+    return f"{name}: ann@example.com"
+
+
+def answered(model):
+    return [text.partition(">")[2].partition("<")[0] or text for _, text in model.sent[-1]]
+
+
+with weft.connect_sync() as client:
+    hidden = PIIMiddleware("email", strategy="redact", apply_to_tool_results=True,
+                           apply_to_output=True)
+    model, agent = made(client, calling("look_up", name="Ann"), AIMessage("It is ann@example.com."),
+                        AIMessage("No."), tools=[look_up], before=[hidden])
+    first = ask(agent, "hidden", HumanMessage("Who is it?"))
+    ask(agent, "hidden", *first["messages"], HumanMessage("Is that all?"))
+    assert answered(model) == ["Who is it?", "", "Ann: [REDACTED_EMAIL]",
+                               "It is [REDACTED_EMAIL].", "Is that all?"], model.sent
+
+    asked = HumanInTheLoopMiddleware(interrupt_on={"look_up": True})
+    model = Model(answers=[calling("look_up", name="Ann"), AIMessage("Done.")], sent=[])
+    agent = create_agent(model, [look_up], checkpointer=InMemorySaver(),
+                         middleware=[WeftMiddleware(client), asked])
+    config = {"configurable": {"thread_id": "edited"}}
+    agent.invoke({"messages": [HumanMessage("Who is it?")]}, config)
+    edited = {"type": "edit", "edited_action": {"name": "look_up", "args": {"name": "Ben"}}}
+    state = agent.invoke(Command(resume={"decisions": [edited]}), config)
+call = state["messages"][1].tool_calls[0]
+print("called", call["args"]["name"])
+assert "Ben: ann@example.com" in model.sent[-1][-1][1], model.sent
 """
 
 NAMED = """
@@ -150,3 +187,16 @@ async def test_people_are_told_apart_by_their_names(url, tmp_path) -> None:
     script.write_text(SCRIPTED + NAMED)
     await run(script, tmp_path, url)
     assert [item.reserved.author for item in await logged(url, "named")][:2] == ["maya", "ben"]
+
+
+async def test_what_other_middlewares_changed_is_in_the_log_and_in_the_prompt(
+    url, tmp_path
+) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(SCRIPTED + CHANGED)
+    out = await run(script, tmp_path, url)
+    items = await logged(url, "hidden")
+    assert "ann@example.com" not in str(items)
+    assert len(items) == 6
+    call = (await logged(url, "edited"))[1]
+    assert f"called {call.reserved.arguments['name']}" in out, "as LangChain's own history has it"

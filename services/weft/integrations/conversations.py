@@ -207,6 +207,18 @@ class Conversations:
                     _sync(one).add(*answer, format=self._format)
                     _sync(one).flush()
 
+    async def followed(self, name: str, history: Sequence[Any]) -> None:
+        """Publish the new part of a history between two steps."""
+        if isinstance(self.client, weft.SyncClient):
+            return await asyncio.to_thread(self.followed_now, name, history)
+        if not self._of(name).waits:
+            await self.publish(name, history)
+
+    def followed_now(self, name: str, history: Sequence[Any]) -> None:
+        """The same without an event loop."""
+        if not self._of(name).waits:
+            self._publish_now(name, history)
+
     async def ran(self, name: str, call_id: str, result: Any) -> None:
         """Publish the result of a call of the latest answer, once all results before it are
         there."""

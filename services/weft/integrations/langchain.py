@@ -73,53 +73,50 @@ class WeftMiddleware(AgentMiddleware):
         self.tools = [_drilldown(DrillDown(client))] if drilldown else []
 
     def wrap_model_call(self, request: ModelRequest, handler: Model) -> ModelResponse:
-        name = self._name()
-        pack = self._conversations.compiled_now(name, history_of(request.messages))
-        response = handler(_replaced(request, pack))
-        self._conversations.answered_now(name, history_of(response.result), _asked(response.result))
-        return response
+        pack = self._conversations.compiled_now(self._name(), history_of(request.messages))
+        return handler(_replaced(request, pack))
 
     async def awrap_model_call(self, request: ModelRequest, handler: AsyncModel) -> ModelResponse:
-        name = self._name()
-        pack = await self._conversations.compiled(name, history_of(request.messages))
-        response = await handler(_replaced(request, pack))
-        answer = history_of(response.result)
-        await self._conversations.answered(name, answer, _asked(response.result))
-        return response
+        pack = await self._conversations.compiled(self._name(), history_of(request.messages))
+        return await handler(_replaced(request, pack))
+
+    # Other middlewares change answers after the model and results before it, such as a person who
+    # edits a call, or one that takes out addresses. So what is published is what the state has when
+    # they are done: a call when it runs, the rest with the next request or at the end.
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]
     ) -> Any:
+        self._conversations.followed_now(self._name(), _of_state(request.state))
         try:
             with self._tool(request):
-                result = handler(request)
+                return handler(request)
         except GraphBubbleUp:  # LangGraph's own control flow, such as an interrupt
             raise
         except Exception as error:
             if not self._tells_errors:
                 raise
-            result = _failed(request, error)
-        if isinstance(result, ToolMessage):
-            self._conversations.ran_now(self._name(), result.tool_call_id, history_of([result])[0])
-        return result
+            return _failed(request, error)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
     ) -> Any:
+        await self._conversations.followed(self._name(), _of_state(request.state))
         try:
             with self._tool(request):
-                result = await handler(request)
+                return await handler(request)
         except GraphBubbleUp:
             raise
         except Exception as error:
             if not self._tells_errors:
                 raise
-            result = _failed(request, error)
-        if isinstance(result, ToolMessage):
-            await self._conversations.ran(
-                self._name(), result.tool_call_id, history_of([result])[0]
-            )
-        return result
+            return _failed(request, error)
+
+    def after_agent(self, state: Any, runtime: Any) -> None:
+        self._conversations.followed_now(self._name(), _of_state(state))
+
+    async def aafter_agent(self, state: Any, runtime: Any) -> None:
+        await self._conversations.followed(self._name(), _of_state(state))
 
     def _name(self) -> str:
         thread = _configured("thread_id")
@@ -217,9 +214,10 @@ def _message(message: BaseMessage) -> dict[str, Any]:
             return {"role": role, "content": message.content}
 
 
-def _asked(answer: Sequence[BaseMessage]) -> list[str]:
-    calls = [call for one in answer if isinstance(one, AIMessage) for call in one.tool_calls]
-    return [call["id"] or "" for call in calls]
+def _of_state(state: Any) -> list[dict[str, Any]]:
+    """The history in an agent's state, which may be a dict or an object."""
+    held = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", None)
+    return history_of(held or ())
 
 
 def _failed(request: ToolCallRequest, error: Exception) -> ToolMessage:
