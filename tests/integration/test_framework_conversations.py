@@ -359,3 +359,29 @@ async def test_an_answer_at_the_end_of_the_history_stays_there(client, provider)
     assert pack is not None
     request = pack.request(provider)
     assert "Shelf b has none left." in str((request.get("messages") or request["input"])[-1])
+
+
+async def test_what_a_history_has_now_is_shown_in_place_of_what_it_had(client) -> None:
+    """However often it is changed, and scanned like any other result."""
+    token = "ghp_" + "a1B2" * 9
+    said = {"role": "assistant", "content": "Ann took the last one."}
+    history: list[Any] = [USER, ANSWER, *RESULTS.values(), said, {**USER, "content": "And now?"}]
+    agent = Conversations(client, "openai", budget=4_000)
+    await agent.compiled("s", history)
+    for text in ("somebody", f"the owner of {token}", "somebody"):
+        history[3] = {**RESULTS["b"], "content": f"shelf b: sold to {text}"}
+        history[5] = {**said, "content": f"One of them took it: {text}."}
+        pack = await agent.compiled("s", history)
+        assert pack is not None
+        shown = text.replace(token, "[secret:github_token")
+        sent = pack.request("openai")["messages"][-5:]
+        assert [one["role"] for one in sent] == ["tool", "tool", "tool", "assistant", "user"]
+        assert "shelf a: 3 lamps" in sent[0]["content"]
+        assert "shelf b: sold to " + shown in sent[1]["content"]
+        assert "One of them took it: " + shown in sent[3]["content"]
+        for gone in ("shelf b: 3 lamps", "Ann", token):
+            assert gone not in str(sent)
+    again = Conversations(client, "openai", budget=4_000)
+    assert "shelf b: sold to somebody" in str(await again.compiled("s", history))
+    history[3], history[5] = RESULTS["b"], said
+    assert "sold" not in str((await agent.compiled("s", history)).request("openai")["messages"][2:])

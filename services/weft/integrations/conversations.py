@@ -20,10 +20,12 @@ from typing import Any, Literal
 import weft
 from weft.adapters.conversation import conversation
 from weft.client.offline import OnUnavailable
-from weft.integrations.current_history import as_it_is
+from weft.client.refusals import ItemRefused
+from weft.integrations.current_history import as_it_is, versions
 from weft.integrations.open_sessions import OpenSessions
 from weft.messages import Format
 from weft_schemas.errors import InvalidInput, Unavailable
+from weft_schemas.items import ContextItem
 
 LOG = logging.getLogger("weft.integrations")
 
@@ -55,6 +57,8 @@ class _Conversation:
         """Results of these calls, by the id of the call."""
         self.waits = False
         """Whether weft was away at the latest step, and what follows it comes with the next one."""
+        self._versions: set[str] = set()
+        """Ids of what the latest history had in place of items of the log."""
         self.turn = asyncio.Lock()
         self.thread_turn = threading.Lock()
 
@@ -65,6 +69,11 @@ class _Conversation:
     def back(self, pack: weft.Pack) -> weft.Pack:
         self.waits = False
         return pack
+
+    def unseen(self, versions: Sequence[ContextItem]) -> list[ContextItem]:
+        """Those that were not in the step before, whose history had them too."""
+        before, self._versions = self._versions, {one.id for one in versions}
+        return [one for one in versions if one.id not in before]
 
     def step(self, history: Sequence[Any]) -> list[Any]:
         self.history, self.asked, self.ran = list(history), [], {}
@@ -148,6 +157,9 @@ class Conversations:
                     return None
                 done = await _async(one).publish(one.step(history), format=self._format)
                 self._tell(name, done)
+                with _refusals(name):
+                    _async(one).add(*one.unseen(versions(done)))
+                    await _async(one).flush()
                 return as_it_is(one.back(await _async(one).compile(query=query)), done)
         return None
 
@@ -159,6 +171,9 @@ class Conversations:
                 return None
             done = _sync(one).publish(one.step(history), format=self._format)
             self._tell(name, done)
+            with _refusals(name):
+                _sync(one).add(*one.unseen(versions(done)))
+                _sync(one).flush()
             return as_it_is(one.back(_sync(one).compile(query=query)), done)
         return None
 
@@ -285,6 +300,15 @@ class Conversations:
                 "session %r: message %d was %s since it was published; the log keeps what was",
                 *(name, change.index, change.reason),
             )
+
+
+@contextmanager
+def _refusals(name: str) -> Iterator[None]:
+    """What cannot be published is not shown either, and that is no reason to end a run."""
+    try:
+        yield
+    except ItemRefused as error:
+        LOG.warning("session %r: %s", name, error)
 
 
 def _is_another(done: weft.PublishedMessages, place: int) -> bool:
