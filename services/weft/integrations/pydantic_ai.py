@@ -133,6 +133,8 @@ def _replaced(history: Sequence[ModelMessage], pack: weft.Pack) -> list[ModelMes
     messages = messages_of(pack.request("openai")["messages"], thoughts_of(pack))
     if own:
         messages = _joined([ModelRequest(own), *messages])
+    if isinstance(history[-1], ModelRequest) and not isinstance(messages[-1], ModelRequest):
+        messages.append(_without_words(history[-1]))
     if requests and isinstance(messages[-1], ModelRequest):
         latest = requests[-1]
         messages[-1] = replace(
@@ -142,6 +144,13 @@ def _replaced(history: Sequence[ModelMessage], pack: weft.Pack) -> list[ModelMes
             conversation_id=latest.conversation_id,
         )
     return messages
+
+
+def _without_words(asked: ModelRequest) -> ModelRequest:
+    """The framework's own request at the end, which asks the model to go on from its answer and has
+    nothing that weft would publish."""
+    parts = [part for part in asked.parts if not isinstance(part, SystemPromptPart)]
+    return replace(asked, parts=parts)
 
 
 def history_of(messages: Sequence[ModelMessage]) -> list[dict[str, Any]]:
