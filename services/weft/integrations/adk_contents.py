@@ -16,6 +16,7 @@ from google.genai import types
 
 import weft
 from weft.adapters.conversation import conversation
+from weft.integrations.media import Media, with_media
 
 OF_ADK = "adk-"
 """Prefix of the call ids that ADK makes if the model gives none, and removes before most models see
@@ -111,8 +112,11 @@ def _from_words(told: re.Match[str]) -> types.Content:
     return types.Content(role="model", parts=[types.Part(text=text)])
 
 
-def contents_of(pack: weft.Pack, model: str | None) -> tuple[list[types.Content], str]:
-    """The pack's contents and system instruction for the model of this name."""
+def contents_of(
+    pack: weft.Pack, model: str | None, media: Media
+) -> tuple[list[types.Content], str]:
+    """The pack's contents and system instruction for the model of this name; with ADK's own media
+    in the places of their placeholders."""
     request = pack.request("gemini")
     parts = [part for content in request["contents"] for part in content["parts"]]
     if not _is_of_google(model):
@@ -124,8 +128,16 @@ def contents_of(pack: weft.Pack, model: str | None) -> tuple[list[types.Content]
     if not _is_gemini(model):
         for part in parts:
             part.pop("thought_signature", None)
+    for content in request["contents"]:
+        if content["role"] == "user":
+            content["parts"] = [one for part in content["parts"] for one in _seeing(part, media)]
     contents = [types.Content.model_validate(content) for content in request["contents"]]
     return contents, request["config"].get("system_instruction", "")
+
+
+def _seeing(part: dict[str, Any], media: Media) -> list[dict[str, Any]]:
+    parts = with_media(part.get("text"), media, lambda text: {"text": text})
+    return parts if isinstance(parts, list) else [part]
 
 
 _GEMINI = re.compile(r"(?:.*/)?gemini-|projects/")

@@ -37,6 +37,7 @@ from weft.integrations.conversations import (
     warn_of_own_history,
 )
 from weft.integrations.drill_down import DrillDown
+from weft.integrations.media import media_in
 from weft.integrations.open_sessions import OpenSessions
 from weft.integrations.shared_session import SharedSession
 from weft_schemas.errors import NotFound, Unavailable
@@ -79,7 +80,8 @@ class WeftPlugin(BasePlugin):
         history = history_of(llm_request.contents, session.events)
         pack = await self._conversations.compiled(self._name(session), history)
         if pack is not None:
-            llm_request.contents, instruction = contents_of(pack, llm_request.model)
+            media = media_in(history, "gemini")
+            llm_request.contents, instruction = contents_of(pack, llm_request.model, media)
             if instruction:
                 llm_request.append_instructions([instruction])
         return None

@@ -36,6 +36,7 @@ from weft.integrations.conversations import (
     thoughts_of,
 )
 from weft.integrations.drill_down import DrillDown
+from weft.integrations.media import Media, media_in, with_media
 from weft.integrations.nested_runs import session_around, tool
 from weft_schemas.ids import digest
 
@@ -143,7 +144,8 @@ def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
     messages = convert_to_messages(pack.request("openai")["messages"])
     thoughts = thoughts_of(pack)
     failed = failed_calls(pack)
-    messages = [_thinking(_told(message, failed), thoughts) for message in messages]
+    media = media_in(history_of(request.messages), "anthropic")
+    messages = [_seeing(_thinking(_told(message, failed), thoughts), media) for message in messages]
     system_messages = [one for one in request.messages if isinstance(one, SystemMessage)]
     if messages and isinstance(messages[0], SystemMessage):
         instructions = messages.pop(0).text
@@ -159,6 +161,14 @@ def _told(message: BaseMessage, failed: Set[str]) -> BaseMessage:
     if isinstance(message, ToolMessage) and message.tool_call_id in failed:
         return message.model_copy(update={"status": "error"})
     return message
+
+
+def _seeing(message: BaseMessage, media: Media) -> BaseMessage:
+    """With the framework's own media in the places of their placeholders."""
+    if not isinstance(message, HumanMessage | ToolMessage):
+        return message
+    content = with_media(message.content, media, lambda text: {"type": "text", "text": text})
+    return message.model_copy(update={"content": content})
 
 
 def _thinking(message: BaseMessage, thoughts: Mapping[str, list[Any]]) -> BaseMessage:

@@ -22,6 +22,7 @@ from agents.run import CallModelData, ModelInputData
 import weft
 from weft.integrations.conversations import Conversations
 from weft.integrations.drill_down import DrillDown
+from weft.integrations.media import Media, media_in, with_media
 from weft.integrations.nested_runs import inside
 from weft.integrations.open_sessions import MOST_OPEN
 
@@ -92,7 +93,9 @@ class WeftSession:
             return model_input
         request = pack.request("openai-responses")
         instructions = [model_input.instructions, request.get("instructions")]
-        return ModelInputData(request["input"], "\n\n".join(filter(None, instructions)) or None)
+        media = media_in(model_input.input, "openai-responses")
+        items = [_seeing(item, media) for item in request["input"]]
+        return ModelInputData(items, "\n\n".join(filter(None, instructions)) or None)
 
     async def _session_of(self, data: CallModelData[Any]) -> str:
         """The SDK gives an agent that runs as a tool the filter of the run around it, but none of
@@ -125,6 +128,15 @@ class WeftSession:
             on_invoke_tool=run,
             strict_json_schema=False,
         )
+
+
+def _seeing(item: dict[str, Any], media: Media) -> Any:
+    """With the SDK's own media in the places of their placeholders."""
+    key = "output" if item.get("type") == "function_call_output" else "content"
+    if key == "content" and item.get("role") != "user":
+        return item
+    parts = with_media(item[key], media, lambda text: {"type": "input_text", "text": text})
+    return {**item, key: parts}
 
 
 def _key(item: Any) -> str:

@@ -39,6 +39,7 @@ import weft
 from weft.client.arguments import chosen
 from weft.integrations.conversations import Conversations, ToolErrors, session_name, thoughts_of
 from weft.integrations.drill_down import DrillDown
+from weft.integrations.media import Media, media_in, placeholder_of, with_media
 
 SIGNED_BY = frozenset({"anthropic", "bedrock"})
 """Providers that refuse a call without the reasoning before it."""
@@ -130,7 +131,9 @@ def _replaced(history: Sequence[ModelMessage], pack: weft.Pack) -> list[ModelMes
     """The compiled messages, under the framework's own system prompts and instructions."""
     requests = [one for one in history if isinstance(one, ModelRequest)]
     own = [part for one in requests for part in one.parts if isinstance(part, SystemPromptPart)]
-    messages = messages_of(pack.request("openai")["messages"], thoughts_of(pack))
+    compiled = messages_of(pack.request("openai")["messages"], thoughts_of(pack))
+    media = _own_media(history)
+    messages = [_seeing(message, media) for message in compiled]
     if own:
         messages = _joined([ModelRequest(own), *messages])
     if isinstance(history[-1], ModelRequest) and not isinstance(messages[-1], ModelRequest):
@@ -144,6 +147,33 @@ def _replaced(history: Sequence[ModelMessage], pack: weft.Pack) -> list[ModelMes
             conversation_id=latest.conversation_id,
         )
     return messages
+
+
+def _own_media(history: Sequence[ModelMessage]) -> dict[str, Any]:
+    """Media in users' prompts, by their placeholders."""
+    prompts = [
+        content
+        for message in history
+        for part in message.parts
+        if isinstance(part, UserPromptPart) and not isinstance(part.content, str)
+        for content in part.content
+        if not isinstance(content, str)
+    ]
+    own = {placeholder_of(_media(content), "anthropic"): content for content in prompts}
+    return {name: own[name] for name in media_in(history_of(history), "anthropic") if name in own}
+
+
+def _seeing(message: ModelMessage, media: Media) -> ModelMessage:
+    """With the framework's own media in the places of their placeholders."""
+    if not isinstance(message, ModelRequest):
+        return message
+    parts = [
+        replace(part, content=with_media(part.content, media, str))
+        if isinstance(part, UserPromptPart)
+        else part
+        for part in message.parts
+    ]
+    return replace(message, parts=parts)
 
 
 def _without_words(asked: ModelRequest) -> ModelRequest:
