@@ -38,8 +38,6 @@ class ChangedMessage(msgspec.Struct, frozen=True):
     """The item that the log contains at its place; for an inserted message, the item before it, if
     any."""
     reason: Literal["edited", "inserted"]
-    item: ContextItem | None = None
-    """The item that it would be now, under the id and with the parent that the log has for it."""
 
 
 class PublishedMessages(msgspec.Struct, frozen=True):
@@ -131,9 +129,9 @@ class Histories:
         raises `Conflict` before anything is published."""
         async with self._turn(session):
             known, placed = await self._placed(session, read)
+            conflicts = conflicts_of(session, read, placed, on_edit)
             ids = ["" if one.state == "inserted" else one.id for one in placed]
             items = renamed(read.items, ids)
-            conflicts = conflicts_of(session, read, placed, on_edit, items)
             new = [item for item, one in zip(items, placed, strict=True) if one.state == "new"]
             for item, one in zip(items, placed, strict=True):
                 if one.state == "known":
@@ -273,18 +271,12 @@ class _Turn:
 
 
 def conflicts_of(
-    session: str,
-    read: ReadMessages,
-    placed: Sequence[Placed],
-    on_edit: OnEdit,
-    items: Sequence[ContextItem | None] = (),
+    session: str, read: ReadMessages, placed: Sequence[Placed], on_edit: OnEdit
 ) -> tuple[ChangedMessage, ...]:
-    """What was changed, with `items` under their ids in the log, if these are known. Raises
-    `Conflict` if the caller asked for that."""
-    known = items or [None] * len(placed)
+    """What was changed. Raises `Conflict` if the caller asked for that."""
     conflicts = tuple(
-        ChangedMessage(index, one.id, one.state, item)
-        for index, one, item in zip(read.places, placed, known, strict=True)
+        ChangedMessage(index, one.id, one.state)
+        for index, one in zip(read.places, placed, strict=True)
         if one.state == "edited" or one.state == "inserted"
     )
     if conflicts and on_edit == "raise":

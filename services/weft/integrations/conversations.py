@@ -157,10 +157,11 @@ class Conversations:
                     return None
                 done = await _async(one).publish(one.step(history), format=self._format)
                 self._tell(name, done)
+                now = versions(one.history, self._format, done)
                 with _refusals(name):
-                    _async(one).add(*one.unseen(versions(done)))
+                    _async(one).add(*one.unseen(now))
                     await _async(one).flush()
-                return as_it_is(one.back(await _async(one).compile(query=query)), done)
+                return as_it_is(one.back(await _async(one).compile(query=query)), done, now)
         return None
 
     def compiled_now(self, name: str, history: Sequence[Any], query: str = "") -> weft.Pack | None:
@@ -171,10 +172,11 @@ class Conversations:
                 return None
             done = _sync(one).publish(one.step(history), format=self._format)
             self._tell(name, done)
+            now = versions(one.history, self._format, done)
             with _refusals(name):
-                _sync(one).add(*one.unseen(versions(done)))
+                _sync(one).add(*one.unseen(now))
                 _sync(one).flush()
-            return as_it_is(one.back(_sync(one).compile(query=query)), done)
+            return as_it_is(one.back(_sync(one).compile(query=query)), done, now)
         return None
 
     async def answered(

@@ -9,10 +9,13 @@ place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 
 import weft
+from weft.messages import Format
+from weft.messages.reading import draft, renamed
 from weft_schemas.compile import PackEntry
 from weft_schemas.ids import digest
 from weft_schemas.items import ContextItem, ItemKind
@@ -26,10 +29,15 @@ _ASKS = (ItemKind.USER_TURN, ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT)
 """Items that a model answers."""
 
 
-def versions(published: weft.PublishedMessages) -> list[ContextItem]:
-    """What the history that was published as `published` has now in place of items of the log."""
-    changed = (one.item for one in published.conflicts if one.reason == "edited")
-    return [_version(item) for item in changed if item is not None and item.kind in _REPLACED]
+def versions(
+    history: Sequence[Any], format: Format, published: weft.PublishedMessages
+) -> list[ContextItem]:
+    """What a history that was published as `published` has now in place of items of the log."""
+    edited = {one.item_id for one in published.conflicts if one.reason == "edited"}
+    if not edited or published.spooled:  # spooled, it has no ids yet
+        return []
+    items = renamed(draft(history, format).items, published.ids)
+    return [_version(one) for one in items if one.id in edited and one.kind in _REPLACED]
 
 
 def _version(item: ContextItem) -> ContextItem:
@@ -37,15 +45,16 @@ def _version(item: ContextItem) -> ContextItem:
     return msgspec.structs.replace(item, id=f"{item.id}{NOW}{said}")
 
 
-def as_it_is(pack: weft.Pack, published: weft.PublishedMessages) -> weft.Pack:
+def as_it_is(
+    pack: weft.Pack, published: weft.PublishedMessages, now: Iterable[ContextItem] = ()
+) -> weft.Pack:
     """The pack for the history that was published as `published`: with its versions, and without
     answers at its end that it does not contain. The work before these stays."""
-    if published.spooled:  # it had no ids yet
+    if published.spooled:
         return pack
-    entries = _without_lost_answers(
-        _with_versions(pack.entries, versions(published)), frozenset(published.ids)
-    )
-    return msgspec.structs.replace(pack, entries=tuple(entries))
+    entries = _with_versions(pack.entries, now)
+    kept = _without_lost_answers(entries, frozenset(published.ids))
+    return msgspec.structs.replace(pack, entries=tuple(kept))
 
 
 def _with_versions(entries: Sequence[PackEntry], now: Iterable[ContextItem]) -> list[PackEntry]:
