@@ -7,7 +7,6 @@ Models behind LiteLLM and Anthropic's pair a result with its call by its id.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,25 +15,19 @@ from google.genai import types
 
 import weft
 from weft.adapters.conversation import conversation
+from weft.integrations.adk_words import (
+    ELIDED,
+    RETOLD,
+    Retold,
+    is_gemini,
+    is_of_google,
+    retold,
+)
 from weft.integrations.media import Media, with_media
 
 OF_ADK = "adk-"
 """Prefix of the call ids that ADK makes if the model gives none, and removes before most models see
 them."""
-
-RETOLD = "For context:"
-"""How ADK begins the content that retells what another agent did."""
-_BEGIN, _END = "<<<BEGIN_QUOTED_AGENT_CONTENT>>>", "<<<END_QUOTED_AGENT_CONTENT>>>"
-_RETOLD_PART = re.compile(
-    r"\[(?P<author>[^\]]*)\] (?:(?P<said>said|thought)"
-    r"|called tool `(?P<called>[^`]*)` with parameters"
-    r"|`(?P<answered>[^`]*)` tool returned result):\s*"
-    rf"(?:{_BEGIN}\n)?(?P<quoted>.*?)(?:\n{_END})?\Z",
-    re.DOTALL,
-)
-"""One part of it."""
-_ELIDED = "<<<"
-"""Precedes what ADK replaces in a text that it quotes."""
 
 
 def history_of(
@@ -61,7 +54,7 @@ def _as_it_was(content: types.Content, events: Iterator[Event]) -> list[types.Co
     parts = content.parts or []
     if content.role != "user" or not parts or not (parts[0].text or "").startswith(RETOLD):
         return [content]
-    told = [_RETOLD_PART.match(part.text or "") for part in parts[1:]]
+    told = [retold(part.text or "") for part in parts[1:]]
     found = [one for one in told if one is not None]
     if not found:
         return [content]
@@ -71,13 +64,13 @@ def _as_it_was(content: types.Content, events: Iterator[Event]) -> list[types.Co
     return [event.content]
 
 
-def _retells(told: Sequence[re.Match[str]], event: Event) -> bool:
+def _retells(told: Sequence[Retold], event: Event) -> bool:
     """Whether this is what ADK told of the event."""
     parts = (event.content.parts or []) if event.content is not None else []
     shown = [part for part in parts if part.function_call or part.function_response or _says(part)]
-    words = [one for one in told if one["said"] != "thought"]
+    words = [one for one in told if one.verb != "thought"]
     return (
-        {one["author"] for one in told} <= {event.author}
+        {one.author for one in told} <= {event.author}
         and len(shown) == len(words) > 0
         and all(_is_of(one, part) for one, part in zip(words, shown, strict=True))
     )
@@ -87,28 +80,27 @@ def _says(part: types.Part) -> bool:
     return bool(part.text and part.text.strip() and not part.thought)
 
 
-def _is_of(told: re.Match[str], part: types.Part) -> bool:
-    quoted = told["quoted"]
+def _is_of(told: Retold, part: types.Part) -> bool:
     if part.function_call is not None:
         arguments = part.function_call.args
         text = str(dict(sorted(arguments.items())) if arguments else arguments)
-        return told["called"] == part.function_call.name and _is_quote(quoted, text)
+        return told.tool == part.function_call.name and _is_quote(told.quoted, text)
     if part.function_response is not None:
         answer = part.function_response
-        return told["answered"] == answer.name and _is_quote(quoted, str(answer.response))
-    return bool(told["said"]) and _is_quote(quoted, part.text or "")
+        return told.tool == answer.name and _is_quote(told.quoted, str(answer.response))
+    return told.verb == "said" and _is_quote(told.quoted, part.text or "")
 
 
 def _is_quote(quoted: str, text: str) -> bool:
-    return quoted == text or (_ELIDED in text and len(quoted) > 0)
+    return quoted == text or (ELIDED in text and bool(quoted))
 
 
-def _from_words(told: re.Match[str]) -> types.Content:
+def _from_words(told: Retold) -> types.Content:
     """The nearest to what happened that the words alone give."""
-    if told["answered"] is not None:
-        answer = types.FunctionResponse(name=told["answered"], response={"result": told["quoted"]})
+    if told.verb == "returned":
+        answer = types.FunctionResponse(name=told.tool, response={"result": told.quoted})
         return types.Content(role="user", parts=[types.Part(function_response=answer)])
-    text = told["quoted"] if told["said"] else f"called {told['called']}: {told['quoted']}"
+    text = f"called {told.tool}: {told.quoted}" if told.verb == "called" else told.quoted
     return types.Content(role="model", parts=[types.Part(text=text)])
 
 
@@ -119,13 +111,13 @@ def contents_of(
     in the places of their placeholders."""
     request = pack.request("gemini")
     parts = [part for content in request["contents"] for part in content["parts"]]
-    if not _is_of_google(model):
+    if not is_of_google(model):
         ids = [call.id for step in conversation(pack.entries).steps for call in step.calls]
         for key in ("function_call", "function_response"):
             # Gemini's form has the calls, and their results, in the order of the steps.
             for part, call_id in zip([one for one in parts if key in one], ids, strict=True):
                 part[key]["id"] = call_id
-    if not _is_gemini(model):
+    if not is_gemini(model):
         for part in parts:
             part.pop("thought_signature", None)
     for content in request["contents"]:
@@ -138,18 +130,3 @@ def contents_of(
 def _seeing(part: dict[str, Any], media: Media) -> list[dict[str, Any]]:
     parts = with_media(part.get("text"), media, lambda text: {"text": text})
     return parts if isinstance(parts, list) else [part]
-
-
-_GEMINI = re.compile(r"(?:.*/)?gemini-|projects/")
-"""Gemini, behind any API, or a model that was tuned from it."""
-
-
-def _is_gemini(model: str | None) -> bool:
-    return _GEMINI.match(model or "") is not None
-
-
-def _is_of_google(model: str | None) -> bool:
-    """Whether the model is asked by Google's own API, which pairs results by their order. Others
-    pair them by the ids of their calls."""
-    name = model or ""
-    return _is_gemini(name) and ("/" not in name or name.startswith("projects/"))
