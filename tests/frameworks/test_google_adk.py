@@ -126,6 +126,7 @@ asyncio.run(main())
 """
 
 TRANSFERRED = """
+from google.adk.events import Event
 from weft.integrations.adk_contents import history_of
 
 
@@ -153,8 +154,12 @@ retold = "[other] `look` tool returned result:\\n{'result': 'lamps'}"
 told = types.Content(
     role="user", parts=[types.Part(text="For context:"), types.Part(text=retold)]
 )
-(result,) = history_of([told])
+event = Event(author="triage", content=types.Content(role="model", parts=[types.Part(text="Hi.")]))
+said = types.Part(text="[triage] said:\\nHi.")
+known = types.Content(role="user", parts=[types.Part(text="For context:"), said])
+result, greeting = history_of([told, known], [event])
 assert result["parts"][0]["function_response"]["name"] == "look", result
+assert greeting == {"role": "model", "parts": [{"text": "Hi."}]}, greeting
 """
 
 

@@ -7,7 +7,7 @@ Models behind LiteLLM and Anthropic's pair a result with its call by its id.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from google.adk.events import Event
@@ -35,7 +35,7 @@ def history_of(
 ) -> list[dict[str, Any]]:
     """Contents in the API's form, without the ids that ADK itself gives to calls; what other agents
     did as in the session's `events`."""
-    left = iter(events)
+    left = list(events)
     told = [one for content in contents for one in _as_it_was(content, left)]
     return [_plain(content) for content in told]
 
@@ -49,8 +49,9 @@ def _plain(content: types.Content) -> dict[str, Any]:
     return plain
 
 
-def _as_it_was(content: types.Content, events: Iterator[Event]) -> list[types.Content]:
-    """The contents that this one retells; itself if it retells nothing."""
+def _as_it_was(content: types.Content, left: list[Event]) -> list[types.Content]:
+    """The contents that this one retells; itself if it retells nothing. The event that it retells
+    is taken from those that are `left`, with all before it."""
     parts = content.parts or []
     if content.role != "user" or not parts or not (parts[0].text or "").startswith(RETOLD):
         return [content]
@@ -58,10 +59,12 @@ def _as_it_was(content: types.Content, events: Iterator[Event]) -> list[types.Co
     found = [one for one in told if one is not None]
     if not found:
         return [content]
-    event = next((one for one in events if _retells(found, one)), None)
-    if event is None or event.content is None:  # ADK was given it by somebody else
+    at = next((at for at, event in enumerate(left) if _retells(found, event)), None)
+    if at is None:  # ADK was given it by somebody else
         return [_from_words(one) for one in found]
-    return [event.content]
+    event = left[at]
+    del left[: at + 1]
+    return [event.content] if event.content is not None else []
 
 
 def _retells(told: Sequence[Retold], event: Event) -> bool:
