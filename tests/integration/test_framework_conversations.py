@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import pytest_asyncio
 
@@ -65,6 +66,29 @@ async def test_results_stand_in_the_order_of_their_calls_however_they_end(client
     assert [item.reserved.call_id for item in early[5:]] == list(IDS)
     await agent.compiled("s", HISTORY)
     assert await logged(client, "s") == early
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_a_budget_without_room_for_any_message_is_an_error(client, provider: Any) -> None:
+    """The model would get the system prompt alone, and make up a question."""
+    for options, told in (
+        ({"budget": 5}, "fits into a budget of 5 tokens.*raise `budget` or lower `reserve`"),
+        ({"budget": 100, "reserve": 200}, "a reserve of 200 tokens leaves nothing of the budget"),
+    ):
+        agent = Conversations(client, "openai", **options)
+        pack = await agent.compiled("s", [{"role": "system", "content": "Be brief."}, USER])
+        with pytest.raises(InvalidInput, match=told):
+            pack.request(provider)
+        async with client.session("s", **options) as session:
+            with pytest.raises(InvalidInput, match=f"session 's': .*{told}"):
+                await session.request(provider)
+    hidden = {"id": "u", "kind": "user_turn", "text": "Hush", "sensitivity": "restricted"}
+    await client.publish("t", [msgspec.convert(hidden, ContextItem)])
+    with pytest.raises(InvalidInput, match=r"is dropped \(sensitivity\); `weft explain` says"):
+        (await client.compile("t", "answer")).request(provider)
+    memory = [ContextItem(str(n), ItemKind.MEMORY_FACT, f"Lamp {n} is blue.") for n in range(9)]
+    await client.publish("memory", memory)
+    assert (await client.compile("memory", "answer", budget=30)).request(provider)
 
 
 async def test_results_are_published_as_soon_as_those_before_them_are_there(client) -> None:

@@ -136,10 +136,15 @@ class Draft:
         # A second result of one call belongs to it too.
         return self._answered.get(key)
 
-    def _id(self, record: Record) -> str:
+    def next_id(self, record: Record) -> str:
+        """The id of the next item of a record."""
         part = self._parts.get(record.index, 0)
-        self._parts[record.index] = part + 1
         return f"m{record.index}.{part}" if part else f"m{record.index}"
+
+    def _id(self, record: Record) -> str:
+        item_id = self.next_id(record)
+        self._parts[record.index] = self._parts.get(record.index, 0) + 1
+        return item_id
 
 
 def checked(record: Record, item: ContextItem) -> ContextItem:
