@@ -8,8 +8,8 @@ from typing import Any
 
 from tests.json_server import JsonServer
 
-Answer = Callable[[str, str], str]
-"""What the model says to an instruction and a question."""
+Answer = Callable[[str, str], str | None]
+"""What the model says to an instruction and a question; None if it refuses."""
 
 
 class ChatServer(JsonServer):

@@ -102,6 +102,9 @@ class BuildStats(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """About how many tokens of the included items are left out; their handles lead to them."""
     session_items: int = 0
     """Items of the session at the sequence read."""
+    no_message: str | msgspec.UnsetType = msgspec.UNSET
+    """If the prompt has no message that a model could answer, though the session has some: why the
+    latest of them is dropped, as in `dropped_reasons`."""
 
 
 class PackEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -55,8 +55,8 @@ class ChatEndpoint(msgspec.Struct, frozen=True):
             )
 
     def complete(self, instruction: str, question: str, max_tokens: int) -> str:
-        """The model's text, at temperature 0. Credentials in the question are masked, so that none
-        is ever sent to an endpoint.
+        """The model's text, at temperature 0; empty if it says nothing. Credentials in the question
+        are masked, so that none is ever sent to an endpoint.
 
         Raises `Unavailable` if a later attempt may succeed (no connection, 429, 5xx), otherwise
         `ConfigurationError` (another status, or a reply that is not a chat completion).
@@ -196,7 +196,8 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 class _Message(msgspec.Struct):
-    content: str
+    content: str | None = None
+    """Null if the model refused, or called a tool."""
 
 
 class _Choice(msgspec.Struct):
@@ -216,7 +217,7 @@ def _text_of(content: bytes, url: str) -> str:
         ) from None
     if not reply.choices:
         raise ConfigurationError(f"model endpoint {url} sent no choices; check the model's name")
-    return reply.choices[0].message.content.strip()
+    return (reply.choices[0].message.content or "").strip()
 
 
 def _refusal(url: str, status: int) -> Unavailable | ConfigurationError:

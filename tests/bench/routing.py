@@ -2,7 +2,7 @@
 
 Sets: MetaTool and BFCL where they are, and near-copies of contextweaver's sample catalogue (80
 tools; `near_copies` says how they are made) with queries of our own in other words than the tools'.
-`--encoder minilm` measures with embeddings, where weft[embeddings] is installed.
+`--encoder minilm` measures with embeddings, where the extra `embeddings` is installed.
 """
 
 import json

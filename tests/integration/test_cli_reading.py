@@ -86,6 +86,28 @@ async def test_a_file_is_made_into_cases_asked_and_scored(
     assert "unanswered" in scored.out
 
 
+async def test_a_model_that_refuses_a_case_leaves_it_unanswered(
+    url: str, runs: Path, tmp_path: Path
+) -> None:
+    out = str(tmp_path / "out")
+    made = await weft("eval", "reading", "cases", out, str(runs), "--budget", "300", url=url)
+    assert made.code == 0, made.err
+    refused: list[str] = []
+
+    def answer(instruction: str, question: str) -> str | None:
+        if not refused:
+            refused.append(question)
+            return None
+        return model(instruction, question)
+
+    with ChatServer(answer) as server:
+        given = ("eval", "reading", "ask", out, "--url", server.url, "--model", "tiny")
+        asked = await weft(*given, "--parallel", "1")
+        assert asked.code == 0, asked.err
+    scored = await weft("eval", "reading", "score", out, "--json")
+    assert sum(row["unanswered"] for row in scored.json["rows"]) == 1
+
+
 async def test_a_session_in_the_log_is_read_as_it_stood_before_the_step(
     url: str, tmp_path: Path
 ) -> None:

@@ -32,7 +32,7 @@ from weft.readmodel.store import get_meta
 from weft.snapshots import snapshot
 from weft.snapshots.snapshot import Bucket, take
 from weft.snapshots.trimming import trim
-from weft_schemas.errors import Conflict
+from weft_schemas.errors import Conflict, NotFound
 from weft_schemas.events import ErasedEvent
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem, ItemKind
@@ -84,6 +84,24 @@ async def test_an_erasure_after_trimming_writes_the_snapshot_anew_without_the_se
             await folded(log, reader)
             assert reader.model().view("t", "kept").item_count() == 30
             assert reader.model().view("t", "gone").item_count() == 0
+
+
+async def test_a_session_that_neither_log_nor_snapshot_has_is_not_erased(
+    log: Connection, folder: Path
+) -> None:
+    """Else a misspelt name was reported as erased, and could never be used again."""
+    await publish(log, "only-in-snapshot", turns(3))
+    await publish(log, "s", turns(3))
+    await acknowledge_all(log)
+    made = await snapshot_of(log, folder)
+    await trim(log, 5, ENCODING)
+    assert (await plan(log, "t", "only-in-snapshot")).events == 0
+    for tenant, session in (("t", "typo"), ("nobody", None)):
+        with pytest.raises(NotFound, match="has no events; is it spelt right"):
+            await plan(log, tenant, session)
+    async with Bucket(log) as bucket:
+        await bucket.delete(made)
+    assert await plan(log, "t", "typo")  # who knows
 
 
 async def test_an_erasure_writes_the_snapshots_of_every_encoding_anew(

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import pytest_asyncio
 
@@ -17,7 +18,6 @@ import weft
 from weft.integrations.conversations import (
     Conversations,
     OwnHistoryWarning,
-    request_of,
     session_name,
 )
 from weft.integrations.drill_down import DrillDown
@@ -68,6 +68,29 @@ async def test_results_stand_in_the_order_of_their_calls_however_they_end(client
     assert await logged(client, "s") == early
 
 
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_a_budget_without_room_for_any_message_is_an_error(client, provider: Any) -> None:
+    """The model would get the system prompt alone, and make up a question."""
+    for options, told in (
+        ({"budget": 5}, "fits into a budget of 5 tokens.*raise `budget` or lower `reserve`"),
+        ({"budget": 100, "reserve": 200}, "a reserve of 200 tokens leaves nothing of the budget"),
+    ):
+        agent = Conversations(client, "openai", **options)
+        pack = await agent.compiled("s", [{"role": "system", "content": "Be brief."}, USER])
+        with pytest.raises(InvalidInput, match=told):
+            pack.request(provider)
+        async with client.session("s", **options) as session:
+            with pytest.raises(InvalidInput, match=f"session 's': .*{told}"):
+                await session.request(provider)
+    hidden = {"id": "u", "kind": "user_turn", "text": "Hush", "sensitivity": "restricted"}
+    await client.publish("t", [msgspec.convert(hidden, ContextItem)])
+    with pytest.raises(InvalidInput, match=r"is dropped \(sensitivity\); `weft explain` says"):
+        (await client.compile("t", "answer")).request(provider)
+    memory = [ContextItem(str(n), ItemKind.MEMORY_FACT, f"Lamp {n} is blue.") for n in range(9)]
+    await client.publish("memory", memory)
+    assert (await client.compile("memory", "answer", budget=30)).request(provider)
+
+
 async def test_results_are_published_as_soon_as_those_before_them_are_there(client) -> None:
     agent = Conversations(client, "openai")
     await agent.compiled("s", [USER])
@@ -82,6 +105,22 @@ async def test_a_result_of_a_call_that_no_answer_made_is_left_to_the_history(cli
     agent = Conversations(client, "openai")
     await agent.ran("s", "a", RESULTS["a"])
     assert await logged(client, "s") == []
+
+
+async def test_calls_without_ids_get_their_results_from_the_history(client) -> None:
+    answer = {**ANSWER, "tool_calls": [{**call, "id": ""} for call in ANSWER["tool_calls"]]}
+    results = [{**one, "tool_call_id": ""} for one in RESULTS.values()]
+    agent = Conversations(client, "openai")
+    await agent.compiled("s", [USER])
+    await agent.answered("s", [answer], ["", "", ""])
+    for result in results:
+        await agent.ran("s", "", result)
+    await agent.compiled("s", [USER, answer, *results])
+    items = await logged(client, "s")
+    calls = {item.id: item.reserved.tool_name for item in items}
+    assert [(calls[item.parent_id], item.text) for item in items[5:]] == [
+        (f"shelf_{one}", f"shelf {one}: 3 lamps") for one in IDS
+    ]
 
 
 async def test_a_model_that_is_asked_again_doubles_nothing_and_hides_nothing(client) -> None:
@@ -104,10 +143,9 @@ async def test_a_framework_that_lost_its_answer_is_asked_for_it_again(client, pr
     await agent.publish("s", done)
     pack = await agent.compiled("s", [USER])
     assert pack is not None
-    request = str(request_of(pack, provider))
+    request = str(pack.request(provider))
     assert "shelf c: 3 lamps" in request
     assert "The last lamp is gone." not in request
-    assert "The last lamp is gone." in str(pack.request(provider))
 
 
 async def test_what_is_given_is_the_compiled_context(client) -> None:
@@ -144,6 +182,27 @@ async def test_a_server_that_is_away_leaves_the_framework_its_own_history(
         await agent.ran("s", "a", RESULTS["a"])
     spooled = [path for path in (tmp_path / "spool").glob("*") if path.stat().st_size]
     assert bool(spooled) == (way == "spool")
+
+
+async def test_what_follows_a_step_without_weft_is_spooled_at_once(tmp_path: Path) -> None:
+    """Nothing may come after it: the final answer least of all."""
+    final = {"role": "assistant", "content": "The last lamp is gone."}
+    spool = tmp_path / "spool"
+    async with weft.connect(AWAY, lazily=True) as client:
+        agent = Conversations(client, "openai", spool=spool)
+        with pytest.warns(OwnHistoryWarning):
+            await agent.compiled("s", [USER])
+        await agent.answered("s", [ANSWER], IDS)
+        for one in reversed(IDS):
+            await agent.ran("s", one, RESULTS[one])
+        with pytest.warns(OwnHistoryWarning):
+            await agent.compiled("s", HISTORY)
+        await agent.answered("s", [final])
+    async with weft.testing.in_memory(client.tenant) as client:
+        await Conversations(client, "openai", spool=spool).compiled("s", HISTORY)
+        items = await logged(client, "s")
+    kinds = "user_turn agent_msg tool_call tool_call tool_call tool_result tool_result tool_result"
+    assert [str(item.kind) for item in items] == [*kinds.split(), "agent_msg"]
 
 
 async def test_a_server_that_is_away_is_an_error_where_that_is_asked_for() -> None:
@@ -313,3 +372,40 @@ async def test_options_and_sessions_are_checked(client) -> None:
     with pytest.raises(InvalidInput, match="give session"):
         session_name(None, None, "run with …")
     assert session_name("mine", "theirs", "") == "mine"
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai-responses"])
+async def test_an_answer_at_the_end_of_the_history_stays_there(client, provider) -> None:
+    """Another agent's finding, or the beginning of an answer that the model continues."""
+    agent = Conversations(client, "openai")
+    found = {"role": "assistant", "content": "Shelf b has none left."}
+    pack = await agent.compiled("s", [USER, found])
+    assert pack is not None
+    request = pack.request(provider)
+    assert "Shelf b has none left." in str((request.get("messages") or request["input"])[-1])
+
+
+async def test_what_a_history_has_now_is_shown_in_place_of_what_it_had(client) -> None:
+    """However often it is changed, and scanned like any other result."""
+    token = "ghp_" + "a1B2" * 9
+    said = {"role": "assistant", "content": "Ann took the last one."}
+    history: list[Any] = [USER, ANSWER, *RESULTS.values(), said, {**USER, "content": "And now?"}]
+    agent = Conversations(client, "openai", budget=4_000)
+    await agent.compiled("s", history)
+    for text in ("somebody", f"the owner of {token}", "somebody"):
+        history[3] = {**RESULTS["b"], "content": f"shelf b: sold to {text}"}
+        history[5] = {**said, "content": f"One of them took it: {text}."}
+        pack = await agent.compiled("s", history)
+        assert pack is not None
+        shown = text.replace(token, "[secret:github_token")
+        sent = pack.request("openai")["messages"][-5:]
+        assert [one["role"] for one in sent] == ["tool", "tool", "tool", "assistant", "user"]
+        assert "shelf a: 3 lamps" in sent[0]["content"]
+        assert "shelf b: sold to " + shown in sent[1]["content"]
+        assert "One of them took it: " + shown in sent[3]["content"]
+        for gone in ("shelf b: 3 lamps", "Ann", token):
+            assert gone not in str(sent)
+    again = Conversations(client, "openai", budget=4_000)
+    assert "shelf b: sold to somebody" in str(await again.compiled("s", history))
+    history[3], history[5] = RESULTS["b"], said
+    assert "sold" not in str((await agent.compiled("s", history)).request("openai")["messages"][2:])

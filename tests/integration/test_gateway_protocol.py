@@ -2,6 +2,7 @@
 for hosts of the current protocol and of the older one; and so do servers over HTTP."""
 
 import asyncio
+import itertools
 import os
 import re
 from collections.abc import AsyncIterator
@@ -286,10 +287,17 @@ async def test_a_list_that_a_call_has_changed_is_the_new_one_when_the_call_is_do
     assert before != after
 
 
-@pytest.mark.parametrize("protocol", ["legacy", "2026-07-28"])
+@pytest.mark.parametrize(
+    ("protocol", "mode"),
+    [
+        *itertools.product(["legacy", "2026-07-28"], ["pass", "search"]),
+        ("legacy", "auto"),  # others hear through one subscription bus, whatever they list
+    ],
+)
 async def test_a_list_that_changes_is_told_and_the_searching_hosts_list_stays_as_it_was(
-    log: Connection, server: EmbeddedServer, tmp_path: Path, protocol: str
+    log: Connection, server: EmbeddedServer, tmp_path: Path, protocol: str, mode: str
 ) -> None:
+    """A host that is told asks again, and its prompt cache is lost."""
     heard: list[Any] = []
 
     async def hear(message: Any) -> None:
@@ -297,7 +305,7 @@ async def test_a_list_that_changes_is_told_and_the_searching_hosts_list_stays_as
 
     odd = odd_server("odd", "changes", cwd=str(tmp_path))
     async with (
-        gateway(server.url, tmp_path / "w", odd) as running,
+        gateway(server.url, tmp_path / "w", odd, mode=mode, auto_tools=0) as running,
         host(running, protocol, message_handler=hear) as client,
         anyio.create_task_group() as tasks,
     ):
@@ -305,7 +313,8 @@ async def test_a_list_that_changes_is_told_and_the_searching_hosts_list_stays_as
         if protocol != "legacy":
 
             async def listen() -> None:
-                async with client.listen(tools_list_changed=True) as events:
+                every = {"tools_list_changed": True, "resources_list_changed": True}
+                async with client.listen(**every) as events:
                     async for event in events:
                         heard.append(event)
 
@@ -313,8 +322,10 @@ async def test_a_list_that_changes_is_told_and_the_searching_hosts_list_stays_as
             await asyncio.sleep(0.3)
         (tmp_path / "changed").touch()
         await called(client, "odd:counts")  # whose server then says that its list has changed
-        with anyio.fail_after(20):
-            while not re.search("tools/?_?list_?changed", repr(heard), re.IGNORECASE):
+        with anyio.fail_after(20):  # told last
+            while not re.search("resources/?_?list_?changed", repr(heard), re.IGNORECASE):
                 await asyncio.sleep(0.05)
-        assert (await client.list_tools()).tools == before
+        told = bool(re.search("tools?/?_?list_?changed", repr(heard), re.IGNORECASE))
+        assert told == (mode == "pass")
+        assert ((await client.list_tools()).tools == before) == (mode != "pass")
         tasks.cancel_scope.cancel()

@@ -190,6 +190,17 @@ async def test_tools_are_routed_hydrated_and_chosen(http, nats_url):
     assert whole["tool"]["args_schema"]["properties"]["order_id"] == {"type": "string"}
 
 
+async def test_a_session_is_closed_with_or_without_a_body(http):
+    await publish(http, "bare", item("m1"))
+    path = "/v1/sessions/bare/close"
+    form = {"content-type": "application/x-www-form-urlencoded"}  # as of `curl -d ''`
+    for headers in ({}, form, {"content-type": "application/json"}, {"idempotency-key": "k"}):
+        done = await http.post(path, content=b"", headers=headers)
+        assert done.json()["session"] == "bare", done.text
+    assert (await http.post(path, content=b"{}", headers=form)).status_code == 415
+    assert (await http.post("/v1/sessions/bare/compile")).status_code == 415
+
+
 async def test_a_session_is_closed(http):
     await publish(http, "closed", item("m1"))
     closed = (await http.post("/v1/sessions/closed/close", json={})).json()

@@ -14,6 +14,8 @@ from tests.integration.processes import started
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
+from weft.log.reading import read_session
+from weft.log.secure_delete import erase_all
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.runtime.request_client import ask
@@ -24,7 +26,7 @@ from weft_schemas.ids import TENANT_SESSION, artifact_handle, handle_key
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, SensitivityAction
 from weft_schemas.status import StatusReply, StatusRequest
-from weft_schemas.subjects import derived_subject
+from weft_schemas.subjects import STREAM, derived_subject
 
 LINES = [f"line {n}: worker {n % 7} is fine" for n in range(5_000)]
 SECRET = "AKIAIOSFODNN7" + "QWERTYU"
@@ -124,6 +126,25 @@ async def test_what_is_not_there_or_not_ones_own_is_refused(replica, log: Connec
         await drilled(log, tenant, "r", view="x-ray")
     with pytest.raises(InvalidInput, match=r"'\(line' is no regular expression"):
         await drilled(log, tenant, "r", view="search", args={"pattern": "(line"})
+
+
+async def test_a_handle_whose_result_was_trimmed_says_so(replica, log: Connection, tenant: str):
+    """Prompts still offer it, since the read model outlives the log's old end."""
+    body = "\n".join(LINES * 4).encode()
+    async with Publisher(log) as publisher:
+        bodies = Bodies(log, publisher, tenant)
+        stored = ContextItem("stored", ItemKind.TOOL_RESULT, body=await bodies.put(body))
+        await settled(log, tenant, [result("r", "RAW"), stored])
+        assert (await drilled(log, tenant, "stored")).text
+        await bodies.delete_all()
+    told = r"full result behind 'art:\w+' is no longer in the log: it was trimmed.*call its tool"
+    with pytest.raises(NotFound, match=told):
+        await drilled(log, tenant, "stored")
+    gone = [one.sequence async for one in read_session(log, tenant, "s1")]
+    await erase_all(log, STREAM, gone)
+    for item_id in ("r", "stored"):
+        with pytest.raises(NotFound, match=told):
+            await drilled(log, tenant, item_id)
 
 
 async def in_force(log: Connection, tenant: str, policy: ContextPolicy) -> None:

@@ -29,7 +29,7 @@ def test_without_what_the_command_line_needs_it_says_what_to_install(package: st
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert f"needs {package}" in done.stderr
-    assert "pip install 'weft[workers]'" in done.stderr
+    assert "in weft's checkout: pip install '.[workers]'" in done.stderr
 
 
 def test_with_it_the_command_runs() -> None:

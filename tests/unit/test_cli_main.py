@@ -423,5 +423,5 @@ def test_a_port_for_a_server_that_is_not_started_here_is_refused(
         monkeypatch.setenv("WEFT_NATS_URL", where)
     code, _, err = weft(capsys, "up", "--data", str(tmp_path), "--port", "4333", *given)
     assert code == 2
-    assert f"{by} names one that runs: {where}; leave --port out" in err
+    assert f"{by} names one to connect to: {where}; leave --port out" in err
     assert list(tmp_path.iterdir()) == []

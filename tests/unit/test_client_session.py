@@ -1,8 +1,12 @@
 """What is added to a session is published, whatever fails or overlaps."""
 
 import asyncio
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -186,6 +190,56 @@ async def test_output_that_is_no_text_is_added_without_what_no_message_holds() -
         events = [record.event() async for record in client.events("s")]
     texts = [one.text for one in events if isinstance(one, ContextItem)]
     assert texts[-1] == "caf\ufffd \U0001f600\U0001f600"
+
+
+class _Odd:
+    def __str__(self) -> str:
+        return "an odd one"
+
+
+class _Speechless:
+    def __str__(self) -> str:
+        raise OSError("closed")
+
+
+@dataclass
+class _Receipt:
+    amount: Decimal
+    tags: frozenset[str]
+
+
+_ROUND: list[Any] = []
+_ROUND.append(_ROUND)
+_NUMBER = "12345678-1234-5678-1234-567812345678"
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        (_Receipt(Decimal("9.90"), frozenset("ba")), '{"amount":"9.90","tags":["a","b"]}'),
+        (
+            {"at": datetime(2026, 11, 14, 12), "in": timedelta(hours=1)},
+            '"at":"2026-11-14T12:00:00"',
+        ),
+        ([UUID(_NUMBER), Path("a/b")], f'["{_NUMBER}","a/b"]'),
+        (date(2026, 11, 14), "2026-11-14"),
+        ({"one": _Odd(), "n": 1}, '{"one":"an odd one","n":1}'),
+        (_Odd(), "an odd one"),
+        (_ROUND, "[[...]]"),
+        (_Speechless(), "the call succeeded; the _Speechless that it returned has no text: closed"),
+    ],
+)
+async def test_a_call_that_returned_is_never_told_as_failed(returned: Any, told: str) -> None:
+    """The model would make it again."""
+    call = {"type": "tool_use", "id": "t", "name": "charge", "input": {}}
+    async with weft.testing.in_memory() as client, client.session("s") as session:
+        session.add({"role": "assistant", "content": [call]})
+        await session.run(call, {"charge": lambda: returned})
+        await session.flush()
+        events = [record.event() async for record in client.events("s")]
+    result = [one for one in events if isinstance(one, ContextItem)][-1]
+    assert told in result.text
+    assert "is_error" not in result.metadata
 
 
 @pytest.mark.parametrize("error", [TooCostly("too long"), Unavailable("away"), Overloaded("full")])

@@ -26,6 +26,11 @@ def test_every_path_exists(path):
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def test_nothing_tells_to_install_the_project_that_has_our_name_on_the_package_index():
+    places = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md", *ROOT.glob("services/**/*.py")]
+    assert [str(path) for path in places if "weft[" in path.read_text()] == []
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
 def test_every_named_test_exists(path):
     named = [span.split("::") for span in spans(path) if span.startswith("tests/") and "::" in span]

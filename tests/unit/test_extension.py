@@ -57,7 +57,7 @@ def test_a_view_may_yield_chunks_by_the_name_of_release_0_2_0() -> None:
 def test_an_installed_encoder_is_found_by_its_name() -> None:
     encoder = encoder_named("letters")
     assert encoder.encode(["Rats"]) == encoder.encode(["star"])
-    pytest.importorskip("numpy", reason="weft[embeddings] is not installed")
+    pytest.importorskip("numpy", reason="the extra `embeddings` is not installed")
     router = Router(
         [SelectableItem("a", "star", "x"), SelectableItem("b", "ooo", "u")], encoder=encoder
     )

@@ -256,7 +256,7 @@ def test_the_document_describes_what_the_contract_says() -> None:
 
 
 def test_it_needs_no_package_but_those_of_its_extra() -> None:
-    """`pip install 'weft[http]'` alone: what only workers have cannot be imported here."""
+    """The extra `http` alone: what only workers have cannot be imported here."""
     code = """
 import sys
 missing = {"faststream", "tiktoken", "bpe_openai", "aiosqlite", "Stemmer", "re2", "numpy"}

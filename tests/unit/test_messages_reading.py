@@ -9,6 +9,8 @@ import pytest
 from weft import messages
 from weft.adapters import read_items
 from weft.adapters.conversation import CONTINUE
+from weft.adapters.drafting import compact
+from weft.messages.writing import request_of
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.reasoning import METADATA
@@ -165,6 +167,72 @@ def test_media_of_gemini_and_responses_are_named_and_counted() -> None:
     assert not any(PNG[:20] in text for text in texts)
 
 
+def test_a_hosted_search_that_ended_is_answered() -> None:
+    search = {"type": "web_search_call", "action": {"type": "search", "query": "lamps"}}
+    statuses = ("completed", "failed", "in_progress")
+    read = messages.read([search | {"id": one, "status": one} for one in statuses])
+    results = [one for one in read.items if one.kind is ItemKind.TOOL_RESULT]
+    calls = [one.id for one in read.items if one.kind is ItemKind.TOOL_CALL]
+    assert [one.parent_id for one in results] == calls[:2]
+    assert [one.reserved.is_error for one in results] == [None, True]
+    assert results[0].text == "(done at the provider, which keeps the result)"
+
+
+SEARCH = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "lamps"}}
+FOUND = {
+    "type": "web_search_result",
+    "url": "https://x.example",
+    "title": "Lamp L-9 is out",
+    "encrypted_content": "AAAA",
+}
+FETCHED = {"type": "text", "media_type": "text/plain", "data": "It costs 9."}
+PAGE = {"type": "document", "title": "L-9", "source": FETCHED}
+FETCH_RESULT = {"type": "web_fetch_result", "url": "https://x.example", "content": PAGE}
+
+
+def test_calls_of_the_provider_s_tools_are_calls_with_results() -> None:
+    def answer(kind: str, content: Any, **more: Any) -> dict[str, Any]:
+        return {"type": kind, "tool_use_id": "s1", "content": content, **more}
+
+    listed = '[{"type":"web_search_result","url":"https://x.example","title":"Lamp L-9 is out"}]'
+    fetched = {**FETCH_RESULT, "content": "[file: L-9, text/plain]\nIt costs 9."}
+    error = {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}
+    for block, told, failed in (
+        (answer("web_search_tool_result", [FOUND]), listed, None),
+        (answer("web_search_tool_result", error), compact(error), True),
+        (answer("web_fetch_tool_result", FETCH_RESULT), compact(fetched), None),
+        (answer("mcp_tool_result", [{"type": "text", "text": "hi"}], is_error=True), "hi", True),
+    ):
+        said = [{"type": "text", "text": one} for one in ("Searching.", "L-9 is out.")]
+        history = [
+            {"role": "user", "content": "New lamps?"},
+            {"role": "assistant", "content": [said[0], SEARCH, block, said[1]]},
+        ]
+        read = messages.read(history)
+        assert not read.left_out
+        _, _, call, result, text = read.items
+        assert (result.text, result.reserved.is_error, result.parent_id) == (told, failed, call.id)
+        assert call.reserved.arguments == {"query": "lamps"}
+        assert text.text == "L-9 is out."
+        *_, asked, answered, last = request_of(read.items, "anthropic")["messages"][:4]
+        assert [one["type"] for one in asked["content"]] == ["text", "tool_use"]
+        assert [one["type"] for one in answered["content"]] == ["tool_result"]
+        assert last == {"role": "assistant", "content": "L-9 is out."}
+
+
+def test_thinking_stays_before_all_calls_of_a_message_that_ends_with_one() -> None:
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    own = {"type": "tool_use", "id": "t1", "name": "pay", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [FOUND]}
+    text = {"type": "text", "text": "Found it."}
+    read = messages.read([{"role": "assistant", "content": [thought, SEARCH, found, text, own]}])
+    made = [*read.items, ContextItem("r", ItemKind.TOOL_RESULT, "paid", read.items[-1].id)]
+    _, asked, answered = request_of(made, "anthropic")["messages"]
+    kinds = [one["type"] for one in asked["content"]]
+    assert kinds == ["thinking", "text", "tool_use", "tool_use"]
+    assert [one["type"] for one in answered["content"]] == ["tool_result"] * 2
+
+
 def test_calls_of_gemini_without_ids_are_answered_by_name_in_order() -> None:
     call: dict[str, Any] = {"functionCall": {"name": "get", "args": {"n": 1}}}
     other = {"functionCall": {"name": "put", "args": {}}}
@@ -229,3 +297,34 @@ def test_the_calls_of_an_answer_are_the_same_for_every_provider(provider: str) -
         ("a", "get", {"n": 1}),
         ("b", "get", {"n": 2}),
     ]
+
+
+def _nested(levels: int) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for _ in range(levels - 1):
+        made = {"child": made}
+    return made
+
+
+@pytest.mark.parametrize(("levels", "fits"), [(63, True), (64, False), (150, False)])
+@pytest.mark.parametrize(
+    "written", [msgspec.to_builtins, lambda made: msgspec.json.encode(made).decode()]
+)
+def test_arguments_that_are_nested_too_deep_stay_in_the_text(levels, fits, written) -> None:
+    function = {"name": "store", "arguments": written(_nested(levels))}
+    message = {"role": "assistant", "tool_calls": [{"id": "a", "function": function}]}
+    (item,) = messages.read([message], "openai").items
+    assert (item.reserved.arguments is not None) is fits
+    assert item.text.count("child") == levels - 1
+    (call,) = messages.tool_calls(message)
+    assert call.arguments == _nested(levels), "a loop of one's own can still run it"
+
+
+def test_a_call_with_empty_arguments_is_made_without_any_in_its_place() -> None:
+    calls = [{"id": name, "function": {"name": "get", "arguments": text}}
+             for name, text in (("a", ""), ("b", '{"n": 1}'))]  # fmt: skip
+    results = [{"role": "tool", "tool_call_id": name, "content": name} for name in ("a", "b")]
+    read = messages.read([{"role": "assistant", "tool_calls": calls}, *results], "openai")
+    sent = messages.writing.request_of(read.items, "openai")["messages"]
+    assert [call["function"]["arguments"] for call in sent[0]["tool_calls"]] == ["{}", '{"n":1}']
+    assert [one["content"] for one in sent[1:]] == ["a", "b"]

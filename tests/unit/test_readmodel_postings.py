@@ -8,8 +8,9 @@ import pytest
 from weft.log.record import LogRecord
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
-from weft.readmodel.postings import BLOCK, MAX_TERM, SEGMENT, UNSEALED, halves, pack, posting
+from weft.readmodel.postings import BLOCK, MAX_TERM, SEGMENT, UNSEALED, halves
 from weft.readmodel.store import open_writer
+from weft_schemas.events import ErasedEvent
 from weft_schemas.items import ContextItem, ItemKind
 
 Rows = list[tuple[Any, ...]]
@@ -34,7 +35,7 @@ def said(texts: list[str]) -> list[LogRecord]:
 def rows_of(db: sqlite3.Connection) -> tuple[Rows, Rows]:
     sealed = db.execute("SELECT * FROM postings ORDER BY session, term, block").fetchall()
     unsealed = db.execute(
-        "SELECT session, document, length, terms FROM unsealed_documents ORDER BY document"
+        "SELECT session, document, length, terms, times FROM unsealed_documents ORDER BY document"
     )
     return sealed, unsealed.fetchall()
 
@@ -90,10 +91,21 @@ def test_a_posting_holds_place_frequency_and_length() -> None:
     assert rows["ox"][1::2] == tuple(range(SEGMENT))
     assert rows["seldom"][1::2] == tuple(range(1, SEGMENT))
     assert [one >> 8 for one in rows["ox"][:4:2]] == [255, 1]
-    assert pack([posting(5, 300, 7)]) == pack([5 << 16 | 255 << 8 | 7])
 
 
 def test_long_terms_are_cut_before_they_are_counted() -> None:
     long = "x" * 60
     _, unsealed = index_of([f"{long}1 {long}2 short"], 10)
-    assert unsealed[0][3] == "\n".join(["x" * MAX_TERM, "x" * MAX_TERM, "short"])
+    assert unsealed[0][3:] == (f"{'x' * MAX_TERM}\nshort", bytes([2, 1]))
+
+
+def test_a_session_that_was_erased_before_it_was_sealed_leaves_no_posting() -> None:
+    db = open_writer(":memory:")
+    fold = Fold(db)
+    fold.apply([*said(TEXTS[: SEGMENT + 20]), erasure(SEGMENT + 21)])
+    fold.seal()
+    assert rows_of(db) == ([], [])
+
+
+def erasure(sequence: int) -> LogRecord:
+    return records_of([ErasedEvent("s")], "t", "s", sequence)[0]

@@ -85,9 +85,9 @@ def test_a_long_text_is_found_beside_short_ones(log: Log) -> None:
 
 @pytest.mark.parametrize("indexed", [True, False])
 def test_a_search_that_ends_early_has_read_the_newest(indexed: bool) -> None:
-    long = "x\n" * 20_000
     held = unsealed_postings.UnsealedPostings(SEGMENT)
-    held.extend([(SEGMENT + at, 9, long if at % 2 else "x\ny") for at in range(6)])
+    texts = [("x", b"\xff") if at % 2 else ("x\ny", b"\1\1") for at in range(6)]
+    held.extend([(SEGMENT + at, 9, *text) for at, text in enumerate(texts)])
     if indexed:
         held.index()
     wanted = ["x", "y", *map(str, range(8))]

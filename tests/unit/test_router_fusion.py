@@ -21,7 +21,7 @@ def test_one_ranking_stays_as_it_is() -> None:
 
 
 def test_an_encoder_that_is_not_installed_says_how_to_install_it() -> None:
-    with pytest.raises(ConfigurationError, match=r"'zz' is not installed.*weft\[embeddings\]"):
+    with pytest.raises(ConfigurationError, match=r"'zz' is not installed.*extra `embeddings`"):
         encoder_named("zz")
 
 
@@ -33,7 +33,7 @@ class Letters:
 
 
 def test_meaning_finds_what_words_do_not() -> None:
-    pytest.importorskip("numpy", reason="weft[embeddings] is not installed")
+    pytest.importorskip("numpy", reason="the extra `embeddings` is not installed")
     items = [SelectableItem("a", "star", "Rats."), SelectableItem("b", "ooo", "uuu iii")]
     router = Router(items, encoder=Letters())
     reply = router.route(RouteRequest("arts", "c", top_k=1))

@@ -9,7 +9,8 @@ import msgspec
 
 from weft.adapters.content import Content, result_text, text_of
 from weft.adapters.conversation import Conversation, conversation, steps_between_users
-from weft.adapters.drafting import Draft, Reading
+from weft.adapters.drafting import Draft, Reading, compact
+from weft.adapters.media import LeftOut, block_text
 from weft.adapters.reasoning import before_calls, reasoning_metadata
 from weft.adapters.records import Record, TranscriptSource
 from weft.adapters.steps import AnsweredCall, Step
@@ -20,6 +21,8 @@ from weft_schemas.items import ItemKind
 class _Message(msgspec.Struct, frozen=True):
     role: Literal["user", "assistant"]
     content: Content
+    name: str | None = None
+    """Who speaks, if several do. The API has no such field; frameworks' messages have one."""
 
 
 class _ToolUse(msgspec.Struct, frozen=True):
@@ -34,6 +37,9 @@ class _ToolResult(msgspec.Struct, frozen=True):
     is_error: bool | None = None
 
 
+CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+"""Blocks that call a tool: the agent's own, one of the provider's, one of an MCP server that the
+provider asks."""
 SYSTEM_INDEX = -1
 """Place of the system prompt, which is outside the messages: its item is `m-1`."""
 
@@ -61,14 +67,17 @@ def _read(draft: Draft, record: Record, message: _Message) -> None:
     blocks = message.content or ()
     if isinstance(blocks, str):
         blocks = [{"type": "text", "text": blocks}]
-    used = any(block.get("type") == "tool_use" for block in blocks)
-    turn_id = f"m{record.index}" if used else None
+    kinds = [str(block.get("type")) for block in blocks]
+    turn_id = f"m{record.index}" if CALLS.intersection(kinds) else None
+    # The provider's tools answered within the message. What it says then was not said beforehand,
+    # but it stays one turn if the message ends with calls: thinking has to precede all of them.
+    is_finished = "tool_use" not in kinds and kinds[-1:] == ["text"]
     said: str | None = None
     thoughts: list[dict[str, Any]] = []
     for at, block in enumerate(blocks):
         path = f"$.content[{at}]"
         match block.get("type"):
-            case "tool_use":
+            case str() as used if used in CALLS:
                 use = record.to(_ToolUse, block, path)
                 reasoning = reasoning_metadata("anthropic", thoughts)
                 thoughts = [] if reasoning else thoughts
@@ -85,10 +94,14 @@ def _read(draft: Draft, record: Record, message: _Message) -> None:
                 thoughts.append(block)
             case "tool_result":
                 _result(draft, record, record.to(_ToolResult, block, path))
+            case str() as ran if ran.endswith("_tool_result"):
+                _result_of_provider(draft, record, block)
+                if is_finished:
+                    said, turn_id = None, draft.next_id(record)
             case _:
                 text = text_of(record, [block], draft.left_out)
                 if text.strip():
-                    said = draft.add(record, kind, text, turn_id=turn_id)
+                    said = draft.add(record, kind, text, author=message.name, turn_id=turn_id)
     if thoughts:
         draft.left_out["reasoning"] += len(thoughts)
 
@@ -97,6 +110,45 @@ def _result(draft: Draft, record: Record, result: _ToolResult) -> None:
     text, content_type = result_text(result.content, draft.left_out)
     failed = result.is_error or None  # false is what clients fill in, also above an error
     draft.result(record, text, result.tool_use_id, content_type=content_type, is_error=failed)
+
+
+def _result_of_provider(draft: Draft, record: Record, block: dict[str, Any]) -> None:
+    """The result of a tool that ran at the provider, without what only the provider can read."""
+    content = block.get("content")
+    call_id = block.get("tool_use_id")
+    failed = bool(block.get("is_error")) or (isinstance(content, dict) and "error_code" in content)
+    if isinstance(content, str) or _is_text(content):
+        text, content_type = result_text(content, draft.left_out)
+    else:
+        text, content_type = compact(_readable(content, draft.left_out)), "application/json"
+    draft.result(
+        record,
+        text,
+        call_id if isinstance(call_id, str) else None,
+        content_type=content_type,
+        is_error=failed or None,
+    )
+
+
+def _is_text(content: Any) -> bool:
+    return isinstance(content, list) and all(
+        isinstance(part, dict) and part.get("type") == "text" for part in content
+    )
+
+
+def _readable(value: Any, left_out: LeftOut) -> Any:
+    if isinstance(value, list):
+        return [_readable(one, left_out) for one in value]
+    if not isinstance(value, dict):
+        return value
+    text = block_text(value, left_out) if value.get("type") in ("document", "image") else None
+    if text is not None:
+        return text
+    return {
+        key: _readable(held, left_out)
+        for key, held in value.items()
+        if not key.startswith("encrypted_") and held is not None
+    }
 
 
 def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:

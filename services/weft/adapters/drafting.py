@@ -17,7 +17,7 @@ from weft.adapters.records import Record
 from weft.whole_characters import whole_characters
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import encode_event
-from weft_schemas.items import ContextItem, ItemKind, check_new_item
+from weft_schemas.items import MAX_DEPTH, ContextItem, ItemKind, check_new_item, is_deeper
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -83,8 +83,8 @@ class Draft:
         """Append a tool call. `said` is the id of the message that contained it, if any; `waits_as`
         is the key by which its result finds it, if that is not the call id.
 
-        `arguments` may be an object or its JSON text; text that is not an object is kept only in
-        the item's text.
+        `arguments` may be an object or its JSON text, and an empty text is no arguments. What is
+        not an object, or is nested too deep for an item, is kept only in the item's text.
         """
         parsed, shown = _arguments(arguments)
         item_id = self.add(
@@ -136,10 +136,15 @@ class Draft:
         # A second result of one call belongs to it too.
         return self._answered.get(key)
 
-    def _id(self, record: Record) -> str:
+    def next_id(self, record: Record) -> str:
+        """The id of the next item of a record."""
         part = self._parts.get(record.index, 0)
-        self._parts[record.index] = part + 1
         return f"m{record.index}.{part}" if part else f"m{record.index}"
+
+    def _id(self, record: Record) -> str:
+        item_id = self.next_id(record)
+        self._parts[record.index] = self._parts.get(record.index, 0) + 1
+        return item_id
 
 
 def checked(record: Record, item: ContextItem) -> ContextItem:
@@ -162,14 +167,19 @@ def compact(value: Any) -> str:
 def _arguments(arguments: Any) -> tuple[dict[str, Any] | None, str]:
     if not isinstance(arguments, str):
         shown = compact(arguments)
-        return _valid(arguments, shown) if isinstance(arguments, dict) else (None, shown)
+        return _valid(arguments, shown) if _fits(arguments) else (None, shown)
+    if not arguments.strip():
+        return {}, arguments
     try:
         parsed = json.loads(arguments)
     except (ValueError, RecursionError):
         return None, arguments
-    if not isinstance(parsed, dict):
-        return None, arguments
-    return _valid(parsed, compact(parsed))
+    return _valid(parsed, compact(parsed)) if _fits(parsed) else (None, arguments)
+
+
+def _fits(arguments: Any) -> bool:
+    """Whether an item's metadata can contain them."""
+    return isinstance(arguments, dict) and not is_deeper(arguments, MAX_DEPTH - 1)
 
 
 def _valid(arguments: dict[str, Any], shown: str) -> tuple[dict[str, Any], str]:

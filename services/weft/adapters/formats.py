@@ -204,7 +204,7 @@ def _is_responses(item: dict[str, Any]) -> bool:
     return "role" not in item and kind in responses.TYPES
 
 
-_ANTHROPIC_BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking"}
+_ANTHROPIC_BLOCKS = {*anthropic.CALLS, "tool_result", "thinking", "redacted_thinking"}
 
 
 def _is_anthropic(source: TranscriptSource) -> bool:

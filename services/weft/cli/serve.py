@@ -57,7 +57,7 @@ def serve(
         if (error.name or "").partition(".")[0] in ("weft", "weft_schemas"):
             raise  # a fault of weft, which installing a package does not fix
         raise ConfigurationError(
-            f"`weft serve` needs {error.name}; install it: pip install 'weft[http]'"
+            f"`weft serve` needs {error.name}; in weft's checkout: pip install '.[http]'"
         ) from None
     if openapi:
         click.echo(encoded(), nl=False)

@@ -129,8 +129,8 @@ def _starts_servers(clustered: bool) -> bool:
     if _is_given("port"):
         by = "--nats" if named else "WEFT_NATS_URL"
         raise click.UsageError(
-            f"--port is of a server that is started here, and {by} names one that runs: {where}; "
-            f"leave --port out to use that one, or {by} to start one here"
+            f"--port is of a server that is started here, and {by} names one to connect to: "
+            f"{where}; leave --port out to use that one, or {by} to start one here"
         )
     if clustered:
         raise click.UsageError("--cluster starts servers here; leave --nats and WEFT_NATS_URL out")

@@ -455,8 +455,8 @@ class Client:
     async def reproduce(self, compile_id: str) -> Reproduction:
         """Render a past compile's prompt again from the log, and say whether it is the same.
 
-        Runs in this process and asks no service: it needs `weft[workers]`, a credential that may
-        read the log, and the compiler's fingerprint key in the settings. Raises `NotFound`.
+        Runs in this process and asks no service: it needs the extra `workers`, a credential that
+        may read the log, and the compiler's fingerprint key in the settings. Raises `NotFound`.
         """
         from weft.audit.reproduce_from_log import reproduce_compile
 

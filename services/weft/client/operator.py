@@ -1,6 +1,6 @@
 """An operator's commands on the log, from Python: `client.operator` has the commands of the command
-line. They read the log themselves and ask no service, so they need `weft[workers]` and a credential
-that may read it; each raises what the function that it names raises."""
+line. They read the log themselves and ask no service, so they need the extra `workers` and a
+credential that may read it; each raises what the function that it names raises."""
 
 from __future__ import annotations
 

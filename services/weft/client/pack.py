@@ -24,6 +24,7 @@ class Pack(ContextPack, frozen=True):
         They have valid roles and order, and are within the budget, which is counted for each
         provider; they include reasoning that goes back to its provider (docs/agents.md). Add your
         own model, tools and system prompt: `client.messages.create(model=…, tools=…,
-        **pack.request("anthropic"))`. Raises `InvalidInput` for another provider.
+        **pack.request("anthropic"))`. Raises `InvalidInput` for another provider, and if no
+        message for the model fits into the budget.
         """
         return writing.request(self, provider)

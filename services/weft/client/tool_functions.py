@@ -72,18 +72,37 @@ def unknown_tool(name: str, names: Sequence[str]) -> str:
 
 
 async def called(function: Function, call: ToolCall) -> tuple[str, str | None, bool]:
-    """The result of a function as text, its content type, and whether it failed."""
+    """The result of a function as text, its content type, and whether it failed: only a function
+    that raises has failed."""
     if call.arguments is None:
         return f"the arguments are no JSON object: {call.text}; call again with one", None, True
     try:
         returned = function(**call.arguments)
         if inspect.isawaitable(returned):
             returned = await returned
-        if returned is None or isinstance(returned, str):
-            return returned or "", None, False
-        return compact(plain(returned)), "application/json", False
     except Exception as error:  # the model reads whatever a tool raises
         return f"{type(error).__name__}: {error}", None, True
+    return *_told(returned), False
+
+
+def _told(returned: Any) -> tuple[str, str | None]:
+    """What a function returned, as text, and its content type. It never fails: the call succeeded,
+    and a model that is told otherwise makes it again."""
+    if returned is None:
+        return "", None
+    try:
+        value = plain(returned, otherwise=str)
+        return (value, None) if isinstance(value, str) else (compact(value), "application/json")
+    except Exception:  # whatever the objects in it raise about themselves
+        return _text_of(returned), None
+
+
+def _text_of(returned: Any) -> str:
+    try:
+        return str(returned)
+    except Exception as error:
+        kind = type(returned).__name__
+        return f"(the call succeeded; the {kind} that it returned has no text: {error})"
 
 
 def result_of(

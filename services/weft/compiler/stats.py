@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
 
 from weft.compiler.notes import note_large, note_request
 from weft.compiler.rendering.cost import Costed, Shown
@@ -11,7 +14,8 @@ from weft.compiler.renditions.rendition import COMPACT, REDACTED, SUMMARY, WHOLE
 from weft.compiler.selection.choice import Choice
 from weft.compiler.state import State
 from weft.readmodel.rows import ItemRow
-from weft_schemas.compile import BuildStats
+from weft_schemas.compile import BuildStats, PackEntry
+from weft_schemas.items import ItemKind
 
 
 def stats_of(state: State, costed: Costed, choice: Choice, shown: Shown) -> BuildStats:
@@ -45,7 +49,22 @@ def stats_of(state: State, costed: Costed, choice: Choice, shown: Shown) -> Buil
         shortened_count=len(cut),
         withheld_tokens=sum(_withheld(choice.cost.rows[at], one) for at, one in cut.items()),
         session_items=state.view.item_count(),
+        no_message=_why_no_message(state, entries),
     )
+
+
+_MESSAGES = frozenset(
+    {ItemKind.USER_TURN, ItemKind.AGENT_MSG, ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT}
+)
+
+
+def _why_no_message(state: State, entries: Iterable[PackEntry]) -> str | msgspec.UnsetType:
+    if any(one.kind in _MESSAGES for one in entries):
+        return msgspec.UNSET
+    reasons = {one.item_id: one.reason for one in state.ledger.dropped}
+    messages = (row for row in state.candidates.rows if row.kind in _MESSAGES)
+    latest = max(messages, key=lambda row: row.sequence, default=None)
+    return reasons.get(latest.id, msgspec.UNSET) if latest is not None else msgspec.UNSET
 
 
 def _withheld(row: ItemRow, shown: Rendition) -> int:

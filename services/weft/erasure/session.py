@@ -32,7 +32,8 @@ from weft.progress import OnStepProgress
 from weft.references.survey import ErasureSet, Survey, with_forks
 from weft.references.survey_from_log import extend
 from weft.snapshots.trim_mark import trimmed_before
-from weft_schemas.errors import InvalidInput, NotFound
+from weft.snapshots.trimming import trimmed_items
+from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound
 from weft_schemas.events import ErasedEvent, ErasureReceiptEvent
 from weft_schemas.ids import TENANT_SESSION, encode_token
 from weft_schemas.policy import ContextPolicy
@@ -114,10 +115,20 @@ async def plan(
     known = {name: sequence for name, (sequence, _) in stones.items()}
     made = ErasurePlan(tenant, session, tuple(forks), 0, survey, known)
     events = sum([len(found) async for _, found in _events(connection, made)])
-    if not (events or trimmed or (session or "") in known):
+    is_known = bool(events or forks) or (session or "") in known
+    if not is_known and not (trimmed and await _is_in_snapshot(connection, tenant, session)):
         what = f"session {session!r} of tenant" if session is not None else "tenant"
         raise NotFound(f"{what} {tenant!r} has no events; is it spelt right?")
     return msgspec.structs.replace(made, events=events)
+
+
+async def _is_in_snapshot(connection: Connection, tenant: str, session: str | None) -> bool:
+    """Whether a snapshot may hold what was trimmed of a session or a tenant: without one that this
+    release reads, nobody knows."""
+    try:
+        return await trimmed_items(connection, tenant, session) > 0
+    except ConfigurationError:
+        return True
 
 
 async def erase(

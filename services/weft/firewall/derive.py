@@ -39,7 +39,7 @@ from weft_schemas.envelope import (
 )
 from weft_schemas.events import EnvelopeEvent, Origin
 from weft_schemas.ids import artifact_handle, handle_key
-from weft_schemas.items import ContextItem, Sensitivity
+from weft_schemas.items import ContextItem, ReservedMetadata, Sensitivity
 from weft_schemas.policy import FirewallRules, ToolRule, rule_for, shown_up_to
 
 FIREWALL_VERSION = "15"
@@ -50,6 +50,7 @@ class _EnvelopeInput(msgspec.Struct, frozen=True):
     """The rules and limits for one envelope."""
 
     item: ContextItem
+    reserved: ReservedMetadata
     rules: FirewallRules
     rule: ToolRule | None
     key: bytes
@@ -89,9 +90,10 @@ def envelope_for(
     deployment's settings, never from the log. `encoding` names the encoding of all token counts.
     Raises `OSError` if `body` is a path that cannot be read, and nothing else.
     """
-    rule = rule_for(rules, item.reserved.tool_name)
+    reserved = item.reserved
+    rule = rule_for(rules, reserved.tool_name)
     level = proved_level(fingerprint_key, tenant, item)
-    task = _EnvelopeInput(item, rules, rule, fingerprint_key, encoding, limits, level)
+    task = _EnvelopeInput(item, reserved, rules, rule, fingerprint_key, encoding, limits, level)
     taken = window(body, limits.analyse_bytes)
     mime = binary_type(taken.data)
     envelope = _of_binary(task, taken, mime) if mime is not None else _of_text(task, taken)
@@ -154,7 +156,7 @@ def _of_binary(task: _EnvelopeInput, taken: Window, mime: str) -> ResultEnvelope
     summary = budget.cut(summarise_binary(taken.data, mime, taken.size))
     return ResultEnvelope(
         summary=summary,
-        status=ResultStatus.ERROR if task.item.reserved.is_error else ResultStatus.SUCCESS,
+        status=ResultStatus.ERROR if task.reserved.is_error else ResultStatus.SUCCESS,
         content_type=mime,
         raw_tokens=taken.size // _BYTES_PER_TOKEN,
         summary_tokens=budget.count(summary),
@@ -172,7 +174,7 @@ def _read(task: _EnvelopeInput, taken: Window) -> _ScannedBody:
     inside = unwrap(scanned.text, task.limits.depth)
     text = scanned.text if inside is None else "\n".join((*inside.texts, *inside.other))
     has_gap = not taken.whole and inside is None
-    detected = detect(text, task.item.reserved.content_type, not has_gap)
+    detected = detect(text, task.reserved.content_type, not has_gap)
     if inside is not None and isinstance(inside.value, dict | list) and inside.value:
         detected = Detected(Form.JSON, inside.value)
     return _ScannedBody(taken, cleaned, scanned, text, detected, inside)
@@ -213,7 +215,7 @@ def _threshold(task: _EnvelopeInput) -> int:
 
 
 def _shown(task: _EnvelopeInput) -> int | None:
-    return shown_up_to(task.rules, task.item.reserved.tool_name)
+    return shown_up_to(task.rules, task.reserved.tool_name)
 
 
 def _summary(task: _EnvelopeInput, read: _ScannedBody) -> str:
@@ -263,7 +265,7 @@ def _masked(task: _EnvelopeInput, text: str) -> str:
 
 
 def _status(task: _EnvelopeInput, read: _ScannedBody) -> ResultStatus:
-    is_error = task.item.reserved.is_error
+    is_error = task.reserved.is_error
     if is_error is None and read.inside is not None and read.inside.is_error:
         is_error = True  # false is what MCP servers say by default, also above an error
     status = status_of(read.text, read.detected.value, is_error)

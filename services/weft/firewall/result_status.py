@@ -47,8 +47,8 @@ _READ = 100_000
 
 def _is_error_reply(value: object) -> bool:
     """Whether JSON is about a call that failed, and not data in which something has failed."""
-    if not isinstance(value, dict):
-        return _all_failed(value)
+    if not isinstance(value, dict) or value.keys().isdisjoint(_VERDICT_KEYS):
+        return _all_failed(value)  # as most are
     if value.get("success") is False or value.get("ok") is False:
         return True
     if value.get("accepted") is False and any(
@@ -125,6 +125,10 @@ _OF_THE_CALL = frozenset(("requestid", "traceid", "correlationid", "spanid", "ca
 
 
 _STATUS_KEYS = ("status", "statusCode", "status_code", "http_status", "code")
+_VERDICT_KEYS = frozenset(
+    ("success", "ok", "isError", "is_error", "metadata", *_EXIT_KEYS, *_ERROR_KEYS, *_STATUS_KEYS)
+)
+"""An object without any of these says nothing of its call."""
 _TELLING = frozenset(("message", "msg", "detail", "details", "reason", "description", "title"))
 """What stands beside a `code` that says how the call went."""
 _MESSAGES = _TELLING - {"title", "description"}
@@ -142,11 +146,15 @@ _OF_A_CALL = frozenset(("path", "url", "method", "taskid", "jobid"))
 _OF_A_FAULT = _OF_A_REPLY | {"field", "fields"}
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 _BAD_WORDS = frozenset(("error", "failed", "failure", "fail", "exception", "fatal", "denied"))
-_PARTIAL_KEYS = ("truncated", "is_truncated", "isTruncated", "partial", "incomplete_results")
+_PARTIAL_KEYS = frozenset(
+    ("truncated", "is_truncated", "isTruncated", "partial", "incomplete_results")
+)
 
 
 def _says_partial(value: object) -> bool:
-    return isinstance(value, dict) and any(value.get(key) is True for key in _PARTIAL_KEYS)
+    if not isinstance(value, dict) or value.keys().isdisjoint(_PARTIAL_KEYS):
+        return False
+    return any(value.get(key) is True for key in _PARTIAL_KEYS)
 
 
 def _all_failed(value: object) -> bool:

@@ -3,6 +3,8 @@ envelope."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 import msgspec
@@ -85,18 +87,35 @@ class _Drilldowns:
         is_short = found.size <= SHORT_BYTES and request.max_tokens <= SHORT_SLICE
         is_crowding = self._replica.is_crowding(asked.tenant)
         if is_short and not self._pool.is_isolated(asked.tenant, is_crowding):
-            item = await self._artifacts.item(found.sequence, found.item_id)
             async with (
-                self._artifacts.body(asked.tenant, item) as body,
+                self._body(asked.tenant, found) as body,
                 self._replica.turn(asked.tenant),
             ):
                 with self._pool.watched(asked.tenant):
                     return shown(body)
         # The body is fetched within the turn too, so that no tenant fetches many at once.
-        async with self._pool.turn(asked.tenant, found.session) as worker:
-            item = await self._artifacts.item(found.sequence, found.item_id)
-            async with self._artifacts.body(asked.tenant, item) as body:
-                return msgspec.Raw(await worker.run(encoded_slice, shown, body))
+        async with (
+            self._pool.turn(asked.tenant, found.session) as worker,
+            self._body(asked.tenant, found) as body,
+        ):
+            return msgspec.Raw(await worker.run(encoded_slice, shown, body))
+
+    @asynccontextmanager
+    async def _body(self, tenant: str, found: LoggedArtifact) -> AsyncIterator[Body]:
+        """The read model outlives what is trimmed, so prompts still offer such handles: a compile
+        at a sequence gives the same prompt before and after."""
+        try:
+            async with AsyncExitStack() as opened:
+                item = await self._artifacts.item(found.sequence, found.item_id)
+                body = await opened.enter_async_context(self._artifacts.body(tenant, item))
+                left = opened.pop_all()
+        except NotFound:
+            raise NotFound(
+                f"the full result behind {found.handle!r} is no longer in the log: it was trimmed, "
+                "or erased. Only what the prompt shows of it is left; call its tool again for more"
+            ) from None
+        async with left:
+            yield body
 
 
 def slice_of(

@@ -19,7 +19,8 @@ def slice_hmac(key: bytes, tenant: str, handle: str, level: Sensitivity, text: s
 def proved_level(key: bytes, tenant: str, item: ContextItem) -> Sensitivity | None:
     """The sensitivity of the source, if `item` is provably an unchanged slice of it; otherwise
     None."""
-    handle, seal = item.reserved.slice_of, item.reserved.slice_seal
+    reserved = item.reserved
+    handle, seal = reserved.slice_of, reserved.slice_seal
     if not handle or not seal:
         return None
     for level in Sensitivity:

@@ -29,7 +29,7 @@ def firewall_result(
 
     The same text gives the same envelope. Nothing is published or stored, so its handle leads
     nowhere. `rules` are those of a policy, and `key` is the deployment's secret for fingerprints.
-    Needs `weft[workers]`.
+    Needs the extra `workers`.
     """
     said: dict[str, Any] = {
         "tool_name": tool_name,

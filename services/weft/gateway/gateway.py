@@ -112,10 +112,16 @@ class Gateway:
         assert upstream.manifest is not None
         self._folder.keep_manifest(upstream.name, upstream.manifest)
         if self._refresh():
-            await self.changed("tools")
+            await self._tools_changed()
         await self.changed("prompts")
         await self.changed("resources")
         self._keep_state()
+
+    async def _tools_changed(self) -> None:
+        """A host that asks for its tools again loses its prompt cache, which searching is to keep:
+        in that mode the list is the same."""
+        if self.options.mode != "search":
+            await self.changed("tools")
 
     async def _notified(self, upstream: Upstream, note: types.ServerNotification) -> None:
         await self.notified(upstream, note)
@@ -138,7 +144,7 @@ class Gateway:
             sign_ins = now
             if self._folder.stamp() != pins:
                 if self._refresh():
-                    await self.changed("tools")
+                    await self._tools_changed()
                 pins = self._folder.stamp()
 
     def _sign_ins(self) -> dict[str, float]:

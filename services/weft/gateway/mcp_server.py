@@ -47,7 +47,9 @@ class GatewayHandlers:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._pending_calls = PendingCalls()
-        notifications = Notifications(gateway.hosts, gateway.log, gateway.questions)
+        notifications = Notifications(
+            gateway.hosts, gateway.log, gateway.questions, gateway.catalogue.searches
+        )
         self._listen = ListenHandler(notifications.bus)
         gateway.changed = notifications.changed
         gateway.notified = notifications.notified
@@ -98,7 +100,7 @@ class GatewayHandlers:
         host = gateway.hosts.of(context)
         if gateway.options.mode != "search":
             await gateway.catalogue.wait_until_known()
-        searches = gateway.catalogue.searches(host)
+        searches = host.lists_search = gateway.catalogue.searches(host)
         tools = own_tools.SEARCH_TOOLS if searches else self._passed_tools()
         page, cursor = await self._page(context, tools, params)
         said = f"{len(tools)} tools: " + ", ".join(tool.name for tool in page)

@@ -115,7 +115,8 @@ class Application:
         grant = self._admitted(request)
         content = b""
         if operation.body:
-            content = await self._content(request, (JSON,), grant, ending)
+            optional = operation.is_body_optional
+            content = await self._content(request, (JSON,), grant, ending, optional)
         call = OperationCall(
             client=await self.clients.of(grant),
             log=lambda: self.clients.of_log(grant),
@@ -152,15 +153,15 @@ class Application:
         types: tuple[str, ...],
         grant: TokenGrant,
         ending: ExitStack,
+        optional: bool = False,
     ) -> bytes:
-        """The body, unpacked; it counts as in work until the request ends."""
+        """The body, unpacked; it counts as in work until the request ends. One that is left out,
+        where that is allowed, has no type either."""
+        if optional and not await _received(request):
+            return b"{}"
         checked_type(request.headers.get("content-type", ""), types)
         encoding = request.headers.get("content-encoding", "")
-        try:
-            received = await request.body()
-        except HTTPException as error:  # it is too large, or the caller has gone
-            raise _refusal(request, error) from None
-        content = inflated(received, encoding, self.most_bytes)
+        content = inflated(await _received(request), encoding, self.most_bytes)
         ending.enter_context(self.limits.body(grant.name, len(content)))
         return content
 
@@ -247,6 +248,13 @@ class Application:
             return Response(self.metrics.text(), media_type="text/plain; version=0.0.4")
 
         return [openapi_json, page, live, ready, metrics]
+
+
+async def _received(request: Request[Any, Any, Any]) -> bytes:
+    try:
+        return await request.body()
+    except HTTPException as error:  # it is too large, or the caller has gone
+        raise _refusal(request, error) from None
 
 
 def _json(content: bytes, headers: dict[str, str] | None = None) -> Response[bytes]:

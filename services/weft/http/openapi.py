@@ -134,7 +134,10 @@ def _operation(one: Operation, schemas: dict[Any, dict[str, Any]]) -> dict[str, 
         "responses": {"200": {"description": "Done.", "content": content}, **_faults(one)},
     }
     if one.body:
-        made["requestBody"] = {"required": True, "content": {_JSON: {"schema": schemas[one.body]}}}
+        made["requestBody"] = {
+            "required": not one.is_body_optional,
+            "content": {_JSON: {"schema": schemas[one.body]}},
+        }
     return made
 
 

@@ -49,6 +49,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     reply: Shape
     body: object = None
     """Type of the JSON body; None if there is none."""
+    is_body_optional: bool = False
+    """Whether it may be left out; its fields then have their defaults."""
     query: Shape | None = None
     events: tuple[tuple[str, Shape], ...] = ()
     """With `Accept: text/event-stream`: the events by name. An empty name stands for several
@@ -86,6 +88,7 @@ OPERATIONS: tuple[Operation, ...] = (
         path=f"{_SESSION}/close",
         about="Close a session. It is summarised and its memory kept; a later item opens it again.",
         body=Closing,
+        is_body_optional=True,
         reply=Closed,
     ),
     Operation(

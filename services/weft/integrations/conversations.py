@@ -15,19 +15,24 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import msgspec
+from typing import Any, Literal
 
 import weft
 from weft.adapters.conversation import conversation
 from weft.client.offline import OnUnavailable
+from weft.client.refusals import ItemRefused
+from weft.integrations.current_history import as_it_is, versions
 from weft.integrations.open_sessions import OpenSessions
-from weft.messages import Format, Provider
+from weft.messages import Format
 from weft_schemas.errors import InvalidInput, Unavailable
-from weft_schemas.items import ItemKind
+from weft_schemas.items import ContextItem
 
 LOG = logging.getLogger("weft.integrations")
+
+
+ToolErrors = Literal["tell", "raise"]
+"""What becomes of a tool that raises: a failed result that the model reads, or the end of the
+run."""
 
 
 class OwnHistoryWarning(UserWarning):
@@ -50,8 +55,10 @@ class _Conversation:
         """Ids of the calls that the latest answer made, in order."""
         self.ran: dict[str, Any] = {}
         """Results of these calls, by the id of the call."""
-        self.is_away = False
-        """Whether weft was away at the latest step: what follows it waits for the next one."""
+        self.waits = False
+        """Whether weft was away at the latest step, and what follows it comes with the next one."""
+        self._versions: set[str] = set()
+        """Ids of what the latest history had in place of items of the log."""
         self.turn = asyncio.Lock()
         self.thread_turn = threading.Lock()
 
@@ -60,8 +67,13 @@ class _Conversation:
         return self.turn.locked() or self.thread_turn.locked()
 
     def back(self, pack: weft.Pack) -> weft.Pack:
-        self.is_away = False
+        self.waits = False
         return pack
+
+    def unseen(self, versions: Sequence[ContextItem]) -> list[ContextItem]:
+        """Those that were not in the step before, whose history had them too."""
+        before, self._versions = self._versions, {one.id for one in versions}
+        return [one for one in versions if one.id not in before]
 
     def step(self, history: Sequence[Any]) -> list[Any]:
         self.history, self.asked, self.ran = list(history), [], {}
@@ -71,7 +83,9 @@ class _Conversation:
         self, answer: Sequence[Any], calls: Sequence[str], history: Sequence[Any] | None = None
     ) -> list[Any]:
         before = self.history if history is None else history
-        self.history, self.asked, self.ran = [*before, *answer], list(calls), {}
+        self.history, self.ran = [*before, *answer], {}
+        # A result that several calls could have waits for the history, whose order tells.
+        self.asked = list(calls) if all(calls) and len({*calls}) == len(calls) else []
         return self.history
 
     def result(self, call_id: str, message: Any) -> list[Any]:
@@ -115,6 +129,7 @@ class Conversations:
         self.client = client
         self._format = format
         self._raises = on_unavailable == "raise"
+        self._spools = on_unavailable == "spool"
         self._options: dict[str, Any] = {
             "budget": budget,
             "phase": phase,
@@ -140,8 +155,13 @@ class Conversations:
             with self._going_on(name, one):
                 if not history:
                     return None
-                self._tell(name, await _async(one).publish(one.step(history), format=self._format))
-                return one.back(await _async(one).compile(query=query))
+                done = await _async(one).publish(one.step(history), format=self._format)
+                self._tell(name, done)
+                now = versions(one.history, self._format, done)
+                with _refusals(name):
+                    _async(one).add(*one.unseen(now))
+                    await _async(one).flush()
+                return as_it_is(one.back(await _async(one).compile(query=query)), done, now)
         return None
 
     def compiled_now(self, name: str, history: Sequence[Any], query: str = "") -> weft.Pack | None:
@@ -150,8 +170,13 @@ class Conversations:
         with one.thread_turn, self._going_on(name, one):
             if not history:
                 return None
-            self._tell(name, _sync(one).publish(one.step(history), format=self._format))
-            return one.back(_sync(one).compile(query=query))
+            done = _sync(one).publish(one.step(history), format=self._format)
+            self._tell(name, done)
+            now = versions(one.history, self._format, done)
+            with _refusals(name):
+                _sync(one).add(*one.unseen(now))
+                _sync(one).flush()
+            return as_it_is(one.back(_sync(one).compile(query=query)), done, now)
         return None
 
     async def answered(
@@ -172,7 +197,7 @@ class Conversations:
         one = self._of(name)
         async with one.turn:
             whole = one.answered(answer, calls, history)
-            if one.is_away or not answer:
+            if one.waits or not answer:
                 return
             with self._going_on(name):
                 done = await _async(one).publish(whole, format=self._format)
@@ -191,13 +216,25 @@ class Conversations:
         one = self._of(name)
         with one.thread_turn:
             whole = one.answered(answer, calls, history)
-            if one.is_away or not answer:
+            if one.waits or not answer:
                 return
             with self._going_on(name):
                 done = _sync(one).publish(whole, format=self._format)
                 if _is_another(done, len(whole) - len(answer)):
                     _sync(one).add(*answer, format=self._format)
                     _sync(one).flush()
+
+    async def followed(self, name: str, history: Sequence[Any]) -> None:
+        """Publish the new part of a history between two steps."""
+        if isinstance(self.client, weft.SyncClient):
+            return await asyncio.to_thread(self.followed_now, name, history)
+        if not self._of(name).waits:
+            await self.publish(name, history)
+
+    def followed_now(self, name: str, history: Sequence[Any]) -> None:
+        """The same without an event loop."""
+        if not self._of(name).waits:
+            self._publish_now(name, history)
 
     async def ran(self, name: str, call_id: str, result: Any) -> None:
         """Publish the result of a call of the latest answer, once all results before it are
@@ -206,7 +243,7 @@ class Conversations:
             return await asyncio.to_thread(self.ran_now, name, call_id, result)
         one = self._of(name)
         async with one.turn:
-            if call_id in one.asked and not one.is_away:
+            if call_id in one.asked and not one.waits:
                 with self._going_on(name):
                     await _async(one).publish(one.result(call_id, result), format=self._format)
 
@@ -214,7 +251,7 @@ class Conversations:
         """The same without an event loop."""
         one = self._of(name)
         with one.thread_turn:
-            if call_id in one.asked and not one.is_away:
+            if call_id in one.asked and not one.waits:
                 with self._going_on(name):
                     _sync(one).publish(one.result(call_id, result), format=self._format)
 
@@ -252,7 +289,7 @@ class Conversations:
             if self._raises:
                 raise
             if step is not None:
-                step.is_away = True
+                step.waits = not self._spools
                 message = f"session {name!r}: the model gets the framework's own history: {error}"
                 warn_of_own_history(message, stacklevel=4)
             else:
@@ -265,6 +302,15 @@ class Conversations:
                 "session %r: message %d was %s since it was published; the log keeps what was",
                 *(name, change.index, change.reason),
             )
+
+
+@contextmanager
+def _refusals(name: str) -> Iterator[None]:
+    """What cannot be published is not shown either, and that is no reason to end a run."""
+    try:
+        yield
+    except ItemRefused as error:
+        LOG.warning("session %r: %s", name, error)
 
 
 def _is_another(done: weft.PublishedMessages, place: int) -> bool:
@@ -286,19 +332,6 @@ def _sync(one: _Conversation) -> weft.SyncSession:
     return one.session
 
 
-def request_of(pack: weft.Pack, provider: Provider) -> dict[str, Any]:
-    """The request, ending with what the model has to answer. If the log contains an answer that the
-    framework has lost, as after a crash, that answer is left out, and the work before it stays."""
-    asked = [one.sequence for one in pack.entries if one.kind in _ASKS and one.item_id]
-    last = max(asked, default=0)
-    entries = tuple(
-        one
-        for one in pack.entries
-        if not asked or one.kind is not ItemKind.AGENT_MSG or one.sequence < last
-    )
-    return msgspec.structs.replace(pack, entries=entries).request(provider)
-
-
 def failed_calls(pack: weft.Pack) -> frozenset[str]:
     """The ids, as in the pack's messages, of the calls that failed: for frameworks whose messages
     have a status of their own."""
@@ -315,10 +348,6 @@ def thoughts_of(pack: weft.Pack) -> dict[str, list[dict[str, Any]]]:
         for call_id, reasoning in held
         if reasoning is not None and reasoning.format == "anthropic" and reasoning.before
     }
-
-
-_ASKS = (ItemKind.USER_TURN, ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT)
-"""Items that a model answers."""
 
 
 def session_name(given: str | None, of_framework: str | None, where: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.events import Event
@@ -26,23 +26,22 @@ from google.adk.tools import BaseTool, ToolContext
 from google.genai import types
 
 import weft
+from weft.client.arguments import chosen
 from weft.client.offline import OnUnavailable
 from weft.client.refusals import ItemRefused
+from weft.integrations.adk_contents import contents_of, history_of
 from weft.integrations.conversations import (
     LOG,
     Conversations,
-    request_of,
+    ToolErrors,
     warn_of_own_history,
 )
 from weft.integrations.drill_down import DrillDown
+from weft.integrations.media import media_in
 from weft.integrations.open_sessions import OpenSessions
 from weft.integrations.shared_session import SharedSession
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.items import ContextItem, ItemKind
-
-OF_ADK = "adk-"
-"""Prefix of the call ids that ADK makes if the model gives none, and removes before the model sees
-them."""
 
 
 class WeftPlugin(BasePlugin):
@@ -57,7 +56,7 @@ class WeftPlugin(BasePlugin):
         client: weft.Client | weft.SyncClient,
         *,
         session: str | None = None,
-        tool_errors: Literal["tell", "raise"] = "tell",
+        tool_errors: ToolErrors = "tell",
         drilldown: bool = True,
         name: str = "weft",
         **options: Any,
@@ -68,7 +67,7 @@ class WeftPlugin(BasePlugin):
         super().__init__(name)
         self._conversations = Conversations(client, "gemini", **options)
         self._session = session
-        self._tells_errors = tool_errors == "tell"
+        self._tells_errors = chosen("tool_errors", tool_errors, ToolErrors) == "tell"
         self._drilldown = DrillDownTool(DrillDown(client)) if drilldown else None
 
     async def before_model_callback(
@@ -77,14 +76,12 @@ class WeftPlugin(BasePlugin):
         """Publish the new part, and send the compiled contents after the agent's instructions."""
         if self._drilldown is not None:
             llm_request.append_tools([self._drilldown])
-        history = history_of(llm_request.contents)
-        pack = await self._conversations.compiled(self._name(callback_context.session), history)
+        session = callback_context.session
+        history = history_of(llm_request.contents, session.events)
+        pack = await self._conversations.compiled(self._name(session), history)
         if pack is not None:
-            request = request_of(pack, "gemini")
-            llm_request.contents = [
-                types.Content.model_validate(content) for content in request["contents"]
-            ]
-            instruction = request["config"].get("system_instruction")
+            media = media_in(history, "gemini")
+            llm_request.contents, instruction = contents_of(pack, llm_request.model, media)
             if instruction:
                 llm_request.append_instructions([instruction])
         return None
@@ -131,19 +128,6 @@ class WeftPlugin(BasePlugin):
 
     def _name(self, session: Session) -> str:
         return self._session or session.id
-
-
-def history_of(contents: Sequence[types.Content]) -> list[dict[str, Any]]:
-    """Contents in the API's form, without the ids that ADK itself gives to calls."""
-    made = []
-    for content in contents:
-        plain = content.model_dump(mode="json", exclude_none=True)
-        for part in plain.get("parts") or ():
-            for key in ("function_call", "function_response"):
-                if str(part.get(key, {}).get("id", "")).startswith(OF_ADK):
-                    del part[key]["id"]
-        made.append(plain)
-    return made
 
 
 class DrillDownTool(BaseTool):

@@ -9,7 +9,8 @@ The thread is the session. The state keeps the whole history; the model gets the
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
-from typing import Any, Literal
+from contextlib import AbstractContextManager
+from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import ToolCallRequest
@@ -26,17 +27,23 @@ from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 
 import weft
+from weft.client.arguments import chosen
 from weft.integrations.conversations import (
     Conversations,
+    ToolErrors,
     failed_calls,
-    request_of,
     session_name,
     thoughts_of,
 )
 from weft.integrations.drill_down import DrillDown
+from weft.integrations.media import Media, media_in, with_media
+from weft.integrations.nested_runs import session_around, tool
+from weft_schemas.ids import digest
 
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 """Types of Anthropic's blocks that precede calls."""
+
+STEP_DIGITS = 8
 
 Model = Callable[[ModelRequest], ModelResponse]
 AsyncModel = Callable[[ModelRequest], Awaitable[ModelResponse]]
@@ -54,7 +61,7 @@ class WeftMiddleware(AgentMiddleware):
         client: weft.Client | weft.SyncClient,
         *,
         session: str | None = None,
-        tool_errors: Literal["tell", "raise"] = "tell",
+        tool_errors: ToolErrors = "tell",
         drilldown: bool = True,
         **options: Any,
     ) -> None:
@@ -63,59 +70,70 @@ class WeftMiddleware(AgentMiddleware):
         `Conversations`."""
         self._conversations = Conversations(client, "anthropic", **options)
         self._session = session
-        self._tells_errors = tool_errors == "tell"
+        self._tells_errors = chosen("tool_errors", tool_errors, ToolErrors) == "tell"
         self.tools = [_drilldown(DrillDown(client))] if drilldown else []
 
     def wrap_model_call(self, request: ModelRequest, handler: Model) -> ModelResponse:
-        name = self._name()
-        pack = self._conversations.compiled_now(name, history_of(request.messages))
-        response = handler(_replaced(request, pack))
-        self._conversations.answered_now(name, history_of(response.result), _asked(response.result))
-        return response
+        pack = self._conversations.compiled_now(self._name(), history_of(request.messages))
+        return handler(_replaced(request, pack))
 
     async def awrap_model_call(self, request: ModelRequest, handler: AsyncModel) -> ModelResponse:
-        name = self._name()
-        pack = await self._conversations.compiled(name, history_of(request.messages))
-        response = await handler(_replaced(request, pack))
-        answer = history_of(response.result)
-        await self._conversations.answered(name, answer, _asked(response.result))
-        return response
+        pack = await self._conversations.compiled(self._name(), history_of(request.messages))
+        return await handler(_replaced(request, pack))
+
+    # Other middlewares change answers after the model and results before it, such as a person who
+    # edits a call, or one that takes out addresses. So what is published is what the state has when
+    # they are done: a call when it runs, the rest with the next request or at the end.
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]
     ) -> Any:
+        self._conversations.followed_now(self._name(), _of_state(request.state))
         try:
-            result = handler(request)
+            with self._tool(request):
+                return handler(request)
         except GraphBubbleUp:  # LangGraph's own control flow, such as an interrupt
             raise
         except Exception as error:
             if not self._tells_errors:
                 raise
-            result = _failed(request, error)
-        if isinstance(result, ToolMessage):
-            self._conversations.ran_now(self._name(), result.tool_call_id, history_of([result])[0])
-        return result
+            return _failed(request, error)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
     ) -> Any:
+        await self._conversations.followed(self._name(), _of_state(request.state))
         try:
-            result = await handler(request)
+            with self._tool(request):
+                return await handler(request)
         except GraphBubbleUp:
             raise
         except Exception as error:
             if not self._tells_errors:
                 raise
-            result = _failed(request, error)
-        if isinstance(result, ToolMessage):
-            await self._conversations.ran(
-                self._name(), result.tool_call_id, history_of([result])[0]
-            )
-        return result
+            return _failed(request, error)
+
+    def after_agent(self, state: Any, runtime: Any) -> None:
+        self._conversations.followed_now(self._name(), _of_state(state))
+
+    async def aafter_agent(self, state: Any, runtime: Any) -> None:
+        await self._conversations.followed(self._name(), _of_state(state))
 
     def _name(self) -> str:
-        thread = (get_config().get("configurable") or {}).get("thread_id")
-        return session_name(self._session, thread, 'run with {"configurable": {"thread_id": "…"}}')
+        thread = _configured("thread_id")
+        named = self._session or session_around(thread)
+        return session_name(named, thread, 'run with {"configurable": {"thread_id": "…"}}')
+
+    def _tool(self, request: ToolCallRequest) -> AbstractContextManager[None]:
+        """Around a tool, which may run another agent."""
+        # LangGraph's name for the step tells calls apart whose ids are alike.
+        step = digest("step", _configured("checkpoint_ns"))[:STEP_DIGITS]
+        call = f"{request.tool_call['id'] or request.tool_call['name']}-{step}"
+        return tool(_configured("thread_id"), self._name(), call)
+
+
+def _configured(key: str) -> str:
+    return str((get_config().get("configurable") or {}).get(key) or "")
 
 
 def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
@@ -123,10 +141,11 @@ def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
     request's own."""
     if pack is None:
         return request
-    messages = convert_to_messages(request_of(pack, "openai")["messages"])
+    messages = convert_to_messages(pack.request("openai")["messages"])
     thoughts = thoughts_of(pack)
     failed = failed_calls(pack)
-    messages = [_thinking(_told(message, failed), thoughts) for message in messages]
+    media = media_in(history_of(request.messages), "anthropic")
+    messages = [_seeing(_thinking(_told(message, failed), thoughts), media) for message in messages]
     system_messages = [one for one in request.messages if isinstance(one, SystemMessage)]
     if messages and isinstance(messages[0], SystemMessage):
         instructions = messages.pop(0).text
@@ -142,6 +161,14 @@ def _told(message: BaseMessage, failed: Set[str]) -> BaseMessage:
     if isinstance(message, ToolMessage) and message.tool_call_id in failed:
         return message.model_copy(update={"status": "error"})
     return message
+
+
+def _seeing(message: BaseMessage, media: Media) -> BaseMessage:
+    """With the framework's own media in the places of their placeholders."""
+    if not isinstance(message, HumanMessage | ToolMessage):
+        return message
+    content = with_media(message.content, media, lambda text: {"type": "text", "text": text})
+    return message.model_copy(update={"content": content})
 
 
 def _thinking(message: BaseMessage, thoughts: Mapping[str, list[Any]]) -> BaseMessage:
@@ -178,22 +205,29 @@ def _message(message: BaseMessage) -> dict[str, Any]:
             said = [one for one in blocks if isinstance(one, dict) and one.get("type") in THOUGHTS]
             said += [{"type": "text", "text": message.text}] if message.text else []
             calls = [
-                {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["args"]}
+                {
+                    "type": "tool_use",
+                    "id": call["id"] or "",
+                    "name": call["name"],
+                    "input": call["args"],
+                }
                 for call in message.tool_calls
             ]
             return {"role": "assistant", "content": [*said, *calls]}
         case SystemMessage():
             return {"role": "system", "content": message.content}
         case HumanMessage():
-            return {"role": "user", "content": message.content}
+            named = {"name": message.name} if message.name else {}
+            return {"role": "user", "content": message.content, **named}
         case _:
             role = "assistant" if message.type in ("ai", "assistant") else "user"
             return {"role": role, "content": message.content}
 
 
-def _asked(answer: Sequence[BaseMessage]) -> list[str]:
-    calls = [call for one in answer if isinstance(one, AIMessage) for call in one.tool_calls]
-    return [call["id"] or "" for call in calls]
+def _of_state(state: Any) -> list[dict[str, Any]]:
+    """The history in an agent's state, which may be a dict or an object."""
+    held = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", None)
+    return history_of(held or ())
 
 
 def _failed(request: ToolCallRequest, error: Exception) -> ToolMessage:

@@ -23,7 +23,8 @@ import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
 import weft
-from weft.integrations.conversations import Conversations, request_of
+from weft.integrations.conversations import Conversations
+from weft.integrations.media import Media, media_in, with_media
 from weft.integrations.open_sessions import MOST_OPEN
 
 CHAT = frozenset({"completion", "acompletion"})
@@ -61,7 +62,9 @@ class WeftLogger(CustomLogger):
         self._remember(data, history)
         pack = await (await self._connected()).compiled(name, history)
         if pack is not None:
-            data["messages"] = [*system, *request_of(pack, "openai")["messages"]]
+            media = media_in(history, "openai")
+            compiled = [_seeing(one, media) for one in pack.request("openai")["messages"]]
+            data["messages"] = [*system, *compiled]
         return data
 
     async def async_post_call_success_hook(
@@ -98,6 +101,14 @@ class WeftLogger(CustomLogger):
                     self._client = await weft.connect(lazily=True).__aenter__()
                 self._conversations = Conversations(self._client, "openai", **self._options)
         return self._conversations
+
+
+def _seeing(message: dict[str, Any], media: Media) -> dict[str, Any]:
+    """With the program's own media in the places of their placeholders."""
+    if message["role"] not in ("user", "tool"):
+        return message
+    parts = with_media(message["content"], media, lambda text: {"type": "text", "text": text})
+    return {**message, "content": parts}
 
 
 GENERATED = "litellm_session_id_generated"

@@ -11,15 +11,22 @@ input.
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from typing import Any
+from uuid import uuid4
 
 from agents import FunctionTool, SQLiteSession
 from agents.memory import Session, SessionSettings
 from agents.run import CallModelData, ModelInputData
 
 import weft
-from weft.integrations.conversations import Conversations, request_of
+from weft.integrations.conversations import Conversations
 from weft.integrations.drill_down import DrillDown
+from weft.integrations.media import Media, media_in, with_media
+from weft.integrations.nested_runs import inside
+from weft.integrations.open_sessions import MOST_OPEN
+
+RUN_DIGITS = 12
 
 
 class WeftSession:
@@ -43,6 +50,10 @@ class WeftSession:
         self.inner: Session = inner or SQLiteSession(session_id)
         self._conversations = Conversations(client, "openai-responses", **options)
         self._drilldown = DrillDown(client)
+        self._begins = False
+        """Whether a run of this session has begun whose model was not asked yet."""
+        self._nested: OrderedDict[str, str] = OrderedDict()
+        """Sessions of agents that ran as tools, by agent and task."""
 
     @property
     def session_settings(self) -> SessionSettings | None:
@@ -53,7 +64,8 @@ class WeftSession:
         self.inner.session_settings = settings
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
-        """The SDK's own history."""
+        """The SDK's own history, with which each of its runs begins."""
+        self._begins = True
         items: list[Any] = await self.inner.get_items(limit)
         return items
 
@@ -72,14 +84,35 @@ class WeftSession:
 
     async def compiled_input(self, data: CallModelData[Any]) -> ModelInputData:
         """For `RunConfig(call_model_input_filter=…)`: publish what the model would be sent, and
-        send the compiled context instead, after the agent's own instructions."""
+        send the compiled context instead, after the agent's own instructions. An agent that runs as
+        a tool has a session of its own for each run."""
         model_input = data.model_data
-        pack = await self._conversations.compiled(self.session_id, model_input.input)
+        name = await self._session_of(data)
+        pack = await self._conversations.compiled(name, model_input.input)
         if pack is None:
             return model_input
-        request = request_of(pack, "openai-responses")
+        request = pack.request("openai-responses")
         instructions = [model_input.instructions, request.get("instructions")]
-        return ModelInputData(request["input"], "\n\n".join(filter(None, instructions)) or None)
+        media = media_in(model_input.input, "openai-responses")
+        items = [_seeing(item, media) for item in request["input"]]
+        return ModelInputData(items, "\n\n".join(filter(None, instructions)) or None)
+
+    async def _session_of(self, data: CallModelData[Any]) -> str:
+        """The SDK gives an agent that runs as a tool the filter of the run around it, but none of
+        its history."""
+        given = data.model_data.input
+        begins, self._begins = self._begins, False
+        history = {_key(item) for item in await self.inner.get_items()}
+        if begins or not history or any(_key(item) in history for item in given):
+            return self.session_id
+        task = f"{data.agent.name}\0{_key(given[0])}" if given else data.agent.name
+        is_new = all(item.get("role") == "user" for item in given)
+        if is_new or task not in self._nested:
+            run = f"{data.agent.name}-{uuid4().hex[:RUN_DIGITS]}"
+            self._nested[task] = inside(self.session_id, run)
+            if len(self._nested) > MOST_OPEN:
+                self._nested.popitem(last=False)
+        return self._nested[task]
 
     def drilldown_tool(self) -> FunctionTool:
         """For the agent's `tools`: lets the model read the result behind a handle."""
@@ -95,3 +128,17 @@ class WeftSession:
             on_invoke_tool=run,
             strict_json_schema=False,
         )
+
+
+def _seeing(item: dict[str, Any], media: Media) -> Any:
+    """With the SDK's own media in the places of their placeholders."""
+    key = "output" if item.get("type") == "function_call_output" else "content"
+    if key == "content" and item.get("role") != "user":
+        return item
+    parts = with_media(item[key], media, lambda text: {"type": "input_text", "text": text})
+    return {**item, key: parts}
+
+
+def _key(item: Any) -> str:
+    """What the SDK leaves of an item, however it passes it on."""
+    return str(item.get("call_id") or (item.get("role"), item.get("content")))

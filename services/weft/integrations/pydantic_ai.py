@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from pydantic_ai import RunContext, Tool, ToolReturn
 from pydantic_ai.capabilities import AbstractCapability
@@ -20,6 +20,7 @@ from pydantic_ai.messages import (
     ERROR_OUTCOMES,
     BinaryContent,
     ImageUrl,
+    InstructionPart,
     ModelMessage,
     ModelRequest,
     ModelResponse,
@@ -36,11 +37,15 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import FunctionToolset
 
 import weft
-from weft.integrations.conversations import Conversations, request_of, session_name, thoughts_of
+from weft.client.arguments import chosen
+from weft.integrations.conversations import Conversations, ToolErrors, session_name, thoughts_of
 from weft.integrations.drill_down import DrillDown
+from weft.integrations.media import Media, media_in, placeholder_of, with_media
 
 SIGNED_BY = frozenset({"anthropic", "bedrock"})
 """Providers that refuse a call without the reasoning before it."""
+WEFT_PROMPT = "weft"
+"""The `dynamic_ref` that tells weft's part of the system prompt from the framework's."""
 
 
 class WeftCapability(AbstractCapability[Any]):
@@ -54,7 +59,7 @@ class WeftCapability(AbstractCapability[Any]):
         client: weft.Client | weft.SyncClient,
         *,
         session: str | None = None,
-        tool_errors: Literal["tell", "raise"] = "tell",
+        tool_errors: ToolErrors = "tell",
         drilldown: bool = True,
         **options: Any,
     ) -> None:
@@ -63,7 +68,7 @@ class WeftCapability(AbstractCapability[Any]):
         `Conversations`."""
         self._conversations = Conversations(client, "anthropic", **options)
         self._session = session
-        self._tells_errors = tool_errors == "tell"
+        self._tells_errors = chosen("tool_errors", tool_errors, ToolErrors) == "tell"
         self._toolset = _toolset(DrillDown(client)) if drilldown else None
 
     def get_toolset(self) -> FunctionToolset[Any] | None:
@@ -78,6 +83,19 @@ class WeftCapability(AbstractCapability[Any]):
         if pack is None:
             return request_context
         return replace(request_context, messages=_replaced(history, pack))
+
+    async def prepare_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Instructions belong to the framework, and models place them after all system prompts: so
+        weft's part of the system prompt becomes the last of them, for this request only."""
+        instructions = request_context.model_request_parameters.instruction_parts
+        if not instructions:
+            return request_context
+        own, messages = _weft_prompt_apart(request_context.messages)
+        parts = [*instructions, *(InstructionPart(text, dynamic=True) for text in own)]
+        parameters = replace(request_context.model_request_parameters, instruction_parts=parts)
+        return replace(request_context, messages=messages, model_request_parameters=parameters)
 
     async def after_model_request(
         self,
@@ -129,9 +147,19 @@ def _replaced(history: Sequence[ModelMessage], pack: weft.Pack) -> list[ModelMes
     """The compiled messages, under the framework's own system prompts and instructions."""
     requests = [one for one in history if isinstance(one, ModelRequest)]
     own = [part for one in requests for part in one.parts if isinstance(part, SystemPromptPart)]
-    messages = messages_of(request_of(pack, "openai")["messages"], thoughts_of(pack))
+    feedback = {
+        part.model_response(): part
+        for one in requests
+        for part in one.parts
+        if isinstance(part, RetryFeedbackPart)
+    }
+    compiled = messages_of(pack.request("openai")["messages"], thoughts_of(pack))
+    media = _own_media(history)
+    messages = [_seeing(_with_feedback(one, feedback), media) for one in compiled]
     if own:
         messages = _joined([ModelRequest(own), *messages])
+    if isinstance(history[-1], ModelRequest) and not isinstance(messages[-1], ModelRequest):
+        messages.append(_without_words(history[-1]))
     if requests and isinstance(messages[-1], ModelRequest):
         latest = requests[-1]
         messages[-1] = replace(
@@ -141,6 +169,75 @@ def _replaced(history: Sequence[ModelMessage], pack: weft.Pack) -> list[ModelMes
             conversation_id=latest.conversation_id,
         )
     return messages
+
+
+def _with_feedback(
+    message: ModelMessage, feedback: Mapping[str, RetryFeedbackPart]
+) -> ModelMessage:
+    """The message with the framework's own parts where it has their text: in a user's turn the
+    framework would say that a user has written it."""
+    if not isinstance(message, ModelRequest):
+        return message
+    parts = [
+        feedback.get(part.content, part)
+        if isinstance(part, UserPromptPart) and isinstance(part.content, str)
+        else part
+        for part in message.parts
+    ]
+    return replace(message, parts=parts)
+
+
+def _own_media(history: Sequence[ModelMessage]) -> dict[str, Any]:
+    """Media in users' prompts, by their placeholders."""
+    prompts = [
+        content
+        for message in history
+        for part in message.parts
+        if isinstance(part, UserPromptPart) and not isinstance(part.content, str)
+        for content in part.content
+        if not isinstance(content, str)
+    ]
+    own = {placeholder_of(_media(content), "anthropic"): content for content in prompts}
+    return {name: own[name] for name in media_in(history_of(history), "anthropic") if name in own}
+
+
+def _seeing(message: ModelMessage, media: Media) -> ModelMessage:
+    """With the framework's own media in the places of their placeholders."""
+    if not isinstance(message, ModelRequest):
+        return message
+    parts = [
+        replace(part, content=with_media(part.content, media, str))
+        if isinstance(part, UserPromptPart)
+        else part
+        for part in message.parts
+    ]
+    return replace(message, parts=parts)
+
+
+def _weft_prompt_apart(
+    messages: Sequence[ModelMessage],
+) -> tuple[list[str], list[ModelMessage]]:
+    """Weft's part of the system prompt, and the messages without it, if that leaves any."""
+    first = messages[0] if messages else None
+    if not isinstance(first, ModelRequest):
+        return [], list(messages)
+    own = [part for part in first.parts if _is_weft_prompt(part)]
+    others = [part for part in first.parts if not _is_weft_prompt(part)]
+    if not others:
+        return [], list(messages)
+    texts = [part.content for part in own if isinstance(part, SystemPromptPart)]
+    return texts, [replace(first, parts=others), *messages[1:]]
+
+
+def _is_weft_prompt(part: Any) -> bool:
+    return isinstance(part, SystemPromptPart) and part.dynamic_ref == WEFT_PROMPT
+
+
+def _without_words(asked: ModelRequest) -> ModelRequest:
+    """The framework's own request at the end, which asks the model to go on from its answer and has
+    nothing that weft would publish."""
+    parts = [part for part in asked.parts if not isinstance(part, SystemPromptPart)]
+    return replace(asked, parts=parts)
 
 
 def history_of(messages: Sequence[ModelMessage]) -> list[dict[str, Any]]:
@@ -168,18 +265,23 @@ def _blocks(part: Any) -> list[dict[str, Any]]:
             called = {"id": part.tool_call_id, "name": part.tool_name}
             return [{"type": "tool_use", **called, "input": part.args_as_dict()}]
         case ToolReturnPart():
-            result = {
-                "tool_use_id": part.tool_call_id,
-                "content": part.model_response_str(),
-            }
+            result = {"tool_use_id": part.tool_call_id, "content": _returned(part)}
             # A tool that did not raise may have returned an error all the same.
             if part.outcome in ERROR_OUTCOMES:
                 result["is_error"] = True
             return [{"type": "tool_result", **result}]
         case RetryFeedbackPart():
-            return [{"type": "text", "text": str(part.content)}]
+            return [{"type": "text", "text": part.model_response()}]
         case _:  # other reasoning, instructions, and parts for the framework only
             return []
+
+
+def _returned(part: ToolReturnPart) -> str | list[dict[str, Any]]:
+    """What a tool returned: text, or texts and media in their order."""
+    if not part.files:
+        text: str = part.model_response_str()
+        return text
+    return [_media(one) for one in part.content_items(mode="str")]
 
 
 def _media(content: Any) -> dict[str, Any]:
@@ -206,7 +308,8 @@ def messages_of(
         text = one.get("content") or ""
         match one["role"]:
             case "system":
-                made.append(ModelRequest([SystemPromptPart(text)]))
+                part = SystemPromptPart(text, dynamic_ref=WEFT_PROMPT)
+                made.append(ModelRequest([part]))
             case "user":
                 made.append(ModelRequest([UserPromptPart(text)]))
             case "tool":

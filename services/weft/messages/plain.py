@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from enum import Enum
-from typing import Any
+from fractions import Fraction
+from pathlib import PurePath
+from typing import Any, NoReturn
+from uuid import UUID
 
 import msgspec
 
@@ -18,34 +23,56 @@ DEEPEST = 200
 more."""
 
 
-def plain(value: Any, depth: int = 0) -> Any:
-    """Dicts, lists, strings of whole characters, numbers, booleans and None. Objects of providers'
-    libraries are converted by their `model_dump`. Raises `InvalidInput` for anything else."""
+def plain(value: Any, depth: int = 0, otherwise: Callable[[Any], Any] | None = None) -> Any:
+    """Dicts, lists, strings of whole characters, numbers, booleans and None.
+
+    Objects of providers' libraries are converted by their `model_dump`. Dates and times are written
+    in ISO 8601, exact numbers, ids and paths as text, and sets in the order of their texts, which
+    is the same in every process. Of anything else it is what `otherwise` returns; without that,
+    `InvalidInput` is raised.
+    """
     if value is None or isinstance(value, str | bool | int | float):
         held = value.value if isinstance(value, Enum) else value
         return whole_characters(held) if isinstance(held, str) else held
     if depth > DEEPEST:
         raise InvalidInput(f"a message is nested deeper than {DEEPEST} levels; hand over messages")
     if isinstance(value, Mapping):
-        return {whole_characters(str(key)): plain(held, depth + 1) for key, held in value.items()}
+        return {
+            whole_characters(str(key)): plain(held, depth + 1, otherwise)
+            for key, held in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [plain(held, depth + 1) for held in value]
+        return [plain(held, depth + 1, otherwise) for held in value]
+    if isinstance(value, set | frozenset):
+        return sorted((plain(held, depth + 1, otherwise) for held in value), key=repr)
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    return plain(_taken_apart(value), depth + 1)
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, _TEXTS):
+        return whole_characters(str(value))
+    return plain(_taken_apart(value, otherwise or _refused), depth + 1, otherwise)
 
 
-def _taken_apart(value: Any) -> Any:
+_TEXTS = (Decimal, Fraction, timedelta, UUID, PurePath)
+"""Types whose text is what they are."""
+
+
+def _taken_apart(value: Any, otherwise: Callable[[Any], Any]) -> Any:
     """What an object returns about itself."""
     dump = getattr(value, "model_dump", None)
     if callable(dump):
         return dump(mode="json", warnings=False)
     if isinstance(value, msgspec.Struct):
-        return msgspec.to_builtins(value)
+        return msgspec.to_builtins(value, enc_hook=otherwise, order="deterministic")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, Enum):
         return value.value
+    return otherwise(value)
+
+
+def _refused(value: Any) -> NoReturn:
     raise InvalidInput(
         f"a message holds a {type(value).__name__}, which is no JSON; hand over dicts, or objects "
         "of the provider's library"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -102,9 +103,18 @@ def tool_call(call: Any) -> ToolCall:
 def _tool_call(item: ContextItem) -> ToolCall:
     said = item.reserved
     name, arguments = said.tool_name or "", said.arguments
-    if arguments is None and item.text == f"{name}()":  # written as no arguments
-        arguments = {}
+    if arguments is None:
+        arguments = _object(item.text[len(name) + 1 : -1])
     return ToolCall(said.call_id or "", name, arguments, item.text)
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    """Arguments that only the text contains, since they are nested too deep for an item."""
+    try:
+        made = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return made if isinstance(made, dict) else None
 
 
 def draft(messages: Messages, format: Format = "auto") -> ReadMessages:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 from weft.adapters import anthropic, gemini, openai, responses
-from weft_schemas.compile import ContextPack, PackEntry
+from weft_schemas.compile import BuildStats, ContextPack, PackEntry
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -33,9 +33,23 @@ def request(pack: ContextPack, provider: Provider) -> dict[str, Any]:
       `models.generate_content`
 
     The reasoning that came with calls of the open exchange goes back to the provider that it is of.
-    Raises `InvalidInput` for another provider.
+    Raises `InvalidInput` for another provider, and if the session has messages but
+    the prompt has none: a model that gets its instructions alone makes up a question.
     """
+    if pack.stats.no_message:
+        raise InvalidInput(f"session {pack.session!r}: {_why_nothing(pack.stats)}")
     return _made(provider, pack.entries)
+
+
+def _why_nothing(stats: BuildStats) -> str:
+    if stats.no_message != "budget":
+        return f"every message is dropped ({stats.no_message}); `weft explain` says why"
+    if not stats.budget:
+        return stats.notes[0]
+    return (
+        f"no message for the model fits into a budget of {stats.budget} tokens, `reserve` taken "
+        "off: raise `budget` or lower `reserve`"
+    )
 
 
 def request_of(items: Sequence[ContextItem], provider: Provider) -> dict[str, Any]:

@@ -18,6 +18,8 @@ LEAST_LINE = 40
 """Characters of a line that may repeat another; shorter ones are alike by chance."""
 _ITS_NUMBER = re.compile(r"[\s\d.,:)(\[\]*-]*")
 """What may number a line."""
+_ASCII_NUMBER = "".join(filter(_ITS_NUMBER.fullmatch, map(chr, range(128))))
+"""These characters in ASCII: most lines have no others, and stripping is faster than a pattern."""
 
 
 def split_with_asides(text: str) -> Part:
@@ -49,15 +51,16 @@ def _without_repeated(text: str, parts: list[Part]) -> list[Part]:
         if part.children:
             children = tuple(map(marked, part.children))
             return msgspec.structs.replace(part, children=children)
-        lines = [line for line in text[part.start : part.end].splitlines() if line.strip()]
-        said = {line[_end_of_number(line) :].strip() for line in lines}
-        is_new = not said or any(len(one) < LEAST_LINE or one not in seen for one in said)
+        lines = map(str.strip, text[part.start : part.end].splitlines())
+        said = {_without_number(line) for line in lines if line}
+        is_repeated = bool(said) and said <= seen and min(map(len, said)) >= LEAST_LINE
         seen.update(said)
-        return part if is_new else msgspec.structs.replace(part, is_aside=True)
+        return msgspec.structs.replace(part, is_aside=True) if is_repeated else part
 
     return list(map(marked, parts))
 
 
-def _end_of_number(line: str) -> int:
-    found = _ITS_NUMBER.match(line)
-    return found.end() if found is not None else 0
+def _without_number(line: str) -> str:
+    if line.isascii():
+        return line.lstrip(_ASCII_NUMBER)
+    return _ITS_NUMBER.sub("", line, count=1)

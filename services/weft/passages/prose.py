@@ -77,22 +77,40 @@ def _unit_of(lines: Sequence[_Line]) -> _Unit:
 
 def _lines(text: str, start: int, end: int) -> list[_Line]:
     """All lines; escaped line breaks count if there are few real ones."""
-    written = text.count("\\n", start, end)
-    pattern = _BREAK if written > 4 * text.count("\n", start, end) else _REAL
     found: list[_Line] = []
-    for match in pattern.finditer(text, start, end):
-        found.append(_line(text, start, match.start(), match.end()))
-        start = match.end()
-    if start < end:
-        found.append(_line(text, start, end, end))
+    for held, following in _held(text, start, end):
+        found.append(_line(text, start, held, following))
+        start = following
     return found
 
 
-_REAL = re.compile(r"\n")
+def _held(text: str, start: int, end: int) -> Iterator[tuple[str, int]]:
+    """Each line without its break, and where the next one begins."""
+    if text.count("\\n", start, end) > 4 * text.count("\n", start, end):
+        for match in _BREAK.finditer(text, start, end):
+            yield text[start : match.start()], match.end()
+            start = match.end()
+        if start < end:
+            yield text[start:end], end
+        return
+    *whole, last = text[start:end].split("\n")
+    for held in whole:
+        start += len(held) + 1
+        yield held, start
+    if last:
+        yield last, end
 
 
-def _line(text: str, start: int, stop: int, end: int) -> _Line:
-    held = text[start:stop]
+def _line(text: str, start: int, held: str, end: int) -> _Line:
+    bare = held.lstrip()
+    first = bare[:1]
+    if first in _MARKS or first.isdecimal():
+        return _marked_line(text, start, held, end)
+    return _Line(start, end, not bare, len(held) - len(bare), 0, bare.rstrip()[-1:] == ":")
+
+
+def _marked_line(text: str, start: int, held: str, end: int) -> _Line:
+    """A line that may be a heading, be numbered, or begin an item."""
     bare = held.lstrip()
     first = bare[:1]
     heading = _HEADING.match(held) if first == "#" else None
@@ -108,6 +126,8 @@ def _line(text: str, start: int, stop: int, end: int) -> _Line:
 
 _LEVELS = frozenset("d-@[")
 """How the lines begin that head others in a diff or an INI file."""
+_MARKS = _LEVELS | {"#"}
+"""With any other sign but a digit, a line is text."""
 
 
 def _level_in_file(text: str, start: int, end: int, line: str) -> int:
@@ -224,7 +244,7 @@ def _nested(text: str, lines: Sequence[_Line], depth: int) -> list[Part]:
 def _stanzas(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
     """Groups of lines between blank ones, each from a least indented line: the records of many
     programs' output."""
-    least = min((line.indent for line in lines if not line.is_blank), default=0)
+    least = min([line.indent for line in lines if not line.is_blank], default=0)
     stanza: list[_Line] = []
     for line in lines:
         if stanza and stanza[-1].is_blank and not line.is_blank and line.indent == least:
@@ -270,18 +290,24 @@ def _are_records(text: str, groups: Sequence[Sequence[_Line]]) -> list[bool]:
 
 
 def _is_record(text: str, group: Sequence[_Line]) -> bool:
-    first, head = group[0], _head(text, group)
+    first = group[0]
+    if len(group) == 1 or not _may_begin_record(text, first):
+        return False
+    head = _head(text, group)
     if head == len(group) or group[-1].end - group[head].start <= LEAST:
         return False
     if any(not line.is_blank and line.indent <= first.indent for line in group[head:]):
         return False  # several items
     if first.is_item:
-        return _KEY.match(text, first.start, first.end) is not None
-    if _NUMBERED.match(text, first.start, first.end) is None:
-        return False
+        return True
     below = group[head]
     is_field = _KEY.match(text, below.start, below.end) is not None and not below.is_item
     return is_field and below.indent > first.indent
+
+
+def _may_begin_record(text: str, first: _Line) -> bool:
+    pattern = _KEY if first.is_item else _NUMBERED
+    return pattern.match(text, first.start, first.end) is not None
 
 
 _NUMBERED = re.compile(r"[ \t]*\d{1,3}[.)] +\S")
@@ -321,16 +347,19 @@ def _head(text: str, group: Sequence[_Line]) -> int:
 def _indented(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
     """Groups of lines that each begin with a least indented line. The items of a list are below the
     line that opens it, which YAML indents as far as them."""
-    least = min((line.indent for line in lines if not line.is_blank), default=0)
+    least = min([line.indent for line in lines if not line.is_blank], default=0)
     group: list[_Line] = []
     for line in lines:
-        is_below = line.is_item and group and group[0].opens_list and not group[0].is_item
-        if group and not line.is_blank and line.indent == least and not is_below:
+        if group and line.indent == least and not (line.is_blank or _is_below(line, group[0])):
             yield group
             group = []
         group.append(line)
     if group:
         yield group
+
+
+def _is_below(item: _Line, line: _Line) -> bool:
+    return item.is_item and line.opens_list and not line.is_item
 
 
 def _paragraphs(text: str, lines: Sequence[_Line], unit: _Unit) -> list[Part]:

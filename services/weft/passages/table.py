@@ -51,17 +51,22 @@ def split_table(text: str, content_type: str) -> Part | None:
     lines = text.splitlines(keepends=True)
     if len(lines) < LEAST_ROWS + 1:
         return None
-    starts = list(accumulate(map(len, lines), initial=0))
     if content_type == ALIGNED:
-        return _aligned(lines, starts)
+        return _aligned(lines, _starts(lines))
     if content_type in (CSV, TSV):
-        return _delimited(lines, starts)
-    plain = with_plain_rules(text).splitlines(keepends=True)
+        return _delimited(lines, _starts(lines))
+    written = with_plain_rules(text)
+    plain = lines if written is text else written.splitlines(keepends=True)
     if is_rule(plain[1]) or is_rule(plain[0]):
         found = ruled_tables(plain)
         if len(found) == 1 and (found[0].first, found[0].end) == (0, len(lines)):
-            return ruled_part(plain, starts, found[0])
+            return ruled_part(plain, _starts(lines), found[0])
     return None
+
+
+def _starts(lines: Sequence[str]) -> list[int]:
+    """Where each line begins and where the last one ends."""
+    return list(accumulate(map(len, lines), initial=0))
 
 
 def ruled_part(lines: Sequence[str], starts: Sequence[int], table: Ruled) -> Part:

@@ -15,13 +15,13 @@ from weft.readmodel.postings import (
     UNSEALED,
     Document,
     Postings,
-    clip,
+    document,
     invert,
-    length_code,
     pack_all,
 )
 from weft.readmodel.session_counters import SessionState
 from weft.readmodel.sql import statements
+from weft.readmodel.store import OPEN
 from weft.terms import words
 
 _sql = statements("postings")
@@ -36,18 +36,18 @@ class Documents:
         """By session, in order."""
         self._rows: list[tuple[int, int, int, int, int, int]] = []
         """Of the table of documents, not written yet."""
-        self._full: set[int] = set()
-        """Sessions with full segments that are not sealed."""
+        self._full: dict[int, list[Document]] = {}
+        """Sessions with full segments that are not sealed, and their newest documents."""
 
     def add(self, state: SessionState, item: int, version: int, passages: Sequence[str]) -> None:
         """Index the passages of an item, which is found by them from the sequence `version` on."""
         for passage, text in enumerate(passages):
-            terms = clip(words(text))
+            terms = words(text)
             if terms:
-                document = state.add_document(len(terms))
-                row = (state.number, document, item, passage, version, state.words)
+                number = state.add_document(len(terms))
+                row = (state.number, number, item, passage, version, state.words)
                 self._rows.append(row)
-                self._new[state.number].append((document, length_code(len(terms)), terms))
+                self._new[state.number].append(document(number, terms))
 
     def supersede(self, item: int, until: int) -> None:
         """From `until` on, the item's earlier documents no longer match."""
@@ -62,13 +62,13 @@ class Documents:
         """Write the added documents, unsealed; if there would be many of these, seal their full
         segments."""
         self._write_rows()
-        rows: list[tuple[int, int, int, str]] = []
+        rows: list[tuple[int, int, int, str, bytes]] = []
         for session, documents in self._new.items():
             sealed = self._seal_long(session, documents)
             rows += (
-                (session, document, length, "\n".join(terms))
-                for document, length, terms in documents
-                if document >= sealed
+                (session, number, length, "\n".join(terms), times)
+                for number, length, terms, times in documents
+                if number >= sealed
             )
         self._db.executemany(_sql.add_unsealed, rows)
         self._new.clear()
@@ -81,15 +81,16 @@ class Documents:
     def seal(self) -> None:
         """Seal the full segments that `flush` left. Call it in a transaction, when no request waits
         for the new documents."""
-        for session in sorted(self._full):
-            stored = self._unsealed(session)
-            if stored:
-                self._seal_full(session, stored, stored, stored[-1][0] + 1)
+        for session, newest in sorted(self._full.items()):
+            stored = self._unsealed(session, newest[0][0] if newest else OPEN)
+            if stored or newest:
+                self._seal_full(session, [*stored, *newest])
         self._full.clear()
 
     def forget(self) -> None:
-        """Drop what was added, after the transaction failed."""
+        """Drop the documents in memory, after the transaction failed or others erased some."""
         self._new.clear()
+        self._full = {session: [] for session in self._full}
         self._rows.clear()
 
     def _seal_long(self, session: int, new: list[Document]) -> int:
@@ -102,34 +103,33 @@ class Documents:
         start = first if stored is None else stored
         full = end // SEGMENT * SEGMENT
         if full - start <= UNSEALED and full // BLOCK == start // BLOCK:
-            self._full.add(session)
+            self._full[session] = new
             return first
-        old = self._unsealed(session)
-        return self._seal_full(session, [*old, *new], old, end)
+        self._full.pop(session, None)
+        return self._seal_full(session, [*self._unsealed(session, first), *new])
 
-    def _seal_full(
-        self, session: int, documents: list[Document], stored: list[Document], end: int
-    ) -> int:
-        """Seal the full segments of the unsealed `documents`, of which `stored` are in the file.
-        Returns the first that stays unsealed."""
-        start, sealed = documents[0][0], end // SEGMENT * SEGMENT
+    def _seal_full(self, session: int, documents: list[Document]) -> int:
+        """Seal the full segments of all unsealed documents. Returns the first that stays
+        unsealed."""
+        start, end = documents[0][0], documents[-1][0] + 1
+        sealed = end // SEGMENT * SEGMENT
         for _, block in groupby(documents[: sealed - start], lambda one: one[0] // BLOCK):
             self._seal(session, list(block))
-        if stored:
-            self._db.execute(_sql.drop_unsealed, (session, sealed))
+        self._db.execute(_sql.drop_unsealed, (session, sealed))
         return sealed
 
-    def _unsealed(self, session: int) -> list[Document]:
+    def _unsealed(self, session: int, until: int) -> list[Document]:
+        """The documents in the file before the document `until`."""
         return [
-            (document, length, written.split("\n"))
-            for document, length, written in self._db.execute(_sql.unsealed, (session, 0))
+            (number, length, terms.split("\n"), times)
+            for number, length, terms, times in self._db.execute(_sql.unsealed, (session, 0, until))
         ]
 
     def _seal(self, session: int, documents: list[Document]) -> None:
         """Append the postings of a block's next documents to the rows of their terms."""
         block, postings = documents[0][0] // BLOCK, Postings(list)
-        for document in documents:
-            invert(document, postings)
+        for one in documents:
+            invert(one, postings)
         terms, entries = pack_all(postings)
         row = {"session": session, "block": block, "entries": entries}
         self._db.execute(_sql.add_postings, {**row, "terms": msgspec.json.encode(terms).decode()})

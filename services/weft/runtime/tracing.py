@@ -125,8 +125,8 @@ def _provider(name: str, traces: str) -> TracerProvider:
         provider.add_span_processor(BatchSpanProcessor(_exporter(name, traces)))
     except ImportError as error:
         raise ConfigurationError(
-            f"WEFT_TRACES needs a package that is not installed ({error.name}); install "
-            "weft[traces]"
+            f"WEFT_TRACES needs a package that is not installed ({error.name}); in weft's "
+            "checkout: pip install '.[traces]'"
         ) from None
     return provider
 

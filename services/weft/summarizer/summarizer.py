@@ -42,7 +42,8 @@ class ExtractiveSummarizer:
 
 
 class OpenAICompatibleSummarizer:
-    """A model's summary. Raises `Unavailable` if the endpoint does not answer now."""
+    """A model's summary. Raises `Unavailable` if the endpoint does not answer now, and
+    `ConfigurationError` if the model says nothing."""
 
     def __init__(self, model: Completion) -> None:
         self._model = model
@@ -55,6 +56,10 @@ class OpenAICompatibleSummarizer:
         shortened = tokens.truncate(text, _MOST_INPUT_TOKENS, encoding)
         question = f"<<<text\n{shortened}\ntext>>>"
         answer = self._model.complete(_INSTRUCTION.format(limit=limit), question, limit)
+        if not answer:
+            raise ConfigurationError(
+                f"model {self.name!r} refuses to summarise, or says nothing; configure another one"
+            )
         return tokens.truncate(answer, limit, encoding).strip()
 
 

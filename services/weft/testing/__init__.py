@@ -6,7 +6,7 @@ worker of your own alone.
         pack = await client.compile("s1", "answer", budget=2_000)
 
 `weft.testing.fixtures` has pytest fixtures, `weft.testing.workers` is for testing a worker. Needs
-`weft[workers]`.
+the extra `workers`.
 """
 
 from weft.testing.client import MemoryClient as MemoryClient

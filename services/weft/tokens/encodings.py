@@ -81,7 +81,8 @@ def ranks_of(name: str) -> dict[bytes, int]:
     spec = find_spec("bpe_openai")
     if spec is None or spec.origin is None:
         raise ConfigurationError(
-            "no token ranks are installed; install weft[workers], which carries them"
+            "no token ranks are installed; weft's extra `workers` brings them (in its checkout: "
+            "pip install '.[workers]')"
         )
     packed = Path(spec.origin).parent / "data" / f"{name}.tiktoken.gz"
     try:

@@ -15,7 +15,7 @@ def file_cost(name: str) -> Callable[[str], int]:
     except ImportError:
         raise ConfigurationError(
             f"{name}: a tokenizer file needs the package tokenizers; "
-            "pip install 'weft[workers,tokenizers]'"
+            "in weft's checkout: pip install '.[workers,tokenizers]'"
         ) from None
     try:
         path, content = file_of(name)

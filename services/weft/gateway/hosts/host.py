@@ -43,6 +43,8 @@ class Host:
         self.sender: ServerSession | None = None
         """Where notifications are sent that belong to no request."""
         self.subscribed: set[str] = set()
+        self.lists_search = False
+        """Whether its list of tools, when it last asked, was the search."""
         self.log_level = ""
         """The lowest level of log messages that it wants; empty leaves it to the servers."""
 

@@ -4,6 +4,7 @@ log messages."""
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import mcp_types as types
@@ -27,18 +28,27 @@ from weft.gateway.upstream.upstream import Upstream
 class Notifications:
     """Sends to handshake-era hosts at once, to others through their subscriptions."""
 
-    def __init__(self, hosts: Hosts, log: HostLog, questions: Questions) -> None:
+    def __init__(
+        self,
+        hosts: Hosts,
+        log: HostLog,
+        questions: Questions,
+        searches: Callable[[Host], bool],
+    ) -> None:
+        """`searches` says whether a host gets the search instead of all tools now."""
         self.bus = InMemorySubscriptionBus()
         """The subscriptions of hosts of the current protocol."""
         self._hosts = hosts
         self._log = log
         self._questions = questions
+        self._searches = searches
 
     async def changed(self, what: str) -> None:
         event, note = _CHANGES[what]
         await self.bus.publish(event())
         for host in self._hosts:
-            await self._tell(host, note())
+            if what != "tools" or not (host.lists_search and self._searches(host)):
+                await self._tell(host, note())
 
     async def notified(self, upstream: Upstream, note: types.ServerNotification) -> None:
         if isinstance(note, types.ResourceUpdatedNotification):

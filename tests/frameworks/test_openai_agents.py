@@ -1,0 +1,71 @@
+"""What the OpenAI Agents SDK's runs are in the log beyond its example: an agent that is a tool."""
+
+from __future__ import annotations
+
+import pytest
+
+import weft
+from tests.frameworks.environment import logged, run
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+
+AS_A_TOOL = """
+import asyncio
+
+import scenario
+from agents import Agent, RunConfig, Runner, Usage, function_tool
+from agents.items import ModelResponse
+from openai_agents_agent import Scripted, output
+
+import weft
+from weft.integrations.openai_agents import WeftSession
+
+
+class Model(Scripted):
+    def __init__(self, *answers):
+        self.answers, self.sent = list(answers), []
+
+    async def get_response(self, system_instructions, input, *args, **kwargs):
+        self.sent.append(str(input))
+        answer = output(len(self.sent), *self.answers.pop(0))
+        return ModelResponse(output=answer, usage=Usage(), response_id=None)
+
+
+@function_tool
+def look(shelf: int) -> str:
+    "Look at a shelf."
+    return f"shelf {shelf}: lamps"
+
+
+async def main():
+    async with weft.connect() as client:
+        session = WeftSession("as-a-tool", client, budget=4_000)
+        inner = Model(("", [scenario.Call("look", "look", {"shelf": 1})]), ("Lamps.", []))
+        inner.answers *= 2
+        expert = Agent("expert", model=inner, tools=[look]).as_tool("research", "Have one look.")
+        research = scenario.Call("research", "research", {"input": "What is there?"})
+        outer = Model(("", [research]), ("Some.", []), ("", [research]), ("More.", []))
+        agent = Agent("shop", model=outer, tools=[expert])
+        config = RunConfig(call_model_input_filter=session.compiled_input, tracing_disabled=True)
+        for question in ("Look for me.", "And again?"):
+            await Runner.run(agent, question, session=session, run_config=config)
+    for first, second in (inner.sent[:2], inner.sent[2:]):
+        assert "What is there?" in first and "me." not in first and "shelf" not in first, first
+        assert "me." not in second and second.count("shelf 1: lamps") == 1, second
+    assert "shelf 1: lamps" not in "".join(outer.sent), outer.sent
+    assert "Some." in outer.sent[2] and "And again?" in outer.sent[2], outer.sent
+
+
+asyncio.run(main())
+"""
+
+
+async def test_each_run_of_an_agent_as_a_tool_has_a_session_of_its_own(url, tmp_path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(AS_A_TOOL)
+    await run(script, tmp_path, url)
+    kinds = [str(item.kind) for item in await logged(url, "as-a-tool")]
+    assert kinds == ["user_turn", "tool_call", "tool_result", "agent_msg"] * 2
+    async with weft.connect(url) as client:
+        names = [one.session for one in (await client.sessions()).sessions]
+    assert len([name for name in names if name.startswith("as-a-tool/expert-")]) == 2

@@ -1,0 +1,108 @@
+"""What PydanticAI's own messages say reaches the model through weft, in PydanticAI's order."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.frameworks.environment import run
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+
+PROGRAM = """
+import asyncio
+
+from pydantic import BaseModel
+from pydantic_ai import Agent, BinaryContent
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.function import FunctionModel
+
+import weft
+from weft.integrations.pydantic_ai import WeftCapability
+
+IMAGE = BinaryContent(data=b"\\x89PNG not really", media_type="image/png")
+SENT = []
+
+
+class Total(BaseModel):
+    total: float
+
+
+def model(*answers):
+    def answer(messages, info):
+        SENT.append((messages, info))
+        done = sum(isinstance(one, ModelResponse) for one in messages)
+        return ModelResponse(parts=answers[done])
+
+    SENT.clear()
+    return FunctionModel(answer)
+
+
+def shot():
+    return ["Screenshot taken.", IMAGE]
+
+
+def only():
+    return IMAGE
+
+
+def big():
+    return "line of words and numbers 12345\\n" * 3_000
+
+
+def capability(client):
+    return WeftCapability(client, budget=1_000)
+
+
+async def images(client):
+    calls = [ToolCallPart("shot", {}), ToolCallPart("only", {})]
+    asked = model(calls, [TextPart("Done.")])
+    agent = Agent(asked, tools=[shot, only], capabilities=[capability(client)])
+    await agent.run("Look.", conversation_id="pydantic-images")
+    both, alone = SENT[1][0][-1].parts
+    assert "Screenshot taken.\\n[image left out: image/png" in both.content, both
+    assert "[image left out: image/png" in alone.content, alone
+
+
+async def validation(client):
+    said = []
+    for capabilities in ([], [capability(client)]):
+        asked = model([TextPart("plain")], [ToolCallPart("final_result", {"total": 1})])
+        agent = Agent(asked, output_type=Total, capabilities=capabilities)
+        await agent.run("How much?", conversation_id="pydantic-validation")
+        said.append([part.content for part in SENT[1][0][-1].parts])
+    assert said[0] == said[1], said
+
+
+async def order(client):
+    asked = model([ToolCallPart("big", {})], [TextPart("Done.")])
+    agent = Agent(
+        asked,
+        instructions="INSTRUCTIONS",
+        system_prompt="SYSTEM",
+        tools=[big],
+        capabilities=[capability(client)],
+    )
+    result = await agent.run("How many?", conversation_id="pydantic-order")
+    messages, info = SENT[1]
+    assert [part.content for part in messages[0].parts] == ["SYSTEM", "How many?"], messages
+    assert info.instructions.startswith("INSTRUCTIONS\\n\\nnotation:"), info.instructions
+    kept = {getattr(one, "instructions", None) for one in result.all_messages()}
+    assert kept <= {"INSTRUCTIONS", None}, kept
+
+
+async def main():
+    async with weft.connect() as client:
+        await TASK(client)
+
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("task", ["images", "validation", "order"])
+async def test_the_model_reads_what_the_framework_says(url: str, tmp_path, task: str) -> None:
+    """Media of a tool as placeholders, the words about an output that is invalid, and weft's part
+    of the system prompt after the framework's."""
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM.replace("TASK", task))
+    await run(script, tmp_path, url)
