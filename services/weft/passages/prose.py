@@ -306,8 +306,9 @@ def _is_record(text: str, group: Sequence[_Line]) -> bool:
 
 
 def _may_begin_record(text: str, first: _Line) -> bool:
-    pattern = _KEY if first.is_item else _NUMBERED
-    return pattern.match(text, first.start, first.end) is not None
+    if first.is_item:
+        return _KEY.match(text, first.start, first.end) is not None
+    return _NUMBERED.match(text, first.start, first.end) is not None
 
 
 _NUMBERED = re.compile(r"[ \t]*\d{1,3}[.)] +\S")
