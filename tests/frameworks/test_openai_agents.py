@@ -69,3 +69,74 @@ async def test_each_run_of_an_agent_as_a_tool_has_a_session_of_its_own(url, tmp_
     async with weft.connect(url) as client:
         names = [one.session for one in (await client.sessions()).sessions]
     assert len([name for name in names if name.startswith("as-a-tool/expert-")]) == 2
+
+
+ALIKE = """
+import asyncio
+
+import scenario
+from agents import Agent, RunConfig, Runner, Usage, function_tool
+from agents.items import ModelResponse
+from openai.types.responses import ResponseReasoningItem
+from openai_agents_agent import Scripted, output
+
+import weft
+from weft.integrations.openai_agents import WeftSession
+
+
+class Model(Scripted):
+    def __init__(self, *answers):
+        self.answers, self.number = list(answers), 0
+
+    async def get_response(self, system_instructions, input, *args, **kwargs):
+        self.number += 1
+        number, answer = self.number, self.answers.pop(0)
+        thought = ResponseReasoningItem(id=f"rs_{number}", type="reasoning", summary=[])
+        await asyncio.sleep(0.05)
+        answer = [thought, *output(number, *answer)]
+        return ModelResponse(output=answer, usage=Usage(), response_id=None)
+
+
+@function_tool
+def look(shelf: int) -> str:
+    "Look at a shelf."
+    return f"shelf {shelf}: lamps"
+
+
+async def main():
+    async with weft.connect() as client:
+        session = WeftSession("alike", client, budget=4_000)
+        looks = [("", [scenario.Call(f"look-{at}", "look", {"shelf": at})]) for at in range(4)]
+        lamps = ("Lamps.", [])
+        inner = Model(*looks[:2], lamps, lamps, *looks[2:], lamps, lamps)
+        expert = Agent("expert", model=inner, tools=[look]).as_tool("research", "Have one look.")
+        asked = {"input": "What is there?"}
+        calls = [scenario.Call(f"r{at}", "research", asked) for at in range(4)]
+        outer = Model(("", calls[:2]), ("Some.", []), ("", calls[2:]), ("More.", []))
+        agent = Agent("shop", model=outer, tools=[expert])
+        config = RunConfig(call_model_input_filter=session.compiled_input, tracing_disabled=True)
+        for _ in range(2):
+            await Runner.run(agent, "What is there?", session=session, run_config=config)
+
+
+asyncio.run(main())
+"""
+
+
+async def test_runs_with_the_same_words_at_the_same_time_are_told_apart(url, tmp_path) -> None:
+    """Two runs of a reasoning model, and the user, all ask the same."""
+    script = tmp_path / "program.py"
+    script.write_text(ALIKE)
+    await run(script, tmp_path, url)
+    calls = ["tool_call", "tool_call", "tool_result", "tool_result"]
+    kinds = [str(item.kind) for item in await logged(url, "alike")]
+    assert kinds == ["user_turn", *calls, "agent_msg"] * 2
+    async with weft.connect(url) as client:
+        names = [one.session for one in (await client.sessions()).sessions]
+    looks = [await logged(url, name) for name in names if name.startswith("alike/expert-")]
+    assert sorted(items[1].metadata["call_id"] for items in looks) == [
+        f"look-{at}" for at in range(4)
+    ]
+    for asked, call, result in looks:
+        assert asked.text == "What is there?"
+        assert result.text == f"shelf {call.metadata['arguments']['shelf']}: lamps"

@@ -10,23 +10,24 @@ input.
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections import OrderedDict
+from contextvars import ContextVar
 from typing import Any
-from uuid import uuid4
 
 from agents import FunctionTool, SQLiteSession
 from agents.memory import Session, SessionSettings
 from agents.run import CallModelData, ModelInputData
 
 import weft
+from weft.integrations.agents_as_tools import ToolRuns
 from weft.integrations.conversations import Conversations
 from weft.integrations.drill_down import DrillDown
 from weft.integrations.media import Media, media_in, with_media
-from weft.integrations.nested_runs import inside
-from weft.integrations.open_sessions import MOST_OPEN
 
-RUN_DIGITS = 12
+_ASKED_IN: ContextVar[asyncio.Task[Any] | None] = ContextVar("weft_asked_in", default=None)
+"""The task in which the run around this place has asked its model; None before it did. Tools, and
+what runs in them, see it from tasks of their own."""
 
 
 class WeftSession:
@@ -50,10 +51,7 @@ class WeftSession:
         self.inner: Session = inner or SQLiteSession(session_id)
         self._conversations = Conversations(client, "openai-responses", **options)
         self._drilldown = DrillDown(client)
-        self._begins = False
-        """Whether a run of this session has begun whose model was not asked yet."""
-        self._nested: OrderedDict[str, str] = OrderedDict()
-        """Sessions of agents that ran as tools, by agent and task."""
+        self._tool_runs = ToolRuns(session_id)
 
     @property
     def session_settings(self) -> SessionSettings | None:
@@ -65,7 +63,7 @@ class WeftSession:
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """The SDK's own history, with which each of its runs begins."""
-        self._begins = True
+        _ASKED_IN.set(None)
         items: list[Any] = await self.inner.get_items(limit)
         return items
 
@@ -99,20 +97,12 @@ class WeftSession:
 
     async def _session_of(self, data: CallModelData[Any]) -> str:
         """The SDK gives an agent that runs as a tool the filter of the run around it, but none of
-        its history."""
-        given = data.model_data.input
-        begins, self._begins = self._begins, False
-        history = {_key(item) for item in await self.inner.get_items()}
-        if begins or not history or any(_key(item) in history for item in given):
+        its history. It runs each tool in a task of its own."""
+        asked_in, here = _ASKED_IN.get(), asyncio.current_task()
+        if asked_in in (None, here) or not await self.inner.get_items(1):
+            _ASKED_IN.set(here)
             return self.session_id
-        task = f"{data.agent.name}\0{_key(given[0])}" if given else data.agent.name
-        is_new = all(item.get("role") == "user" for item in given)
-        if is_new or task not in self._nested:
-            run = f"{data.agent.name}-{uuid4().hex[:RUN_DIGITS]}"
-            self._nested[task] = inside(self.session_id, run)
-            if len(self._nested) > MOST_OPEN:
-                self._nested.popitem(last=False)
-        return self._nested[task]
+        return self._tool_runs.session_of(data.agent.name, data.model_data.input)
 
     def drilldown_tool(self) -> FunctionTool:
         """For the agent's `tools`: lets the model read the result behind a handle."""
@@ -137,8 +127,3 @@ def _seeing(item: dict[str, Any], media: Media) -> Any:
         return item
     parts = with_media(item[key], media, lambda text: {"type": "input_text", "text": text})
     return {**item, key: parts}
-
-
-def _key(item: Any) -> str:
-    """What the SDK leaves of an item, however it passes it on."""
-    return str(item.get("call_id") or (item.get("role"), item.get("content")))

@@ -1,0 +1,60 @@
+"""Which run of an agent that is a tool of another asks its model.
+
+The OpenAI Agents SDK does not say it, and passes on no more than what the model is sent. So a run
+is known by its task and by the ids of its calls: each step has those of the step before, and more.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from weft.integrations.nested_runs import inside
+from weft.integrations.open_sessions import MOST_OPEN
+
+RUN_DIGITS = 12
+
+
+class _ToolRun(msgspec.Struct):
+    session: str
+    task: tuple[str, str]
+    """The agent, and the first that its model was sent."""
+    calls: frozenset[str] = frozenset()
+    """Ids of the calls that its latest step had."""
+
+
+class ToolRuns:
+    """The runs inside one session; the oldest are forgotten."""
+
+    def __init__(self, session: str) -> None:
+        self._session = session
+        self._runs: deque[_ToolRun] = deque(maxlen=MOST_OPEN)
+
+    def session_of(self, agent: str, given: Sequence[Any]) -> str:
+        """The session of the run whose model is sent this now."""
+        task = (agent, str(given[0]) if given else "")
+        calls = frozenset(str(item["call_id"]) for item in given if item.get("call_id"))
+        is_new = all(item.get("role") == "user" for item in given)
+        run = None if is_new else self._going_on(task, calls)
+        if run is None:
+            name = inside(self._session, f"{agent}-{uuid4().hex[:RUN_DIGITS]}")
+            run = _ToolRun(name, task)
+            self._runs.append(run)
+        run.calls = calls
+        return run.session
+
+    def _going_on(self, task: tuple[str, str], calls: frozenset[str]) -> _ToolRun | None:
+        """Runs with the same task that had no calls yet are alike: any of them will do. Ids may be
+        the same in every run of a model, so that one which had all of the calls is the last
+        choice."""
+        choices: tuple[Callable[[_ToolRun], bool], ...] = (
+            lambda run: bool(run.calls) and run.calls < calls,
+            lambda run: not run.calls and run.task == task,
+            lambda run: bool(run.calls) and run.calls == calls,
+        )
+        found = (run for fits in choices for run in reversed(self._runs) if fits(run))
+        return next(found, None)
