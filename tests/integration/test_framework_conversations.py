@@ -409,3 +409,27 @@ async def test_what_a_history_has_now_is_shown_in_place_of_what_it_had(client) -
     assert "shelf b: sold to somebody" in str(await again.compiled("s", history))
     history[3], history[5] = RESULTS["b"], said
     assert "sold" not in str((await agent.compiled("s", history)).request("openai")["messages"][2:])
+
+
+async def test_what_was_taken_out_stays_out_when_the_history_is_cut(client) -> None:
+    """By another process, which has not seen the change."""
+    taken_out = {**RESULTS["c"], "content": "shelf c: [taken out]"}
+    said = {"role": "assistant", "content": "None is."}
+    later = [said, {"role": "user", "content": "And now?"}]
+    first = Conversations(client, "openai", budget=2_000)
+    await first.compiled("s", HISTORY)
+    await first.compiled("s", [*HISTORY[:-1], taken_out, *later])
+    pack = await Conversations(client, "openai", budget=2_000).compiled("s", later)
+    assert pack is not None
+    texts = [one.text for one in pack.entries]
+    assert not any("shelf c: 3 lamps" in text for text in texts), texts
+    assert [one.item_id[0] for one in pack.entries if one.item_id] == [*"uacccrrrau"]
+
+
+async def test_an_item_is_shown_whatever_its_id(client) -> None:
+    session = client.session("s")
+    session.add(ContextItem("lamps-now-sold", ItemKind.USER_TURN, "The red lamp is sold out."))
+    await session.flush()
+    pack = await Conversations(client, "openai", budget=2_000).compiled("s", [USER])
+    assert pack is not None
+    assert "lamps-now-sold" in [one.item_id for one in pack.entries]

@@ -8,6 +8,7 @@ place.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ from weft_schemas.items import ContextItem, ItemKind
 NOW = "-now-"
 """Between the id of an item and the hash of what it is now."""
 _DIGITS = 16
+_VERSION = re.compile(rf"[ar][0-9]+-[0-9a-f]+{NOW}[0-9a-f]{{{_DIGITS}}}")
+"""Ids of versions; an item that somebody published may have an id that is somewhat like them."""
 _REPLACED = frozenset({ItemKind.AGENT_MSG, ItemKind.TOOL_RESULT})
 """A user's turn and a call shape what is around them, and stay as they were."""
 _ASKS = (ItemKind.USER_TURN, ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT)
@@ -52,15 +55,21 @@ def as_it_is(
     answers at its end that it does not contain. The work before these stays."""
     if published.spooled:
         return pack
-    entries = _with_versions(pack.entries, now)
-    kept = _without_lost_answers(entries, frozenset(published.ids))
+    given = frozenset(published.ids)
+    entries = _with_versions(pack.entries, now, given)
+    kept = _without_lost_answers(entries, given)
     return msgspec.structs.replace(pack, entries=tuple(kept))
 
 
-def _with_versions(entries: Sequence[PackEntry], now: Iterable[ContextItem]) -> list[PackEntry]:
-    """Each version in the place of its item; what has no version in the prompt is not shown."""
-    current = {one.id.partition(NOW)[0]: one.id for one in now}
-    shown = {one.item_id: one for one in entries if NOW in one.item_id}
+def _with_versions(
+    entries: Sequence[PackEntry], now: Iterable[ContextItem], given: frozenset[str]
+) -> list[PackEntry]:
+    """Each version in the place of its item; what has no version in the prompt is not shown. What
+    the history no longer goes back to is as it was last."""
+    shown = {one.item_id: one for one in entries if _VERSION.fullmatch(one.item_id)}
+    last = {_item_of(id): id for id in shown}
+    current = {item_id: id for item_id, id in last.items() if item_id not in given}
+    current |= {_item_of(one.id): one.id for one in now}
     made = []
     for one in entries:
         if one.item_id in current:
@@ -70,6 +79,10 @@ def _with_versions(entries: Sequence[PackEntry], now: Iterable[ContextItem]) -> 
         elif one.item_id not in shown:
             made.append(one)
     return made
+
+
+def _item_of(version_id: str) -> str:
+    return version_id.rpartition(NOW)[0]
 
 
 def _in_place_of(one: PackEntry, version: PackEntry) -> PackEntry:
