@@ -100,6 +100,17 @@ async def test_a_mark_of_an_early_release_counts_for_the_log_that_was_there(
     await rebuild(log, tmp_path, ENCODING)
 
 
+async def test_a_log_that_was_trimmed_to_nothing_can_be_trimmed_again(
+    log: Connection, folder: Path
+) -> None:
+    await publish(log, "s", turns(10))
+    await acknowledge_all(log)
+    await snapshot_of(log, folder)
+    assert [(await trim(log, 11, ENCODING)).erased for _ in range(2)] == [10, 0]
+    assert (await take(log, folder)).sequence == 10
+    assert await trimmed_before(log) == 11
+
+
 async def test_a_mark_of_another_log_does_not_count_where_the_beginning_left_by_age(
     log: Connection, tmp_path: Path
 ) -> None:

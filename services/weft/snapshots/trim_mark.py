@@ -5,6 +5,7 @@ releases, and of logs that they trimmed; it may be of another log than the one t
 from __future__ import annotations
 
 import base64
+from contextlib import suppress
 
 import msgspec
 
@@ -75,10 +76,11 @@ async def write_mark(connection: Connection, before: int) -> None:
     async with Publisher(connection) as publisher:
         payload = msgspec.json.encode(entry)
         await publisher.publish(SUBJECT, payload, headers={"Nats-Rollup": "sub"})
-    written = (await last_of(connection, SUBJECT, SNAPSHOTS_STREAM)).published_ns
     # The clocks of a cluster's nodes differ, and each stream has a leader of its own.
-    newest = (await last_of(connection, ">", STREAM)).published_ns
-    await add_metadata(connection, STREAM, {**said, _AT: str(max(written, newest))})
+    times = [(await last_of(connection, SUBJECT, SNAPSHOTS_STREAM)).published_ns]
+    with suppress(NotFound):  # nothing may be left of the log
+        times.append((await last_of(connection, ">", STREAM)).published_ns)
+    await add_metadata(connection, STREAM, {**said, _AT: str(max(times))})
 
 
 async def keep_mark(connection: Connection) -> int:
