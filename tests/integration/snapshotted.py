@@ -11,6 +11,7 @@ from weft.indexer.rebuild import rebuild
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.consuming import Consumer
+from weft.log.reading import last_sequence
 from weft.log.topology import provision
 from weft.snapshots.snapshot import take
 from weft_schemas.items import ContextItem, ItemKind
@@ -34,6 +35,10 @@ async def made_anew(log: Connection) -> None:
     """The log is lost, and what is stored beside it is not."""
     await call(log, f"STREAM.DELETE.{STREAM}")
     await provision(log)
+    # nats-server 2.15 may bring back the messages of a stream that was just restored.
+    while await last_sequence(log):
+        await call(log, f"STREAM.DELETE.{STREAM}")
+        await provision(log)
 
 
 async def acknowledge_all(log: Connection) -> None:
