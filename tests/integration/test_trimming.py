@@ -34,6 +34,7 @@ from weft.log.secure_delete import erase_all
 from weft.log.server import EmbeddedServer
 from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM, LogLimits, provision
 from weft.readmodel.generations import Generations, Reader
+from weft.runtime.roll_call import call_roll
 from weft.snapshots import trimming
 from weft.snapshots.snapshot import Bucket, newest, take
 from weft.snapshots.trim_mark import SUBJECT, trimmed_before
@@ -44,6 +45,9 @@ from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.subjects import STREAM, derived_subject
+
+SNAPSHOTS_AWAY = f'mappings {{ "$JS.API.STREAM.MSG.GET.{SNAPSHOTS_STREAM}": "nowhere" }}'
+"""Of a server's configuration: the snapshots cannot be read."""
 
 
 async def test_a_log_that_is_made_anew_after_trimming_is_whole(
@@ -301,7 +305,7 @@ async def test_while_the_mark_of_trimming_cannot_be_read_nothing_is_folded_past_
 ) -> None:
     settings = tmp_path / "nats" / "further.conf"
     settings.parent.mkdir()
-    settings.write_text(f'mappings {{ "$JS.API.STREAM.MSG.GET.{SNAPSHOTS_STREAM}": "nowhere" }}')
+    settings.write_text(SNAPSHOTS_AWAY)
     async with EmbeddedServer(settings.parent, extra='include "./further.conf"') as server:
         log = await connect(server.url)
         await provision(log)
@@ -319,6 +323,36 @@ async def test_while_the_mark_of_trimming_cannot_be_read_nothing_is_folded_past_
             with Reader(tmp_path / "a") as reader:
                 await folded(log, reader)
                 assert reader.model().view("t", "s").item_count() == 9
+            assert process.returncode is None
+        await log.close()
+
+
+async def test_a_damaged_read_model_waits_until_it_can_be_seen_whether_the_log_was_trimmed(
+    tmp_path: Path,
+) -> None:
+    settings = tmp_path / "nats" / "further.conf"
+    settings.parent.mkdir()
+    settings.write_text("")
+    async with EmbeddedServer(settings.parent, extra='include "./further.conf"') as server:
+        log = await connect(server.url)
+        await provision(log)
+        await publish(log, "s", turns(10))
+        await rebuild(log, tmp_path / "a", ENCODING)
+        current = Generations(tmp_path / "a").current()
+        assert current is not None
+        current.write_bytes(b"damaged" * 1000)
+        settings.write_text(
+            f'mappings {{ "$JS.API.STREAM.MSG.GET.{SNAPSHOTS_STREAM}": "nowhere" }}'
+        )
+        await server.restart()
+        async with indexer(server.url, tmp_path / "a") as process:
+            while "cannot be followed" not in str(await call_roll(log, "t")):
+                assert process.returncode is None
+            settings.write_text("")
+            await server.restart()
+            with Reader(tmp_path / "a") as reader:
+                await folded(log, reader)
+                assert reader.model().view("t", "s").item_count() == 10
             assert process.returncode is None
         await log.close()
 

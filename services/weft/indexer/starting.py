@@ -123,7 +123,11 @@ async def _why_none(connection: Connection, encoding: str) -> str:
 async def check_startable(connection: Connection, encoding: str) -> None:
     """Raises `ConfigurationError` if the log was trimmed and no snapshot fits: what a replica
     holds could not be built again."""
-    if not await newest(connection, encoding):
+    try:
+        is_there = await newest(connection, encoding) is not None
+    except Forbidden:
+        return  # without access to snapshots this cannot be decided
+    if not is_there:
         await needs_no_snapshot(connection, encoding)
 
 

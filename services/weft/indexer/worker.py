@@ -104,9 +104,7 @@ class Indexer:
         try:
             while not self._process.stopping.is_set():
                 try:
-                    await self._follow(await self._ready_writer())
-                except Corrupt as error:
-                    await self._start_over(error)
+                    await self._follow_or_start_over()
                 except sqlite3.OperationalError as error:
                     await self._pause("the read model cannot be written", error)
                 except Unavailable as error:
@@ -118,6 +116,12 @@ class Indexer:
         finally:
             await listener.close()
             await self._close()
+
+    async def _follow_or_start_over(self) -> None:
+        try:
+            await self._follow(await self._ready_writer())
+        except Corrupt as error:
+            await self._start_over(error)
 
     def _state(self) -> ReplicaState:
         """Zeros until there is a writer: until then the content of the files is unknown."""
