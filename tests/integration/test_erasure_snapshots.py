@@ -22,11 +22,13 @@ from weft.erasure.records import erase_named
 from weft.erasure.session import erase, plan
 from weft.erasure.tombstones import tombstones
 from weft.indexer.rebuild import rebuild
+from weft.log.api import call
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.server import EmbeddedServer
+from weft.log.topology import SNAPSHOTS_STREAM
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.store import get_meta
 from weft.snapshots import snapshot
@@ -235,3 +237,10 @@ async def test_a_replica_that_was_down_serves_nothing_that_was_erased_meanwhile(
             assert reader.model().view("t", "gone").item_count() == 0
             assert reader.model().view("t", "kept").item_count() == 3
             assert files_with_canary(folder) == []
+
+
+async def test_a_log_without_a_stream_of_snapshots_can_be_erased_from(log: Connection) -> None:
+    """As one that an earlier release made."""
+    await publish(log, "s", turns(3))
+    await call(log, f"STREAM.DELETE.{SNAPSHOTS_STREAM}")
+    assert (await erase(log, await plan(log, "t", "s"))).removed["events"] == 3

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from weft.log.api import call
 from weft.log.connection import Connection
+from weft.log.reading import read
 from weft_schemas.errors import ConfigurationError, NotFound
 
 AT_ONCE = 16
@@ -25,7 +26,10 @@ async def check_deletable(connection: Connection, *streams: str) -> None:
     """Raises `ConfigurationError` if nothing can be erased from one of the streams, before anything
     is changed."""
     for stream in streams:
-        config = (await call(connection, f"STREAM.INFO.{stream}"))["config"]
+        try:
+            config = (await call(connection, f"STREAM.INFO.{stream}"))["config"]
+        except NotFound:
+            continue  # then nothing is in it that would have to be erased
         found = [one for one in FORBIDDING if config.get(one)]
         if found:
             raise ConfigurationError(
@@ -42,6 +46,17 @@ async def erase(connection: Connection, stream: str, sequence: int) -> bool:
     try:
         body = {"seq": sequence, "no_erase": False}
         await call(connection, f"STREAM.MSG.DELETE.{stream}", body, ERASE_SECONDS)
+    except ConfigurationError:
+        # The server has the same number for what is not there and for what it may not delete.
+        if await _is_there(connection, stream, sequence):
+            raise
+        return False
+    return True
+
+
+async def _is_there(connection: Connection, stream: str, sequence: int) -> bool:
+    try:
+        await read(connection, sequence, stream)
     except NotFound:
         return False
     return True
