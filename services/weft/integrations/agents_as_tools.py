@@ -15,14 +15,15 @@ import msgspec
 
 from weft.integrations.nested_runs import inside
 from weft.integrations.open_sessions import MOST_OPEN
+from weft_schemas.ids import digest
 
 RUN_DIGITS = 12
 
 
 class _ToolRun(msgspec.Struct):
     session: str
-    task: tuple[str, str]
-    """The agent, and the first that its model was sent."""
+    task: str
+    """A hash of the agent's name and of the first that its model was sent."""
     calls: frozenset[str] = frozenset()
     """Ids of the calls that its latest step had."""
 
@@ -36,7 +37,7 @@ class ToolRuns:
 
     def session_of(self, agent: str, given: Sequence[Any]) -> str:
         """The session of the run whose model is sent this now."""
-        task = (agent, str(given[0]) if given else "")
+        task = digest("task", agent, str(given[0]) if given else "")
         calls = frozenset(str(item["call_id"]) for item in given if item.get("call_id"))
         is_new = all(item.get("role") == "user" for item in given)
         run = None if is_new else self._going_on(task, calls)
@@ -47,7 +48,7 @@ class ToolRuns:
         run.calls = calls
         return run.session
 
-    def _going_on(self, task: tuple[str, str], calls: frozenset[str]) -> _ToolRun | None:
+    def _going_on(self, task: str, calls: frozenset[str]) -> _ToolRun | None:
         """Runs with the same task that had no calls yet are alike: any of them will do. Ids may be
         the same in every run of a model, so that one which had all of the calls is the last
         choice."""
