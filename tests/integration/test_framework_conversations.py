@@ -433,3 +433,25 @@ async def test_an_item_is_shown_whatever_its_id(client) -> None:
     pack = await Conversations(client, "openai", budget=2_000).compiled("s", [USER])
     assert pack is not None
     assert "lamps-now-sold" in [one.item_id for one in pack.entries]
+
+
+async def test_a_version_is_published_once_by_any_number_of_processes(
+    client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server takes what comes again after two minutes for something new."""
+    publish, sent = client.publish, list[str]()
+
+    async def noted(session: str, items: Any) -> Any:
+        sent.extend(item.id for item in items)
+        return await publish(session, items)
+
+    monkeypatch.setattr(client, "publish", noted)
+    await Conversations(client, "openai").compiled("s", HISTORY)
+    for at, is_forgotten in ((1, False), (1, True), (2, False), (1, False)):
+        if is_forgotten:
+            client.histories.forget("s")
+        changed = {**RESULTS["c"], "content": f"shelf c: {at}"}
+        pack = await Conversations(client, "openai").compiled("s", [*HISTORY[:-1], changed])
+        assert pack is not None
+        assert f"shelf c: {at}" in pack.entries[-1].text
+    assert len(sent) == len(set(sent)) == 2

@@ -179,6 +179,7 @@ class SyncClient:
         self._making = threading.Lock()
         self._closing = threading.Lock()
         self.settings, self.tenant = client.settings, client.tenant
+        self.histories = client.histories
 
     @property
     def _loop(self) -> LoopThread:

@@ -196,6 +196,7 @@ class Client:
             error.ids = tuple(sent.ids)
             raise
         self._after_publish()
+        self.histories.published(session, sent.ids)
         return PublishAck(
             session,
             done.sequence,

@@ -192,11 +192,12 @@ class Histories:
         """Ask for a session again before anything else is published to it."""
         self._sessions.pop(session, None)
 
-    def published(self, session: str, ack: PublishAck) -> None:
-        """Note items of a session that were published in another way."""
+    def published(self, session: str, ids: Iterable[str]) -> None:
+        """Note items of a session that were published in any way."""
         known = self._sessions.get(session)
         if known is not None:
-            known.sequence = max(known.sequence, ack.sequence)
+            for item_id in ids:
+                known.history.note_made_from(item_id)
 
     async def _append(
         self,

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -70,10 +70,10 @@ class _Conversation:
         self.waits = False
         return pack
 
-    def unseen(self, versions: Sequence[ContextItem]) -> list[ContextItem]:
-        """Those that were not in the step before, whose history had them too."""
+    def unseen(self, versions: Sequence[ContextItem], logged: Collection[str]) -> list[ContextItem]:
+        """Those that are not in the log, nor in the step before, whose history had them too."""
         before, self._versions = self._versions, {one.id for one in versions}
-        return [one for one in versions if one.id not in before]
+        return [one for one in versions if one.id not in logged and one.id not in before]
 
     def step(self, history: Sequence[Any]) -> list[Any]:
         self.history, self.asked, self.ran = list(history), [], {}
@@ -159,7 +159,7 @@ class Conversations:
                 self._tell(name, done)
                 now = versions(one.history, self._format, done)
                 with _refusals(name):
-                    _async(one).add(*one.unseen(now))
+                    _async(one).add(*one.unseen(now, self._logged(name)))
                     await _async(one).flush()
                 return as_it_is(one.back(await _async(one).compile(query=query)), done, now)
         return None
@@ -174,7 +174,7 @@ class Conversations:
             self._tell(name, done)
             now = versions(one.history, self._format, done)
             with _refusals(name):
-                _sync(one).add(*one.unseen(now))
+                _sync(one).add(*one.unseen(now, self._logged(name)))
                 _sync(one).flush()
             return as_it_is(one.back(_sync(one).compile(query=query)), done, now)
         return None
@@ -272,6 +272,11 @@ class Conversations:
         with one.thread_turn, self._going_on(name):
             if history:
                 self._tell(name, _sync(one).publish(one.step(history), format=self._format))
+
+    def _logged(self, name: str) -> Collection[str]:
+        """Ids of the versions of the session's items, as far as the client knows them."""
+        known = self.client.histories.remembered(name)
+        return known.made_from if known is not None else ()
 
     def _of(self, name: str) -> _Conversation:
         return self._open.of(name)

@@ -35,6 +35,7 @@ _LETTERS = {
     ItemKind.PLAN_STATE: "s",
 }
 _ID = re.compile(rf"([uacrpdfs])([1-9][0-9]*)-([0-9a-f]{{{HASH_DIGITS}}})\Z")
+_MADE_FROM = re.compile(_ID.pattern.removesuffix(r"\Z") + "-.")
 
 State = Literal["known", "new", "edited", "inserted"]
 
@@ -82,12 +83,13 @@ class History:
     """What is known about a session's history, in order."""
 
     def __init__(self, ids: Sequence[str] = ()) -> None:
-        """From the ids of a session's items; ids that no history gave are ignored. They may be the
-        latest items only."""
+        """From the ids of a session's items. They may be the latest items only."""
         self.ids: list[str] = []
         self.links: list[Link] = []
         self.last = 0
         """The highest place."""
+        self.made_from: set[str] = set()
+        """Ids that somebody has made from these, as of versions of their items."""
         self._handed: list[Link] = []
         self._found: list[Found] = []
         self._until = 0
@@ -96,12 +98,19 @@ class History:
             self.take(item_id)
 
     def take(self, item_id: str) -> None:
-        """Note one more item of the session, if a history gave it its id."""
+        """Note one more item of the session."""
         found = _ID.match(item_id)
-        if found is not None:
+        if found is None:
+            self.note_made_from(item_id)
+        else:
             self.ids.append(item_id)
             self.links.append(Link(found[1], found[3]))
             self.last = max(self.last, int(found[2]))
+
+    def note_made_from(self, item_id: str) -> None:
+        """Note an item whose id was made from one of the history; others are ignored."""
+        if _MADE_FROM.match(item_id):
+            self.made_from.add(item_id)
 
     def append(self, links: Sequence[Link]) -> list[str]:
         """Ids for items after everything that is known; they are known from now on."""
