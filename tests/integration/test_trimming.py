@@ -28,7 +28,7 @@ from weft.log.api import call
 from weft.log.bodies import Bodies, ObjectMeta
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
-from weft.log.reading import read_matching
+from weft.log.reading import read_matching, state
 from weft.log.replicas import ReplicaState, answer, replicas
 from weft.log.secure_delete import erase_all
 from weft.log.server import EmbeddedServer
@@ -38,7 +38,7 @@ from weft.runtime.roll_call import call_roll
 from weft.snapshots import trimming
 from weft.snapshots.snapshot import Bucket, newest, take
 from weft.snapshots.trim_mark import SUBJECT, trimmed_before
-from weft.snapshots.trimming import trim
+from weft.snapshots.trimming import Trimmed, trim
 from weft_schemas.errors import ConfigurationError, Conflict, Corrupt, NotFound, Unavailable
 from weft_schemas.events import encode_event
 from weft_schemas.ids import TENANT_SESSION
@@ -113,6 +113,19 @@ async def test_a_log_that_was_trimmed_to_nothing_can_be_trimmed_again(
     assert [(await trim(log, 11, ENCODING)).erased for _ in range(2)] == [10, 0]
     assert (await take(log, folder)).sequence == 10
     assert await trimmed_before(log) == 11
+
+
+async def test_of_two_trimmings_at_once_the_later_beginning_counts(
+    log: Connection, folder: Path
+) -> None:
+    await publish(log, "s", turns(40))
+    await acknowledge_all(log)
+    await snapshot_of(log, folder)
+    for before in range(6, 42, 3):
+        trimmings = (trim(log, before, ENCODING), trim(log, before - 2, ENCODING))
+        done = await asyncio.gather(*trimmings, return_exceptions=True)
+        assert all(isinstance(one, Trimmed | Conflict) for one in done), done
+        assert await trimmed_before(log) >= (await state(log)).first
 
 
 async def test_a_mark_of_another_log_does_not_count_where_the_beginning_left_by_age(

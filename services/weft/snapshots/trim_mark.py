@@ -23,7 +23,7 @@ from weft.log.reading import (
     state,
 )
 from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM, add_metadata
-from weft_schemas.errors import Forbidden, NotFound
+from weft_schemas.errors import Conflict, Forbidden, NotFound
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import STREAM, place_of
 
@@ -44,6 +44,8 @@ class Mark(msgspec.Struct, frozen=True):
     """Read from the log's own metadata."""
     is_second: bool = False
     """The log's metadata said the same when it was written."""
+    sequence: int = 0
+    """Where it is beside the snapshots."""
 
 
 async def trimmed_before(connection: Connection) -> int:
@@ -67,15 +69,21 @@ async def trimmed_before(connection: Connection) -> int:
 
 
 async def write_mark(connection: Connection, before: int) -> None:
-    """Say that this log's sessions begin at `before`. The log's own mark comes last, with the
-    server's time: nothing is trimmed until it is there."""
-    said = {_BEFORE: str(before), LOG_CREATED: (await state(connection)).created}
+    """Say that this log's sessions begin at `before`, or later if somebody has said that. The log's
+    own mark comes last, with the server's time: nothing is trimmed until it is there. Raises
+    `Conflict` if somebody else says it at the same time."""
+    created = (await state(connection)).created
+    beside = await _beside(connection)
+    if beside is not None and beside.created == created:
+        before = max(before, beside.before)
+    said = {_BEFORE: str(before), LOG_CREATED: created}
     entry = ObjectMeta(
         "trimmed", SNAPSHOTS_BUCKET, "trimmed", 0, metadata={**said, _IN_LOG: "true"}
     )
     async with Publisher(connection) as publisher:
-        payload = msgspec.json.encode(entry)
-        await publisher.publish(SUBJECT, payload, headers={"Nats-Rollup": "sub"})
+        last = str(beside.sequence if beside is not None else 0)
+        headers = {"Nats-Rollup": "sub", "Nats-Expected-Last-Subject-Sequence": last}
+        await publisher.publish(SUBJECT, msgspec.json.encode(entry), headers=headers)
     # The clocks of a cluster's nodes differ, and each stream has a leader of its own.
     times = [(await last_of(connection, SUBJECT, SNAPSHOTS_STREAM)).published_ns]
     with suppress(NotFound):  # nothing may be left of the log
@@ -88,7 +96,8 @@ async def keep_mark(connection: Connection) -> int:
     trimmed has none, and whoever edits a stream may drop them."""
     before = await trimmed_before(connection)
     if before and (await state(connection)).metadata.get(_BEFORE) != str(before):
-        await write_mark(connection, before)
+        with suppress(Conflict):  # somebody trims now, and says where it begins then
+            await write_mark(connection, before)
     return before
 
 
@@ -118,6 +127,7 @@ async def _beside(connection: Connection) -> Mark | None:
         at_ns=record.published_ns,
         is_in_log=False,
         is_second=_IN_LOG in said,
+        sequence=record.sequence,
     )
 
 
