@@ -72,3 +72,29 @@ def test_rows_that_a_table_s_summary_shows_as_examples_are_not_said_of_all_of_it
     )
     said = said_of_whole(summary, "id,state\n1,paid\n… 8 of 9 rows …", "")
     assert said == "table: 9 rows x 2 columns\nstate: paid (8), open (1)"
+
+
+def test_sentences_of_a_text_are_no_statements_about_it() -> None:
+    sentences = [
+        f"Clause {n} binds the tenant for {n} years. It ends on day {n}." for n in range(90)
+    ]
+    text = "\n\n".join(" ".join(sentences[at : at + 6]) for at in range(0, 90, 6))
+    summary = envelope(text, RULES).summary
+    assert "binds the tenant" in summary
+    assert said_of_whole(summary, "Clause 1 …", text) == ""
+
+
+def test_the_beginning_of_a_line_is_no_statement_about_its_text() -> None:
+    lines = [f"# Part {n}\n\n{f'Clause {n} binds the tenant, ' * 60}\n" for n in range(20)]
+    text = "\n".join(lines)
+    summary = envelope(text, RULES).summary
+    assert " chars)" in summary
+    assert said_of_whole(summary, "# Part 1", text) == ""
+
+
+def test_the_excerpt_of_a_page_says_nothing_of_all_of_it() -> None:
+    rows = "".join(f"<p>Room {n} &amp; its key</p><a href='/r/{n}'>book {n}</a>" for n in range(90))
+    text = f"<html><head><title>Rooms</title></head><body>{rows}</body></html>"
+    summary = envelope(text, RULES).summary
+    assert "& its key" in summary
+    assert said_of_whole(summary, "", text) == ""

@@ -12,11 +12,17 @@ import msgspec
 _HEAD = re.compile(r"…(\d+) (?:x \{[^{}]*\}|values)(?:; shown with [^;]*)?((?:; .*)?)\Z", re.DOTALL)
 """The line about all records of a collection, see `firewall.summarise.collection`."""
 _MARK, _TABLE = "…", "table: "
+_PAGE = "# page without scripts"
+"""How the summary of a page begins, which is an excerpt, see `firewall.summarise.html`."""
+_CUT = re.compile(r"…\(\+\d+ chars\)\Z")
+"""The end of a line that was cut, see `firewall.summarise.budget`."""
 
 
 def said_of_whole(summary: str, shown: str, text: str) -> str:
     """A line for each statement that is not in `shown`, the parts of the result; empty if there is
-    none. `text` is the whole result: lines of it in the summary are examples."""
+    none. `text` is the whole result: its lines and sentences in the summary are examples."""
+    if summary.startswith(_PAGE):
+        return ""
     try:
         value = msgspec.json.decode(summary)
     except (msgspec.DecodeError, RecursionError):
@@ -29,7 +35,15 @@ def said_of_whole(summary: str, shown: str, text: str) -> str:
         held = list(takewhile(lambda line: line.strip() not in below, held))  # rows follow the head
     lines = (line for line in held if not line.lstrip().startswith(_MARK))
     said = (line for line in lines if line.strip() not in below)
-    return "\n".join(line for line in said if not _is_line_of(text, line.strip()))
+    return "\n".join(line for line in said if not _is_taken_from(text, line.strip()))
+
+
+def _is_taken_from(text: str, line: str) -> bool:
+    """Whether a line of a summary is one of `text`, or a sentence of it, or the beginning of one.
+    Of one or two words only a whole line counts: they may stand there by chance."""
+    begun = _CUT.sub("", line)
+    is_long = begun != line or line.count(" ") >= 2 or line.endswith((".", "!", "?"))
+    return (is_long and begun in text) or _is_line_of(text, line)
 
 
 def _is_line_of(text: str, line: str) -> bool:
@@ -41,7 +55,8 @@ def _is_line_of(text: str, line: str) -> bool:
         after = text[end : end + MOST_BLANKS].partition("\n")[0]
         if not before.strip() and not after.strip():
             return True
-        at = text.find(line, at + 1)
+        following = text.find("\n", end)  # a line that holds more does not begin with it again
+        at = text.find(line, following) if following >= 0 else -1
     return False
 
 
