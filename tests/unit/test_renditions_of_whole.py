@@ -98,3 +98,18 @@ def test_the_excerpt_of_a_page_says_nothing_of_all_of_it() -> None:
     summary = envelope(text, RULES).summary
     assert "& its key" in summary
     assert said_of_whole(summary, "", text) == ""
+
+
+def test_json_below_words_says_the_same_of_all_as_json_alone() -> None:
+    alone = envelope(json.dumps(devices()), RULES).summary
+    summary = envelope(f"Found these:\n{json.dumps(devices())}", RULES).summary
+    assert summary.startswith("Found these:\n{")
+    said = said_of_whole(summary, "{devices: [… 40 of 40 records …]}", "Found these:\n{}")
+    assert said == said_of_whole(alone, "{devices: [… 40 of 40 records …]}", "")
+
+
+def test_the_beginning_of_a_long_string_says_nothing_of_all_of_it() -> None:
+    page = {"total": "3\u2028of 4", "body": "The tenant pays on the first day of a month. " * 90}
+    summary = envelope(json.dumps(page), RULES).summary
+    assert " chars" in summary
+    assert said_of_whole(summary, "{body: …}", json.dumps(page)) == "total: 3\u2028of 4"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import chain, takewhile
 
 import msgspec
 
@@ -14,8 +14,8 @@ _HEAD = re.compile(r"…(\d+) (?:x \{[^{}]*\}|values)(?:; shown with [^;]*)?((?:
 _MARK, _TABLE = "…", "table: "
 _PAGE = "# page without scripts"
 """How the summary of a page begins, which is an excerpt, see `firewall.summarise.html`."""
-_CUT = re.compile(r"…\(\+\d+ chars\)\Z")
-"""The end of a line that was cut, see `firewall.summarise.budget`."""
+_CUT = re.compile(r"…(?:\(\+\d+ chars\)|\+\d+ chars)\Z")
+"""The end of a line or of a string in JSON that was cut, see `firewall.summarise`."""
 
 
 def said_of_whole(summary: str, shown: str, text: str) -> str:
@@ -23,19 +23,33 @@ def said_of_whole(summary: str, shown: str, text: str) -> str:
     none. `text` is the whole result: its lines and sentences in the summary are examples."""
     if summary.startswith(_PAGE):
         return ""
-    try:
-        value = msgspec.json.decode(summary)
-    except (msgspec.DecodeError, RecursionError):
-        value = None
-    if isinstance(value, dict | list):
-        return "\n".join(line for line in _of_json("", value) if not _stands_in(line, shown))
     below = {"", *map(str.strip, shown.splitlines())}
-    held = summary.splitlines()
+    held = summary.split("\n")  # not at other line breaks, which strings in JSON may have
     if summary.startswith(_TABLE):
         held = list(takewhile(lambda line: line.strip() not in below, held))  # rows follow the head
-    lines = (line for line in held if not line.lstrip().startswith(_MARK))
-    said = (line for line in lines if line.strip() not in below)
-    return "\n".join(line for line in said if not _is_taken_from(text, line.strip()))
+    lines = (line for line in held if line.strip() and not line.lstrip().startswith(_MARK))
+    said = chain.from_iterable(_statements(line, text, shown) for line in lines)
+    return "\n".join(line for line in said if line.strip() not in below)
+
+
+def _statements(line: str, text: str, shown: str) -> Iterator[str]:
+    """What a line of a summary says of all; JSON is one line, below and above words beside it."""
+    value = _decoded(line)
+    if value is not None:
+        yield from (one for one in _of_json("", value) if not _stands_in(one, shown))
+    elif not _is_taken_from(text, line.strip()):
+        yield line
+
+
+def _decoded(line: str) -> dict[str, object] | list[object] | None:
+    """The object or list of a line in JSON; None for other lines."""
+    if not line.startswith(("{", "[")):
+        return None
+    try:
+        value = msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return value if isinstance(value, dict | list) else None
 
 
 def _is_taken_from(text: str, line: str) -> bool:
@@ -47,7 +61,8 @@ def _is_taken_from(text: str, line: str) -> bool:
 
 
 def _is_line_of(text: str, line: str) -> bool:
-    """Whether a line stands there by itself, however it is indented. Linear in `text`."""
+    """Whether a line, which is not blank, stands there by itself, however it is indented. Linear
+    in `text`."""
     at = text.find(line)
     while at >= 0:
         end = at + len(line)
@@ -79,8 +94,13 @@ def _of_json(path: str, value: object) -> Iterator[str]:
         for key, held in value.items():
             if not key.startswith(_MARK):
                 yield from _of_json(f"{path}.{key}" if path else key, held)
-    elif isinstance(value, str | int | float) and not str(value).startswith(_MARK):
+    elif isinstance(value, str | int | float) and not _is_example(str(value)):
         yield f"{named}{str(value).lower() if isinstance(value, bool) else value}"
+
+
+def _is_example(value: str) -> bool:
+    """Whether a string says how much is left out, or is the beginning of a longer one."""
+    return value.startswith(_MARK) or _CUT.search(value) is not None
 
 
 def _head(value: object) -> re.Match[str] | None:
