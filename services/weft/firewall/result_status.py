@@ -84,7 +84,7 @@ def _ended_badly(value: dict[str, object]) -> bool:
     return any(type(code := inner.get(key)) is int and code != 0 for key in _EXIT_KEYS)
 
 
-_EXIT_KEYS = ("exit_code", "exitCode")
+_EXIT_KEYS = ("exit_code", "exitCode", "exit_status", "returncode", "return_code")
 _OUTPUT = frozenset(("output", "stdout", "stderr"))
 _ERROR_KEYS = ("error", "errors", "exception", "errorMessage", "error_message")
 
@@ -139,7 +139,9 @@ _OF_A_REPLY = (_TELLING - {"title"}) | {
     "stdout", "stderr", "traceback", "stack", "data",
 }  # fmt: skip
 """Beside a word. `data` is what JSend puts beside `fail`; a title is a record's as well."""
-_OF_HTTP = frozenset(("title", "type", "instance", "body", "headers", "url", "path", "method"))
+_OF_HTTP = frozenset(
+    ("title", "type", "instance", "body", "headers", "url", "path", "method", "documentationurl")
+)
 """Beside a number as well: problem details (RFC 9457), and what a request brought."""
 _OF_A_CALL = frozenset(("path", "url", "method", "taskid", "jobid"))
 """Beside a word if there is a message too: a record is known by them as well."""

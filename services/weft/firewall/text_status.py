@@ -20,8 +20,9 @@ _ERROR_START = re.compile(
     r"|(?:failed|failure)\b(?!:? *0\b)|[\w.]{0,80}(?:Error|Exception)\b\s*[:(]"
     r"|http(?:/\d(?:\.\d)?)? ?(?:error )?[45]\d\d\b"
     r"|[45]\d\d (?:Bad |Unauthori|Payment|Forbidden|Not |Method|Proxy|Request|Conflict|Gone|Length"
-    r"|Payload|URI|Unsupported|Range|Expectation|Unprocess|Locked|Too |Internal|Service"
-    r"|Gateway|HTTP|Insufficient|Network|Error)"
+    r"|Payload|URI|Unsupported|Range Not|Expectation|Unprocess|Locked|Too |Internal"
+    r"|Service (?:Un|Temporarily )|Gateway Time|HTTP|Insufficient|Network (?:Auth|Connect|Read)"
+    r"|Error)"
     r"|(?:access|permission) denied|unauthorized|forbidden\b|not found\b(?!:? *0\b)"
     r"|command not found|(?:ba|z)?sh: [^\n]{0,200}(?:not found|no such|denied|error|line \d))",
     re.IGNORECASE,
@@ -51,6 +52,10 @@ _ERROR_ANYWHERE = re2.compile(
     rb"|^\S{1,200}(?:\([0-9]+,[0-9]+\): error TS[0-9]|:[0-9]+:[0-9]+: (?:fatal )?error: )"
     rb"|^psql:.{1,200}: (?:ERROR|FATAL):|^\s*<(?:\w+:)?Fault>|^(?:<\?xml[^>]*>\s*)?<Error>\s*<Code>"
     rb"|<title>\s*[45][0-9][0-9] "
+    rb"|^[1-9][0-9]* (?:failed|errors?)(?:, [0-9]+ \w{1,20}){0,6} in [0-9.]+s"  # pytest -q
+    rb"|^[\w.+-]{1,40}: (?:fatal )?error: |^E: (?:Unable|Could not|Failed|Package) "  # apt
+    rb"|^An error occurred \(\w{1,80}\) when calling |^Uncaught \w{0,40}Error: "
+    rb"|^'[^'\n]{1,200}' is not recognized as an internal or external command"
     rb"|^\*\* (?:[A-Z]+ ){1,3}FAILED \*\*\s*$"  # Xcode
     rb"|^\s*Executed [0-9]+ tests?, with (?:[0-9]+ tests? skipped and )?[1-9][0-9]* failures?\b"
 )
