@@ -14,7 +14,8 @@ _MARK = 400
 """Characters at each end that are searched for a mark of truncation."""
 
 _ERROR_START = re.compile(
-    r"\A\W{0,6}(?:(?:fatal )?error\b(?! ?(?:handling|codes?|messages?|logs?|rates?|types?)\b)"
+    r"\A\W{0,6}(?:(?:fatal )?error\b(?!,\S|\t| ?\|)"
+    r"(?! ?(?:handling|codes?|messages?|logs?|rates?|types?)\b)"
     r"|err:|exception\b|traceback \(most recent call last\)"
     r"|fatal:|panic:"
     r"|(?:failed|failure)\b(?!:? *0\b)|[\w.]{0,80}(?:Error|Exception)\b\s*[:(]"
@@ -90,6 +91,8 @@ def reads_as_error(text: str) -> bool:
     """Whether a text that is no JSON says that its call failed."""
     if _ended_with_0(text):
         return False
+    if len(text) <= _END:
+        text = _NO_ERRORS.sub("", text)
     if is_dated_log(text):
         return _ERROR_ANYWHERE.search(_last_lines(text)) is not None
     if _ERROR_START.match(text[:400]) or (len(text) <= _SHORT and _REFUSAL.match(text)):
@@ -99,6 +102,14 @@ def reads_as_error(text: str) -> bool:
     if _ends_with_error(text):
         return True
     return any(_ERROR_ANYWHERE.search(part) for part in _ends(text, _END))
+
+
+_NO_ERRORS = re.compile(
+    r"^[ \t]{0,8}(?:errors?|err|failed|failures?)[ \t]?[:=][ \t]{0,4}"
+    r"(?:0|none|null|false)[ \t\r]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A field that says that there was no error: `error: null`, above what was asked for."""
 
 
 def is_dated_log(text: str) -> bool:
