@@ -25,6 +25,9 @@ _ERROR_START = re.compile(
     r"|Service (?:Un|Temporarily )|Gateway Time|HTTP|Insufficient|Network (?:Auth|Connect|Read)"
     r"|Error)"
     r"|(?:access|permission) denied|unauthorized|forbidden\b|not found\b(?!:? *0\b)"
+    r"|(?:fehler|erreur|errore|erro|fout|fel|virhe|b\u0142\u0105d|chyba|hiba|hata|l\u1ed7i"
+    r"|\u043e\u0448\u0438\u0431\u043a\u0430|\u043f\u043e\u043c\u0438\u043b\u043a\u0430"
+    r"|\u9519\u8bef|\u932f\u8aa4|\u30a8\u30e9\u30fc|\uc624\ub958)\s?[:\uff1a]"
     r"|command not found|(?:ba|z)?sh: [^\n]{0,200}(?:not found|no such|denied|error|line \d))",
     re.IGNORECASE,
 )
@@ -151,8 +154,13 @@ def _has_only_system_errors(text: str) -> bool:
     """Whether each of a few lines gives the name of a system error."""
     lines = text.strip().splitlines()
     return 0 < len(lines) <= _MOST_SYSTEM_ERRORS and all(
-        _SYSTEM_ERROR.fullmatch(line.strip().encode()) for line in lines
+        _SYSTEM_ERROR.fullmatch(line.strip().encode()) and not _ERROR_NAME.match(line.strip())
+        for line in lines
     )
+
+
+_ERROR_NAME = re.compile(r"E[A-Z0-9]{2,15}:")
+"""The name of an error, of which the line says what it means."""
 
 
 def _ends_with_error(text: str) -> bool:
