@@ -313,6 +313,13 @@ async def test_a_worker_that_has_not_finished_holds_the_trimming_up(
         await trim(log, 6, ENCODING)
 
 
+async def items_folded(log: Connection, folder: Path) -> int:
+    """The items of the session in a read model that has folded the whole log."""
+    with Reader(folder) as reader:
+        await folded(log, reader)
+        return reader.model().view("t", "s").item_count()
+
+
 async def test_while_the_mark_of_trimming_cannot_be_read_nothing_is_folded_past_a_gap(
     tmp_path: Path,
 ) -> None:
@@ -333,9 +340,7 @@ async def test_while_the_mark_of_trimming_cannot_be_read_nothing_is_folded_past_
                 await asyncio.sleep(0.1)
             settings.write_text("")
             await server.restart()
-            with Reader(tmp_path / "a") as reader:
-                await folded(log, reader)
-                assert reader.model().view("t", "s").item_count() == 9
+            assert await items_folded(log, tmp_path / "a") == 9
             assert process.returncode is None
         await log.close()
 
@@ -363,9 +368,7 @@ async def test_a_damaged_read_model_waits_until_it_can_be_seen_whether_the_log_w
                 assert process.returncode is None
             settings.write_text("")
             await server.restart()
-            with Reader(tmp_path / "a") as reader:
-                await folded(log, reader)
-                assert reader.model().view("t", "s").item_count() == 10
+            assert await items_folded(log, tmp_path / "a") == 10
             assert process.returncode is None
         await log.close()
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from weft.passages.bare_pieces import is_bare
 from weft.passages.part import Part, leaf_count, leaves, outlined
-from weft.passages.prose import only_closes, split_prose
+from weft.passages.prose import split_prose
 from weft.passages.sentences import MOST, sentence_ends
 
 CODE = "import os\n\n" + "\n".join(
@@ -284,4 +285,4 @@ def test_records_are_divided_to_a_depth_that_is_limited() -> None:
     ],
 )
 def test_lines_that_only_close_others_are_told(text: str, says: bool) -> None:
-    assert only_closes(text) is not says
+    assert is_bare(text) is not says

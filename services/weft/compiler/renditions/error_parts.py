@@ -6,10 +6,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
+from weft.passages.bare_pieces import is_bare_markup
 from weft.passages.log import first_error
 from weft.passages.outcome import raised_at
 from weft.passages.part import Outline, Part
-from weft.passages.prose import says_nothing
 
 
 def error_parts(text: str, outline: Outline) -> set[int]:
@@ -45,7 +45,7 @@ def _leaf_at(starts: Sequence[int], place: int) -> int:
 
 
 def _first_telling(text: str, leaves: Sequence[Part]) -> int:
-    told = (at for at, one in enumerate(leaves) if not says_nothing(text[one.start : one.end]))
+    told = (at for at, one in enumerate(leaves) if not is_bare_markup(text[one.start : one.end]))
     return next(told, 0)
 
 

@@ -23,8 +23,8 @@ from weft.compiler.ranking.value_weights import Coverage, value_weights
 from weft.compiler.renditions.shape import Shape, density_of
 from weft.compiler.selection.greedy import best_first
 from weft.compiler.selection.part_scores import ScoredPart, Scores, scored_parts
+from weft.passages.bare_pieces import is_bare
 from weft.passages.json_identifiers import has_only_empty_fields
-from weft.passages.prose import only_closes
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
 
@@ -86,7 +86,7 @@ def _offer(
     group: Group, row: ItemRow, part: ScoredPart, objective: Objective, asked: Collection[str]
 ) -> Offer:
     found = value_weights(part.text, frozenset(asked)) if objective.values else {}
-    says_little = has_only_empty_fields(part.text) or only_closes(part.text)
+    says_little = has_only_empty_fields(part.text) or is_bare(part.text)
     score = part.score * NOTHING_SAID if says_little else part.score
     cost = len(part.text) * density_of(row) + 1
     return Offer(group, row.sequence, part.number, cost, score, found, objective.values)
