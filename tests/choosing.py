@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.session_view import ListView
-from weft.compiler import choice
+from weft.compiler import selection_input
 from weft.compiler.compile import (
     _apply_phase_rules,
     _apply_sensitivity,
@@ -30,4 +30,4 @@ def ready(items: Sequence[ContextItem], budget: int, phase: Phase = Phase.CALL) 
 
 def choice_of(items: Sequence[ContextItem], budget: int, phase: Phase = Phase.CALL) -> Choice:
     """What there is to choose from."""
-    return choice.choice_of(ready(items, budget, phase))
+    return selection_input.choice_of(ready(items, budget, phase))

@@ -62,7 +62,7 @@ UNCALLED = {
         weft.compiler.compile._is_latest_turn(query)
         weft.compiler.candidates.find.find_candidates(pinned_ids)
         weft.compiler.compile._candidates(key) weft.compiler.compile.compile_pack(key)
-        weft.compiler.item_entries.entries_of(key)
+        weft.compiler.rendering.item_entries.entries_of(key)
         weft.compiler.notes._note_missing_pins(included)
         weft.compiler.notes.note_request(included)
         weft.compiler.rendering.memory._is_shown(shown_ids)

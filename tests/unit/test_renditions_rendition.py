@@ -6,7 +6,6 @@ import msgspec
 import pytest
 from tests.session_view import ListView
 
-from weft.compiler.renditions.first_line import WHOLE
 from weft.compiler.renditions.rendition import (
     Rendition,
     beginning,
@@ -21,6 +20,7 @@ from weft.compiler.renditions.rendition import (
     summarised,
     whole,
 )
+from weft.compiler.renditions.stub_line import WHOLE
 from weft.readmodel.rows import ItemRow
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import InvalidInput

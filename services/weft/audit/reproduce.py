@@ -13,9 +13,9 @@ import msgspec
 
 from weft.compiler.candidates.sensitivity import redact
 from weft.compiler.compile import Compilation, compile_pack, readable
-from weft.compiler.item_entries import entries_of
 from weft.compiler.pack import CODE_VERSION
 from weft.compiler.rendering.fencing import has_data, is_message
+from weft.compiler.rendering.item_entries import entries_of
 from weft.compiler.rendering.legend import LEGEND
 from weft.compiler.rendering.memory import frozen_header
 from weft.compiler.rendering.prompt import RENDER_VERSION, render

@@ -11,7 +11,6 @@ from weft.compiler.candidates.find import find_candidates
 from weft.compiler.candidates.flags import flags_among
 from weft.compiler.candidates.phase_rules import showable, within_limits
 from weft.compiler.candidates.sensitivity import withhold
-from weft.compiler.choice import choice_of
 from weft.compiler.ledger import Ledger
 from weft.compiler.manifest import audit_of, manifest_of
 from weft.compiler.pack import pack_of
@@ -33,6 +32,7 @@ from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.prefix import keep, select_stable
 from weft.compiler.selection.repeats import without_dangling
 from weft.compiler.selection.select import select
+from weft.compiler.selection_input import choice_of
 from weft.compiler.state import State, asked_budget
 from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit, CompileRequest, ContextPack

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 
 from weft.compiler.renditions.assembling import assembled, plain
-from weft.compiler.renditions.first_line import READ, first_line, is_flag, record_count, verdict_of
 from weft.compiler.renditions.in_force import in_force
 from weft.compiler.renditions.of_whole import said_of_whole
+from weft.compiler.renditions.stub_line import READ, first_line, is_flag, record_count, verdict_of
 from weft.passages.json_unquoted import unquoted
 from weft.passages.literals import Decoded, decoded
 from weft.readmodel.call_text import call_arguments

@@ -1,4 +1,4 @@
-"""Stage 6: the renditions of each item and their costs, among which selection chooses."""
+"""Stage 6: what selection chooses from: the renditions of each item, with their costs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Container, Mapping, Sequence
 from functools import partial
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.header import entries_above
-from weft.compiler.item_entries import group_of, item_entry
 from weft.compiler.profiles import PROFILES
 from weft.compiler.ranking.focus import in_focus, named_by_user, stated_after, stated_last
 from weft.compiler.ranking.listed_passes import Pass, listed_passes
@@ -16,6 +14,8 @@ from weft.compiler.ranking.second_pass import second_pass, taken_next
 from weft.compiler.ranking.value_weights import asked_fields
 from weft.compiler.rendering.cost import PromptCost
 from weft.compiler.rendering.counting import counter
+from weft.compiler.rendering.header import entries_above
+from weft.compiler.rendering.item_entries import group_of, item_entry
 from weft.compiler.rendering.tools import parameter_names
 from weft.compiler.renditions.rendition import reference, summarised
 from weft.compiler.renditions.shape import Shape, required_parts
