@@ -19,9 +19,9 @@ from weft import tokens
 from weft.adapters.formats import read_transcripts
 from weft.bodies.clean import clean
 from weft.firewall.derive import envelope_for
-from weft.firewall.scan import scan
+from weft.firewall.guards import scan
 from weft.prompt_injection.detection import THRESHOLD, suspicion_score
-from weft.secrets.finding import without_overlaps
+from weft.secrets.masking import without_overlaps
 from weft.secrets.personal import find_personal
 from weft.tokens import DEFAULT_ENCODING
 from weft_eval.envelope import evaluate

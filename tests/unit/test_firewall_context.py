@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.firewall_made import KEY
 
-from weft.firewall.scan import scan
+from weft.firewall.guards import scan
 from weft.firewall.views.drill import drill
 from weft.tokens import DEFAULT_ENCODING
 from weft_schemas.compile import DrilldownRequest

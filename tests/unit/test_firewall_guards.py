@@ -8,11 +8,11 @@ from tests.firewall_made import KEY, envelope, signals
 
 from weft.adapters.formats import read_transcripts
 from weft.bodies.clean import clean
-from weft.firewall.scan import scan
+from weft.firewall.guards import scan
 from weft.prompt_injection.detection import NEEDLES, THRESHOLD, suspicion_score
 from weft.secrets import personal
 from weft.secrets.assigned import NAMES
-from weft.secrets.finding import Finding, fingerprint, masked, without_overlaps
+from weft.secrets.masking import Finding, fingerprint, masked, without_overlaps
 from weft.secrets.personal import find_personal
 from weft.secrets.prefilter import Prefilter, literals
 from weft.secrets.rule_matching import RULES

@@ -12,7 +12,7 @@ from tests.growing import LONG, PARTS, Search, part_of, patterns, slow, units
 from weft import tokens
 from weft.bodies.clean import clean
 from weft.compiler.ranking.dates import dates_in
-from weft.firewall.scan import scan
+from weft.firewall.guards import scan
 from weft.memory.derive import facts_of_item
 from weft.passages.json_unquoted import unquoted
 from weft.passages.literals import decoded
@@ -30,7 +30,7 @@ ELSEWHERE = ("weft.cli", "weft.adapters")
 """They read an operator's own files."""
 BOUNDED = {
     "weft.audit.grounding._FIELD": "searches the 80 characters before a value",
-    "weft.secrets.finding._AFTER_KEY": "searches the 24 bytes before a finding",
+    "weft.secrets.masking._AFTER_KEY": "searches the 24 bytes before a finding",
     "weft.passages.json_values._SIGN": "is matched where the last match ended, never searched for",
     "weft.passages.json_unquoted._STRING": "reads decoded JSON: every string has its end",
     "weft.passages.literals._STRING": "the same",

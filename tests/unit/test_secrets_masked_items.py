@@ -12,8 +12,8 @@ from weft.adapters import anthropic, openai
 from weft.compiler.compile import compile_pack
 from weft.compiler.without_log import compile_context
 from weft.readmodel.digest import content_digest
+from weft.secrets.deployment_rules import deployment_rules
 from weft.secrets.masked_items import MASKED, masked_item
-from weft.secrets.own import own_rules
 from weft.secrets.scanning import as_shown
 from weft_schemas.compile import CompileRequest
 from weft_schemas.events import Event
@@ -151,13 +151,14 @@ def test_personal_data_in_the_arguments_of_a_call_is_masked_and_the_call_says_so
 
 
 def test_personal_data_behind_escapes_and_hidden_characters_is_masked() -> None:
-    assert as_shown("4111\u200b1111 1111 1111", own_rules(PERSONAL)) == "[pii:card]"
+    assert as_shown("4111\u200b1111 1111 1111", deployment_rules(PERSONAL)) == "[pii:card]"
     assert (
-        as_shown(r'{"to": "\u0061da@example.org"}', own_rules(PERSONAL)) == '{"to": "[pii:email]"}'
+        as_shown(r'{"to": "\u0061da@example.org"}', deployment_rules(PERSONAL))
+        == '{"to": "[pii:email]"}'
     )
 
 
 def test_what_was_masked_stays_as_it_is() -> None:
-    shown = as_shown(f"{CARD}, ada@example.org, {TOKEN}", own_rules(PERSONAL))
+    shown = as_shown(f"{CARD}, ada@example.org, {TOKEN}", deployment_rules(PERSONAL))
     assert shown == "[pii:card], [pii:email], [secret:github_token]"
-    assert as_shown(shown, own_rules(PERSONAL)) == shown
+    assert as_shown(shown, deployment_rules(PERSONAL)) == shown

@@ -98,7 +98,7 @@ def known(file: BinaryIO) -> None:
     Example:
       weft policy known < secrets.txt > known.json
     """
-    from weft.secrets.known import listed
+    from weft.secrets.known_values import listed
 
     try:
         values = [line.decode() for line in file.read().splitlines() if line.strip()]
@@ -123,7 +123,7 @@ def read_policy(file: Path) -> ContextPolicy:
 
 
 def _check_patterns(file: Path, made: ContextPolicy) -> None:
-    from weft.secrets.own import faults_of
+    from weft.secrets.deployment_rules import faults_of
 
     if faults := faults_of(made.firewall):
         raise InvalidInput(f"{file}: {'; '.join(faults)}")

@@ -16,17 +16,17 @@ from weft.firewall.bounds import Bounds
 from weft.firewall.detect import Detected, detect
 from weft.firewall.facts import facts_of
 from weft.firewall.form import Form
+from weft.firewall.guards import Scanned, scan
 from weft.firewall.leaf_worth import Leaf, leaves
 from weft.firewall.result_status import status_of
 from weft.firewall.rule_paths import steps_of
-from weft.firewall.scan import Scanned, scan
 from weft.firewall.slice_hmac import proved_level
 from weft.firewall.summarise import summarise
 from weft.firewall.summarise.binary import binary_type, summarise_binary
 from weft.firewall.summarise.budget import Budget
 from weft.firewall.unwrap import UnwrappedResult, unwrap
 from weft.firewall.views import registry
-from weft.secrets.own import own_rules
+from weft.secrets.deployment_rules import deployment_rules
 from weft.secrets.scanning import without_secrets
 from weft_schemas.envelope import (
     ArtifactRef,
@@ -261,7 +261,7 @@ def _facts(task: _EnvelopeInput, read: _ScannedBody, whole: bool) -> tuple[Extra
 
 
 def _masked(task: _EnvelopeInput, text: str) -> str:
-    return without_secrets(text, task.key, task.limits.matches, own_rules(task.rules))
+    return without_secrets(text, task.key, task.limits.matches, deployment_rules(task.rules))
 
 
 def _status(task: _EnvelopeInput, read: _ScannedBody) -> ResultStatus:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from weft.bodies.clean import clean
 from weft.firewall.bounds import Bounds
-from weft.firewall.scan import scan
+from weft.firewall.guards import scan
 from weft.gateway.protocol_json import as_json, dumped
 from weft_schemas.policy import FirewallRules
 

@@ -39,7 +39,7 @@ from weft.runtime.process import Process
 from weft.runtime.replica import Replica, pool_work
 from weft.runtime.request_server import RequestServer
 from weft.runtime.requests import ReceivedRequest
-from weft.secrets.own import OwnRules, own_rules
+from weft.secrets.deployment_rules import DeploymentRules, deployment_rules
 from weft.secrets.scanning import as_shown
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.ids import TENANT_SESSION, SessionName
@@ -285,8 +285,8 @@ class Routing:
         return ack.sequence
 
 
-def _own_secrets(place: SessionName, model: ReadModel) -> OwnRules:
-    return own_rules(model.view(place.tenant, place.session).policy()[1].firewall)
+def _own_secrets(place: SessionName, model: ReadModel) -> DeploymentRules:
+    return deployment_rules(model.view(place.tenant, place.session).policy()[1].firewall)
 
 
 async def _follow(follower: Follower, catalogues: CatalogRouters) -> None:

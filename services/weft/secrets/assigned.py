@@ -10,7 +10,7 @@ from typing import Any
 
 import re2
 
-from weft.secrets.finding import Finding
+from weft.secrets.masking import Finding
 from weft.secrets.names import (
     ends_in_key,
     is_harmless,

@@ -25,7 +25,7 @@ _UNSEEN = (
     rb"|[fF][eE]0[0-9A-Fa-f]|[fF][eE][fF]{2}|[fF]{2}[aA]0|[fF]{3}[9abAB]"
     rb"|[dD][bB]40\\{1,16}u[dD][cdCD][0-9A-Fa-f]{2})"
 )
-"""Characters that split nothing even if they are not escaped (`weft.secrets.hidden`)."""
+"""Characters that split nothing even if they are not escaped (`weft.secrets.hidden_characters`)."""
 _BETWEEN = rb"[A-Za-z0-9_+/=.-]"
 _RETURN = rb"(?<=" + _BETWEEN * 4 + rb")(?<!\\)\\++r(?=" + _BETWEEN * 4 + rb")"
 _BACK = rb"(?<=" + _BETWEEN * 3 + rb")" + _BETWEEN + rb"\\++(?:b|u0008)(?=" + _BETWEEN + rb"{4})"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from weft.secrets.finding import Finding
+from weft.secrets.masking import Finding
 from weft.secrets.names import is_harmless
 from weft.secrets.values import is_placeholder
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from weft.secrets.own import OwnRules, own_rules
+from weft.secrets.deployment_rules import DeploymentRules, deployment_rules
 from weft.secrets.scanning import as_shown
 from weft_schemas.items import ContextItem, ReservedMetadata
 from weft_schemas.policy import FirewallRules, is_masked
@@ -30,7 +30,7 @@ def masked_item(item: ContextItem, rules: FirewallRules) -> ContextItem:
     """The item itself if nothing in it is to be masked, or if the policy leaves its kind alone."""
     if not is_masked(rules, item.kind):
         return item
-    own = own_rules(rules)
+    own = deployment_rules(rules)
     text = as_shown(item.text, own)
     metadata = item.metadata
     if REASONING in metadata:
@@ -43,7 +43,7 @@ def masked_item(item: ContextItem, rules: FirewallRules) -> ContextItem:
     return msgspec.structs.replace(item, text=text, metadata=metadata)
 
 
-def _metadata(metadata: dict[str, Any], own: OwnRules) -> dict[str, Any]:
+def _metadata(metadata: dict[str, Any], own: DeploymentRules) -> dict[str, Any]:
     free = {key: value for key, value in metadata.items() if key not in _NAMES}
     if not free:
         return metadata
@@ -54,7 +54,7 @@ def _metadata(metadata: dict[str, Any], own: OwnRules) -> dict[str, Any]:
     return {**metadata, **_read(shown, free)}
 
 
-def _without_secret_reasoning(metadata: dict[str, Any], own: OwnRules) -> dict[str, Any]:
+def _without_secret_reasoning(metadata: dict[str, Any], own: DeploymentRules) -> dict[str, Any]:
     reasoning = reasoning_of(metadata)
     if reasoning is None:  # something else under its name is dropped
         return {key: metadata[key] for key in metadata if key != REASONING}

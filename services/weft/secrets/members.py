@@ -10,7 +10,7 @@ from itertools import islice
 import re2
 
 from weft.secrets.assigned import assignment_rule, is_secret_value
-from weft.secrets.finding import Finding
+from weft.secrets.masking import Finding
 
 _NAMES = """
 passw pwd passphrase secret credential _token -token authtoken accesstoken api_key api-key apikey

@@ -11,7 +11,7 @@ from itertools import islice
 
 import re2
 
-from weft.secrets.finding import Finding
+from weft.secrets.masking import Finding
 from weft.secrets.prefilter import Prefilter
 
 _EMAIL = re2.compile(

@@ -11,13 +11,13 @@ from functools import lru_cache
 from itertools import islice
 
 from weft.secrets.assigned import NAMES, assigned_secrets
-from weft.secrets.finding import Finding
 from weft.secrets.in_code import IN_CODE
 from weft.secrets.in_commands import IN_COMMANDS
 from weft.secrets.in_context import IN_CONTEXT
 from weft.secrets.in_languages import IN_LANGUAGES
 from weft.secrets.in_manifests import NAMES as OF_MANIFESTS
 from weft.secrets.in_manifests import values_of_secrets
+from weft.secrets.masking import Finding
 from weft.secrets.members import NAMES as OF_MEMBERS
 from weft.secrets.members import values_of_members
 from weft.secrets.names import NEAR, is_harmless, name_before

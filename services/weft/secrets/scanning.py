@@ -7,12 +7,12 @@ from bisect import bisect_right
 
 from weft.bodies.masking import masked_text
 from weft.secrets.assigned import NAMES
+from weft.secrets.deployment_rules import NONE, DeploymentRules
 from weft.secrets.escapes import Origins, unescaped
-from weft.secrets.finding import Finding, masked, masks_of, without_overlaps
-from weft.secrets.hidden import spans_in_source
+from weft.secrets.hidden_characters import spans_in_source
 from weft.secrets.in_manifests import NAMES as OF_MANIFESTS
+from weft.secrets.masking import Finding, masked, masks_of, without_overlaps
 from weft.secrets.members import NAMES as OF_MEMBERS
-from weft.secrets.own import NONE, OwnRules
 from weft.secrets.personal import find_personal
 from weft.secrets.prefilter import Prefilter, literals
 from weft.secrets.rule_matching import RULES, find_secrets
@@ -28,7 +28,7 @@ LIMIT = 10_000
 _prefilter = Prefilter(SIGNS)
 
 
-def secrets_in(data: bytes, limit: int = LIMIT, own: OwnRules = NONE) -> list[Finding]:
+def secrets_in(data: bytes, limit: int = LIMIT, own: DeploymentRules = NONE) -> list[Finding]:
     """Credentials in `data`, in order and without overlaps."""
     looked_at = spaced(data)
     found = find_secrets(looked_at, _prefilter.present(looked_at.lower()), limit)
@@ -55,7 +55,9 @@ def _outside_marks(data: bytes, found: list[Finding]) -> list[Finding]:
     return [one for one in found if not is_inside(one)]
 
 
-def secrets_behind_hidden(data: bytes, limit: int = LIMIT, own: OwnRules = NONE) -> list[Finding]:
+def secrets_behind_hidden(
+    data: bytes, limit: int = LIMIT, own: DeploymentRules = NONE
+) -> list[Finding]:
     """Credentials in `data` as it is and as it reads without invisible characters, in order and
     without overlaps."""
     found = secrets_in(data, limit, own)
@@ -79,7 +81,7 @@ def _personal_in(data: bytes) -> list[Finding]:
     return found
 
 
-def behind_escapes(data: bytes, limit: int, own: OwnRules = NONE) -> list[Finding]:
+def behind_escapes(data: bytes, limit: int, own: DeploymentRules = NONE) -> list[Finding]:
     """Credentials that only show once the escapes of `data` are resolved; those that show in `data`
     as it is may be among them."""
     plain = unescaped(data)
@@ -111,7 +113,7 @@ def spaced(data: bytes) -> bytes:
     return data
 
 
-def without_secrets(text: str, key: bytes, limit: int = LIMIT, own: OwnRules = NONE) -> str:
+def without_secrets(text: str, key: bytes, limit: int = LIMIT, own: DeploymentRules = NONE) -> str:
     """`text` with credentials masked and nothing else searched for. `key` makes the fingerprints in
     the marks; without it the marks have none."""
     data = text.encode("utf-8", "replace")
@@ -119,7 +121,7 @@ def without_secrets(text: str, key: bytes, limit: int = LIMIT, own: OwnRules = N
     return masked(data, found, key).decode("utf-8", "replace") if found else text
 
 
-def as_shown(text: str, own: OwnRules = NONE) -> str:
+def as_shown(text: str, own: DeploymentRules = NONE) -> str:
     """`text` with credentials masked, including those with hidden characters inside, and with
     personal data masked if `own` says so; every other character stays as it is. The same text and
     rules always give the same result."""

@@ -12,8 +12,8 @@ from weft.firewall.body import Body
 from weft.firewall.bounds import Bounds
 from weft.firewall.python_repr import looks_like_repr, repr_to_json
 from weft.firewall.unwrap import unwrap
-from weft.secrets.finding import Finding, masked
-from weft.secrets.own import NONE, OwnRules
+from weft.secrets.deployment_rules import NONE, DeploymentRules
+from weft.secrets.masking import Finding, masked
 from weft.secrets.scanning import secrets_behind_hidden
 
 _BEFORE = 16 << 10
@@ -33,7 +33,7 @@ class Artifact:
         key: bytes,
         limits: Bounds,
         piece: int = 2_000,
-        own: OwnRules = NONE,
+        own: DeploymentRules = NONE,
     ) -> None:
         self.data = data
         self.size = len(data)
@@ -89,7 +89,7 @@ class Artifact:
 
 @contextmanager
 def opened(
-    body: Body, key: bytes, limits: Bounds, piece: int, own: OwnRules = NONE
+    body: Body, key: bytes, limits: Bounds, piece: int, own: DeploymentRules = NONE
 ) -> Iterator[Artifact]:
     """The artifact of a body. The content of a container (an MCP result), or of what Python
     printed, is read by its meaning, up to `limits.analyse_bytes`."""

@@ -12,7 +12,7 @@ from weft.firewall.views.arguments import Value, known
 from weft.firewall.views.artifact import Artifact, opened
 from weft.firewall.views.installed import registry
 from weft.firewall.views.registry import RegisteredView
-from weft.secrets.own import own_rules
+from weft.secrets.deployment_rules import deployment_rules
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.errors import InvalidInput
 from weft_schemas.policy import FirewallRules
@@ -58,7 +58,7 @@ def drill(
     if request.max_tokens < 1:
         raise InvalidInput(f"drill-down: max_tokens is {request.max_tokens}; give at least 1")
     known(request.args, request.view, view.arguments)
-    own = own_rules(rules)
+    own = deployment_rules(rules)
     with opened(body, fingerprint_key, Bounds(), request.max_tokens, own) as artifact:
         return _taken(artifact, view, request, encoding, tuple(views))
 

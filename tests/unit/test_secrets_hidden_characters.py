@@ -8,7 +8,7 @@ import pytest
 import regex
 
 from weft.bodies.clean import clean
-from weft.firewall.scan import scan
+from weft.firewall.guards import scan
 from weft.gateway.masking import Masking, safe
 from weft.secrets.scanning import as_shown
 from weft.tokens import DEFAULT_ENCODING

@@ -8,10 +8,10 @@ import msgspec
 
 from weft.bodies.masking import masked_text
 from weft.prompt_injection.detection import NEEDLES, find_injections, plain_letters
+from weft.secrets.deployment_rules import deployment_rules
 from weft.secrets.escapes import unescaped
-from weft.secrets.finding import Finding, fingerprint, masks_of, without_overlaps
-from weft.secrets.hidden import spans_in_source
-from weft.secrets.own import own_rules
+from weft.secrets.hidden_characters import spans_in_source
+from weft.secrets.masking import Finding, fingerprint, masks_of, without_overlaps
 from weft.secrets.personal import find_personal
 from weft.secrets.prefilter import Prefilter, literals
 from weft.secrets.rule_matching import find_secrets
@@ -44,7 +44,7 @@ def scan(text: str, rules: FirewallRules, key: bytes, limit: int, raw: bytes = b
     looked_at = spaced(data)
     lowered = looked_at.lower() if data.isascii() else plain_letters(text.lower().encode())
     present = _prefilter.present(lowered)
-    own = own_rules(rules)
+    own = deployment_rules(rules)
     secrets = find_secrets(looked_at, present, limit) + own.find(data, limit)
     persons = find_personal(looked_at, limit)
     plain = unescaped(data)

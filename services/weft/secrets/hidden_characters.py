@@ -11,7 +11,7 @@ from collections.abc import Callable
 import re2
 
 from weft.bodies.clean import ANSI, clean
-from weft.secrets.finding import Finding
+from weft.secrets.masking import Finding
 
 _JOINERS = "\u200c\u200d\ufe00-\ufe0f\ufff0-\ufff8\U000e0080-\U000e00ff\U000e01f0-\U000e0fff"
 """Joiners and selectors that a text may need elsewhere. Between ASCII characters they change

@@ -11,7 +11,7 @@ from zlib import crc32
 
 import msgspec
 
-from weft.secrets.finding import Finding
+from weft.secrets.masking import Finding
 from weft_schemas.policy import KnownSecrets
 
 _DIGEST = 16

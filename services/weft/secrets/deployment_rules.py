@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import re2
 
-from weft.secrets.finding import Finding
-from weft.secrets.known import KnownSecretFinder, known_of
+from weft.secrets.known_values import KnownSecretFinder, known_of
+from weft.secrets.masking import Finding
 from weft_schemas.policy import FirewallRules, KnownSecrets, PiiAction, SecretPattern
 
 MOST_PATTERNS = 100
@@ -20,17 +20,17 @@ _MEMORY = 8 << 20
 of a secret."""
 
 
-class OwnRule(msgspec.Struct, frozen=True):
+class DeploymentRule(msgspec.Struct, frozen=True):
     name: str
     pattern: Any
     group: int
     """Which group is the secret."""
 
 
-class OwnRules(msgspec.Struct, frozen=True):
+class DeploymentRules(msgspec.Struct, frozen=True):
     """Rules in addition to weft's."""
 
-    rules: tuple[OwnRule, ...] = ()
+    rules: tuple[DeploymentRule, ...] = ()
     known: KnownSecretFinder | None = None
     is_personal_masked: bool = False
     """Whether personal data is masked wherever credentials are."""
@@ -50,10 +50,10 @@ class OwnRules(msgspec.Struct, frozen=True):
         return found
 
 
-NONE = OwnRules()
+NONE = DeploymentRules()
 
 
-def own_rules(rules: FirewallRules) -> OwnRules:
+def deployment_rules(rules: FirewallRules) -> DeploymentRules:
     """What the policy adds. A pattern that RE2 rejects is left out; `weft policy set` reports it
     when the policy is published (`faults_of`)."""
     patterns, known = _patterns(rules), rules.known_secrets
@@ -72,17 +72,19 @@ def _patterns(rules: FirewallRules) -> tuple[SecretPattern, ...]:
 @lru_cache(maxsize=256)
 def _own(
     patterns: tuple[SecretPattern, ...], known: KnownSecrets | None, is_personal_masked: bool
-) -> OwnRules:
+) -> DeploymentRules:
     made = [rule for one in patterns[:MOST_PATTERNS] if (rule := _rule(one)) is not None]
-    return OwnRules(tuple(made), known_of(known) if known is not None else None, is_personal_masked)
+    return DeploymentRules(
+        tuple(made), known_of(known) if known is not None else None, is_personal_masked
+    )
 
 
-def _rule(one: SecretPattern) -> OwnRule | None:
+def _rule(one: SecretPattern) -> DeploymentRule | None:
     compiled = _compiled(one.pattern)
     if isinstance(compiled, str):
         return None
     group = 1 if compiled.groups else 0
-    return OwnRule(one.name, compiled, group)
+    return DeploymentRule(one.name, compiled, group)
 
 
 def _compiled(pattern: str) -> Any:

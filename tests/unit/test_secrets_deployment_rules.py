@@ -9,10 +9,10 @@ import pytest
 from tests.firewall_made import KEY
 from tests.growing import LONG, slow
 
-from weft.firewall.scan import scan
+from weft.firewall.guards import scan
 from weft.firewall.views.drill import drill
-from weft.secrets.known import known_of, listed
-from weft.secrets.own import faults_of, own_rules
+from weft.secrets.deployment_rules import deployment_rules, faults_of
+from weft.secrets.known_values import known_of, listed
 from weft.secrets.scanning import as_shown
 from weft.tokens import DEFAULT_ENCODING
 from weft_schemas.compile import DrilldownRequest
@@ -35,7 +35,7 @@ def seen(text: str, rules: FirewallRules) -> list[str]:
     return [
         scan(text, rules, KEY, 1_000).text,
         drill(text, asked, rules=rules, **given).text,  # type: ignore[arg-type]
-        as_shown(text, own_rules(rules)),
+        as_shown(text, deployment_rules(rules)),
     ]
 
 
@@ -57,7 +57,7 @@ def test_what_re2_cannot_run_is_told_and_hides_nothing_else(pattern: str) -> Non
         secret_patterns=(SecretPattern("odd", pattern), *PATTERNS.secret_patterns)
     )  # type: ignore[misc]
     assert ["'odd' cannot be run" in fault for fault in faults_of(rules)] == [True]
-    assert as_shown("BDG-123456", own_rules(rules)) == "BDG-[secret:badge]"
+    assert as_shown("BDG-123456", deployment_rules(rules)) == "BDG-[secret:badge]"
 
 
 @pytest.mark.parametrize(("name", "pattern"), [("a b", "x"), ("", "x"), ("a", "x*"), ("a", "")])
@@ -114,7 +114,9 @@ def test_what_is_not_known_stays_and_its_parts_do() -> None:
 
 def test_random_texts_without_the_value_stay() -> None:
     rng = random.Random(7)
-    own = own_rules(knowing(*("".join(rng.choices(string.ascii_letters, k=8)) for _ in range(500))))
+    own = deployment_rules(
+        knowing(*("".join(rng.choices(string.ascii_letters, k=8)) for _ in range(500)))
+    )
     for _ in range(50):
         text = json.dumps(["".join(rng.choices(string.ascii_letters + " -:", k=40)) for _ in "abc"])
         assert as_shown(text, own) == as_shown(text)
