@@ -10,7 +10,7 @@ from weft.compiler.compile import (
     _apply_phase_rules,
     _apply_sensitivity,
     _candidates,
-    _close,
+    _group_calls,
     _rank,
 )
 from weft.compiler.selection.choice import Choice
@@ -23,7 +23,7 @@ from weft_schemas.policy import Phase
 def ready(items: Sequence[ContextItem], budget: int, phase: Phase = Phase.CALL) -> State:
     """The state before the selection of a request with this budget."""
     state = _candidates(ListView(items), CompileRequest(phase, budget=budget), b"", None)
-    for stage in (_close, _apply_sensitivity, _apply_phase_rules, _rank):
+    for stage in (_group_calls, _apply_sensitivity, _apply_phase_rules, _rank):
         stage(state)
     return state
 

@@ -59,7 +59,7 @@ UNCALLED = {
         weft.audit.backtest._altered(id) weft.audit.difference_from_log._compiled(key)
         weft.audit.reproduce._entries(key) weft.audit.reproduce.reproduce(key)
         weft.compiler.candidates.find._feedback(named) weft.compiler.candidates.find._pinned(ids)
-        weft.compiler.compile._is_latest_turn(query)
+        weft.compiler.ranking.query._is_latest_turn(query)
         weft.compiler.candidates.find.find_candidates(pinned_ids)
         weft.compiler.compile._candidates(key) weft.compiler.compile.compile_pack(key)
         weft.compiler.rendering.item_entries.entries_of(key)

@@ -14,14 +14,8 @@ from weft.compiler.candidates.sensitivity import withhold
 from weft.compiler.ledger import Ledger
 from weft.compiler.manifest import audit_of, manifest_of
 from weft.compiler.pack import pack_of
-from weft.compiler.profiles import (
-    PROFILES,
-    SITUATION,
-    SITUATION_TERMS,
-    SITUATION_TEXT,
-    SITUATION_TURNS,
-    TERM_TOKENS,
-)
+from weft.compiler.profiles import PROFILES
+from weft.compiler.ranking.query import query_of, situation
 from weft.compiler.ranking.question import understand
 from weft.compiler.ranking.relevance import score_groups
 from weft.compiler.rendering.cost import Costed, Shown
@@ -36,7 +30,6 @@ from weft.compiler.selection_input import choice_of
 from weft.compiler.state import State, asked_budget
 from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit, CompileRequest, ContextPack
-from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy, phase_rule
 
 
@@ -60,7 +53,7 @@ def compile_pack(
     with which fences are made. `base` is the audit of the pack that `request.stable_from` names,
     None if it is unknown."""
     state = _candidates(readable(view, request), request, key, base)
-    _close(state)
+    _group_calls(state)
     _apply_sensitivity(state)
     _apply_phase_rules(state)
     _rank(state)
@@ -88,8 +81,8 @@ def _candidates(
     """Find the items to consider."""
     version, policy = view.policy() if request.policy is None else (0, request.policy)
     budget = budget_of(request, policy)
-    query = "" if _is_latest_turn(view, request.query, policy) else request.query
-    question = understand(query or _situation(view, budget))
+    query = query_of(view, request, policy)
+    question = understand(query or situation(view, budget))
     retrieval = PROFILES[request.phase].retrieval
     pins = () if isinstance(request.pin, msgspec.UnsetType) else request.pin
     found = find_candidates(view, question, policy.selection, retrieval, budget, pins, bool(query))
@@ -98,31 +91,7 @@ def _candidates(
     )
 
 
-def _is_latest_turn(view: SessionView, query: str, policy: ContextPolicy) -> bool:
-    """Whether a query only repeats what the user said last, as programs often send it. What the
-    prompt may not show is not compared: that would tell what it is."""
-    latest = view.of_kind(ItemKind.USER_TURN, 1)
-    if not query or not latest or latest[0].sensitivity.reaches(policy.sensitivity_floor):
-        return False
-    return latest[0].whole.split() == query.split()
-
-
-def _situation(view: SessionView, budget: int) -> str:
-    """The latest messages and calls, used as the query if the request has none. If they say little,
-    such as "yes, do that", the messages before them are read, too."""
-    users = view.of_kind(ItemKind.USER_TURN, SITUATION_TURNS)
-    agents = view.of_kind(ItemKind.AGENT_MSG, SITUATION_TURNS)
-    said: list[str] = []
-    for turn in range(SITUATION_TURNS):
-        said += [row.whole[:SITUATION_TEXT] for row in (*users[turn:][:1], *agents[turn:][:1])]
-        wanted = min(SITUATION_TERMS, budget // TERM_TOKENS)
-        if len(understand("\n".join(said)).terms) >= wanted:
-            break
-    called = [row for row in view.recent(SITUATION) if row.kind is ItemKind.TOOL_CALL]
-    return "\n".join((*said, *(row.whole[:SITUATION_TEXT] for row in called)))
-
-
-def _close(state: State) -> None:
+def _group_calls(state: State) -> None:
     """Group each call with its results; drop groups that cannot be complete."""
     manifest = state.base.manifest if state.base else ()
     before = state.view.rows(one.sequence for one in manifest if one.item_id)

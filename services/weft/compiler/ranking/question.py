@@ -1,4 +1,4 @@
-"""The terms by which a request ranks: those of its query or, without one, the latest user turn."""
+"""The terms by which a request ranks, made from its query (see `query`)."""
 
 from __future__ import annotations
 
