@@ -2,7 +2,8 @@
 
 import pytest
 
-from weft.compiler.ranking.dates import AFTER, PartialDate, dates_in, nearness
+from weft.compiler.profiles import NEAR_AFTER
+from weft.compiler.ranking.dates import PartialDate, dates_in, nearness
 
 NOON_ON_3_JUNE = 1_685_793_600_000_000_000
 
@@ -31,7 +32,7 @@ def test_days_months_and_years_are_found(text: str, times: list[PartialDate]) ->
     [
         (PartialDate(2023, 6, 3), 1.0),
         (PartialDate(None, 6, 3), 1.0),
-        (PartialDate(2023, 6, 1), AFTER),
+        (PartialDate(2023, 6, 1), NEAR_AFTER),
         (PartialDate(2023, 6, 4), 0.0),
         (PartialDate(2022, 6, 3), 0.0),
         (PartialDate(None, 6, None), 1.0),

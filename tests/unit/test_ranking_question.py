@@ -1,6 +1,7 @@
 """What a request ranks by: terms of the query, names in it, and what its best matches share."""
 
-from weft.compiler.ranking.question import EXPANSION, STOP_WORDS, expansion, understand
+from weft.compiler.profiles import EXPANSION_TERMS
+from weft.compiler.ranking.question import STOP_WORDS, expansion, understand
 
 
 def test_common_words_and_endings_do_not_count() -> None:
@@ -33,4 +34,4 @@ def test_terms_that_more_and_better_matches_share_weigh_more() -> None:
 
 def test_an_expansion_is_bounded() -> None:
     texts = [" ".join(f"word{at}x" for at in range(300))]
-    assert len(expansion(texts, understand("word?"), ())) == EXPANSION
+    assert len(expansion(texts, understand("word?"), ())) == EXPANSION_TERMS

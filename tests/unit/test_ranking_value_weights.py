@@ -4,9 +4,8 @@ import pytest
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
+from weft.compiler.profiles import ASKED_FIELD, FIELD_WEIGHT
 from weft.compiler.ranking.value_weights import (
-    ASKED_FIELD,
-    FIELD_VALUE,
     Coverage,
     asked_fields,
     value_weights,
@@ -38,7 +37,7 @@ NOTHING = frozenset[str]()
 
 def test_the_one_word_that_a_field_states_counts_and_its_name_does_not() -> None:
     found = value_weights('{"PAID": true, "R7": "x9"}', NOTHING)
-    assert found["true"] == FIELD_VALUE
+    assert found["true"] == FIELD_WEIGHT
     assert found.keys().isdisjoint({"PAID", "R7"})
 
 
@@ -60,7 +59,7 @@ TOOLS = """tools:
 def test_fields_that_are_lines_count_as_those_of_json() -> None:
     found = value_weights(TOOLS, frozenset({"tool_name"}))
     assert found["list_events"] == found["add_event"] == ASKED_FIELD * values("a_b")["a_b"]
-    assert found["calendar"] == FIELD_VALUE
+    assert found["calendar"] == FIELD_WEIGHT
     assert "tool_name" not in found
     assert "tool_name" in value_weights(TOOLS, NOTHING)  # a call may ask for it
 

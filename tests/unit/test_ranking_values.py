@@ -2,13 +2,14 @@
 
 import pytest
 
-from weft.compiler.ranking.values import DATE, MARKED, NUMBER, values
+from weft.compiler.profiles import DATE_WEIGHT, IDENTIFIER_WEIGHT, NUMBER_WEIGHT
+from weft.compiler.ranking.values import values
 
 
 def test_identifiers_weigh_more_than_dates_names_and_numbers() -> None:
     found = values("Mia paid 12 for HAT069 on 2024-05-20, which is fine with us.")
-    assert found["HAT069"] == MARKED > found["2024-05-20"] == DATE > found["Mia"]
-    assert MARKED > found["12"] >= NUMBER
+    assert found["HAT069"] == IDENTIFIER_WEIGHT > found["2024-05-20"] == DATE_WEIGHT > found["Mia"]
+    assert IDENTIFIER_WEIGHT > found["12"] >= NUMBER_WEIGHT
     assert found.keys().isdisjoint({"paid", "which", "fine", "us."})
 
 

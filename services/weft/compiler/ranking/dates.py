@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import msgspec
 
+from weft.compiler.profiles import DAYS_AFTER, NEAR_AFTER, NEAR_YEAR
 from weft.days import MONTHS, day_of, month_number
 
 _MONTH = "|".join(f"{name}|{name[:3]}" for name in MONTHS)
@@ -22,13 +23,6 @@ _WRITTEN = (
     re.compile(rf"\b(?P<month>{_MONTH})\s+(?P<year>(?:19|20)\d\d)\b", re.I),
     re.compile(r"\b(?:in|of|since|by|during)\s+(?P<year>(?:19|20)\d\d)\b(?!-)", re.I),
 )
-
-DAYS_AFTER = 7
-"""For so long after a day people still tell what happened on it."""
-AFTER = 0.5
-"""Nearness of an item from these days."""
-OF_YEAR = 0.5
-"""Nearness of an item from a named year."""
 
 
 class PartialDate(msgspec.Struct, frozen=True):
@@ -72,14 +66,14 @@ def _nearness(one: PartialDate, then: date) -> float:
     if one.year not in (None, then.year):
         return 0.0
     if one.month is None:
-        return OF_YEAR
+        return NEAR_YEAR
     if one.day is None:
         return float(one.month == then.month)
     try:
         after = (then - date(then.year, one.month, one.day)).days
     except ValueError:
         return 0.0
-    return 1.0 if after == 0 else AFTER * (0 < after <= DAYS_AFTER)
+    return 1.0 if after == 0 else NEAR_AFTER * (0 < after <= DAYS_AFTER)
 
 
 def _partial_date(held: dict[str, str | None]) -> PartialDate:

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import msgspec
 
+from weft.compiler.profiles import EXPANSION_TERMS
 from weft.terms import analyse, words
 
 STOP_WORDS = frozenset(
@@ -20,10 +21,6 @@ STOP_WORDS = frozenset(
     )
 )
 """Words too common in English to tell one item from another."""
-
-EXPANSION = 32
-"""Terms of the best matches; the search uses the most selective ones of them. With only the 20 of
-the greatest weight, recall on LoCoMo at 2,000 tokens is .01 lower."""
 
 _NAME = re.compile(r"\b[A-Z][\w'-]*[^\W\d_]")
 
@@ -63,4 +60,4 @@ def expansion(
     known = STOP_WORDS.union(question.terms, without)
     new = [term for term in shared if term not in known and len(term) > 2]
     new.sort(key=shared.__getitem__, reverse=True)
-    return {term: shared[term] for term in new[:EXPANSION]}
+    return {term: shared[term] for term in new[:EXPANSION_TERMS]}

@@ -11,16 +11,10 @@ from itertools import repeat
 from operator import truediv
 from typing import Any
 
+from weft.compiler.profiles import ASKED_FIELD, FIELD_WEIGHT, STATED_BEFORE
 from weft.compiler.ranking.values import REMEMBERED, values
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
-
-FIELD_VALUE = 0.15
-"""Least weight of a one-word value of a field, whatever it looks like."""
-ASKED_FIELD = 6.0
-"""Factor for fields that are named like an argument: of earlier calls, or of the chosen tool."""
-REPEATED = 8.0
-"""How much each earlier statement of a value lowers its weight."""
 
 
 def asked_fields(rows: Iterable[ItemRow], parameters: Collection[str] = ()) -> frozenset[str]:
@@ -99,7 +93,7 @@ def value_weights(text: str, asked: frozenset[str]) -> Mapping[str, float]:
         asked_for: Counter[str] = Counter()
         for name, value in fields:
             bare_value = value.strip("\"' ")
-            found[bare_value] = max(found.get(bare_value, 0.0), FIELD_VALUE)
+            found[bare_value] = max(found.get(bare_value, 0.0), FIELD_WEIGHT)
             asked_for[bare_value] += name in asked
             if name in found and (name in asked or "_" not in name):
                 del found[name]
@@ -107,7 +101,7 @@ def value_weights(text: str, asked: frozenset[str]) -> Mapping[str, float]:
             if count and value in found:
                 found[value] *= ASKED_FIELD * count
         for value in _held_in(text, asked):
-            found[value] = max(found.get(value, 0.0), FIELD_VALUE) * ASKED_FIELD
+            found[value] = max(found.get(value, 0.0), FIELD_WEIGHT) * ASKED_FIELD
     return found
 
 
@@ -123,7 +117,9 @@ class Coverage(dict[str, float]):
 
     def __init__(self, statement_counts: Mapping[str, int]) -> None:
         """Of each value, the number of statements so far."""
-        super().__init__((value, 1 + REPEATED * count) for value, count in statement_counts.items())
+        super().__init__(
+            (value, 1 + STATED_BEFORE * count) for value, count in statement_counts.items()
+        )
 
     def gain(self, weights: Mapping[str, float]) -> float:
         """The weight that a part with these values would add."""
@@ -133,4 +129,4 @@ class Coverage(dict[str, float]):
     def add(self, values: Iterable[str]) -> None:
         """Count the values of a part that was taken."""
         for value in values:
-            self[value] = self.get(value, 1.0) + REPEATED
+            self[value] = self.get(value, 1.0) + STATED_BEFORE

@@ -11,6 +11,21 @@ from itertools import compress
 from operator import and_, not_
 from string import ascii_lowercase
 
+from weft.compiler.profiles import (
+    ADDRESS_WEIGHT,
+    CAMEL_WEIGHT,
+    CAPITALS_WEIGHT,
+    DATE_WEIGHT,
+    DIGIT_WEIGHT,
+    HYPHENATED_WEIGHT,
+    IDENTIFIER_WEIGHT,
+    MOST_DIGITS,
+    NAME_WEIGHT,
+    NUMBER_WEIGHT,
+    QUOTED_WEIGHT,
+    TIMESTAMP_WEIGHT,
+)
+
 _SIGNS = "\"'`(){}[]<>,;=|\\*"
 _BETWEEN = str.maketrans(dict.fromkeys(_SIGNS, " "))
 _PARTING = f"{_SIGNS}\t\n\r\v\f\x1c\x1d\x1e\x1f".encode()
@@ -25,33 +40,10 @@ _ON_THE_MINUTE = re.compile(r"[^.]{11}\d\d:\d\d(:00(\.0+)?)?(Z|[+-]\d\d:?\d\d)?$
 _QUOTED = re.compile(r"""(['"`])([a-z][a-z-]+)\\*\1(?!\s*:)""")
 """A lower-case word in quotes that is not a key; in JSON the quotes may be escaped."""
 _HYPHENATED = re.compile(r"[a-z]+(-[a-z]+)+$")
+_CAMEL = re.compile("[a-z][A-Z]")
 
 REMEMBERED = 8192
 """Parts whose values are cached: those of the recent items of a few sessions."""
-
-MARKED = 1.0
-"""Weight of a word that mixes letters with digits or underscores: an identifier."""
-CAMEL = 0.5
-"""Letters with a capital inside: a name in code, or a firm. Between .2 and 1 no value of the panel
-moves by more than .003."""
-_CAMEL = re.compile("[a-z][A-Z]")
-DATE = 0.8
-TIMESTAMP = 0.1
-"""A date with a time of day: when something was written, which a next step seldom copies. One on
-the minute is when something takes place."""
-CODE = 0.8
-"""A few capitals: an airport, a currency, a ticker."""
-ADDRESS = 0.8
-"""Paths, URLs, e-mail addresses."""
-NUMBER = 0.1
-NAME = 0.2
-"""A capitalised word."""
-HYPHENATED = 0.15
-"""Lower-case words joined by hyphens: names of many tools and options, and some prose."""
-QUOTED = 3.0
-"""A lower-case word in quotes, such as the allowed values of a parameter. On the tuned half of
-LiveMCPBench the next call copies .03 to .08 of those in results, and .01 to .04 of identifiers;
-grounding at 1,000 tokens is .977 with it and .962 without."""
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -65,7 +57,7 @@ def values(text: str) -> dict[str, float]:
             found[value] = weight
     if "'" in text or '"' in text or "`" in text:
         for _, quoted in _QUOTED.findall(text):
-            found[quoted] = QUOTED
+            found[quoted] = QUOTED_WEIGHT
     return found
 
 
@@ -86,20 +78,20 @@ def _telling(text: str) -> Iterator[str]:
 def _weight(value: str) -> float:
     if value.isalpha():
         if len(value) <= 4 and value.isupper():
-            return CODE
+            return CAPITALS_WEIGHT
         if _CAMEL.search(value):
-            return CAMEL
-        return NAME if value[0].isupper() else 0.0
+            return CAMEL_WEIGHT
+        return NAME_WEIGHT if value[0].isupper() else 0.0
     if value.isdigit():
-        return NUMBER + 0.05 * min(len(value), 8)
+        return NUMBER_WEIGHT + DIGIT_WEIGHT * min(len(value), MOST_DIGITS)
     if _TIMESTAMP.match(value):
-        return DATE if _ON_THE_MINUTE.match(value) else TIMESTAMP
+        return DATE_WEIGHT if _ON_THE_MINUTE.match(value) else TIMESTAMP_WEIGHT
     if _DATE.match(value):
-        return DATE
+        return DATE_WEIGHT
     if "@" in value or "/" in value:
-        return ADDRESS
+        return ADDRESS_WEIGHT
     if "_" in value or (any(map(str.isdigit, value)) and any(map(str.isalpha, value))):
-        return MARKED
+        return IDENTIFIER_WEIGHT
     if any(map(str.isdigit, value)):
-        return NUMBER
-    return HYPHENATED if _HYPHENATED.match(value) else 0.0
+        return NUMBER_WEIGHT
+    return HYPHENATED_WEIGHT if _HYPHENATED.match(value) else 0.0

@@ -13,6 +13,7 @@ import msgspec
 from weft.adapters.exchanges import is_verbatim
 from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
+from weft.compiler.profiles import REASONING_SHARE
 from weft.compiler.rendering.chat_tokens import unbroken
 from weft.compiler.rendering.counting import Count, reasoning_tokens
 from weft.readmodel.rows import ItemRow
@@ -20,9 +21,6 @@ from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 from weft_schemas.reasoning import Reasoning, clear_texts, reasoning_of
 
-SHARE = 1 / 3
-"""Most of the budget. Signed reasoning is counted by its length, which is too high, so that a
-larger share would seldom be used."""
 NO_ROOM = "it takes more than its share of the budget"
 FOREIGN_TOKENS = "a chat template's token stands in it"
 
@@ -52,7 +50,9 @@ def carried(groups: Sequence[Group], budget: int, count: Count, ledger: Ledger) 
         if not found:
             continue
         tokens = sum(reasoning_tokens(one, count) for one in found.values())
-        reason = _reason(found.values()) or (NO_ROOM if total + tokens > budget * SHARE else "")
+        reason = _reason(found.values()) or (
+            NO_ROOM if total + tokens > budget * REASONING_SHARE else ""
+        )
         if reason:
             withheld.update(row.sequence for row in turn)
             ledger.note(f"the reasoning before call {turn[0].id!r} does not go back: {reason}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from weft.compiler.profiles import TOOLS_SHARE
 from weft.compiler.rendering.chat_tokens import unbroken
 from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileRequest, PackEntry
@@ -16,8 +17,6 @@ from weft_schemas.items import ItemKind
 from weft_schemas.policy import Phase
 from weft_schemas.routing import ChoiceCard, HydrationResult, SelectableItem
 
-SHARE = 0.5
-"""Most of a budget that tools take."""
 LINE = 160
 """Characters of a tool's line in phase route."""
 VALUES = 3
@@ -29,7 +28,7 @@ def tools_entry(
 ) -> PackEntry | None:
     """The block for this phase, or None if the request offers no tools or none fits."""
     text = ""
-    limit = int(budget * SHARE)
+    limit = int(budget * TOOLS_SHARE)
     if request.phase is Phase.ROUTE:
         text = _lines(list(offered(view, request)), limit, count)
     elif request.phase is Phase.CALL and isinstance(request.hydration, HydrationResult):
