@@ -61,21 +61,18 @@ def score_groups(
     weights = {kind: rule.weights.get(kind, 1.0) ** emphasis.tie for kind in kinds}
     scores = {}
     for age, group in enumerate(reversed(groups)):
-        held = group.rows
-        weight, best = weights[held[0].kind], relevance[held[0].sequence]
-        if len(held) > 1:
-            weight = max([weights[row.kind] for row in held])
-            best = max([relevance[row.sequence] for row in held])
+        best = max([relevance[row.sequence] for row in group.rows])
         score = emphasis.relevance * best + emphasis.recency * decay(age, emphasis.half_life)
         if latest_user is not None and group.key > latest_user and group.is_exchange:
             score += emphasis.exchange
         if group.key == called:
             score += emphasis.newest
-        if held[0].kind is ItemKind.USER_TURN:
+        kind = group.rows[0].kind
+        if kind is ItemKind.USER_TURN:
             score *= emphasis.user
-        elif held[0].kind is ItemKind.AGENT_MSG and is_acting and group.key > since:
+        elif kind is ItemKind.AGENT_MSG and is_acting and group.key > since:
             score *= emphasis.plan
-        scores[group.key] = weight * score + 1e-6
+        scores[group.key] = max([weights[row.kind] for row in group.rows]) * score + 1e-6
     return scores
 
 
@@ -91,27 +88,17 @@ def relevance_of(
     signs = [_NO_CUES] * len(rows)
     if surface:
         signs = [cues(row.whole) if row.kind in MESSAGES else _NO_CUES for row in rows]
-    occurred = _noted(rows, "occurred_at")
+    occurred = _metadata(rows, "occurred_at")
     raw = _with_neighbours(rows, matches, signs, occurred)
     top = max(raw, default=0.0) or 1.0
     days = _days(rows, matches, occurred)
-    authors = [author.casefold() for author in _noted(rows, "author")]
+    authors = [author.casefold() for author in _metadata(rows, "author")]
     people = frozenset(authors) - {""}
     asked = people & question.names
     times, terms = dates_in(question.text), frozenset(question.terms)
     found: dict[int, float] = {}
     for row, score, sign, day, author in zip(rows, raw, signs, occurred, authors, strict=True):
-        worth = score / top
-        if days:
-            worth += DAY * days.get(day, 0.0)
-        long = LONG * min(len(row.whole) / LONG_TEXT, 1.0)
-        if sign is _NO_CUES:
-            worth += long
-        else:
-            signed = DATED * sign.dated + long
-            if sign.names - people:
-                signed += NAMED
-            worth += signed * _leaning(row)  # nearly every long message has such signs
+        worth = score / top + DAY * days.get(day, 0.0) + _surface(row, sign, people)
         if len(asked) == 1 and author in asked:
             worth *= SPOKEN_BY
         if times:
@@ -122,36 +109,47 @@ def relevance_of(
     return found
 
 
+def _surface(row: ItemRow, sign: Cues, people: Collection[str]) -> float:
+    """What length and cues add. Cues count less in a long message: nearly every one has some."""
+    long = LONG * min(len(row.whole) / LONG_TEXT, 1.0)
+    if sign is _NO_CUES:
+        return long
+    named = NAMED if not sign.names.issubset(people) else 0.0
+    return (DATED * sign.dated + long + named) * _shortness(row)
+
+
 def _with_neighbours(
     rows: Sequence[ItemRow],
     matches: Mapping[int, float],
     signs: Sequence[Cues],
     occurred: Sequence[str],
 ) -> list[float]:
-    place = {row.ordinal: at for at, row in enumerate(rows)}
-    raw = [matches.get(row.sequence, 0.0) * _own(row) for row in rows]
-    for at, row in enumerate(rows):
-        own = matches.get(row.sequence, 0.0) * _own(row)
-        if not own or row.kind in ALONE:
+    """The score of each item, with its share of the scores of those beside it that happened at the
+    same time."""
+    place = {row.ordinal: at for at, row in enumerate(rows) if row.kind not in ALONE}
+    own = [matches.get(row.sequence, 0.0) * _author_factor(row) for row in rows]
+    scores = list(own)
+    for ordinal, at in place.items():
+        if not own[at]:
             continue
-        for distance, share in BESIDE.items():
-            for ordinal in (row.ordinal - distance, row.ordinal + distance):
-                other = place.get(ordinal)
-                if other is None or rows[other].kind in ALONE:
-                    continue
-                if occurred[other] == occurred[at]:
-                    answers = ordinal == row.ordinal + 1 and signs[at].asks
-                    by = AFTER_QUESTION if answers else share
-                    raw[other] += own * by * _leaning(rows[other])
-    return raw
+        for distance, share in _AROUND:
+            other = place.get(ordinal + distance)
+            if other is not None and occurred[other] == occurred[at]:
+                by = AFTER_QUESTION if distance == 1 and signs[at].asks else share
+                scores[other] += own[at] * by * _shortness(rows[other])
+    return scores
 
 
-def _leaning(row: ItemRow) -> float:
-    """How much an item takes from its neighbours: everything for a short turn."""
+_AROUND = tuple((at, share) for by, share in BESIDE.items() for at in (-by, by))
+"""Distances of neighbours, and the share that each of them gets."""
+
+
+def _shortness(row: ItemRow) -> float:
+    """1 for a short turn, less for a longer one, which explains itself."""
     return min(1.0, SELF_CONTAINED / max(row.whole_tokens, 1))
 
 
-def _own(row: ItemRow) -> float:
+def _author_factor(row: ItemRow) -> float:
     """Factor for the messages of an agent without a name, which repeat users and tools."""
     is_own = row.kind is ItemKind.AGENT_MSG and not row.metadata.get("author")
     return OWN_WORDS if is_own else 1.0
@@ -180,6 +178,6 @@ def _share(terms: Collection[str], asked: Collection[str]) -> float:
     return sum(term in asked for term in terms) / len(terms) if terms else 0.0
 
 
-def _noted(rows: Sequence[ItemRow], name: str) -> list[str]:
+def _metadata(rows: Sequence[ItemRow], name: str) -> list[str]:
     """The value of this name in each item's metadata, empty if there is none."""
     return [str(row.metadata.get(name) or "") if row.metadata else "" for row in rows]
