@@ -69,16 +69,11 @@ def find_candidates(
     pinned_ids: Sequence[str] = (),
     has_query: bool = True,
 ) -> Candidates:
-    """The recent window, the best matches with their neighbours, policies and pinned items. Without
-    a query, what the agent has just said is pinned, too: the step goes on from there."""
+    """The recent window, the best matches with their neighbours, policies and pinned items."""
     recent = _recent(view, rules, retrieval, budget)
-    found = {row.sequence: row for row in recent}
     turns = _turns(view)
-    pinned = _pinned(view, turns, pinned_ids)
-    if not has_query:
-        said = [row for row in view.recent(1) if row.kind is ItemKind.AGENT_MSG]
-        pinned = list({row.sequence: row for row in (*pinned, *said)}.values())
-    _add(found, pinned)
+    pinned = _pinned(view, turns, pinned_ids, has_query)
+    found = {row.sequence: row for row in (*recent, *pinned)}
     _add(found, view.of_kind(ItemKind.PLAN_STATE, 1))
     _add(found, view.of_kind(ItemKind.POLICY, PINNED_POLICIES))
     fits = max(_fitting(recent, budget), budget / PASSAGE_TOKENS)
@@ -86,23 +81,19 @@ def find_candidates(
     limit = limit if rules.matches == UNBOUNDED.matches else min(limit, rules.matches)
     own = _own_words(recent)
     matches, passages = _matches(view, question, recent, limit, retrieval, budget, own)
-    wanted = retrieval.near_least + int(retrieval.near * fits)
-    held = {row.ordinal for row in found.values()}
     best = {
         match.ordinal: max(passages[match.sequence].values()) * _weight(match, own)
         for match in matches
     }
     alone = {match.ordinal for match in matches if match.kind in ALONE}
+    wanted = retrieval.near_least + int(retrieval.near * fits)
+    held = {row.ordinal for row in found.values()}
     near = [at for at in _near(best, rules.neighbours, wanted, alone) if at not in held]
     _add(found, view.places(near) if near else ())
-    latest = next((row for row in pinned if row.kind is ItemKind.USER_TURN), None)
-    return Candidates(
-        tuple(found[sequence] for sequence in sorted(found)),
-        passages,
-        tuple(row.sequence for row in pinned),
-        latest.sequence if latest else None,
-        turns.open_since,
-    )
+    latest = next((row.sequence for row in pinned if row.kind is ItemKind.USER_TURN), None)
+    rows = tuple(found[sequence] for sequence in sorted(found))
+    places = tuple(row.sequence for row in pinned)
+    return Candidates(rows, passages, places, latest, turns.open_since)
 
 
 def _add(found: dict[int, ItemRow], rows: Iterable[ItemRow]) -> None:
@@ -163,13 +154,16 @@ def _turns(view: SessionView) -> _Turns:
     return _Turns(tuple(answered), unanswered)
 
 
-def _pinned(view: SessionView, turns: _Turns, ids: Sequence[str]) -> list[ItemRow]:
+def _pinned(view: SessionView, turns: _Turns, ids: Sequence[str], has_query: bool) -> list[ItemRow]:
     """The latest user turn, the first one, the message that the latest answers, what the user said
-    in between, then pinned items."""
+    in between, then pinned items. Without a query also what the agent has just said: the step goes
+    on from there."""
     latest, between = turns.unanswered[:1], turns.unanswered[1:]
     first = view.first_of_kind(ItemKind.USER_TURN) if latest else []
     by_ids = view.by_ids(ids) if ids else ()
-    rows = [*latest, *first, *turns.answered, *between, *view.pinned(), *by_ids]
+    newest = () if has_query else view.recent(1)
+    said = [row for row in newest if row.kind is ItemKind.AGENT_MSG]
+    rows = [*latest, *first, *turns.answered, *between, *view.pinned(), *by_ids, *said]
     return list({row.sequence: row for row in rows}.values())
 
 
@@ -200,15 +194,12 @@ def _matches(
 ) -> tuple[list[Match], dict[int, dict[int, float]]]:
     """The best matches, and BM25 scores including the feedback's share. The author of an item is
     matched by name, not by text."""
-    authors = (str(row.metadata.get("author") or "").casefold() for row in recent)
-    asked = question.names.intersection(authors) if question.names else ()
-    named = {term for name in asked for term in analyse(name)}
+    named = _terms_of_authors(question, recent)
     terms = [term for term in question.terms if term not in named]
-    postings = max(MAX_POSTINGS, retrieval.per_term * len(terms), budget // 4)
     is_long = len(terms) > LONG_QUERY
     uses = question.repeated if is_long and retrieval.per_term else ()
-    repeated = [term for term in uses if term not in named]
-    asked_for = [*terms, *repeated]
+    asked_for = [*terms, *(term for term in uses if term not in named)]
+    postings = max(MAX_POSTINGS, retrieval.per_term * len(terms), budget // 4)
     most = limit if own == 1.0 else limit * MATCHES_WEIGHED
     found = view.search(asked_for, most, min(postings, POSTINGS_MOST)) if terms else []
     matches = _best(found, limit, own)
@@ -223,6 +214,13 @@ def _matches(
     for (sequence, passage), score in scores.items():
         passages.setdefault(sequence, {})[passage] = score
     return matches, passages
+
+
+def _terms_of_authors(question: Question, recent: Iterable[ItemRow]) -> set[str]:
+    """The terms of the authors that a query names."""
+    authors = (str(row.metadata.get("author") or "").casefold() for row in recent)
+    asked = question.names.intersection(authors) if question.names else ()
+    return {term for name in asked for term in analyse(name)}
 
 
 def _best(found: list[Match], limit: int, own: float) -> list[Match]:

@@ -55,12 +55,13 @@ def _repeated(
     words = shingles(row.whole)
     found: dict[str, Signal] = {}
     for of_flagged, signals in read:
-        if not words.isdisjoint(of_flagged):
-            for signal in signals:
-                if signal.kind == INJECTION:
-                    detail = f"repeats another item, which {signal.detail}"
-                    repeated = msgspec.structs.replace(signal, detail=detail)
-                    found.setdefault(signal.name, repeated)
+        if words.isdisjoint(of_flagged):
+            continue
+        for signal in signals:
+            if signal.kind == INJECTION:
+                detail = f"repeats another item, which {signal.detail}"
+                repeated = msgspec.structs.replace(signal, detail=detail)
+                found.setdefault(signal.name, repeated)
     return found.values()
 
 

@@ -38,15 +38,13 @@ def field_aliases(name: str) -> tuple[str, ...]:
 
 
 def _names(value: Any) -> Iterator[str]:
+    """The names of all fields of a JSON value, at any depth."""
     if isinstance(value, dict):
         yield from value
-        for held in value.values():
-            if isinstance(held, dict | list):
-                yield from _names(held)
-    elif isinstance(value, list):
-        for held in value:
-            if isinstance(held, dict | list):
-                yield from _names(held)
+    elif not isinstance(value, list):
+        return
+    for held in value.values() if isinstance(value, dict) else value:
+        yield from _names(held)
 
 
 _FIELD = re.compile(r'"([^"\\]{1,80})"\s*:\s*("[^"\\]{0,200}"|[^\s"{}\[\],][^"{}\[\],]{0,80})')
