@@ -87,16 +87,23 @@ class _Drilldowns:
         is_short = found.size <= SHORT_BYTES and request.max_tokens <= SHORT_SLICE
         is_crowding = self._replica.is_crowding(asked.tenant)
         if is_short and not self._pool.is_isolated(asked.tenant, is_crowding):
-            async with (
-                self._body(asked.tenant, found) as body,
-                self._replica.turn(asked.tenant),
-            ):
-                with self._pool.watched(asked.tenant):
-                    return shown(body)
+            return await self._answered_here(asked.tenant, found, shown)
+        return await self._answered_by_pool(asked.tenant, found, shown)
+
+    async def _answered_here(
+        self, tenant: str, found: LoggedArtifact, shown: partial[DrilldownReply]
+    ) -> DrilldownReply:
+        async with self._body(tenant, found) as body, self._replica.turn(tenant):
+            with self._pool.watched(tenant):
+                return shown(body)
+
+    async def _answered_by_pool(
+        self, tenant: str, found: LoggedArtifact, shown: partial[DrilldownReply]
+    ) -> msgspec.Raw:
         # The body is fetched within the turn too, so that no tenant fetches many at once.
         async with (
-            self._pool.turn(asked.tenant, found.session) as worker,
-            self._body(asked.tenant, found) as body,
+            self._pool.turn(tenant, found.session) as worker,
+            self._body(tenant, found) as body,
         ):
             return msgspec.Raw(await worker.run(encoded_slice, shown, body))
 

@@ -223,22 +223,17 @@ def _candidates(
         if score >= _LEAST and (one.value not in best or score > best[one.value][0]):
             best[one.value] = (score, one)
     ranked = [
-        ValueCandidate(
-            value,
-            one.item_id,
-            round(
-                score
-                + used.get(value, 0.0)
-                + session.mention(value)
-                + (_ASKED if value in session.query else 0.0),
-                4,
-            ),
-        )
+        _candidate(value, one, score + used.get(value, 0.0), session)
         for value, (score, one) in best.items()
     ]
     # Sorting is stable: equal candidates stay in the order in which the session stated them.
     ranked.sort(key=lambda candidate: -candidate.score)
     return tuple(ranked[:CANDIDATES])
+
+
+def _candidate(value: str, stated: StatedValue, score: float, session: _Session) -> ValueCandidate:
+    asked = _ASKED if value in session.query else 0.0
+    return ValueCandidate(value, stated.item_id, round(score + session.mention(value) + asked, 4))
 
 
 def _fitting(

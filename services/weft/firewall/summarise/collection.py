@@ -195,24 +195,25 @@ def _names(collection: Collection) -> list[str]:
 
 def _statements(columns: list[Column]) -> list[str]:
     """Statements about fields, the most informative first."""
-    parts: list[tuple[int, str]] = []
     shared = [f"{x.name}={next(iter(x.counts))}" for x in columns if x.constant and x.counts]
-    if shared:
-        parts.append((1, f"in all: {', '.join(shared)}"))
-    for column in columns:
-        name = column.name or "values"
-        none = column.total - column.filled
-        missing = f", none ({none})" if none else ""
-        if column.counts is not None and not column.constant:
-            values = ", ".join(f"{value} ({count})" for value, count in column.counts.items())
-            parts.append((0 if column.rare else 2, f"{name}: {values}{missing}"))
-        elif column.constant or column.identifying > _NAMING:
-            continue
-        elif column.low is not None and column.high is not None:
-            parts.append((3, f"{name}: {written(column.low)}..{written(column.high)}{missing}"))
-        elif none and column.rare:
-            parts.append((0, f"{name}: some ({column.filled}){missing}"))
+    parts = [(1, f"in all: {', '.join(shared)}")] if shared else []
+    parts += filter(None, map(_statement, columns))
     return [part for _, part in sorted(parts, key=lambda part: part[0])]
+
+
+def _statement(column: Column) -> tuple[int, str] | None:
+    """What is said of one field, after its rank: what is rare comes first. None if nothing is."""
+    name = column.name or "values"
+    none = column.total - column.filled
+    missing = f", none ({none})" if none else ""
+    if column.counts is not None and not column.constant:
+        values = ", ".join(f"{value} ({count})" for value, count in column.counts.items())
+        return 0 if column.rare else 2, f"{name}: {values}{missing}"
+    if column.constant or column.identifying > _NAMING:
+        return None
+    if column.low is not None and column.high is not None:
+        return 3, f"{name}: {written(column.low)}..{written(column.high)}{missing}"
+    return (0, f"{name}: some ({column.filled}){missing}") if none and column.rare else None
 
 
 def record(

@@ -106,15 +106,12 @@ def opened(
             yield Artifact(data, key, limits, piece, own)
 
 
+_MAY_BE_WRAPPED = (b"{", b"[", b"(", b"m", b"c", b"C")
+"""How JSON begins, and what Python prints: `meta=…`, `content=…`, `CallToolResult(…)`."""
+
+
 def _meant(data: bytes, limits: Bounds) -> bytes:
-    if len(data) > limits.analyse_bytes or data.lstrip()[:1] not in (
-        b"{",
-        b"[",
-        b"(",
-        b"m",
-        b"c",
-        b"C",
-    ):
+    if len(data) > limits.analyse_bytes or data.lstrip()[:1] not in _MAY_BE_WRAPPED:
         return data
     text = data.decode("utf-8", "replace")
     inside = unwrap(text, limits.depth)
