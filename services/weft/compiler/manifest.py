@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from weft.compiler.renditions.rendition import SUMMARY, Rendition, lacking
+from weft.compiler.renditions.recipe import with_outdated
+from weft.compiler.renditions.rendition import SUMMARY, Rendition
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import CompileAudit, CompileRequest, ContextPack, ManifestEntry, PackEntry
 from weft_schemas.ids import digest
@@ -34,7 +35,7 @@ def _view(entry: PackEntry, rows: Mapping[int, ItemRow], shown: Mapping[int, Ren
     if not entry.item_id:
         return entry.view
     one = shown[entry.sequence]
-    return f"{one.view} {one.recipe}".rstrip() + lacking(rows[entry.sequence])
+    return with_outdated(f"{one.view} {one.recipe}".rstrip(), rows[entry.sequence].outdated)
 
 
 def audit_of(

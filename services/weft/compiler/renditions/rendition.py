@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -15,6 +15,7 @@ import msgspec
 from weft.compiler.renditions.assembling import assembled, plain
 from weft.compiler.renditions.in_force import in_force
 from weft.compiler.renditions.of_whole import said_of_whole
+from weft.compiler.renditions.recipe import numbers_in, outdated_of, ranges, without_outdated
 from weft.compiler.renditions.stub_line import READ, first_line, is_flag, record_count, verdict_of
 from weft.passages.json_unquoted import unquoted
 from weft.passages.literals import Decoded, decoded
@@ -37,7 +38,7 @@ class Rendition(msgspec.Struct, frozen=True):
     arguments: dict[str, Any] | None = None
     """A call's arguments, verbatim; None if not all of them are shown."""
     recipe: str = ""
-    """Which parts are shown, so that they can be rendered again: `0-3,7`."""
+    """Which parts are shown, see `recipe`."""
 
 
 def whole(row: ItemRow, redacted: bool = False) -> Rendition:
@@ -217,10 +218,10 @@ def reread(row: ItemRow, view: str, recipe: str) -> Rendition:
 
     Raises `InvalidInput` for a view that this release does not make.
     """
-    outdated = lacks(recipe)
+    outdated = outdated_of(recipe)
     if outdated != row.outdated:
         row = in_force(row, outdated)
-    recipe = recipe.partition(LACKING)[0].rstrip()
+    recipe = without_outdated(recipe)
     match view:
         case "whole" | "current":
             return whole(row)
@@ -233,26 +234,12 @@ def reread(row: ItemRow, view: str, recipe: str) -> Rendition:
         case "parts" if recipe.startswith("<"):
             return beginning(row, int(recipe[1:]))
         case "parts":
-            return of_parts(row, places(recipe))
+            return of_parts(row, numbers_in(recipe))
         case "summary":
             return summarised(row)
         case "stub":
             return stub(row)
     raise InvalidInput(f"item {row.id!r}: view {view!r} is unknown; reproduce it with its release")
-
-
-def lacking(row: ItemRow) -> str:
-    """How a manifest writes which facts a row lacks that its item gives; empty for none."""
-    return f" {LACKING}{ranges(row.outdated)}" if row.outdated else ""
-
-
-def lacks(recipe: str) -> tuple[int, ...]:
-    """The inverse, for a whole recipe."""
-    return tuple(sorted(places(recipe.partition(LACKING)[2])))
-
-
-LACKING = "!"
-"""Precedes their numbers."""
 
 
 def _with_facts(row: ItemRow) -> str:
@@ -266,24 +253,4 @@ def shown_parts(row: ItemRow, shown: Rendition) -> frozenset[int]:
     """Which of an item's parts a rendition holds, whole or begun."""
     if shown.view != PARTS:
         return frozenset(range(part_count(row)))
-    return frozenset({0}) if shown.recipe.startswith("<") else places(shown.recipe)
-
-
-def ranges(chosen: Iterable[int]) -> str:
-    """`0-3,7` for 0, 1, 2, 3 and 7."""
-    runs: list[list[int]] = []
-    for index in sorted(chosen):
-        if runs and index == runs[-1][1] + 1:
-            runs[-1][1] = index
-        else:
-            runs.append([index, index])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
-
-
-def places(written: str) -> frozenset[int]:
-    """The inverse of `ranges`."""
-    found: set[int] = set()
-    for run in filter(None, written.split(",")):
-        first, _, last = run.partition("-")
-        found.update(range(int(first), int(last or first) + 1))
-    return frozenset(found)
+    return frozenset({0}) if shown.recipe.startswith("<") else numbers_in(shown.recipe)

@@ -24,12 +24,12 @@ from weft.compiler.ranking.value_weights import value_weights
 from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.rendering.prompt import RENDER_VERSION
+from weft.compiler.renditions.recipe import outdated_of
 from weft.compiler.renditions.rendition import (
     PARTS,
     REDACTED,
     SUMMARY,
     Rendition,
-    lacks,
     reread,
 )
 from weft.compiler.selection.choice import Choice
@@ -95,7 +95,7 @@ def _rendition_of(one: ManifestEntry, row: ItemRow, redacted: frozenset[int]) ->
     version = row.summary_version if of_summary else row.version
     if version != one.version or (name == REDACTED) != (row.sequence in redacted):
         return None
-    if lacks(recipe) != row.outdated:
+    if outdated_of(recipe) != row.outdated:
         return None
     return reread(row, name, recipe)
 
