@@ -74,9 +74,9 @@ def test_items_of_a_list_stand_below_the_line_that_opens_it(indent: str, number:
 
 def test_numbered_lines_are_nested_by_their_own_indentation() -> None:
     numbered = "".join(f"{n:5d}\t{line}\n" for n, line in enumerate(CODE.splitlines(), 1))
-    for text in texts(numbered):
-        first = text.splitlines()[0].partition("\t")[2]
-        assert not first.startswith(" ")
+    firsts = [text.splitlines()[0].partition("\t")[2] for text in texts(numbered)]
+    assert len(firsts) > 1
+    assert not [first for first in firsts if first.startswith(" ")]
 
 
 def test_a_long_line_is_cut_at_its_sentences() -> None:
