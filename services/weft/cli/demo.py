@@ -86,6 +86,7 @@ async def _demo(data: Path) -> None:
 async def _everything(data: Path) -> AsyncIterator[tuple[Up, Client]]:
     """All services on a fresh log, and a client."""
     from weft.client import Client
+    from weft.client.readiness import answers
     from weft.runtime.settings import Settings
     from weft.supervision.up import EVERYTHING
     from weft.supervision.up import running as everything
@@ -96,18 +97,10 @@ async def _everything(data: Path) -> AsyncIterator[tuple[Up, Client]]:
         async with everything(Settings(data_dir=data), counts, log_file=log_file) as up:
             _say(f"nats-server at {up.settings.nats_url}, data in {data}")
             async with Client(up.settings) as client:
-                await _until("the services answer", lambda: _answers(client))
+                await _until("the services answer", lambda: answers(client))
                 for state in up.supervisor.states():
                     _say(f"  {state.name:<14} process {state.pid}")
                 yield up, client
-
-
-async def _answers(client: Client) -> bool:
-    try:
-        await client.status()
-    except Unavailable:
-        return False
-    return True
 
 
 async def _publish(client: Client) -> list[ContextItem]:

@@ -27,11 +27,13 @@ def split_with_asides(text: str) -> Part:
     end = _footer(text)
     parts = _without_repeated(text, split_stretch(text, 0, end))
     if end < len(text):
-        parts += [
-            msgspec.structs.replace(part, is_aside=True)
-            for part in split_stretch(text, end, len(text))
-        ]
+        parts += map(beside, split_stretch(text, end, len(text)))
     return Part(0, len(text), "text", 1, 0, 0, False, tuple(parts))
+
+
+def beside(part: Part) -> Part:
+    """The same part as an aside."""
+    return msgspec.structs.replace(part, is_aside=True)
 
 
 def _footer(text: str) -> int:
@@ -55,7 +57,7 @@ def _without_repeated(text: str, parts: list[Part]) -> list[Part]:
         said = {_without_number(line) for line in lines if line}
         is_repeated = bool(said) and said <= seen and min(map(len, said)) >= LEAST_LINE
         seen.update(said)
-        return msgspec.structs.replace(part, is_aside=True) if is_repeated else part
+        return beside(part) if is_repeated else part
 
     return list(map(marked, parts))
 

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from weft.client.client import Client
+from weft.client.readiness import answers
 from weft.runtime.settings import read_settings
 from weft.supervision.up import running
-from weft_schemas.errors import Unavailable
 
 READY_SECONDS = 120.0
 POLL_SECONDS = 0.1
@@ -25,14 +25,6 @@ async def deployment(folder: Path | str) -> AsyncIterator[str]:
     with (folder / "weft.log").open("wb") as log:
         async with running(read_settings({}, data_dir=folder / "data"), log_file=log) as up:
             async with Client(up.settings) as client, asyncio.timeout(READY_SECONDS):
-                while not await _answers(client):
+                while not await answers(client):
                     await asyncio.sleep(POLL_SECONDS)
             yield up.settings.nats_url
-
-
-async def _answers(client: Client) -> bool:
-    try:
-        await client.status()
-    except Unavailable:
-        return False
-    return True
