@@ -7,7 +7,7 @@ from tests.session_view import ListView
 
 from weft.compiler.candidates.closure import dependency_closure
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import ASKS, OWN_WORDS, Emphasis
+from weft.compiler.profiles import ASKS, DAY, OWN_WORDS, Emphasis
 from weft.compiler.ranking.question import understand
 from weft.compiler.ranking.relevance import score_groups
 from weft_schemas.items import ContextItem, ItemKind
@@ -50,6 +50,18 @@ def test_what_follows_a_question_is_raised_more_than_what_comes_before_it() -> N
     items = [turn("a"), turn("b", "who sailed the ship?"), turn("c")]
     made = scores(items, matches={"b": 1.0}, emphasis=CUES)
     assert made["c"] > made["a"]
+
+
+def test_a_day_with_better_matches_raises_all_that_happened_on_it() -> None:
+    first, second = {"occurred_at": "2024-05-01"}, {"occurred_at": "2024-05-09"}
+    items = [turn("a", **first), *map(turn, "bcdefg"), turn("h", **second)]
+    matches = {"a": 2.0, "h": 1.0}
+    made, without = (
+        scores(items, matches=matches),
+        scores([*map(turn, "abcdefgh")], matches=matches),
+    )
+    assert made["a"] == pytest.approx(without["a"] + DAY)
+    assert made["h"] == pytest.approx(without["h"] + DAY / 2)
 
 
 def test_years_and_names_count_only_where_a_phase_says_so() -> None:
