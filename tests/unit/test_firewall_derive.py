@@ -114,6 +114,34 @@ def test_kept_paths_stay_exact() -> None:
     ]
 
 
+def test_a_kept_field_is_shown_even_where_records_lose_most_of_theirs() -> None:
+    rows = [
+        {"number": f"R-{n:04d}"}
+        | {f"field_{k}": f"text {k} of {n * 37 % 101} and more" for k in range(14)}
+        | {"remark": f"see page {n * 7 % 89} there"}
+        for n in range(60)
+    ]
+    rules = FirewallRules(tools=(ToolRule("billing.*", keep=("rows[].remark",)),))
+    kept = envelope(json.dumps({"rows": rows}), rules, tool_name="billing.list")
+    assert all("remark" in row for row in records(kept.summary))
+    assert not any("remark" in row for row in records(envelope(json.dumps({"rows": rows})).summary))
+
+
+def records(summary: str) -> list[dict[str, object]]:
+    found = [row for row in json.loads(summary)["rows"] if isinstance(row, dict)]
+    assert found
+    return found
+
+
+def test_a_gap_names_the_first_records_that_are_missing() -> None:
+    shown = json.loads(envelope(invoices(300)).summary)["invoices"]
+    assert any(
+        one.startswith("…298 of 300 more at invoices[2:300], id: inv_0002, inv_0003, ")
+        for one in shown
+        if isinstance(one, str)
+    )
+
+
 def test_the_first_matching_rule_sets_the_threshold() -> None:
     rules = FirewallRules(tools=(ToolRule("big*", threshold=100_000), ToolRule("*", threshold=1)))
     assert envelope(invoices(30), rules, tool_name="bigquery").passthrough

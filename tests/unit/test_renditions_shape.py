@@ -6,7 +6,9 @@ import msgspec
 import pytest
 from tests.choosing import choice_of
 
+from weft.compiler.renditions.error_parts import error_parts
 from weft.compiler.renditions.shape import required_parts
+from weft.passages.splitting import outline_of
 from weft_schemas.items import ContextItem, ItemKind
 
 
@@ -97,6 +99,16 @@ def test_a_failure_is_shown_with_its_outcome_first(text: str, told: str, left_ou
     assert shape.row.failed
     assert told in shape.choose(()).text
     assert not left_out or left_out not in shape.choose(()).text
+
+
+def test_without_a_sign_of_an_error_the_first_part_that_says_something_is_shown() -> None:
+    said = "".join(f"  <r{n} a='1'>{'Le document est pris. ' * 4}</r{n}>\n" for n in range(9))
+    text = f'<?xml version="1.0"?>\n<r:Reply xmlns:r="http://example.org/r">\n{said}</r:Reply>\n'
+    outline = outline_of(text)
+    assert outline is not None
+    (shown,) = error_parts(text, outline)
+    leaf = outline.leaves[shown]
+    assert text[leaf.start : leaf.end].lstrip().startswith("<r0 a='1'>")
 
 
 def test_a_redacted_item_is_never_shown_as_a_stub() -> None:
