@@ -13,6 +13,7 @@ from weft.compiler.candidates.phase_rules import showable, within_limits
 from weft.compiler.candidates.sensitivity import withhold
 from weft.compiler.ledger import Ledger
 from weft.compiler.manifest import audit_of, manifest_of
+from weft.compiler.notes import note_all
 from weft.compiler.pack import pack_of
 from weft.compiler.profiles import PROFILES
 from weft.compiler.ranking.query import query_of, situation
@@ -192,6 +193,7 @@ def _render(state: State, choice: Choice, shown: Shown) -> Compilation:
         "budget",
     )
     state.ledger.repeats = sum(one.view == "reference" for one in shown.values())
+    note_all(state, choice, shown, costed.entries)
     pack = pack_of(state, costed, choice, shown)
     manifest = manifest_of(costed.entries, choice.cost.rows, shown)
     scores = {row.id: state.scores[group.key] for group in state.groups for row in group.rows}

@@ -9,8 +9,18 @@ import msgspec
 
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.rendering.tools import reads_catalog, reads_tools
+from weft.compiler.renditions.rendition import SUMMARY
+from weft.compiler.selection.choice import Choice
 from weft.compiler.state import State, asked_budget
 from weft.readmodel.rows import ItemRow
+from weft_schemas.compile import PackEntry
+
+
+def note_all(state: State, choice: Choice, shown: Shown, entries: Iterable[PackEntry]) -> None:
+    """Write all notes of a finished selection into the ledger."""
+    note_request(state, shown, [one.item_id for one in entries if one.item_id])
+    summaries = (at for at, one in sorted(shown.items()) if one.view == SUMMARY)
+    note_large(state, map(choice.cost.rows.__getitem__, summaries))
 
 
 def note_request(state: State, shown: Shown, included: Collection[str]) -> None:

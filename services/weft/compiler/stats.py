@@ -7,10 +7,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from weft.compiler.notes import note_large, note_request
 from weft.compiler.rendering.cost import Costed, Shown
 from weft.compiler.rendering.counting import counter
-from weft.compiler.renditions.rendition import COMPACT, REDACTED, SUMMARY, WHOLE, Rendition
+from weft.compiler.renditions.rendition import COMPACT, REDACTED, WHOLE, Rendition
 from weft.compiler.selection.choice import Choice
 from weft.compiler.state import State
 from weft.readmodel.rows import ItemRow
@@ -27,9 +26,6 @@ def stats_of(state: State, costed: Costed, choice: Choice, shown: Shown) -> Buil
     if entries:
         sections["frame"] = costed.prompt - sum(sections.values())
     included = tuple(one.item_id for one in entries if one.item_id)
-    note_request(state, shown, included)
-    rows = (choice.cost.rows[at] for at, one in sorted(shown.items()) if one.view == SUMMARY)
-    note_large(state, rows)
     cut = {at: one for at, one in shown.items() if one.view not in (WHOLE, COMPACT, REDACTED)}
     return BuildStats(
         total_candidates=ledger.total,

@@ -37,9 +37,13 @@ class Node:
     def adopt(self, child: Node) -> None:
         child.parent = self
         self.children.append(child)
-        self.first = min(self.first, child.first) if self.first else child.first
+        self.widen(child)
+
+    def widen(self, below: Node) -> None:
+        """Raise the bounds to those of a node that is new below this one."""
+        self.first = min(self.first, below.first) if self.first else below.first
         mine = self.weights
-        for term, weight in child.weights.items():
+        for term, weight in below.weights.items():
             if weight > mine.get(term, 0.0):
                 mine[term] = weight
 
@@ -66,7 +70,7 @@ class Tree:
         place.adopt(leaf)
         above = place.parent
         while above is not None:
-            _widen(above, leaf)
+            above.widen(leaf)
             above = above.parent
         self._split_where_full(place)
 
@@ -148,14 +152,6 @@ def facets_of(item: SelectableItem) -> list[str]:
     return [f"@tag:{tag.casefold()}" for tag in item.tags] + [
         "@ns:" + ".".join(spaces[: depth + 1]).casefold() for depth in range(len(spaces))
     ]
-
-
-def _widen(node: Node, leaf: Node) -> None:
-    node.first = min(node.first, leaf.first) if node.first else leaf.first
-    mine = node.weights
-    for term, weight in leaf.weights.items():
-        if weight > mine.get(term, 0.0):
-            mine[term] = weight
 
 
 def _narrow(node: Node, gone: WordWeights) -> None:

@@ -306,17 +306,7 @@ class _Build:
         shown = [record(place, index, self._cut, self._plan.is_kept) for index in chosen]
         gaps = dict(self._gaps(place, chosen))
         if isinstance(place.steps[0], str):
-            built: dict[str, object] = {MORE: heading} if heading else {}
-            for at, index in enumerate(chosen):
-                built[plain_key(str(place.steps[index]))] = shown[at]
-            if gaps:
-                first, among = min(gaps), set(chosen)
-                left = len(place.steps) - len(chosen)
-                others = (i for i in range(first, len(place.steps)) if i not in among)
-                few = islice(others, max(1, self._names.get(place.path, 0)))
-                named = [name_of(place, i) for i in few]
-                built[f"{MORE} more"] = f"{left} of {len(place.steps)} keys: {listed(named)}"
-            return built
+            return self._keyed(place, heading, dict(zip(chosen, shown, strict=True)), gaps)
         found: list[object] = [heading] if heading else []
         for at in range(len(chosen) + 1):
             if at in gaps:
@@ -324,6 +314,20 @@ class _Build:
             if at < len(chosen):
                 found.append(shown[at])
         return found
+
+    def _keyed(
+        self, place: Collection, heading: str, shown: dict[int, object], gaps: dict[int, str]
+    ) -> dict[str, object]:
+        """The records of an object, by their keys; one mark for all that are missing."""
+        built: dict[str, object] = {MORE: heading} if heading else {}
+        built |= {plain_key(str(place.steps[index])): held for index, held in shown.items()}
+        if gaps:
+            left = len(place.steps) - len(shown)
+            others = (i for i in range(min(gaps), len(place.steps)) if i not in shown)
+            few = islice(others, max(1, self._names.get(place.path, 0)))
+            named = [name_of(place, i) for i in few]
+            built[f"{MORE} more"] = f"{left} of {len(place.steps)} keys: {listed(named)}"
+        return built
 
     def _drops_fields(self, place: Collection) -> bool:
         return self._cut.fields is not None and self._cut.fields < len(place.fields)
