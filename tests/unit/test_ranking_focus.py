@@ -5,10 +5,10 @@ import json
 import pytest
 from tests.session_view import ListView
 
-from weft.compiler.candidates.closure import dependency_closure
+from weft.compiler.candidates.closure import Group, dependency_closure
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
-from weft.compiler.ranking.focus import in_focus, named_by_user
+from weft.compiler.ranking.focus import in_focus, named_by_user, stated_after, stated_last
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -183,3 +183,25 @@ def test_the_row_that_was_spoken_of_right_after_it_was_read_is_shown(number: int
     pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=330)).pack
     assert f"\n{number} {number / 97:.6f} " in pack.prompt
     assert pack.prompt.count(".") < table.count(".")
+
+
+def groups_of(*items: ContextItem) -> tuple[Group, ...]:
+    view = ListView(list(items))
+    return dependency_closure(view, view.recent(len(items)), Ledger())
+
+
+def test_what_was_stated_last_is_in_the_turn_its_answered_message_and_the_newest_call() -> None:
+    before = [said(1, "Look at BK9X."), *looked_up(1), said(2, "BK2X or Lisbon?", OTHER)]
+    found = stated_last(groups_of(*before, said(3, "The second, for Ada_9."), *looked_up(4)))
+    assert {"BK2X", "Lisbon", "Ada_9", "BK4X", "HAT40"} <= found
+    assert found.isdisjoint({"BK9X", "BK1X", "or", "second"})
+
+
+def test_without_a_user_turn_nothing_was_stated_last() -> None:
+    assert stated_last(groups_of(*looked_up(1))) == frozenset()
+
+
+def test_what_was_stated_after_a_result_are_the_specific_values_of_the_next_messages() -> None:
+    items = [*looked_up(1), said(1, "Take HAT11 to Lisbon.", OTHER), said(2, "Yes: BK1X.")]
+    found = stated_after(groups_of(*items, said(3, "And HAT12?", OTHER)))
+    assert found == {3: {"HAT11", "BK1X"}}

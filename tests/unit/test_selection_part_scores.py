@@ -1,0 +1,47 @@
+"""How much each part of an item counts."""
+
+import json
+
+import pytest
+from tests.choosing import choice_of
+
+from weft.compiler.profiles import FEW, LEAST_PARTS, SPOKEN_OF
+from weft.compiler.selection.part_scores import Scores, scored_parts
+from weft_schemas.items import ContextItem, ItemKind
+
+HOSTS = [
+    {"host": f"HIST-BR-{n:02}", "note": f"serves the branch office {n} and no other " * 9}
+    for n in range(2 * LEAST_PARTS)
+]
+CALL = ContextItem("c", ItemKind.TOOL_CALL, "", metadata={"tool_name": "hosts"})
+
+
+def factors(records: list[dict[str, str]], scores: dict[str, object]) -> dict[str, float]:
+    """What each part of a listed result counts more with these scores, by its text."""
+    choice = choice_of([CALL, ContextItem("r", ItemKind.TOOL_RESULT, json.dumps(records), "c")], 99)
+    (group,) = choice.groups
+    shape = choice.shapes[group.rows[1].sequence]
+    plain = Scores({group.key: 1.0}, {})
+    given = Scores({group.key: 1.0}, {}, **scores)
+    pairs = zip(
+        scored_parts(group, shape, given, 10_000),
+        scored_parts(group, shape, plain, 10_000),
+        strict=True,
+    )
+    return {one.text: one.score / before.score for one, before in pairs}
+
+
+@pytest.mark.parametrize("since", ["last", "after the result"])
+def test_the_few_parts_of_a_list_that_state_what_was_spoken_of_count_more(since: str) -> None:
+    spoken = frozenset({"HIST-BR-03"})
+    made = factors(HOSTS, {"stated": spoken} if since == "last" else {"after": {3: spoken}})
+    assert {text for text, factor in made.items() if factor == pytest.approx(SPOKEN_OF)} == {
+        text for text in made if "HIST-BR-03" in text
+    }
+
+
+def test_what_many_parts_state_tells_nothing() -> None:
+    shared = [{**record, "note": f"rack-7 {record['note']}"} for record in HOSTS]
+    assert len(shared) > FEW
+    made = factors(shared, {"stated": frozenset({"rack-7"})})
+    assert set(made.values()) == {1.0}
