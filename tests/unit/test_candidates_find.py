@@ -1,5 +1,6 @@
 """Stage 1: what is looked at, however long the session is."""
 
+import pytest
 from tests.session_view import ListView
 
 from weft.compiler.candidates.find import Candidates, find_candidates
@@ -130,3 +131,24 @@ def test_an_agents_long_messages_do_not_crowd_out_what_users_said() -> None:
 
     assert users_found("Dana") == 0
     assert users_found("") == 3
+
+
+def test_of_short_items_more_matches_are_considered() -> None:
+    short = [ContextItem(f"s{n}", ItemKind.USER_TURN, f"zeppelin {n}") for n in range(LENGTH)]
+    long = [
+        ContextItem(f"l{n}", ItemKind.USER_TURN, f"zeppelin {n} " + "and so on " * 99)
+        for n in range(LENGTH)
+    ]
+    assert len(found(short, "zeppelins").passages) > 2 * len(found(long, "zeppelins").passages)
+
+
+@pytest.mark.parametrize(("author", "matching"), [("Mia", {"cake"}), ("Leo", {"cake", "named"})])
+def test_who_wrote_an_item_is_matched_by_name_and_not_by_its_text(
+    author: str, matching: set[str]
+) -> None:
+    items = [
+        ContextItem("cake", ItemKind.USER_TURN, "I baked it.", metadata={"author": author}),
+        ContextItem("named", ItemKind.USER_TURN, "Ask Mia.", metadata={"author": "Tom"}),
+    ]
+    made = found(items, "What did Mia bake?")
+    assert {row.id for row in made.rows if row.sequence in made.passages} == matching
