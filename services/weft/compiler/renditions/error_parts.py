@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from weft.passages.bare_pieces import is_bare_markup
-from weft.passages.log import first_error
+from weft.passages.error_lines import first_error
 from weft.passages.outcome import raised_at
 from weft.passages.part import Outline, Part
 

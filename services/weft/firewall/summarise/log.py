@@ -11,7 +11,7 @@ from operator import attrgetter
 import msgspec
 
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
-from weft.passages.log import VARIABLE, level_of, tells_error
+from weft.passages.error_lines import VARIABLE, level_of, tells_error
 from weft.passages.outliers import MANY, rare_groups
 
 _LINE = 220
