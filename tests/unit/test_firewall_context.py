@@ -174,6 +174,8 @@ FORMS = {
     "Docker's configuration": "  .dockerconfigjson: e{b}",
 }
 SAID = (
+    "auth_backend = ldap2server\n",
+    '"auth_group": "sales2team9"',
     "The password is required.",
     "Your password was changed yesterday, and the token is invalid.",
     "password is incorrect",
@@ -278,6 +280,13 @@ def test_a_credential_is_masked_in_this_form(name: str) -> None:
                 assert value not in shown, shown
         assert shown.startswith("Something before it.\n")
         assert shown.endswith("\nand after it.")
+
+
+@pytest.mark.parametrize("value", ["4829105736284910", "kwjdhqpzmvbn"])
+def test_digits_or_letters_alone_are_a_key_only_if_the_name_means_nothing_else(value: str) -> None:
+    for name in ("api_key", "client_secret"):
+        assert value not in seen(f"{name} = {value}\n")
+    assert value in seen(f"shared_key = {value}\n")
 
 
 @pytest.mark.parametrize("text", SAID)
