@@ -4,7 +4,8 @@ parameters."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -57,11 +58,11 @@ def values_of(row: ItemRow) -> list[StatedValue]:
         facts = (
             _field(row, fact.name, fact.value) for fact in row.envelope.facts if not row.pending
         )
-        return _bounded(_chained(facts, _of_text(row)))
+        return _bounded(chain(facts, _of_text(row)))
     return _bounded(_of_text(row))
 
 
-def _bounded(found: Iterator[StatedValue]) -> list[StatedValue]:
+def _bounded(found: Iterable[StatedValue]) -> list[StatedValue]:
     values: dict[tuple[str, tuple[str, ...]], StatedValue] = {}
     for stated in found:
         if 0 < len(stated.value) <= _LONGEST:
@@ -69,11 +70,6 @@ def _bounded(found: Iterator[StatedValue]) -> list[StatedValue]:
         if len(values) == _MOST_VALUES:
             break
     return list(values.values())
-
-
-def _chained(*parts: Iterator[StatedValue]) -> Iterator[StatedValue]:
-    for part in parts:
-        yield from part
 
 
 def _of_text(row: ItemRow) -> Iterator[StatedValue]:
