@@ -15,7 +15,14 @@ from weft.secrets.masking import Finding, fingerprint, masks_of, without_overlap
 from weft.secrets.personal import find_personal
 from weft.secrets.prefilter import Prefilter, literals
 from weft.secrets.rule_matching import find_secrets
-from weft.secrets.scanning import SIGNS, at_source, behind_escapes, secrets_in, spaced
+from weft.secrets.scanning import (
+    SIGNS,
+    at_source,
+    behind_escapes,
+    outside_marks,
+    secrets_in,
+    spaced,
+)
 from weft_schemas.envelope import Mask, Signal
 from weft_schemas.items import Sensitivity
 from weft_schemas.policy import FirewallRules, PiiAction
@@ -53,8 +60,8 @@ def scan(text: str, rules: FirewallRules, key: bytes, limit: int, raw: bytes = b
         if rules.pii is not PiiAction.FLAG:
             persons += at_source(data, plain, find_personal(spaced(plain), limit))
     secrets += spans_in_source(data, lambda seen: secrets_in(seen, limit, own), raw)
-    secrets = without_overlaps(secrets)
-    persons = without_overlaps(persons)
+    secrets = outside_marks(data, without_overlaps(secrets))
+    persons = outside_marks(data, without_overlaps(persons))
     signals = _secret_signals(data, secrets, key) + _person_signals(persons)
     hidden = secrets
     if rules.pii is PiiAction.MASK and persons:

@@ -34,14 +34,14 @@ def secrets_in(data: bytes, limit: int = LIMIT, own: DeploymentRules = NONE) -> 
     found = find_secrets(looked_at, _prefilter.present(looked_at.lower()), limit)
     if own is not NONE:
         found += own.find(data, limit)
-    return _outside_marks(data, without_overlaps(found + behind_escapes(data, limit, own)))
+    return outside_marks(data, without_overlaps(found + behind_escapes(data, limit, own)))
 
 
 _MARK = re.compile(rb"\[(?:secret|pii):[a-z]{1,20}(?:_[a-z0-9]{1,16}){0,5}:[0-9a-f]{8}\]")
 """With a name as weft's rules have them, which no key looks like."""
 
 
-def _outside_marks(data: bytes, found: list[Finding]) -> list[Finding]:
+def outside_marks(data: bytes, found: list[Finding]) -> list[Finding]:
     """Without what lies inside a mark of an earlier scan, such as a summary's text has."""
     marks = [mark.span() for mark in _MARK.finditer(data)] if found else []
     if not marks:
@@ -130,6 +130,6 @@ def as_shown(text: str, own: DeploymentRules = NONE) -> str:
     data = text.encode("utf-8", "replace")
     found = secrets_behind_hidden(data, LIMIT, own)
     if own.is_personal_masked:
-        persons = _outside_marks(data, personal_behind_hidden(data))
+        persons = outside_marks(data, personal_behind_hidden(data))
         found = without_overlaps(found + persons) if persons else found
     return masked_text(text, masks_of(data, found, b"")) if found else text
