@@ -158,6 +158,12 @@ def test_what_an_omission_names_can_be_asked_for() -> None:
     assert part.text.startswith(f"[{first}] ")
 
 
+@pytest.mark.parametrize("form", ["{}", "[{}]", "meta=None content=[{}] isError=False"])
+def test_views_of_a_printed_mcp_result_look_at_its_text(form: str) -> None:
+    body = form.format("TextContent(type='text', text='one\\ntwo', annotations=None)")
+    assert everything(body, "lines", start=2, count=1) == "2: two\n"
+
+
 def test_views_of_an_mcp_result_look_at_what_it_holds() -> None:
     body = json.dumps({"content": [{"type": "text", "text": CSV}]})
     kind = envelope(body).content_type

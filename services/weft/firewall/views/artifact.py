@@ -106,8 +106,9 @@ def opened(
             yield Artifact(data, key, limits, piece, own)
 
 
-_MAY_BE_WRAPPED = (b"{", b"[", b"(", b"m", b"c", b"C")
-"""How JSON begins, and what Python prints: `meta=…`, `content=…`, `CallToolResult(…)`."""
+_MAY_BE_WRAPPED = (b"{", b"[", b"(", b"m", b"c", b"C", b"T")
+"""How JSON begins, and what Python prints: `meta=…`, `content=…`, `CallToolResult(…)`,
+`TextContent(…)`."""
 
 
 def _meant(data: bytes, limits: Bounds) -> bytes:
