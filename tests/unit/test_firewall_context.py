@@ -175,6 +175,8 @@ FORMS = {
 }
 SAID = (
     "auth_backend = ldap2server\n",
+    "REDIS_KEY = user42profile\n",
+    'token: "one two three four"\n',
     '"auth_group": "sales2team9"',
     "The password is required.",
     "Your password was changed yesterday, and the token is invalid.",
