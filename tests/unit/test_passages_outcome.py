@@ -1,0 +1,57 @@
+"""Which lines of a printed text tell how its call ended."""
+
+import pytest
+
+from weft.passages.outcome import LONGEST, MOST, NEAR_END, is_verdict, outcome_lines, raised_at
+
+RAISED = (
+    'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    f()\nKeyError: 1\n'
+)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "BUILD FAILED in 41s",
+        "[INFO] BUILD SUCCESS",
+        "Executed 12 tests, with 0 failures",
+        "====== 3 passed, 1 failed in 0.12s ======",
+        "ERROR: disk is full",
+        "exit code: 1",
+        "Process exited with status 0",
+    ],
+)
+def test_a_line_that_says_how_all_of_it_ended_is_a_verdict(line: str) -> None:
+    assert is_verdict(line)
+
+
+@pytest.mark.parametrize(
+    "line", ["the build failed earlier", "step 3 passed", "", "ERROR: " + "x" * LONGEST]
+)
+def test_another_line_is_none(line: str) -> None:
+    assert not is_verdict(line)
+
+
+def told(*lines: str) -> list[str]:
+    kept = [f"{line}\n" for line in lines]
+    return [kept[at].rstrip() for at in sorted(outcome_lines("".join(kept), kept))]
+
+
+def test_the_last_verdicts_near_the_end_tell_the_outcome() -> None:
+    steps = [f"step {n}" for n in range(NEAR_END)]
+    early = [f"exit code {n}" for n in range(3)]
+    assert told(*early, *steps, "exit code 7", "", "BUILD FAILED in 41s", "") == [
+        "exit code 7",
+        "BUILD FAILED in 41s",
+    ]
+    assert len(told(*early, "exit code 7")) == MOST
+    assert told(*early, *steps) == []
+
+
+def test_what_the_last_traceback_of_a_chain_raised_tells_the_outcome() -> None:
+    text = (
+        f"{RAISED}\nDuring handling of it, another one:\n\n{RAISED.replace('KeyError', 'OSError')}"
+    )
+    assert text[raised_at(text) :] == "OSError: 1\n"
+    assert told(*text.splitlines(), "done") == ["OSError: 1"]
+    assert raised_at("KeyError: 1") is None
