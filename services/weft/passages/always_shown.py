@@ -3,9 +3,10 @@ some stand beside what it says: its passed tests."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from weft.passages.asides import beside
+import msgspec
+
 from weft.passages.part import Part
 from weft.passages.prose import split_stretch
 
@@ -50,5 +51,10 @@ def _close(text: str, parts: list[Part], start: int, end: int, run: Sequence[str
         return start
     begin = end - sum(map(len, run))
     parts += split_stretch(text, start, begin) if start < begin else []
-    parts += map(beside, split_stretch(text, begin, end))
+    parts += beside(split_stretch(text, begin, end))
     return end
+
+
+def beside(parts: Sequence[Part]) -> Iterator[Part]:
+    """The same parts, all of them as asides."""
+    return (msgspec.structs.replace(part, is_aside=True) for part in parts)

@@ -7,6 +7,7 @@ import re
 
 import msgspec
 
+from weft.passages.always_shown import beside
 from weft.passages.part import Part
 from weft.passages.prose import split_stretch
 
@@ -27,13 +28,8 @@ def split_with_asides(text: str) -> Part:
     end = _footer(text)
     parts = _without_repeated(text, split_stretch(text, 0, end))
     if end < len(text):
-        parts += map(beside, split_stretch(text, end, len(text)))
+        parts += beside(split_stretch(text, end, len(text)))
     return Part(0, len(text), "text", 1, 0, 0, False, tuple(parts))
-
-
-def beside(part: Part) -> Part:
-    """The same part as an aside."""
-    return msgspec.structs.replace(part, is_aside=True)
 
 
 def _footer(text: str) -> int:
@@ -57,7 +53,7 @@ def _without_repeated(text: str, parts: list[Part]) -> list[Part]:
         said = {_without_number(line) for line in lines if line}
         is_repeated = bool(said) and said <= seen and min(map(len, said)) >= LEAST_LINE
         seen.update(said)
-        return beside(part) if is_repeated else part
+        return msgspec.structs.replace(part, is_aside=True) if is_repeated else part
 
     return list(map(marked, parts))
 
