@@ -26,6 +26,8 @@ class IndentedLine(msgspec.Struct, frozen=True, gc=False):
     """It ends with a colon, as the line above a list does."""
     is_item: bool = False
     """It begins with the dash of a list."""
+    closes: bool = False
+    """It begins with the end tag of an element."""
 
 
 def lines_of(text: str, start: int, end: int) -> list[IndentedLine]:
@@ -59,7 +61,8 @@ def _line(text: str, start: int, held: str, end: int) -> IndentedLine:
     first = bare[:1]
     if first in _MARKS or first.isdecimal():
         return _marked_line(text, start, held, end)
-    return IndentedLine(start, end, not bare, len(held) - len(bare), 0, bare.rstrip()[-1:] == ":")
+    opens_list, closes = bare.rstrip()[-1:] == ":", first == "<" and bare[1:2] == "/"
+    return IndentedLine(start, end, not bare, len(held) - len(bare), 0, opens_list, False, closes)
 
 
 def _marked_line(text: str, start: int, held: str, end: int) -> IndentedLine:
@@ -74,9 +77,8 @@ def _marked_line(text: str, start: int, held: str, end: int) -> IndentedLine:
     indent = numbered.end() - numbered.start(1) if numbered else len(held) - len(bare)
     content = held[numbered.end() :] if numbered else bare
     opens_list = content.rstrip()[-1:] == ":"
-    return IndentedLine(
-        start, end, not content, indent, level, opens_list, content.startswith("- ")
-    )
+    is_item, closes = content.startswith("- "), content.startswith("</")
+    return IndentedLine(start, end, not content, indent, level, opens_list, is_item, closes)
 
 
 _LEVELS = frozenset("d-@[")

@@ -10,9 +10,10 @@ from itertools import pairwise
 import msgspec
 
 from weft.passages.bare_pieces import is_bare_markup
+from weft.passages.blocks import KEY, closed, differing_of, head_of, heads_of, without_closing
 from weft.passages.lines import IndentedLine, lines_of
 from weft.passages.markup import split_markup
-from weft.passages.part import NAMES, Part
+from weft.passages.part import Part
 from weft.passages.ruled import Ruled, ruled_tables, with_plain_rules
 from weft.passages.sentences import LEAST, MOST, sentences
 from weft.passages.table import LEAST_ROWS, ruled_part
@@ -131,23 +132,25 @@ def _nested(text: str, lines: Sequence[IndentedLine], depth: int) -> list[Part]:
         return _of_stanzas(text, stanzas)
     parts: list[Part] = []
     groups = list(_indented(lines))
+    heads, differing = heads_of(text, groups), differing_of(text, groups)
     are_records = _are_records(text, groups)
-    for group, is_record in zip(groups, are_records, strict=True):
+    for at, (group, head) in enumerate(zip(groups, heads, strict=True)):
         start, end = group[0].start, group[-1].end
         last = parts[-1] if parts else None
-        if is_record and depth < DEEPEST:
-            parts.append(_record(text, group, depth + 1))
+        if are_records[at] and depth < DEEPEST:
+            parts.append(_block(text, group, head, depth + 1, "item"))
         elif end - start <= HUNK:
             fits = last is not None and not last.children and end - last.start <= HUNK
-            if last is not None and fits:
+            if last is not None and fits and not last.differs and at not in differing:
                 parts[-1] = Part(last.start, end, "line", last.count + len(group))
             else:
                 parts.append(Part(start, end, "line", len(group)))
         elif len(group) == 1 or depth >= DEEPEST:
             parts += _cut(text, group, _Unit("line", False))
         else:
-            below = _nested(text, group[_head(text, group) :], depth + 1)
-            parts.append(_block(text, group, below))
+            parts.append(_block(text, group, head, depth + 1))
+        if at in differing:
+            parts[-1] = msgspec.structs.replace(parts[-1], differs=True)
     return parts
 
 
@@ -170,10 +173,11 @@ def _of_stanzas(text: str, stanzas: Sequence[list[IndentedLine]]) -> list[Part]:
     line is shown with any other."""
     parts: list[Part] = []
     is_open = False
-    for stanza, is_record in zip(stanzas, _are_records(text, stanzas), strict=True):
+    heads, are_records = heads_of(text, stanzas), _are_records(text, stanzas)
+    for stanza, head, is_record in zip(stanzas, heads, are_records, strict=True):
         start, end = stanza[0].start, stanza[-1].end
         if is_record:
-            parts.append(_record(text, stanza, 1))
+            parts.append(_block(text, stanza, head, 1, "item"))
             is_open = False
             continue
         if end - start <= HUNK:
@@ -184,11 +188,12 @@ def _of_stanzas(text: str, stanzas: Sequence[list[IndentedLine]]) -> list[Part]:
             is_open = True
             continue
         is_open = False
-        rest = stanza[_head(text, stanza) :]
-        if stanza[0].end - start > LEAST or rest[0].indent > stanza[0].indent:
+        is_told = head > head_of(text, stanza)  # by more lines than its first
+        is_long = stanza[0].end - start > LEAST
+        if not is_told and (is_long or stanza[head].indent > stanza[0].indent):
             parts += _nested(text, stanza, 1)  # its indentation says what is shown with what
         else:
-            parts.append(_block(text, stanza, _nested(text, rest, 1)))
+            parts.append(_block(text, stanza, head, 1))
     return parts
 
 
@@ -203,7 +208,7 @@ def _is_record(text: str, group: Sequence[IndentedLine]) -> bool:
     first = group[0]
     if len(group) == 1 or not _may_begin_record(text, first):
         return False
-    head = _head(text, group)
+    head = head_of(text, group)
     if head == len(group) or group[-1].end - group[head].start <= LEAST:
         return False
     if any(not line.is_blank and line.indent <= first.indent for line in group[head:]):
@@ -211,50 +216,33 @@ def _is_record(text: str, group: Sequence[IndentedLine]) -> bool:
     if first.is_item:
         return True
     below = group[head]
-    is_field = _KEY.match(text, below.start, below.end) is not None and not below.is_item
+    is_field = KEY.match(text, below.start, below.end) is not None and not below.is_item
     return is_field and below.indent > first.indent
 
 
 def _may_begin_record(text: str, first: IndentedLine) -> bool:
     if first.is_item:
-        return _KEY.match(text, first.start, first.end) is not None
+        return KEY.match(text, first.start, first.end) is not None
     return _NUMBERED.match(text, first.start, first.end) is not None
 
 
 _NUMBERED = re.compile(r"[ \t]*\d{1,3}[.)] +\S")
 
 
-def _record(text: str, lines: Sequence[IndentedLine], depth: int) -> Part:
-    below = _nested(text, lines[_head(text, lines) :], depth)
-    return _block(text, lines, below, "item")
-
-
 def _block(
-    text: str, lines: Sequence[IndentedLine], below: Sequence[Part], unit: str = "block"
+    text: str, lines: Sequence[IndentedLine], head: int, depth: int, unit: str = "block"
 ) -> Part:
-    """Lines of which the first ones are shown with any of those below them."""
-    start, first = lines[0].start, _head(text, lines)
-    end = lines[first - 1].end
+    """Lines of which the first ones are shown with any of those below them, and the one that closes
+    them with the last."""
+    last = without_closing(lines)
+    below = _nested(text, lines[head:last], depth) if head < last else []
+    if not below:
+        below, last = _nested(text, lines[head:], depth), len(lines)
+    start, end = lines[0].start, lines[head - 1].end
     # A tag with nothing but namespaces, as of an envelope, says nothing of what is in it.
-    head = Part(start, end, "line", first, identifies=not is_bare_markup(text[start:end]))
-    return Part(start, lines[-1].end, unit, children=(head, *below))
-
-
-_KEY = re.compile(r"[ \t]*(?:- )?([\w.-]{1,40}):[ \t]+\S")
-MOST_IDENTIFIERS = 3
-"""Most lines that identify a block."""
-
-
-def _head(text: str, group: Sequence[IndentedLine]) -> int:
-    """How many first lines are shown with any of the lines below them: one, and in a record written
-    in lines also the names and numbers that follow."""
-    count = 1
-    for line in group[1 : min(MOST_IDENTIFIERS, len(group) - 1)]:
-        key = None if line.is_item else _KEY.match(text, line.start, line.end)
-        if key is None or line.end - line.start > LEAST or not NAMES.search(key[1]):
-            break
-        count += 1
-    return count
+    first = Part(start, end, "line", head, identifies=not is_bare_markup(text[start:end]))
+    below = closed(below, lines[-1].end, len(lines) - last)
+    return Part(start, lines[-1].end, unit, children=(first, *below))
 
 
 def _indented(lines: Sequence[IndentedLine]) -> Iterator[list[IndentedLine]]:
@@ -263,7 +251,8 @@ def _indented(lines: Sequence[IndentedLine]) -> Iterator[list[IndentedLine]]:
     least = min([line.indent for line in lines if not line.is_blank], default=0)
     group: list[IndentedLine] = []
     for line in lines:
-        if group and line.indent == least and not (line.is_blank or _is_below(line, group[0])):
+        is_inside = line.is_blank or line.closes or (group and _is_below(line, group[0]))
+        if group and line.indent == least and not is_inside:
             yield group
             group = []
         group.append(line)

@@ -1,0 +1,134 @@
+"""Blocks of lines, each a line with those that are indented below it: the first lines that tell one
+from its neighbours, the line that closes it, and the few that differ from the others."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import msgspec
+
+from weft.passages.lines import IndentedLine
+from weft.passages.outliers import MANY, at_most, rare_groups
+from weft.passages.part import NAMES, Part
+from weft.passages.sentences import LEAST
+
+MOST_IDENTIFIERS = 3
+"""Most lines that identify a block, beside one that others begin with, too."""
+KEY = re.compile(r"[ \t]*(?:- )?([\w.-]{1,40}):[ \t]+\S")
+"""A field of a record in lines."""
+_DISTINCT = 0.9
+"""Lines that tell this share of the blocks apart tell enough."""
+_OUTLIERS, _MOST_KINDS = 4, 4
+"""Most values that make blocks differ; of blocks of more kinds, none does."""
+_TAG = re.compile(r"\s*<([A-Za-z_][\w:.-]{0,80})")
+
+
+def head_of(text: str, group: Sequence[IndentedLine]) -> int:
+    """How many first lines are shown with any of the lines below them: one, and in a record written
+    in lines also the names and numbers that follow."""
+    count = 1
+    for line in group[1 : min(MOST_IDENTIFIERS, len(group) - 1)]:
+        key = None if line.is_item else KEY.match(text, line.start, line.end)
+        if key is None or line.end - line.start > LEAST or not NAMES.search(key[1]):
+            break
+        count += 1
+    return count
+
+
+def heads_of(text: str, groups: Sequence[Sequence[IndentedLine]]) -> list[int]:
+    """The same of each of several neighbours. Those that begin with the same line, as the elements
+    of a list in XML do, need the next lines until these tell them apart."""
+    heads = [head_of(text, group) for group in groups]
+    if len(groups) < 2:
+        return heads
+    alike = defaultdict[str, list[int]](list)
+    for at, group in enumerate(groups):
+        if heads[at] == 1 and len(group) > 2:
+            alike[text[group[0].start : group[0].end].strip()].append(at)
+    for places in alike.values():
+        if len(places) > 1:
+            for at, more in zip(places, _telling(text, [groups[at] for at in places]), strict=True):
+                heads[at] += more
+    return heads
+
+
+def _telling(text: str, groups: Sequence[Sequence[IndentedLine]]) -> list[int]:
+    """How many lines below the first of each group tell it from the others; none if no lines do."""
+    fields = [list(_fields(text, group)) for group in groups]
+    best, most = 0, 1
+    for count in range(1, MOST_IDENTIFIERS + 1):
+        told = len({tuple(held[:count]) for held in fields if held})
+        if told > most:
+            best, most = count, told
+        if told >= _DISTINCT * len(groups):
+            break
+    return [min(best, len(held)) for held in fields]
+
+
+def _fields(text: str, group: Sequence[IndentedLine]) -> Iterator[str]:
+    """The lines below the first that hold one short thing each, as far as they could tell a block
+    from others; at least one more is below them."""
+    outer, indent = group[0].indent, group[1].indent
+    for line, following in pairwise(group[1 : 2 + MOST_IDENTIFIERS]):
+        if line.is_blank or line.indent != indent or line.end - line.start > LEAST:
+            return
+        if not outer < following.indent <= indent:
+            return
+        yield text[line.start : line.end].strip()
+
+
+def without_closing(group: Sequence[IndentedLine]) -> int:
+    """How many lines of a block come before the one that closes it, and before blank ones around
+    that."""
+    end = len(group)
+    while end > 1 and (group[end - 1].is_blank or _closes(group, end - 1)):
+        end -= 1
+    return end if any(line.closes for line in group[end:]) else len(group)
+
+
+def _closes(group: Sequence[IndentedLine], at: int) -> bool:
+    return group[at].closes and group[at].indent <= group[0].indent
+
+
+def closed(parts: Sequence[Part], end: int, count: int) -> list[Part]:
+    """The same parts; the last line of the last one is followed by `count` that close the block."""
+    if not parts or not count:
+        return list(parts)
+    *before, last = parts
+    if last.children and last.unit in _BLOCKS:
+        children = tuple(closed(last.children, end, count))
+        return [*before, msgspec.structs.replace(last, end=end, children=children)]
+    if last.children or last.unit != "line":
+        return [*parts, Part(last.end, end, "line", count)]
+    return [*before, msgspec.structs.replace(last, end=end, count=last.count + count)]
+
+
+_BLOCKS = frozenset({"block", "item"})
+
+
+def differing_of(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[int]:
+    """Positions of the few elements of XML that differ from the others of their list: by a rare
+    value in their start tag, or by the elements in them."""
+    tags = [_tag(text, group[0]) for group in groups]
+    counts = Counter(filter(None, tags))
+    if not counts or max(counts.values()) < MANY:
+        return frozenset()
+    usual = max(counts, key=counts.__getitem__)
+    listed = [at for at, tag in enumerate(tags) if tag == usual]
+    starts = [text[groups[at][0].start : groups[at][0].end].split() for at in listed]
+    found = {listed[at] for rare in rare_groups(starts, _OUTLIERS) for at in rare}
+    kinds = [tuple(dict.fromkeys(_tag(text, line) for line in groups[at])) for at in listed]
+    kind_counts = Counter(kinds)
+    if 2 * max(kind_counts.values()) >= len(listed) and len(kind_counts) <= _MOST_KINDS:
+        few = at_most(len(listed))
+        found.update(at for at, kind in zip(listed, kinds, strict=True) if kind_counts[kind] <= few)
+    return frozenset(found)
+
+
+def _tag(text: str, line: IndentedLine) -> str:
+    """The name of the element that begins in a line, empty for none."""
+    found = _TAG.match(text, line.start, line.end)
+    return found[1] if found is not None else ""

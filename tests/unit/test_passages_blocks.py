@@ -1,0 +1,82 @@
+"""Blocks of lines: the first lines that tell one from its neighbours, the line that closes it, and
+those that differ from the others."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from weft.passages.part import Part, leaves, outlined
+from weft.passages.prose import split_prose
+
+
+def xml(n: int, number: bool = False) -> str:
+    opening = f'<record nr="{n}">' if number else "<record>"
+    fields = "".join(f"    <f{m}>{'value ' * 8}{n}</f{m}>\n" for m in range(9))
+    nested = f"    <more>\n      <one>{'text ' * 40}{n}</one>\n      <two>z{n}</two>\n    </more>\n"
+    return f"  {opening}\n    <kod>k-{n}</kod>\n{fields}{nested}  </record>\n"
+
+
+PLAIN = f"<all>\n{''.join(xml(n) for n in range(9))}</all>\n"
+NUMBERED = f"<all>\n{''.join(xml(n, True) for n in range(9))}</all>\n"
+PROTO = "".join(
+    f'person {{\n  login: "l{n}"\n' + f'  text: "{"words " * 20}"\n' * 4 + "}\n" for n in range(9)
+)
+LINT = "<issues>\n\n" + "".join(
+    f'    <issue\n        id="{"AB"[n % 2]}"\n        place="p{n}"\n'
+    + f'        about="{"words " * 20}"\n' * 3
+    + '        priority="5">\n    </issue>\n\n'
+    for n in range(9)
+)
+
+
+def heads(text: str) -> list[str]:
+    """The first lines that are shown with any other line of their block."""
+    return [text[part.start : part.end] for part in _all(split_prose(text)) if part.identifies]
+
+
+def _all(part: Part) -> Iterator[Part]:
+    yield part
+    for child in part.children:
+        yield from _all(child)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (PLAIN, [f"  <record>\n    <kod>k-{n}</kod>\n" for n in range(9)]),
+        (NUMBERED, [f'  <record nr="{n}">\n' for n in range(9)]),
+        (PROTO, [f'person {{\n  login: "l{n}"\n' for n in range(9)]),
+        (
+            LINT,
+            [f'    <issue\n        id="{"AB"[n % 2]}"\n        place="p{n}"\n' for n in range(9)],
+        ),
+    ],
+    ids=["XML", "attributes", "braces", "attributes in lines"],
+)
+def test_a_block_begins_with_the_lines_that_tell_it_from_its_neighbours(
+    text: str, wanted: list[str]
+) -> None:
+    found = [head for head in heads(text) if head.strip() not in ("<all>", "<more>", "<issues>")]
+    assert found == wanted
+
+
+@pytest.mark.parametrize("text", [PLAIN, NUMBERED])
+def test_a_closing_tag_stands_with_what_it_closes(text: str) -> None:
+    found = [text[leaf.start : leaf.end] for leaf in leaves(split_prose(text))]
+    assert "".join(found) == text
+    assert not any(one.lstrip().startswith("</") for one in found)
+    assert [one.endswith("</record>\n") for one in found].count(True) == 8  # the last ends all
+
+
+def test_a_record_that_differs_from_the_others_is_told() -> None:
+    def case(n: int, result: str = "ok", below: str = "") -> str:
+        lines = "".join(f"    <line>{'text ' * 20}{n}</line>\n" for _ in range(4))
+        return f'  <case name="c{n}" result="{result}">\n{lines}{below}  </case>\n'
+
+    failed, broken = case(14, "bad"), case(22, below="    <why>z</why>\n")
+    cases = [case(n) for n in range(30)]
+    cases[14], cases[22] = failed, broken
+    text = f"<run>\n{''.join(cases)}</run>\n"
+    outline = outlined(split_prose(text))
+    found = [outline.leaves[number] for number in sorted(outline.differing)]
+    assert "".join(text[one.start : one.end] for one in found) == failed + broken
