@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from weft.passages.part import Part
+from weft.passages.segments import segments
 
 LEAST, MOST = 160, 640
 """Characters of a leaf: smaller neighbours are joined up to the first number, larger leaves are
@@ -16,8 +17,9 @@ _SENTENCE = re.compile(r"[.!?;\u3002\uff01\uff1f][\"')\]]*\s+(?=\S)")
 
 
 def sentences(text: str, start: int, end: int) -> Iterator[Part]:
-    """Runs of sentences between two positions."""
-    return joined(text, start, end, sentence_ends(text, start, end))
+    """Runs of sentences between two positions, or of segments if a long text is in these."""
+    found = segments(text, start, end) if end - start > 2 * MOST else []
+    return iter(found) if found else joined(text, start, end, sentence_ends(text, start, end))
 
 
 def sentence_ends(text: str, start: int, end: int) -> list[int]:
@@ -39,14 +41,25 @@ def joined(text: str, start: int, end: int, ends: Sequence[int]) -> Iterator[Par
 
 
 def _pieces(text: str, start: int, end: int, count: int) -> Iterator[Part]:
-    """Text without sentence ends, cut at blanks if it is far too long."""
+    """Text without sentence ends, cut at blanks or other signs between words if it is far too
+    long."""
     while end - start > 2 * MOST:
         cut = text.rfind(" ", start + 1, start + MOST) + 1
-        cut = cut if cut > 0 else _before_escape(text, start, start + MOST)
+        cut = cut if cut > 0 else _behind_sign(text, start, start + MOST)
         yield Part(start, cut, "piece")
         start = cut
     if start < end:
         yield Part(start, end, "sentence", count)
+
+
+def _behind_sign(text: str, start: int, most: int) -> int:
+    """A cut behind a sign that parts values, or as far as it may be."""
+    least = (start + most) // 2
+    found = (text.rfind(sign, least, most) + 1 for sign in _BETWEEN)
+    return next((cut for cut in found if cut), 0) or _before_escape(text, start, most)
+
+
+_BETWEEN = "\r\t;|~&,"
 
 
 def _before_escape(text: str, start: int, cut: int) -> int:
