@@ -34,10 +34,13 @@ def ordered(choice: Choice, objective: Objective, *scores: float, budget: int = 
     return [choice.cost.rows[one.sequence].whole for one in additions]
 
 
-def stretches_in_order(choice: Choice, named: frozenset[str] = frozenset()) -> list[str]:
+def stretches_in_order(
+    choice: Choice, named: frozenset[str] = frozenset(), terms: frozenset[str] = frozenset()
+) -> list[str]:
     """The parts of the last item of the only group, best first."""
     (group,) = choice.groups
-    scores = Scores({group.key: 1.0}, {}, named=named)
+    found = {group.rows[-1].sequence: {0: 1.0, 1: 1.0, 2: 1.0, 3: 1.0}} if terms else {}
+    scores = Scores({group.key: 1.0}, found, terms, named=named)
     additions = order_parts([group], scores, choice.shapes, VALUES, (), {}, 1_000)
     row = group.rows[-1]
     assert row.parts is not None
@@ -116,6 +119,19 @@ def test_the_record_that_differs_from_the_others_comes_first(odd: int) -> None:
     call = ContextItem("c", ItemKind.TOOL_CALL, "rules()", metadata={"tool_name": "rules"})
     answer = ContextItem("r", ItemKind.TOOL_RESULT, json.dumps(rules), "c")
     assert f"r{odd}x" in stretches_in_order(choice_of([call, answer], 1_000))[0]
+
+
+def test_what_stands_under_the_line_that_names_its_block_answers_with_it() -> None:
+    files = "".join(
+        f"  <file>\n    <key>report-{name}.pdf</key>\n    <more>{'text ' * 40}</more>\n"
+        f"    <size>{number}99</size>\n    <etag>{'z' * 40}</etag>\n  </file>\n"
+        for number, name in enumerate(("aurora", "belmonte", "orion", "delphi", "cascade"), 11)
+    )
+    call = ContextItem("c", ItemKind.TOOL_CALL, "list()", metadata={"tool_name": "list"})
+    answer = ContextItem("r", ItemKind.TOOL_RESULT, f"<files>\n{files}</files>\n", "c")
+    choice = choice_of([call, answer], 1_000)
+    found = stretches_in_order(choice, terms=frozenset({"orion", "size", "etag"}))
+    assert "<size>1399</size>" in next(one for one in found if "<size>" in one)
 
 
 def test_a_part_that_is_too_large_leaves_its_room_to_the_others() -> None:
