@@ -4,7 +4,7 @@ the fields of a record beside its id."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from weft.compiler.ranking.values import values
 from weft.passages.part import RECORDS, Family, Outline, Part
@@ -17,15 +17,19 @@ _TRIES = 8
 
 def is_word_in(word: str, text: str) -> bool:
     """Whether a text holds a word by itself, not only within longer words."""
+    return next(places_of(word, text), -1) >= 0
+
+
+def places_of(word: str, text: str) -> Iterator[int]:
+    """Where a text holds a word by itself."""
     at = text.find(word)
     for _ in range(_TRIES):
         if at < 0:
-            return False
+            return
         before, after = text[at - 1 : at] if at else "", text[at + len(word) : at + len(word) + 1]
         if not (_goes_on(before) or _goes_on(after)):
-            return True
+            yield at
         at = text.find(word, at + 1)
-    return False
 
 
 def _goes_on(character: str) -> bool:

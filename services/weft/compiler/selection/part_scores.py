@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import islice
 from math import fsum, log
 from typing import NamedTuple
 
@@ -30,7 +31,7 @@ from weft.compiler.profiles import (
 )
 from weft.compiler.ranking.focus import is_specific
 from weft.compiler.ranking.loops import Stretch, loop_factor
-from weft.compiler.ranking.named_parts import under_named_heads
+from weft.compiler.ranking.named_parts import MOST_HEADS, places_of, under_named_heads
 from weft.compiler.ranking.relevance import MESSAGES
 from weft.compiler.ranking.values import values
 from weft.compiler.renditions.shape import Shape, density_of
@@ -141,6 +142,7 @@ def _offered(
         first = identifying.union(
             _fitting(leaves, salient.under_named, room / 2),
             _fitting(leaves, outline.differing, room / 4),
+            _fitting(leaves, _stating(text, outline, salient.named), room / 4),
         )
         parts = _nearest(outline, scores.passages.get(row.sequence, {}), first, room)
         parts.sort(key=lambda one: (one[0] not in first, -share(one[0]), one[0]))
@@ -199,6 +201,15 @@ def _spoken_of(parts: Sequence[tuple[int, str]], stated: frozenset[str]) -> froz
 
 def _named_factor(named: frozenset[str], text: str) -> float:
     return NAMED_VALUE if named and named.intersection(values(text)) else 1.0
+
+
+def _stating(text: str, outline: Outline, named: Collection[str]) -> frozenset[int]:
+    """The leaves that state a value which the user named, if few do: of passages that answer alike,
+    it may be in the last part."""
+    starts = [leaf.start for leaf in outline.leaves]
+    found = [list(islice(places_of(value, text), MOST_HEADS + 1)) for value in named]
+    few = (places for places in found if len(places) <= MOST_HEADS)
+    return frozenset(max(bisect_right(starts, at) - 1, 0) for places in few for at in places)
 
 
 def _term_coverage(
