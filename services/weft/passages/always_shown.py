@@ -3,7 +3,7 @@ some stand beside what it says: its passed tests."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import msgspec
 
@@ -15,11 +15,15 @@ LEAST_ASIDES = 4
 
 
 def split_around(
-    text: str, lines: Sequence[str], always: Collection[int], asides: Collection[int] = ()
+    text: str,
+    lines: Sequence[str],
+    always: Collection[int],
+    asides: Collection[int] = (),
+    split: Callable[[str, int, int], list[Part]] = split_stretch,
 ) -> Part:
     """The parts of a text. `lines` are all of its lines with their ends, `always` the numbers of
     those that are shown with any other part, `asides` of those that say little if several stand
-    together."""
+    together; `split` makes the parts of what stands between them."""
     parts: list[Part] = []
     start = end = run = 0
     for number, line in enumerate(lines):
@@ -29,7 +33,7 @@ def split_around(
             start = _close(text, parts, start, end, lines[number - run : number])
             run = 0
         if number in always:
-            parts += split_stretch(text, start, end) if start < end else []
+            parts += split(text, start, end) if start < end else []
             last = parts[-1] if parts else None
             if last is not None and last.identifies and last.end == end:
                 parts[-1] = Part(
@@ -40,7 +44,7 @@ def split_around(
             start = end + len(line)
         end += len(line)
     start = _close(text, parts, start, end, lines[len(lines) - run :])
-    parts += split_stretch(text, start, end) if start < end else []
+    parts += split(text, start, end) if start < end else []
     return Part(0, len(text), "text", 1, 0, 0, False, tuple(parts))
 
 

@@ -10,10 +10,12 @@ from weft.passages.error_lines import MAY_TELL, VARIABLE, level_of, tells_error
 from weft.passages.odd_lines import odd_lines
 from weft.passages.outcome import outcome_lines
 from weft.passages.part import Part
+from weft.passages.uniform_lines import are_uniform, split_rows, with_ends
 
 LOG = "text/x-log"
 TRACEBACK = "text/x-traceback"
-PRINTED = (LOG, TRACEBACK, "text/plain")
+LISTING = "text/x-listing"
+PRINTED = (LOG, TRACEBACK, LISTING, "text/plain")
 """Types of what programs print."""
 _ROOM, _LONGEST = 480, 400
 """Characters of the errors that are shown with any part of a log, and of one of them."""
@@ -29,11 +31,16 @@ def split_log(text: str, content_type: str) -> Part | None:
         return None
     lines = text.splitlines(keepends=True)
     telling = outcome_lines(text, lines)
-    if not any(map(level_of, lines[:LEVELLED])):  # other lines of a log differ in what they say
+    is_uniform = are_uniform(lines)
+    # Other lines with levels differ in what they say.
+    if is_uniform or not any(map(level_of, lines[:LEVELLED])):
         telling |= odd_lines(lines)
-    if content_type != LOG and not telling:
+    if content_type != LOG and not (telling or is_uniform):
         return None
-    errors = frozenset[int]() if content_type == TRACEBACK else _first_errors(lines)
+    has_errors = content_type not in (TRACEBACK, LISTING)
+    errors = _first_errors(lines) if has_errors else frozenset[int]()
+    if is_uniform:
+        return with_ends(text, split_around(text, lines, telling | errors, split=split_rows))
     return split_around(text, lines, telling | errors)
 
 

@@ -25,7 +25,7 @@ def odd_lines(lines: Sequence[str]) -> frozenset[int]:
     filled = [at for at, line in enumerate(lines) if line.strip()]
     if len(filled) < MANY:
         return frozenset()
-    forms = [_VALUE.sub("#", lines[at][:_COMPARED].strip()) for at in filled]
+    forms = [form_of(lines[at]) for at in filled]
     counts = Counter(forms)
     usual, most = counts.most_common(1)[0]
     if most < _SAME * len(filled) or "#" not in usual:
@@ -36,6 +36,11 @@ def odd_lines(lines: Sequence[str]) -> frozenset[int]:
     rare = rare_groups([lines[at].split() for at in same], 1)
     odd += [same[at] for group in rare for at in group]
     return _within(lines, odd) if len(odd) <= _ODD else frozenset()
+
+
+def form_of(line: str) -> str:
+    """What a line says, without its values."""
+    return _VALUE.sub("#", line[:_COMPARED].strip())
 
 
 def _within(lines: Sequence[str], odd: Sequence[int]) -> frozenset[int]:
