@@ -60,6 +60,18 @@ def test_a_block_begins_with_the_lines_that_tell_it_from_its_neighbours(
     assert found == wanted
 
 
+def test_the_line_that_tells_a_block_may_stand_further_down() -> None:
+    entries = "".join(
+        f"  <entry>\n    <by>\n      <name>bot</name>\n    </by>\n    <lang>en</lang>\n"
+        f"    <title>About {n}</title>\n    <text>{'words ' * 50}{n}</text>\n    <z>z</z>\n"
+        "  </entry>\n"
+        for n in range(9)
+    )
+    found = heads(f"<feed>\n{entries}</feed>\n")[1:]
+    told = [("  <entry>\n", f"    <title>About {n}</title>\n") for n in range(9)]
+    assert found == [line for lines in told for line in lines]
+
+
 @pytest.mark.parametrize("text", [PLAIN, NUMBERED])
 def test_a_closing_tag_stands_with_what_it_closes(text: str) -> None:
     found = [text[leaf.start : leaf.end] for leaf in leaves(split_prose(text))]

@@ -7,6 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import msgspec
 
@@ -21,6 +22,8 @@ KEY = re.compile(r"[ \t]*(?:- )?([\w.-]{1,40}):[ \t]+\S")
 """A field of a record in lines."""
 _DISTINCT = 0.9
 """Lines that tell this share of the blocks apart tell enough."""
+_LOOKED_AT = 24
+"""Lines of a block among which one is looked for that tells it from others."""
 _OUTLIERS, _MOST_KINDS = 4, 4
 """Most values that make blocks differ; of blocks of more kinds, none does."""
 _TAG = re.compile(r"\s*<([A-Za-z_][\w:.-]{0,80})")
@@ -38,21 +41,64 @@ def head_of(text: str, group: Sequence[IndentedLine]) -> int:
     return count
 
 
-def heads_of(text: str, groups: Sequence[Sequence[IndentedLine]]) -> list[int]:
-    """The same of each of several neighbours. Those that begin with the same line, as the elements
-    of a list in XML do, need the next lines until these tell them apart."""
-    heads = [head_of(text, group) for group in groups]
+class Head(NamedTuple):
+    """What is shown with any line of a block."""
+
+    lines: int
+    """How many first lines."""
+    named: int = 0
+    """The number of a line below them; 0 for none."""
+
+
+def heads_of(text: str, groups: Sequence[Sequence[IndentedLine]]) -> list[Head]:
+    """The heads of several neighbours. Those that begin with the same line, as the elements of a
+    list in XML do, need the next lines until these tell them apart, or the first line below that
+    does."""
+    heads = [Head(head_of(text, group)) for group in groups]
     if len(groups) < 2:
         return heads
     alike = defaultdict[str, list[int]](list)
     for at, group in enumerate(groups):
-        if heads[at] == 1 and len(group) > 2:
+        if heads[at].lines == 1 and len(group) > 2:
             alike[text[group[0].start : group[0].end].strip()].append(at)
-    for places in alike.values():
-        if len(places) > 1:
-            for at, more in zip(places, _telling(text, [groups[at] for at in places]), strict=True):
-                heads[at] += more
+    for places in filter(_are_several, alike.values()):
+        held = [groups[at] for at in places]
+        counts = _telling(text, held)
+        named = [0] * len(held) if any(counts) else _named(text, held)
+        for at, count, line in zip(places, counts, named, strict=True):
+            heads[at] = Head(1 + count, line)
     return heads
+
+
+def _are_several(places: Sequence[int]) -> bool:
+    return len(places) > 1
+
+
+def _named(text: str, groups: Sequence[Sequence[IndentedLine]]) -> list[int]:
+    """The number of the line in each group that holds the first element which tells most of them
+    apart; 0 for none."""
+    values = defaultdict[str, dict[int, str]](dict)
+    lines = defaultdict[str, dict[int, int]](dict)
+    for at, group in enumerate(groups):
+        for number, line in _single(group):
+            tag = _tag(text, line)
+            if tag and at not in lines[tag]:
+                lines[tag][at] = number
+                values[tag][at] = text[line.start : line.end].strip()
+    for tag, held in values.items():
+        if len(set(held.values())) >= _DISTINCT * len(groups):
+            return [lines[tag].get(at, 0) for at in range(len(groups))]
+    return [0] * len(groups)
+
+
+def _single(group: Sequence[IndentedLine]) -> Iterator[tuple[int, IndentedLine]]:
+    """The short lines right below the first of a group, with nothing below themselves, and their
+    numbers; of a long group those of its beginning."""
+    indent = group[1].indent
+    for number, (line, following) in enumerate(pairwise(group[1:_LOOKED_AT]), 1):
+        is_short = line.end - line.start <= LEAST
+        if line.indent == indent and is_short and following.indent <= indent and not line.is_blank:
+            yield number, line
 
 
 def _telling(text: str, groups: Sequence[Sequence[IndentedLine]]) -> list[int]:
@@ -112,6 +158,8 @@ _BLOCKS = frozenset({"block", "item"})
 def differing_of(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[int]:
     """Positions of the few elements of XML that differ from the others of their list: by a rare
     value in their start tag, or by the elements in them."""
+    if len(groups) < MANY:
+        return frozenset()
     tags = [_tag(text, group[0]) for group in groups]
     counts = Counter(filter(None, tags))
     if not counts or max(counts.values()) < MANY:
@@ -130,5 +178,7 @@ def differing_of(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozens
 
 def _tag(text: str, line: IndentedLine) -> str:
     """The name of the element that begins in a line, empty for none."""
+    if text.find("<", line.start, line.end) < 0:
+        return ""  # most lines
     found = _TAG.match(text, line.start, line.end)
     return found[1] if found is not None else ""

@@ -10,7 +10,7 @@ from itertools import pairwise
 import msgspec
 
 from weft.passages.bare_pieces import is_bare_markup
-from weft.passages.blocks import KEY, closed, differing_of, head_of, heads_of, without_closing
+from weft.passages.blocks import KEY, Head, closed, differing_of, head_of, heads_of, without_closing
 from weft.passages.lines import IndentedLine, lines_of
 from weft.passages.markup import split_markup
 from weft.passages.part import Part
@@ -188,9 +188,9 @@ def _of_stanzas(text: str, stanzas: Sequence[list[IndentedLine]]) -> list[Part]:
             is_open = True
             continue
         is_open = False
-        is_told = head > head_of(text, stanza)  # by more lines than its first
+        is_told = head.named or head.lines > head_of(text, stanza)  # by more than its first line
         is_long = stanza[0].end - start > LEAST
-        if not is_told and (is_long or stanza[head].indent > stanza[0].indent):
+        if not is_told and (is_long or stanza[head.lines].indent > stanza[0].indent):
             parts += _nested(text, stanza, 1)  # its indentation says what is shown with what
         else:
             parts.append(_block(text, stanza, head, 1))
@@ -230,17 +230,22 @@ _NUMBERED = re.compile(r"[ \t]*\d{1,3}[.)] +\S")
 
 
 def _block(
-    text: str, lines: Sequence[IndentedLine], head: int, depth: int, unit: str = "block"
+    text: str, lines: Sequence[IndentedLine], head: Head, depth: int, unit: str = "block"
 ) -> Part:
-    """Lines of which the first ones are shown with any of those below them, and the one that closes
-    them with the last."""
+    """Lines of which the head is shown with any other, and the one that closes them with the last
+    one before it."""
+    count, named = head
     last = without_closing(lines)
-    below = _nested(text, lines[head:last], depth) if head < last else []
-    if not below:
-        below, last = _nested(text, lines[head:], depth), len(lines)
-    start, end = lines[0].start, lines[head - 1].end
+    last = last if last > count else len(lines)
+    if named and named + 1 < last:
+        below = _nested(text, lines[count:named], depth)
+        below.append(Part(lines[named].start, lines[named].end, "line", identifies=True))
+        below += _nested(text, lines[named + 1 : last], depth)
+    else:
+        below = _nested(text, lines[count:last], depth)
+    start, end = lines[0].start, lines[count - 1].end
     # A tag with nothing but namespaces, as of an envelope, says nothing of what is in it.
-    first = Part(start, end, "line", head, identifies=not is_bare_markup(text[start:end]))
+    first = Part(start, end, "line", count, identifies=not is_bare_markup(text[start:end]))
     below = closed(below, lines[-1].end, len(lines) - last)
     return Part(start, lines[-1].end, unit, children=(first, *below))
 
