@@ -282,7 +282,16 @@ def test_records_are_divided_to_a_depth_that_is_limited() -> None:
         ("42\n", True),
         ("12.5, 13]\n", True),
         ("\n", True),
+        ("  <results>\n", False),
+        ("  <p:list>\n    <p:item>\n", False),
+        ('  <item id="7">\n', True),
+        ("  <item>\n    <name>Ann</name>\n", True),
+        ("server {\n", False),
+        ("  {\n", False),
+        ("   12\tspec:\n", False),
+        ("location /static {\n", True),
+        ("def total(self):\n", True),
     ],
 )
-def test_lines_that_only_close_others_are_told(text: str, says: bool) -> None:
+def test_lines_that_only_open_or_close_others_are_told(text: str, says: bool) -> None:
     assert is_bare(text) is not says

@@ -1,5 +1,5 @@
-"""Pieces of a text that say nothing by themselves: lines that only close what others opened, and
-tags without content."""
+"""Pieces of a text that say nothing by themselves: lines that only open others or close what others
+opened, and tags without content."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 
 
 def is_bare(text: str) -> bool:
-    """Whether lines only close what others opened, with or without their numbers, or are bare
-    markup."""
-    if is_bare_markup(text):
+    """Whether lines only open others by one word, or close what others opened, with or without
+    their numbers, or are bare markup."""
+    if is_bare_markup(text) or _OPENING.fullmatch(text) is not None:
         return True
     if len(text) > MOST_CLOSING or not any(sign in text for sign in ")]}"):
         return False
@@ -25,6 +25,11 @@ _BARE_MARKUP = re.compile(
     r"(?:\s*(?:<\?[^<>]*>|<![A-Za-z][^<>]*>|</[\w:.-]{1,80}>"
     r"|<[\w:.-]{1,80}(?:\s+xmlns(?::[\w-]{1,40})?=(?:\"[^\"<>]*\"|'[^'<>]*'))+\s*>))+\s*"
 )
+_OPENING = re.compile(
+    r"(?:\s*</?[\w:.-]{1,80}\s{0,8}>)+\s*"
+    r"|(?:[ \t]{0,40}\d{1,7}[:|\t\u2192])?\s*[\w.-]{0,40}\s?[:({\[]+\s*"
+)
+"""Tags without attributes, `spec:`, `server {` or a bracket, with or without its number."""
 MOST_CLOSING = 60
 """Characters of lines that may only close others."""
 _NUMBERING, _CLOSING = " \t0123456789:|\u2192", " \t)]};,"
