@@ -171,7 +171,7 @@ def differing_of(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozens
     kinds = [tuple(dict.fromkeys(_tag(text, line) for line in groups[at])) for at in listed]
     kind_counts = Counter(kinds)
     if 2 * max(kind_counts.values()) >= len(listed) and len(kind_counts) <= _MOST_KINDS:
-        few = at_most(len(listed))
+        few = max(at_most(len(listed)), min(_OUTLIERS, len(listed) // MANY))
         found.update(at for at, kind in zip(listed, kinds, strict=True) if kind_counts[kind] <= few)
     return frozenset(found)
 
