@@ -72,6 +72,14 @@ def test_the_line_that_tells_a_block_may_stand_further_down() -> None:
     assert found == [line for lines in told for line in lines]
 
 
+@pytest.mark.parametrize("text", [PLAIN, PROTO])
+def test_a_passage_holds_no_end_of_one_record_with_the_beginning_of_the_next(text: str) -> None:
+    starts = {place.start for place in outlined(split_prose(text)).places}
+    begins = [text.index(head) for head in heads(text) if "record" in head or "person" in head]
+    assert len(begins) == 9
+    assert starts.issuperset(begins[1:])
+
+
 @pytest.mark.parametrize("text", [PLAIN, NUMBERED])
 def test_a_closing_tag_stands_with_what_it_closes(text: str) -> None:
     found = [text[leaf.start : leaf.end] for leaf in leaves(split_prose(text))]

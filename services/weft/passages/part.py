@@ -238,15 +238,29 @@ PASSAGE = 600
 def outlined(
     root: Part, is_json: bool = False, has_literals: bool = False, wrapper: str = ""
 ) -> Outline:
-    """The outline with its passages. A passage has as many leaves as reach `PASSAGE` characters."""
+    """The outline with its passages. A passage has as many leaves as reach `PASSAGE` characters,
+    or a quarter of these before a record in lines."""
     starts: list[int] = []
     size = PASSAGE
+    begins = frozenset(_record_starts(root))
     for number, leaf in enumerate(leaves(root)):
-        if size >= PASSAGE or (size and size + leaf.size > 2 * PASSAGE):
+        least = PASSAGE // 4 if leaf.start in begins else PASSAGE
+        if size >= least or (size and size + leaf.size > 2 * PASSAGE):
             starts.append(number)
             size = 0
         size += leaf.size
     return Outline(root, is_json, tuple(starts), has_literals, wrapper)
+
+
+def _record_starts(part: Part) -> Iterator[int]:
+    """Where blocks of lines begin that are told apart by more than their first line, and are no
+    smaller than half a passage: other blocks are parts of one thing, as those of code."""
+    for child in part.children:
+        if child.children:
+            told = sum(one.count for one in child.children if one.identifies)
+            if child.unit == "block" and told > 1 and child.size >= PASSAGE // 2:
+                yield child.start
+            yield from _record_starts(child)
 
 
 def passage_texts(text: str, outline: Outline) -> list[str]:
