@@ -31,6 +31,7 @@ def split_log(text: str, content_type: str) -> Part | None:
         return None
     lines = text.splitlines(keepends=True)
     telling = outcome_lines(text, lines)
+    has_verdict = bool(telling)
     is_uniform = are_uniform(lines)
     # Other lines with levels differ in what they say.
     if is_uniform or not any(map(level_of, lines[:LEVELLED])):
@@ -39,9 +40,11 @@ def split_log(text: str, content_type: str) -> Part | None:
         return None
     has_errors = content_type not in (TRACEBACK, LISTING)
     errors = _first_errors(lines) if has_errors else frozenset[int]()
-    if is_uniform:
-        return with_ends(text, split_around(text, lines, telling | errors, split=split_rows))
-    return split_around(text, lines, telling | errors)
+    if not is_uniform:
+        return split_around(text, lines, telling | errors)
+    rows = split_around(text, lines, telling | errors, split=split_rows)
+    # What ends with a verdict is one run of a program, of which the verdict says most.
+    return rows if has_verdict else with_ends(text, rows)
 
 
 LEVELLED = 20
