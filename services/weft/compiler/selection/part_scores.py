@@ -235,7 +235,7 @@ def _terms_above(
 ) -> Callable[[int], frozenset[str]]:
     """A function that gives the terms in what identifies the blocks around a leaf, if the first
     line alone says too little: it is shown with the leaf. With those of every block and record,
-    they crowd out what answers (.02 of the facts of made-up sessions at 1,000 tokens)."""
+    they crowd out what answers (.02 of the facts of made sessions in answers of 2,000 tokens)."""
     held: dict[int, frozenset[str]] = {}
 
     def said(part: Part) -> frozenset[str]:
