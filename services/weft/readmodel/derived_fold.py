@@ -6,6 +6,8 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
 import msgspec
 
@@ -20,7 +22,7 @@ from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.session_counters import SessionState
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, bounded
-from weft_schemas.envelope import CleanBody, ResultEnvelope
+from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import Corrupt, InvalidInput
 from weft_schemas.events import (
     EnvelopeEvent,
@@ -78,26 +80,22 @@ class DerivedFold:
         self._encoding = encoding
         self._documents = documents
         self._bodies = bodies
+        self._folds: dict[type, Callable[[Place, Any], None]] = {
+            EnvelopeEvent: self._envelope,
+            SummaryEvent: self._summary,
+            FactsEvent: self._facts,
+            EpisodeEvent: self._episode,
+            SensitivityEvent: self._level,
+            ParkedEvent: self._parked,
+            RevivedEvent: self._revived,
+        }
 
     def apply(self, place: Place, event: Event) -> None:
         """Fold the event, unless it is a duplicate or outranked. Raises `Contradiction`."""
-        match event:
-            case EnvelopeEvent():
-                self._envelope(place, event)
-            case SummaryEvent():
-                self._summary(place, event)
-            case FactsEvent():
-                self._facts(place, event)
-            case EpisodeEvent():
-                self._episode(place, event)
-            case SensitivityEvent():
-                self._level(place, event)
-            case ParkedEvent():
-                self._parked(place, event)
-            case RevivedEvent():
-                self._revived(place, event)
-            case _:
-                raise InvalidInput(f"the fold does not know {type(event).__name__}; upgrade it")
+        fold = self._folds.get(type(event))
+        if fold is None:
+            raise InvalidInput(f"the fold does not know {type(event).__name__}; upgrade it")
+        fold(place, event)
 
     def _envelope(self, place: Place, event: EnvelopeEvent) -> None:
         source, version = self._item(place, event.origin, "envelope"), place.version
@@ -128,8 +126,10 @@ class DerivedFold:
         clean = envelope.clean
         text = envelope.summary if envelope.complete or envelope.passthrough else None
         if clean is not None:
-            raw = self._bodies.take(item)
-            text = None if raw is None else _folded(raw, clean)
+            raw, text = self._bodies.take(item), None
+            # If this release makes another text of it than the firewall did, the summary is used.
+            with suppress(Corrupt):
+                text = None if raw is None else clean_text(raw, clean)
         if text is None:
             return [envelope_text(envelope)]
         outline, found_by = passages_of(text, envelope.content_type)
@@ -156,7 +156,11 @@ class DerivedFold:
         kind = f"fact of {source.type}"
         if not self._counts(place.version, kind, source, event.origin, event.scope, withdraw):
             return
-        scope = self._scope_of_facts(event.scope, place.address.session, source)
+        scope = event.scope
+        # Not one that the item's publisher may not use.
+        refused = self._db.execute(_sql.refused_scope, (source.anchor,)).fetchone()
+        if scope.startswith("session:") or refused == (scope,):
+            scope = session_scope(place.address.session)
         for fact in event.facts:
             key = (place.address.tenant, "fact", scope, fact.key)
             values = (place.state.number, 0, msgspec.json.encode(fact))
@@ -173,14 +177,6 @@ class DerivedFold:
         key = (place.address.tenant, "episode", scope, event.episode_id)
         values = (place.state.number, count, encode_event(event))
         remember(self._db, key, source.anchor, place.version, values)
-
-    def _scope_of_facts(self, scope: str, session: str, source: _Source) -> str:
-        """The scope of facts from an item: the event's, or the session's own if the item's
-        publisher may not use that one."""
-        if scope.startswith("session:"):
-            return session_scope(session)
-        refused = self._db.execute(_sql.refused_scope, (source.anchor,)).fetchone()
-        return session_scope(session) if refused and refused[0] == scope else scope
 
     def _scope_of_episode(self, scope: str, place: Place) -> str:
         """The scope of an episode: the event's, if the session's items may use it, or the session's
@@ -278,15 +274,6 @@ def _check_order(place: Place, origin: Origin) -> None:
 
 def _end_level(db: sqlite3.Connection, version: int, at: int) -> None:
     db.execute(_sql.end_level, (at, version))
-
-
-def _folded(raw: str, clean: CleanBody) -> str | None:
-    """The clean text; None if this release makes another of the body than the firewall did. Then
-    the summary is used, as for bodies that are not stored."""
-    try:
-        return clean_text(raw, clean)
-    except Corrupt:
-        return None
 
 
 def envelope_text(envelope: ResultEnvelope) -> str:

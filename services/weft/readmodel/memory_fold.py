@@ -44,12 +44,7 @@ def withdraw(db: sqlite3.Connection, version: int, at: int) -> None:
             _elect(db, key, at)
 
 
-def forget_session(db: sqlite3.Connection, session: int, at: int) -> None:
-    """Delete the memories of a session; in shared scopes the previous values are in force again."""
-    forget_rows(db, db.execute(_sql.of_session, (session,)).fetchall(), at)
-
-
-def forget_rows(db: sqlite3.Connection, rows: list[tuple[Any, ...]], at: int) -> None:
+def forget(db: sqlite3.Connection, rows: list[tuple[Any, ...]], at: int) -> None:
     """Delete the rows `(number, *key, until)`; the previous values are in force again."""
     for number, *_ in rows:
         db.execute(_sql.forget, (number,))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from weft import tokens
 from weft.log.record import LogRecord
-from weft.readmodel.decoding import TENANTS_OWN
+from weft.readmodel.event_place import TENANTS_OWN
 from weft.readmodel.fold import Fold
 from weft.readmodel.store import get_meta, open_reader, open_writer
 from weft.readmodel.unsealed_postings import UnsealedCache

@@ -16,7 +16,7 @@ from weft.passages.splitting import passages_of
 from weft.readmodel.call_text import call_text
 from weft.readmodel.derived_fold import envelope_text
 from weft.readmodel.documents import Documents
-from weft.readmodel.memory_fold import forget_rows, forget_session
+from weft.readmodel.memory_fold import forget
 from weft.readmodel.session_counters import Sessions
 from weft.readmodel.sql import statements
 from weft_schemas.envelope import ResultEnvelope
@@ -32,7 +32,7 @@ def erase_session(db: sqlite3.Connection, tenant: str, session: str, at: int) ->
     db.execute(_sql.faults_of_session, (tenant, session))
     db.execute(_sql.policies_of_session, (tenant, session))
     for (number,) in db.execute(_sql.session, (tenant, session)).fetchall():
-        forget_session(db, number, at)
+        forget(db, db.execute(_sql.memories_of_session, (number,)).fetchall(), at)
         db.execute(_sql.delete_session, (number,))
 
 
@@ -56,7 +56,7 @@ def erase_scope(
     while db.execute(_scope.slices, place).rowcount:
         pass
     sessions = [number for (number,) in db.execute(_scope.sessions_of_items)]
-    forget_rows(db, db.execute(_scope.memories, place).fetchall(), at)
+    forget(db, db.execute(_scope.memories, place).fetchall(), at)
     db.execute(_scope.summaries_of_sessions)
     db.execute(_scope.derivations_of_sessions)
     db.execute(_scope.parked)

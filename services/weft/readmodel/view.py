@@ -8,13 +8,12 @@ import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
-from weft.readmodel.item_row import KINDS, item_row
 from weft.readmodel.memories_in_force import MemoriesInForce
-from weft.readmodel.rows import EpisodeRow, FactRow, ItemRow, Match
+from weft.readmodel.rows import KINDS, EpisodeRow, FactRow, ItemRow, Match, item_row
 from weft.readmodel.search import MAX_POSTINGS, IndexSearch
 from weft.readmodel.sql import statements
 from weft.readmodel.store import snapshot
@@ -48,20 +47,6 @@ _catalog = msgspec.json.Decoder(Catalog)
 _DEFAULT_POLICY = ContextPolicy()
 
 
-class _SessionState(NamedTuple):
-    """The state of a session as of the newest folded sequence."""
-
-    checkpoint: int | None
-    encoding: str | None
-    number: int
-    """Of the session; 0 if it is unknown."""
-    items: int
-    documents: int
-    """In the text index."""
-    words: int
-    """In all of these."""
-
-
 class SessionView:
     """One session of one tenant at one sequence, over one connection, for one thread. Neither later
     events nor other sessions change what it returns. Every list has a fixed order."""
@@ -88,39 +73,34 @@ class SessionView:
         self._in_snapshot = db.in_transaction
         with snapshot(db):
             place = {"tenant": tenant, "session": session}
-            self._begin = begin = _SessionState(*db.execute(_sql.begin, place).fetchone())
-            folded = begin.checkpoint or 0
+            checkpoint, encoding, *counted = db.execute(_sql.begin, place).fetchone()
+            self._number, self._items_now, self._documents_now, self.words = counted
+            """The session's number, 0 if it is unknown, and its counts at the newest sequence:
+            items, documents in the text index, and words in these."""
+            folded = checkpoint or 0
             self.sequence = folded if as_of is None else max(0, min(as_of, folded))
-            self.encoding = begin.encoding or ""
-            self._number = begin.number
-            self._count = self._items_until(begin.items, folded)
+            self.encoding: str = encoding or ""
+            self._count = self._items_until(self._items_now, folded)
 
     def item_count(self) -> int:
         return self._count
 
-    @property
-    def words(self) -> int:
-        """Words in the session's text index, as of now."""
-        return self._begin.words
-
     def has_few_passages(self, items: int, most: int) -> bool:
         """Whether the newest `items` have about `most` passages at most: an estimate of their size
         without reading them, as of now and not of the view's sequence."""
-        begin = self._begin
-        if begin.documents <= most:
+        if self._documents_now <= most:
             return True
-        if begin.items <= items:
+        if self._items_now <= items:
             return False
-        first = (self._number, begin.items - items)
-        place = (self._number, begin.documents - most - 1)
+        first = (self._number, self._items_now - items)
+        place = (self._number, self._documents_now - most - 1)
         oldest = self._db.execute(_sql.sequence_of_ordinal, first).fetchone()
         item = self._db.execute(_sql.item_of_document, place).fetchone()
         return bool(oldest and item and item < oldest)
 
     def erased(self) -> int:
         """Sequence of the last erasure of the session or its tenant; 0 if there was none."""
-        place = {"tenant": self.tenant, "session": self.session, "at": self.sequence}
-        return self._db.execute(_sql.erased, place).fetchone()[0] or 0
+        return self._db.execute(_sql.erased, self._place()).fetchone()[0] or 0
 
     def at(self, sequence: int) -> SessionView:
         """The same session at another sequence."""
@@ -151,15 +131,11 @@ class SessionView:
 
     def places(self, ordinals: Iterable[int]) -> list[ItemRow]:
         """Items by ordinal, in order; unknown ones are left out."""
-        known, wanted = self._by_ordinal, sorted(set(ordinals))
-        self._read(_PLACES, ordinals=[ordinal for ordinal in wanted if ordinal not in known])
-        return [known[at] for at in wanted if at in known]
+        return self._read(_PLACES, "ordinals", ordinals, self._by_ordinal)
 
     def rows(self, sequences: Iterable[int]) -> list[ItemRow]:
         """Items by log sequence, in order of sequence; unknown ones are left out."""
-        known, wanted = self._by_sequence, sorted(set(sequences))
-        self._read(_BY_SEQUENCE, sequences=[one for one in wanted if one not in known])
-        return [known[at] for at in wanted if at in known]
+        return self._read(_BY_SEQUENCE, "sequences", sequences, self._by_sequence)
 
     def by_ids(self, ids: Iterable[str]) -> list[ItemRow]:
         """Items by id, in order of sequence; unknown ones are left out."""
@@ -178,8 +154,7 @@ class SessionView:
     def pending(self) -> list[ItemRow]:
         """Items that wait for their envelope, oldest first."""
         at = {"session": self._number, "at": self.sequence}
-        waiting = [item for (item,) in self._db.execute(_sql.pending, at)]
-        return self.rows(waiting)
+        return self.rows(item for (item,) in self._db.execute(_sql.pending, at))
 
     def search(
         self,
@@ -200,10 +175,11 @@ class SessionView:
             wanted = _written([document for document, _ in best])
             found = self._db.execute(_postings.items_of_documents, (wanted, self._number))
             items = {document: place for document, *place in found}
-        matches = []
-        for document, score in best:
-            sequence, ordinal, passage, kind = items[document]
-            matches.append(Match(sequence, ordinal, passage, score, KINDS[kind]))
+        matches = (
+            Match(sequence, ordinal, passage, score, KINDS[kind])
+            for document, score in best
+            for sequence, ordinal, passage, kind in (items[document],)
+        )
         return sorted(matches, key=lambda match: (-match.score, -match.sequence, match.passage))
 
     def facts(self, scopes: Sequence[str]) -> list[FactRow]:
@@ -233,21 +209,21 @@ class SessionView:
 
     def policy(self) -> tuple[int, ContextPolicy]:
         """The policy in force: the session's newest, else the tenant's, else version 0."""
-        place = {"tenant": self.tenant, "session": self.session, "at": self.sequence}
-        row = self._db.execute(_sql.policy, place).fetchone()
+        row = self._db.execute(_sql.policy, self._place()).fetchone()
         return (0, _DEFAULT_POLICY) if row is None else (row[0], clamped(_policy.decode(row[1])))
 
     def catalog(self, name: str) -> tuple[int, Catalog] | None:
         """The newest version of a catalogue of the tenant, with its sequence."""
-        place = {"tenant": self.tenant, "name": name, "at": self.sequence}
-        row = self._db.execute(_sql.catalog, place).fetchone()
+        row = self._db.execute(_sql.catalog, self._place() | {"name": name}).fetchone()
         return None if row is None else (row[0], _catalog.decode(row[1]))
 
     def catalog_size(self, name: str) -> int:
         """Bytes of that catalogue, without reading it; 0 if there is none."""
-        place = {"tenant": self.tenant, "name": name, "at": self.sequence}
-        row = self._db.execute(_sql.catalog_size, place).fetchone()
+        row = self._db.execute(_sql.catalog_size, self._place() | {"name": name}).fetchone()
         return 0 if row is None else row[0]
+
+    def _place(self) -> dict[str, str | int]:
+        return {"tenant": self.tenant, "session": self.session, "at": self.sequence}
 
     @property
     def _memories(self) -> MemoriesInForce:
@@ -269,11 +245,14 @@ class SessionView:
 
         return bisect_right(range(items), self.sequence, key=sequence_of)
 
-    def _read(self, sql: str, **wanted: list[int]) -> None:
-        """Read the rows of these ordinals or sequences, if there are any."""
-        for name, numbers in wanted.items():
-            if numbers:
-                self._items(sql, **{name: _written(numbers)})
+    def _read(
+        self, sql: str, name: str, numbers: Iterable[int], known: dict[int, ItemRow]
+    ) -> list[ItemRow]:
+        """The rows of these ordinals or sequences; those that are not known yet are read."""
+        wanted = sorted(set(numbers))
+        if missing := [number for number in wanted if number not in known]:
+            self._items(sql, **{name: _written(missing)})
+        return [known[number] for number in wanted if number in known]
 
     def _items(self, sql: str, **values: int | str) -> list[ItemRow]:
         values = {"session": self._number, "count": self._count, "at": self.sequence, **values}
