@@ -10,7 +10,7 @@ skips what it has already stored.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import Self
 
@@ -146,11 +146,7 @@ class BulkPublisher:
         stored = 0
         deadline = self._deadline()
         while stored < len(part) - 1:
-            batch = self._open(part[stored:-1])
-            try:
-                await batch.run()
-            finally:
-                self._batches.pop(batch.token)
+            batch = await self._sent(part[stored:-1], Batch.run)
             if batch.stored:
                 stored += batch.stored
                 deadline = self._deadline()
@@ -195,11 +191,7 @@ class BulkPublisher:
         duplicate, it is sent by fast ingest, which skips what the server has."""
         deadline = self._deadline()
         while len(piece) > 1:
-            batch = self._open(piece)
-            try:
-                await batch.run_atomic()
-            finally:
-                self._batches.pop(batch.token)
+            batch = await self._sent(piece, Batch.run_atomic)
             if batch.stored:
                 return batch.sequence
             if batch.error is not None:
@@ -215,11 +207,17 @@ class BulkPublisher:
             await asyncio.sleep(RETRY_SECONDS)
         return await self._pipelined(piece)
 
-    def _open(self, messages: Sequence[Message]) -> Batch:
+    async def _sent(
+        self, messages: Sequence[Message], send: Callable[[Batch], Awaitable[None]]
+    ) -> Batch:
         token = self._ids.next().decode()
         window = max(2 * FLOW, WINDOW // (len(self._batches) + 1))
         batch = Batch(self._connection, f"{self._inbox}.{token}", token, messages, window)
         self._batches[token] = batch
+        try:
+            await send(batch)
+        finally:
+            self._batches.pop(token)
         return batch
 
     def _deadline(self) -> float:

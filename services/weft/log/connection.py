@@ -13,7 +13,7 @@ import contextlib
 import logging
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import nats.errors
@@ -161,19 +161,20 @@ class Connection(Client):
             watcher()
         if not await self.flushed():
             self._drop_queued()
-        # In a task, which may end in any way: nats-py awaits a future here that its attempt to
-        # reconnect awaits too, and that is cancelled with that attempt.
-        closing = asyncio.create_task(super().close())
-        await asyncio.wait([closing], timeout=CLOSE_SECONDS)
-        await cancelled(closing, again=CANCEL_SECONDS)
+        await self._ended(super().close(), CLOSE_SECONDS)
 
     def _drop_queued(self) -> None:
         self._commands.clear()
 
     async def abandon(self) -> None:
         """Clean up after a failed attempt to connect."""
-        closing = asyncio.create_task(super().close())
-        await asyncio.wait([closing], timeout=CANCEL_SECONDS)
+        await self._ended(super().close(), CANCEL_SECONDS)
+
+    async def _ended(self, work: Coroutine[Any, Any, None], seconds: float) -> None:
+        # In a task, which may end in any way: nats-py awaits a future when it closes that its
+        # attempt to reconnect awaits too, and that is cancelled with that attempt.
+        closing = asyncio.create_task(work)
+        await asyncio.wait([closing], timeout=seconds)
         await cancelled(closing, again=CANCEL_SECONDS)
 
     def on_violation(self, watcher: Callable[[str], None]) -> Callable[[], None]:

@@ -11,6 +11,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Self
 
+import msgspec
+
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.pulling import Puller, RawMessage
@@ -148,7 +150,8 @@ class Consumer(Puller[list[Delivery]]):
         return max(0, 2 * self._batch - in_work)
 
     def _came(self, raw: RawMessage) -> None:
-        self._held[raw.reply] = _Hold(len(raw.payload), asyncio.get_running_loop().time())
+        now = asyncio.get_running_loop().time()
+        self._held[raw.reply] = _Hold(len(raw.payload), now, now)
         self._held_bytes += len(raw.payload)
 
     async def _keep(self) -> None:
@@ -180,10 +183,7 @@ def _nak(delay: float) -> bytes:
     return b'-NAK {"delay":%d}' % int(delay * 1e9) if delay else b"-NAK"
 
 
-class _Hold:
-    __slots__ = ("said", "since", "size")
-
-    def __init__(self, size: int, now: float) -> None:
-        self.size = size
-        self.since = now
-        self.said = now
+class _Hold(msgspec.Struct):
+    size: int
+    since: float
+    said: float

@@ -197,7 +197,11 @@ class InFlight:
         while True:
             await asyncio.sleep(SOON_SECONDS)
             now = clock()
-            self._extend_deadlines(now - looked - SOON_SECONDS, now)
+            held_up = now - looked - SOON_SECONDS
+            # Time in which this process did not run (see `log/timeouts.py`) does not count: answers
+            # may be waiting in the socket.
+            for pending in self._in_flight.values() if held_up > SOON_SECONDS else ():
+                pending.extend(held_up, now)
             looked = now
             late = {
                 token: pending
@@ -232,13 +236,6 @@ class InFlight:
             none = unclaimed and missing[stream]
             why = no_stream(stream) if none else no_answer(subject, reason)
             self._settle(token, why)
-
-    def _extend_deadlines(self, held_up: float, now: float) -> None:
-        """Time in which this process did not run (see `log/timeouts.py`) does not count: answers
-        may be waiting in the socket."""
-        if held_up > SOON_SECONDS:
-            for pending in self._in_flight.values():
-                pending.extend(held_up, now)
 
     def _look_for_stall(self, now: float) -> None:
         """If a message that was sent again has no answer, check whether the stream stores anything,

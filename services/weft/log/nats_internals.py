@@ -30,7 +30,7 @@ from weft.log.connection import (
     Handler,
     Listener,
 )
-from weft.log.timeouts import cancelled, done_within
+from weft.log.timeouts import done_within
 
 FIELDS = (
     "_ps",
@@ -87,7 +87,7 @@ class FastConnection(Connection):
         return bool(self._server_info.get("tls_verify"))
 
     async def listen(self, subject: str, handler: Handler, queue: str = "") -> Listener:
-        subscription = await self.subscribe(subject, queue, cb=_unused)
+        subscription = await self.subscribe(subject, queue, cb=_ignored)
         self._handlers[subscription._id] = handler
         return Listener(self, subscription)
 
@@ -136,10 +136,8 @@ class FastConnection(Connection):
         self._pending, self._pending_data_size = [], 0
 
     async def abandon(self) -> None:
-        self._error_cb = _quiet
-        closing = asyncio.create_task(self._close(Client.CLOSED, do_cbs=False))
-        await asyncio.wait([closing], timeout=CANCEL_SECONDS)
-        await cancelled(closing, again=CANCEL_SECONDS)
+        self._error_cb = _ignored
+        await self._ended(self._close(Client.CLOSED, do_cbs=False), CANCEL_SECONDS)
 
     async def _process_msg(
         self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes
@@ -192,12 +190,8 @@ class FastConnection(Connection):
         self._drop_queued()
 
 
-async def _unused(_: Any) -> None:
-    """Messages of a listener go to its handler, never here."""
-
-
-async def _quiet(_: Exception) -> None:
-    """Already reported by the exception that is raised."""
+async def _ignored(_: Any) -> None:
+    """For messages of a listener, which go to its handler, and for an error that is raised."""
 
 
 MOST_LINE_BYTES = 1024 * 1024

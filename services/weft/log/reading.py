@@ -14,7 +14,7 @@ import msgspec
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.record import LogRecord
-from weft.log.wire import checked_traceparent, message_id, publish_command, servers_header, status
+from weft.log.wire import publish_command, servers_header, status
 from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound, Unavailable
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import STREAM, stored_filter
@@ -235,13 +235,8 @@ class _Pages:
 
     async def get(self, first: int, subjects: str) -> list[LogRecord]:
         """Some messages from `first` on; none if there are no more."""
-        body = {
-            "seq": first,
-            "next_by_subj": subjects,
-            "batch": PAGE,
-            "max_bytes": self._page_bytes,
-        }
-        return await self._ask(body, f"from {first}")
+        size = {"batch": PAGE, "max_bytes": self._page_bytes}
+        return await self._ask({"seq": first, "next_by_subj": subjects, **size}, f"from {first}")
 
     async def last(self, subject: str, through: int) -> list[LogRecord]:
         """The last message of one subject at or before a sequence; none if there is none."""
@@ -293,26 +288,17 @@ class _Pages:
 
 
 def _direct(payload: bytes, headers: bytes | None) -> LogRecord:
-    return LogRecord(
-        sequence=int(servers_header(headers, b"Nats-Sequence")),
-        subject=servers_header(headers, b"Nats-Subject"),
-        published_ns=nanoseconds(servers_header(headers, b"Nats-Time-Stamp")),
-        payload=payload,
-        message_id=message_id(headers),
-        traceparent=checked_traceparent(headers),
+    sequence, subject, time = (
+        servers_header(headers, name)
+        for name in (b"Nats-Sequence", b"Nats-Subject", b"Nats-Time-Stamp")
     )
+    return LogRecord.of(int(sequence), subject, nanoseconds(time), payload, headers)
 
 
 def _record(message: dict[str, Any]) -> LogRecord:
-    headers = base64.b64decode(message.get("hdrs", ""))
-    return LogRecord(
-        sequence=message["seq"],
-        subject=message["subject"],
-        published_ns=nanoseconds(message["time"]),
-        payload=base64.b64decode(message.get("data", "")),
-        message_id=message_id(headers),
-        traceparent=checked_traceparent(headers),
-    )
+    headers, payload = (base64.b64decode(message.get(name, "")) for name in ("hdrs", "data"))
+    time = nanoseconds(message["time"])
+    return LogRecord.of(message["seq"], message["subject"], time, payload, headers)
 
 
 def nanoseconds(time: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from weft.log.api import call
 from weft.log.connection import Connection
@@ -48,16 +49,9 @@ async def erase(connection: Connection, stream: str, sequence: int) -> bool:
         await call(connection, f"STREAM.MSG.DELETE.{stream}", body, ERASE_SECONDS)
     except ConfigurationError:
         # The server has the same number for what is not there and for what it may not delete.
-        if await _is_there(connection, stream, sequence):
+        with suppress(NotFound):
+            await read(connection, sequence, stream)
             raise
-        return False
-    return True
-
-
-async def _is_there(connection: Connection, stream: str, sequence: int) -> bool:
-    try:
-        await read(connection, sequence, stream)
-    except NotFound:
         return False
     return True
 

@@ -149,10 +149,6 @@ class EmbeddedServer:
     def _log_file(self) -> Path:
         return self.data_dir / "nats-server.log"
 
-    @property
-    def _ports_file(self) -> Path:
-        return self.data_dir / f"nats-server_{self.pid}.ports"
-
     def _spawn(self, binary: Path, lock: FileLock) -> None:
         for stale in self.data_dir.glob("nats-server_*.ports"):
             stale.unlink(missing_ok=True)
@@ -191,7 +187,8 @@ class EmbeddedServer:
             if self._process.poll() is not None:
                 raise Unavailable(f"nats-server did not start: {self._last_complaint()}")
             with contextlib.suppress(OSError, ValueError, LookupError):
-                self.port = _port_in(self._ports_file)
+                ports = (self.data_dir / f"nats-server_{self.pid}.ports").read_text()
+                self.port = int(json.loads(ports)["nats"][0].rsplit(":", 1)[1])
                 return
             await asyncio.sleep(_POLL_SECONDS)
 
@@ -234,10 +231,6 @@ async def _locked(folder: Path) -> FileLock:
     raise ConfigurationError(
         f"{folder} is in use by a running nats-server; stop it, or connect to it by its URL"
     )
-
-
-def _port_in(file: Path) -> int:
-    return int(json.loads(file.read_text())["nats"][0].rsplit(":", 1)[1])
 
 
 async def _wait_or_kill(process: subprocess.Popen[bytes]) -> None:

@@ -43,7 +43,8 @@ class ForkServer:
         nothing is loaded twice, and most memory is shared with this process."""
         fork_server = cls(warm)
         warm()
-        fork_server._process = Started(ForkContext(), _serve, _nothing)
+        # It is warm when it is forked.
+        fork_server._process = Started(ForkContext(), _serve, lambda: None)
         fork_server._process.pipe.recv()
         return fork_server
 
@@ -126,10 +127,6 @@ def _serve(commands: Connection, parent: int, warm: Callable[[], None]) -> None:
             children.discard(pid)
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
-
-
-def _nothing() -> None:
-    """It was warm when it was forked."""
 
 
 def _fork(commands: Connection) -> int:

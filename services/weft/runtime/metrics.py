@@ -41,7 +41,10 @@ class Metrics:
             registry=self.registry,
         ).labels(process)
         self._of = cache(partial(self._events.labels, process))
-        self._parked = self._counter("weft_parked", "Events given up and parked")
+        parked = Counter(
+            "weft_parked", "Events given up and parked", ("process",), registry=self.registry
+        )
+        self._parked = parked.labels(process)
         self._lag = self._gauge("weft_lag_events", "Events published and not finished here")
         self._in_flight = self._gauge("weft_in_flight_events", "Events fetched and not finished")
         self._watermark = self._gauge("weft_watermark_sequence", "Last log sequence folded")
@@ -69,9 +72,6 @@ class Metrics:
     def text(self) -> bytes:
         """The exposition that Prometheus reads."""
         return generate_latest(self.registry)
-
-    def _counter(self, name: str, about: str) -> Counter:
-        return Counter(name, about, ("process",), registry=self.registry).labels(self._process)
 
     def _gauge(self, name: str, about: str) -> Gauge:
         return Gauge(name, about, ("process",), registry=self.registry).labels(self._process)

@@ -11,6 +11,7 @@ import logging
 from bisect import bisect_right, insort
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from operator import itemgetter
 
 from weft.log.connection import Connection
 from weft.log.following import Follower
@@ -26,7 +27,7 @@ from weft_schemas.ranges import clamped
 from weft_schemas.subjects import STREAM, stored_filter
 
 _DEFAULT = (0, ContextPolicy())
-
+_version = itemgetter(0)
 
 POLICIES = stored_filter(session=TENANT_SESSION, direction="out", event="context_policy")
 """Stored subjects of policy events, of every tenant."""
@@ -152,7 +153,3 @@ class Policies:
         versions = self._versions.get(key, [])
         known = len(versions) if at is None else bisect_right(versions, at, key=_version)
         return versions[known - 1] if known else None
-
-
-def _version(one: tuple[int, ContextPolicy]) -> int:
-    return one[0]

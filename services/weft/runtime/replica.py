@@ -147,15 +147,12 @@ class Replica:
             if self._has_read:
                 await asyncio.sleep(0)
             self._has_read = True
-            asyncio.get_running_loop().call_soon(self._begin_turn)
+            asyncio.get_running_loop().call_soon(setattr, self, "_has_read", False)
             yield
 
     def is_crowding(self, tenant: str) -> bool:
         """As `Turns.is_crowding`."""
         return self._turns.is_crowding(tenant)
-
-    def _begin_turn(self) -> None:
-        self._has_read = False
 
     def check(self) -> None:
         """Check every page of the read model, .7 s for a gigabyte. Raises `Unavailable` if it is
