@@ -20,8 +20,7 @@ from weft.readmodel.memory_fold import remember, withdraw
 from weft.readmodel.precedence import Derivation, superseded_by
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.session_counters import SessionState
-from weft.readmodel.sql import statements
-from weft.readmodel.store import OPEN, bounded
+from weft.readmodel.store import OPEN, bounded, statements
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import Corrupt, InvalidInput
 from weft_schemas.events import (

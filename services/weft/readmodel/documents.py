@@ -20,8 +20,7 @@ from weft.readmodel.postings import (
     pack_all,
 )
 from weft.readmodel.session_counters import SessionState
-from weft.readmodel.sql import statements
-from weft.readmodel.store import OPEN
+from weft.readmodel.store import OPEN, statements
 from weft.terms import words
 
 _sql = statements("postings")

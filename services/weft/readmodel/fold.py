@@ -19,8 +19,7 @@ from weft.readmodel.event_place import check_place
 from weft.readmodel.item_fold import ItemFold
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.session_counters import Sessions, SessionState
-from weft.readmodel.sql import statements
-from weft.readmodel.store import bounded, get_meta, set_meta, transaction
+from weft.readmodel.store import bounded, get_meta, set_meta, statements, transaction
 from weft.readmodel.tombstone_fold import erase_scope, erase_session, erase_tenant
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.events import (

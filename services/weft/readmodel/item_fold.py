@@ -18,8 +18,7 @@ from weft.readmodel.call_text import call_text
 from weft.readmodel.documents import Documents
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.session_counters import SessionState
-from weft.readmodel.sql import statements
-from weft.readmodel.store import OPEN, bounded
+from weft.readmodel.store import OPEN, bounded, statements
 from weft.secrets.masked_items import masked_item
 from weft_schemas.envelope import Signal
 from weft_schemas.events import content_digest, encode_event

@@ -9,8 +9,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-from weft.readmodel.sql import statements
-from weft.readmodel.store import OPEN
+from weft.readmodel.store import OPEN, statements
 
 _sql = statements("memory_fold")
 

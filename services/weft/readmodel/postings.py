@@ -76,9 +76,9 @@ def document(number: int, words: list[str]) -> Document:
 def invert(document: Document, postings: Postings) -> None:
     """Add a document's postings to those of earlier documents of its block, by term."""
     number, length, terms, times = document
-    once = posting(number, 1, length)
+    none = posting(number, 0, length)
     for term, count in zip(terms, times, strict=True):
-        postings[term].append(once if count == 1 else posting(number, count, length))
+        postings[term].append(none | count << 8)
 
 
 def pack_all(postings: Postings) -> tuple[dict[str, int], bytes]:

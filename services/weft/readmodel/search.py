@@ -28,7 +28,7 @@ from weft.readmodel.postings import (
     halves,
     pack,
 )
-from weft.readmodel.sql import statements
+from weft.readmodel.store import statements
 from weft.readmodel.unsealed_postings import UnsealedPostings
 
 MAX_POSTINGS = 500

@@ -7,7 +7,7 @@ import sqlite3
 import msgspec
 from msgspec.structs import asdict
 
-from weft.readmodel.sql import statements
+from weft.readmodel.store import statements
 
 _sql = statements("fold")
 

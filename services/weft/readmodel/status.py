@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from weft.readmodel.sql import statements
-from weft.readmodel.store import OPEN, get_meta, snapshot
+from weft.readmodel.store import OPEN, get_meta, snapshot, statements
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import NotFound, erased_session
 from weft_schemas.ids import artifact_handle

@@ -1,4 +1,5 @@
-"""Connections to a read model's SQLite file: one writer, any number of readers.
+"""A read model's SQLite file: its connections, one writer's and any number of readers', and the
+statements, which are in .sql files beside the code that runs them.
 
 Only the writer writes and checkpoints: SQLite 3.40 can reset the write-ahead log wrongly when
 several connections checkpoint (fixed in 3.51.3).
@@ -6,15 +7,34 @@ several connections checkpoint (fixed in 3.51.3).
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
-from weft.readmodel.sql import text
 from weft.terms import analyse
 from weft_schemas.errors import Corrupt
 from weft_schemas.ids import digest
+
+_FOLDER = Path(__file__).parent
+_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+
+
+@cache
+def statements(file: str) -> SimpleNamespace:
+    """The statements of `<file>.sql`, one attribute for each `-- name:` line in it."""
+    parts = _NAME.split(text(file))[1:]
+    named = zip(parts[::2], parts[1::2], strict=True)
+    return SimpleNamespace(**{name: sql.strip() for name, sql in named})
+
+
+def text(file: str) -> str:
+    """The whole of `<file>.sql`."""
+    return (_FOLDER / f"{file}.sql").read_text(encoding="utf-8")
+
 
 OPEN = (1 << 62) - 1
 """`until` of rows in force: later than any sequence."""

@@ -18,7 +18,7 @@ from weft.readmodel.derived_fold import envelope_text
 from weft.readmodel.documents import Documents
 from weft.readmodel.memory_fold import forget
 from weft.readmodel.session_counters import Sessions
-from weft.readmodel.sql import statements
+from weft.readmodel.store import statements
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.items import ItemKind
 

@@ -8,8 +8,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable
 
 from weft.readmodel.postings import BLOCK, Postings, invert, posting
-from weft.readmodel.sql import statements
-from weft.readmodel.store import OPEN
+from weft.readmodel.store import OPEN, statements
 from weft.readmodel.tombstone_fold import newest_tombstone
 
 CACHED_CHARACTERS = 1_000_000

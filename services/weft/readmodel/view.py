@@ -15,8 +15,7 @@ import msgspec
 from weft.readmodel.memories_in_force import MemoriesInForce
 from weft.readmodel.rows import KINDS, EpisodeRow, FactRow, ItemRow, Match, item_row
 from weft.readmodel.search import MAX_POSTINGS, IndexSearch
-from weft.readmodel.sql import statements
-from weft.readmodel.store import snapshot
+from weft.readmodel.store import snapshot, statements
 from weft.readmodel.unsealed_postings import UnsealedCache, UnsealedPostings
 from weft_schemas.envelope import Signal
 from weft_schemas.grants import ScopeGrants
