@@ -23,8 +23,7 @@ from weft_schemas.errors import InvalidInput, Overloaded, Unavailable, WeftError
 FLOW = 500
 """Messages per answer that we ask for, at most; the server may choose fewer."""
 FLOW_BYTES = 512 * 1024
-"""Bytes per answer that we ask for: on a slow network, an answer must come within
-`SILENCE_SECONDS`."""
+"""Bytes per answer that we ask for, which must come within `SILENCE_SECONDS` on a slow network."""
 SILENCE_SECONDS = 2.0
 """Without an answer for so long, a batch is given up and the rest of it is sent in another."""
 
@@ -97,8 +96,7 @@ class Batch:
         self._news.set()
 
     async def run(self) -> None:
-        """Send by fast ingest and wait for the result. A message that cannot be sent ends the batch
-        before it."""
+        """Send by fast ingest and wait for the result. What cannot be sent ends the batch."""
         sent = 0
         chunk: list[bytes] = []
         size = 0
@@ -124,8 +122,7 @@ class Batch:
         self.error = self.error or invalid
 
     async def run_atomic(self) -> None:
-        """Send as an atomic batch and wait for its commit. If one message cannot be sent, none
-        is."""
+        """Send as an atomic batch and wait for its commit: all messages are sent, or none."""
         try:
             commands = [self._atomic_command(index) for index in range(len(self.messages))]
         except InvalidInput as error:

@@ -84,8 +84,7 @@ class Bodies:
         return await self.put_open(io.BytesIO(body), sha256, len(body))
 
     async def put_file(self, path: Path | str, metadata: dict[str, str] | None = None) -> BodyRef:
-        """Store a file without reading all of it into memory; `metadata` is kept in the entry of a
-        new body."""
+        """Store a file without reading all of it into memory; a new entry keeps the `metadata`."""
         with await asyncio.to_thread(open, path, "rb") as file:
             digest = await asyncio.to_thread(hashlib.file_digest, file, "sha256")
             return await self.put_open(file, digest.hexdigest(), file.tell(), metadata)
@@ -160,8 +159,7 @@ class Bodies:
         return b"".join(parts)[:limit]
 
     async def write_into(self, reference: BodyRef, file: BinaryIO) -> None:
-        """Write a body to an open file. Raises as `get` does; then the file's content is
-        invalid."""
+        """Write a body to an open file, whose content is invalid if it raises, as `get` does."""
         async for chunk in self.chunks(reference):
             await asyncio.to_thread(file.write, chunk)
 

@@ -28,8 +28,7 @@ from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.subjects import STREAM
 
 PART_MESSAGES = 10_000
-"""Held until the server has all of them: at most this much is sent again after a lost
-connection."""
+"""Held until the server has them all: at most this is sent again after a lost connection."""
 PART_BYTES = 16 * 1024 * 1024
 ATOMIC_MESSAGES = 1_000
 """The server's limit of one atomic batch."""
@@ -62,9 +61,8 @@ class BulkAck(msgspec.Struct, frozen=True):
 
 
 async def best_mode(connection: Connection) -> BatchMode:
-    """The best mode for the stream: atomic if every batch is synced to disk or replicated, fast
-    ingest if the server may sync later. A credential that may not read the stream's configuration
-    gets fast ingest, which falls back by itself."""
+    """The best mode for the stream: atomic if each batch is synced to disk or replicated, else fast
+    ingest, which falls back by itself if the credential may not read the stream's configuration."""
     try:
         config = (await call(connection, f"STREAM.INFO.{STREAM}"))["config"]
     except WeftError:
@@ -172,8 +170,7 @@ class BulkPublisher:
         return await self._bound(last)
 
     async def _bound(self, last: Ack) -> int:
-        """A new last message comes after all others; if it is a duplicate, the end of the log is
-        used."""
+        """A new last message comes after all others; for a duplicate it is the end of the log."""
         if not last.duplicate:
             return last.sequence
         try:

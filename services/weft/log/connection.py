@@ -1,9 +1,7 @@
 """The connection to the log: nats-py without its logging, with one clear line for each error.
 
-`Connection` is what the rest of weft uses: subscriptions whose messages go straight to a handler,
-commands written in bulk, and notification of reconnects and permission violations. This one uses
-nats-py's public API alone. `log/nats_internals.py` does the same several times faster, and is used
-if the installed nats-py has the internals that it needs.
+`Connection` is what the rest of weft uses, by nats-py's public API alone; `log/nats_internals.py`
+does the same several times faster, and is used if nats-py has the internals that it needs.
 """
 
 from __future__ import annotations
@@ -93,8 +91,7 @@ class Connection(Client):
 
     @property
     def is_met_with_silence(self) -> bool:
-        """Whether a server accepted the connection and merely does not answer; nats-py does not
-        tell."""
+        """Whether a server accepted the connection and does not answer; nats-py does not tell."""
         return False
 
     @property
@@ -103,8 +100,7 @@ class Connection(Client):
         return False
 
     async def listen(self, subject: str, handler: Handler, queue: str = "") -> Listener:
-        """Subscribe `handler` to a subject, as one of a queue group if one is named; it outlives
-        reconnects."""
+        """Subscribe `handler` to a subject, in a queue group if named; it outlives reconnects."""
 
         async def take(message: Msg) -> None:
             subject, reply = message.subject.encode(), message.reply.encode()

@@ -1,8 +1,7 @@
 """A worker's side of a shared durable consumer: batches in, explicit acks out.
 
 While a process lives, it extends the ack wait of its deliveries for up to `HOLD_SECONDS`. When it
-ends, it gives them back. After it died they are redelivered to another when the ack wait has
-passed.
+ends, it gives them back; after it died, they are redelivered when the ack wait has passed.
 """
 
 from __future__ import annotations

@@ -89,8 +89,7 @@ class InFlight:
             await self._listener.close()
 
     def _launch(self, message: Message, index: int, settled: Settled) -> bytes:
-        """The bytes to write to the connection. Empty if the message cannot be sent; it is then
-        settled at once."""
+        """The bytes to write; empty for a message that cannot be sent, which is settled at once."""
         if self._is_closed:
             settled(index, Unavailable("the publisher is closed; connect again"))
             return b""

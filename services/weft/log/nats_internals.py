@@ -1,12 +1,7 @@
-"""The connection by nats-py's internals: all uses of them in weft are here.
-
-Bulk work needs two things for which nats-py has no public API: writing many commands at once, and
-receiving messages without a task and a queue per subscription. Two of its behaviours are also
-unsafe: a subject with white space in it breaks the connection of every subscriber that receives it,
-and a credential is sent in the clear if a man in the middle asks for no TLS.
-
-`missing` lists what a version of nats-py lacks; `log/connection.py` works without.
-"""
+"""The connection by nats-py's internals: all uses of them in weft are here
+(docs/decisions/transport.md says why). Two of nats-py's behaviours are also unsafe: a subject with
+white space in it breaks the connection of every subscriber that receives it, and a credential is
+sent in the clear if a man in the middle asks for no TLS."""
 
 from __future__ import annotations
 
@@ -108,8 +103,7 @@ class FastConnection(Connection):
             queue.put_nowait(asyncio.get_running_loop().create_future())
 
     def write_now(self, commands: bytes) -> None:
-        """Writes straight to the socket, without waiting for nats-py's flusher task, if nothing
-        else is queued."""
+        """Writes straight to the socket, not by the flusher task, if nothing is queued."""
         transport = self._transport
         writer = transport._io_writer if isinstance(transport, TcpTransport) else None
         if writer is None or self._pending or writer.transport.get_write_buffer_size():
@@ -201,9 +195,8 @@ MOST_LINE_BYTES = 1024 * 1024
 class Parser(Base):
     """Parses the server's protocol by its exact separators: single spaces, and CR LF at line ends.
 
-    nats-py splits lines at everything that a regular expression calls white space: a subject with a
-    vertical tab or a form feed in it, which any agent can publish, breaks the connection of every
-    subscriber that receives it, again and again.
+    nats-py splits lines at all white space: a subject with a vertical tab or a form feed in it,
+    which any agent can publish, would break the connection of every subscriber again and again.
     """
 
     async def parse(self, data: bytes = b"") -> None:

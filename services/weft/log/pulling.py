@@ -1,9 +1,6 @@
 """Overlapping pull requests on one consumer, so that there is always one that the server can
-answer.
-
-A single message arrives as soon as it is stored, and a backlog arrives without a round trip per
-batch. Idle heartbeats distinguish a quiet log from a dead consumer.
-"""
+answer: a single message arrives as soon as it is stored, and a backlog without a round trip per
+batch. Idle heartbeats distinguish a quiet log from a dead consumer."""
 
 from __future__ import annotations
 
@@ -146,8 +143,7 @@ class Puller(Generic[T]):
             await self._listener.close()
 
     async def _begin(self) -> None:
-        """`_start`, without limit while the server is away, for `GONE_SECONDS` while something is
-        missing."""
+        """`_start`: as long as the server is away, or something missing for `GONE_SECONDS`."""
         missing = 0
         while not self._stopped and not self._connection.is_closed:
             try:

@@ -88,8 +88,7 @@ async def read(connection: Connection, sequence: int, stream: str = STREAM) -> L
 async def next_after(
     connection: Connection, sequence: int, subjects: str = ">", stream: str = STREAM
 ) -> LogRecord | None:
-    """The first message after `sequence` that exists and whose stored subject matches, by the
-    stream's leader."""
+    """The first message after `sequence` whose stored subject matches, by the stream's leader."""
     body = {"seq": sequence + 1, "next_by_subj": subjects}
     try:
         return _record((await call(connection, f"STREAM.MSG.GET.{stream}", body))["message"])

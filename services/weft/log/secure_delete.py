@@ -24,8 +24,7 @@ ERASE_SECONDS = 30.0
 
 
 async def check_deletable(connection: Connection, *streams: str) -> None:
-    """Raises `ConfigurationError` if nothing can be erased from one of the streams, before anything
-    is changed."""
+    """Raises `ConfigurationError` if nothing can be erased from a stream, before any change."""
     for stream in streams:
         try:
             config = (await call(connection, f"STREAM.INFO.{stream}"))["config"]
@@ -62,8 +61,7 @@ async def erase_all(
     sequences: Sequence[int],
     on_progress: Callable[[int], None] = lambda erased: None,
 ) -> int:
-    """`erase` many, `AT_ONCE` at a time; `on_progress` is called with the number done. Returns how
-    many existed."""
+    """`erase` many, `AT_ONCE` at a time; tells `on_progress` how many. Returns how many existed."""
     there = 0
     for start in range(0, len(sequences), AT_ONCE):
         some = sequences[start : start + AT_ONCE]

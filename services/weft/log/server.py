@@ -1,8 +1,5 @@
-"""The embedded nats-server: one child process over one data folder, which dies with its parent.
-
-The server process itself inherits the lock on the folder, so it lasts exactly as long as the server
-lives.
-"""
+"""The embedded nats-server: one child process over one data folder, which dies with its parent. It
+inherits the lock on the folder, which so lasts exactly as long as the server lives."""
 
 from __future__ import annotations
 
@@ -24,8 +21,7 @@ from weft.parent_death import terminate_with_parent
 from weft_schemas.errors import ConfigurationError, Unavailable
 
 MAX_PAYLOAD = 8 * 1024 * 1024
-"""Bytes; above nats-server's default of 1 MiB, so that an item just under the body threshold fits
-even when JSON escaping makes it longer."""
+"""Bytes, above nats-server's 1 MiB: an item just under the body threshold fits, escaped as JSON."""
 READY_SECONDS = 120.0
 """Measured 0.05 s; a recovery of a large store on a slow disk takes longer."""
 STOP_SECONDS = 10.0

@@ -1,9 +1,7 @@
 """Access to a SQLite file from coroutines, in aiosqlite's thread: the event loop never waits for
-SQLite.
-Statements that belong together are one switch to the thread and back: a batch's rows and
-checkpoint, or all reads of one answer. A compile's reads stay in the loop (`runtime/replica.py`),
-where they are five times as fast: docs/decisions/read-model.md.
-"""
+SQLite. Statements that belong together are one switch to the thread and back. A compile's reads
+stay in the loop (`runtime/replica.py`), where they are five times as fast:
+docs/decisions/read-model.md."""
 
 from __future__ import annotations
 
@@ -21,8 +19,7 @@ T = TypeVar("T")
 
 
 class Database(aiosqlite.Connection):
-    """`async with Database(connect) as db:`; `connect` is called in aiosqlite's thread, and the
-    `async with` raises its errors."""
+    """`async with Database(connect) as db:`, which raises the errors of `connect` in its thread."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         super().__init__(connect, 64)  # rows at a time of a cursor, which nothing uses

@@ -45,8 +45,7 @@ _COMPRESSION = 1
 
 
 class Contradiction(InvalidInput):
-    """The source of a derived event is unknown or in another session. The fold ignores and counts
-    the event; callers never see this."""
+    """The source of a derived event is unknown or elsewhere. The fold ignores and counts it."""
 
     code = "contradiction"
 
@@ -178,8 +177,7 @@ class DerivedFold:
         remember(self._db, key, source.anchor, place.version, values)
 
     def _scope_of_episode(self, scope: str, place: Place) -> str:
-        """The scope of an episode: the event's, if the session's items may use it, or the session's
-        own."""
+        """Of an episode: the event's, if the session's items may use it, or the session's own."""
         own, named = session_scope(place.address.session), (place.state.number, scope)
         if scope.startswith("session:"):
             return own

@@ -93,8 +93,7 @@ class Documents:
         self._rows.clear()
 
     def _seal_long(self, session: int, new: list[Document]) -> int:
-        """Seal the full segments if they are many, or end a block. Returns the first document that
-        stays unsealed."""
+        """Seal the full segments if many or at the end of a block. Returns the first left."""
         first, end = new[0][0], new[-1][0] + 1
         if first // SEGMENT == end // SEGMENT:
             return first
@@ -108,8 +107,7 @@ class Documents:
         return self._seal_full(session, [*self._unsealed(session, first), *new])
 
     def _seal_full(self, session: int, documents: list[Document]) -> int:
-        """Seal the full segments of all unsealed documents. Returns the first that stays
-        unsealed."""
+        """Seal the full segments of these. Returns the first document that stays unsealed."""
         start, end = documents[0][0], documents[-1][0] + 1
         sealed = end // SEGMENT * SEGMENT
         for _, block in groupby(documents[: sealed - start], lambda one: one[0] // BLOCK):

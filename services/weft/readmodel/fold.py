@@ -192,8 +192,7 @@ class Fold:
     def _state_of_derived(
         self, record: LogRecord, address: StoredSubject, event: Event
     ) -> SessionState:
-        """A derived event creates no session, except a parked one for a record without a
-        session."""
+        """Derived events create no session, but one parked for a record without a session."""
         if isinstance(event, ParkedEvent):
             return self._sessions.get(address.tenant, address.session, record.published_ns)
         state = self._sessions.find(address.tenant, address.session)

@@ -1,6 +1,5 @@
 """Folding items: of several with one id the first wins. A trusted item's text is stored as it may
-be shown, with credentials masked; an untrusted item's text only when its envelope arrives.
-"""
+be shown, with credentials masked; an untrusted item's only when its envelope arrives."""
 
 from __future__ import annotations
 

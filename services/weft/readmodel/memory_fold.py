@@ -21,9 +21,8 @@ Key = tuple[str, str, str, str]
 def remember(
     db: sqlite3.Connection, key: Key, source: int, version: int, values: tuple[int, int, bytes]
 ) -> None:
-    """Put a value in force, unless one with a newer source is. `source` is the sequence that
-    decides this, `version` the event's own; `values` are the session, the tokens and the encoded
-    fact or episode."""
+    """Put a value in force, unless one with a newer `source` is. `version` is the event's own
+    sequence; `values` are the session, the tokens and the encoded fact or episode."""
     current = db.execute(_sql.in_force, (*key, OPEN)).fetchone()
     until = OPEN
     if current is not None:

@@ -75,8 +75,7 @@ def records_of(
     first_sequence: int = 1,
     published_ns: int = 0,
 ) -> list[LogRecord]:
-    """Events as the log would hold them, for tests and notebooks. Origins must name these
-    sequences."""
+    """Events as the log would hold them, for tests and notebooks; origins name these sequences."""
     return [
         LogRecord(sequence, _subject(tenant, session, event), published_ns, encode_event(event))
         for sequence, event in enumerate(events, first_sequence)

@@ -22,8 +22,7 @@ them takes as long as the rest of their fold, and a request need not wait for it
 BLOCK = 4_096
 """Documents per row of a term: few rows to read for a rare term, none too long to append to."""
 WIDTH = 4
-"""Bytes of a posting: 16 bits for its place in the block, 8 for the frequency and 8 for the length
-code."""
+"""Bytes of a posting: 16 bits for its place in the block, 8 each for frequency and length code."""
 MOST_TIMES = 255
 """The greatest frequency that is stored; in longer texts a term counts no more."""
 
@@ -62,8 +61,7 @@ Document = tuple[int, int, list[str], bytes]
 
 
 def document(number: int, words: list[str]) -> Document:
-    """A document of these words, each given as its term, of which the first `MAX_TERM` characters
-    count."""
+    """A document of words given as their terms, of which `MAX_TERM` characters count."""
     terms = Counter(words)
     if max(map(len, terms)) > MAX_TERM:
         terms = Counter(word[:MAX_TERM] for word in words)

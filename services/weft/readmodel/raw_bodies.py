@@ -14,8 +14,7 @@ MOST_CHARACTERS = 32 << 20
 """Held in memory; others are read from the log again. Enough for the backlog of a busy firewall."""
 
 Read = Callable[[int], bytes | None]
-"""Returns a record's payload by its sequence, None if the log no longer has it. Raises
-`Unavailable` if the log cannot be asked."""
+"""A record's payload by its sequence, None if it is gone. Raises `Unavailable`."""
 
 
 class RawBodies:

@@ -66,8 +66,7 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
     packed_size: int = 0
     """Characters of the clean text."""
     outdated: tuple[int, ...] = ()
-    """Numbers of the facts that a `memory_fact` gives and `text` leaves out, since newer values are
-    known."""
+    """Numbers of the facts that a `memory_fact` gives and `text` leaves out for newer values."""
 
     @property
     def is_complete(self) -> bool:

@@ -32,8 +32,7 @@ from weft.readmodel.store import statements
 from weft.readmodel.unsealed_postings import UnsealedPostings
 
 MAX_POSTINGS = 500
-"""Postings that one search reads, in .25 ms whatever the session's length. Twice and four times as
-many find the same turns of LoCoMo."""
+"""Postings that one search reads, in .25 ms. Four times as many find the same turns of LoCoMo."""
 TELLING = 20
 """The number of weighted terms that are read."""
 

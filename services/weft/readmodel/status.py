@@ -165,8 +165,7 @@ def sessions(db: sqlite3.Connection, limit: int) -> list[SessionRow]:
 
 
 def quiet_sessions(db: sqlite3.Connection, before_ns: int, limit: int) -> list[SessionRow]:
-    """Open sessions whose newest item was published at or before `before_ns`, nanoseconds since
-    1970 UTC."""
+    """Open sessions whose newest item is of `before_ns`, nanoseconds since 1970 UTC, or older."""
     rows = db.execute(_sql.quiet, {"before": before_ns, "limit": limit})
     return [SessionRow(*row) for row in rows]
 

@@ -55,8 +55,7 @@ WAIT_MS = 250
 BUSY_MS = 5_000
 """How long everything else waits."""
 _CACHE_KIB = 2_048
-"""Page cache of a reader: enough for what a compile reads, and each commit clears it anyway. The
-writer has thirty-two times as much."""
+"""Page cache of a reader: what a compile reads. The writer has thirty-two times as much."""
 
 
 def schema_version() -> str:
@@ -153,8 +152,7 @@ def bounded(number: int) -> int:
 
 
 def check_structure(db: sqlite3.Connection, name: str) -> None:
-    """Raises `Corrupt` if SQLite finds its file damaged. For files without page checksums; takes
-    several seconds for a gigabyte."""
+    """Raises `Corrupt` if SQLite finds damage: for files without checksums, seconds a gigabyte."""
     try:
         found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     except SQLITE_FAULTS as error:

@@ -1,7 +1,6 @@
-"""Deletes what a tombstone names: the rows of a session, of a tenant or of a scope. The rows
-of a scope are its items in every session, everything derived from them, and its memory. The other
-rows of a session are as if the log had never held these, so a rebuild gives the same rows.
-"""
+"""Deletes what a tombstone names: the rows of a session, of a tenant or of a scope (its items in
+every session, all derived from them, and its memory). The rest is as if the log had never held
+these."""
 
 from __future__ import annotations
 

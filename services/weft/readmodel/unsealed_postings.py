@@ -51,8 +51,7 @@ class UnsealedPostings:
         self._texts.clear()
 
     def lookup(self, wanted: Collection[str], count: int) -> dict[str, list[int]]:
-        """Term → postings in the session's first `count` documents, newest first; terms that none
-        of them has are left out."""
+        """Term → postings in the first `count` documents, newest first, if there are any."""
         found = {term: [*hits] for term in wanted if (hits := self._postings.get(term))}
         any_of = frozenset(wanted)
         for number, length, text, times in self._texts:

@@ -1,6 +1,5 @@
-"""ArtifactStore: the raw bodies of items. A body of up to `THRESHOLD_BYTES` is in its event; a
-larger one is in the object store, and the event refers to it.
-"""
+"""ArtifactStore: the raw bodies of items. One of up to `THRESHOLD_BYTES` is in its event, a larger
+one in the object store, and the event refers to it."""
 
 from __future__ import annotations
 
@@ -54,8 +53,7 @@ class ArtifactStore:
             )
 
     async def item(self, sequence: int, item_id: str) -> ContextItem:
-        """The item of an artifact. Raises `NotFound` if its event was erased, `Corrupt` if another
-        event is at the sequence."""
+        """The item of an artifact. Raises `NotFound` if erased, `Corrupt` if it is another."""
         event = (await self._log.read(sequence)).event()
         if not isinstance(event, ContextItem) or event.id != item_id:
             raise Corrupt(

@@ -75,8 +75,7 @@ class _Repeated:
 
 
 class _Counting(logging.Handler):
-    """Writes the first line of a cause at once, and then counts. Without an event loop, which
-    writes the counts, every line is written."""
+    """Writes the first line of a cause at once, then counts; without an event loop, writes all."""
 
     def __init__(self, stream: logging.Handler, level_before: int) -> None:
         super().__init__()

@@ -15,10 +15,9 @@ _AUTOGROUP = Path("/proc/self/autogroup")
 def lower_priority(niceness: int = NICENESS) -> None:
     """Give this process a separate session with a smaller share of the processor.
 
-    Where Linux groups processes by session (`sched_autogroup_enabled`), niceness counts within a
-    session only, and every session gets the same share. So the session gets a niceness, too: see
-    sched(7). Small compiles beside huge results took 50 to 120 ms at p99 without it, and 16 to 25
-    with it (quiet 9 to 12).
+    Where Linux groups processes by session (sched(7), autogroup), niceness counts within one, so
+    the session gets a niceness, too. Small compiles beside huge results took 50 to 120 ms at p99
+    without it, 16 to 25 with it.
     """
     os.nice(niceness)
     with suppress(PermissionError):  # it leads a session already

@@ -1,7 +1,5 @@
-"""What a process counts about its events; FastStream's middleware counts requests
-(`runtime/request_telemetry.py`). Labels are closed sets, and a tenant, session or subject never is
-one: the number of series does not grow with use.
-"""
+"""What a process counts about its events; requests are counted in `runtime/request_telemetry.py`.
+Labels are closed sets and never a tenant, session or subject: series do not grow with use."""
 
 from __future__ import annotations
 

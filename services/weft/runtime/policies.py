@@ -42,8 +42,7 @@ _log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def following_policies(connection: Connection) -> AsyncIterator[Policies]:
-    """The policies in the log: all current ones, then each new one as it comes. The task
-    `following` ends only with an error."""
+    """Those in the log, and each new one as it comes. `following` ends only with an error."""
     policies = Policies()
     policies.connection = connection
     async with Follower(connection, subjects=POLICIES) as follower:
@@ -85,8 +84,7 @@ async def _follow(follower: Follower, policies: Policies) -> None:
 
 
 class Policies:
-    """The policies of every tenant, and of every session that has its own, with their
-    sequences."""
+    """The policies of every tenant and of every session that has its own, with their sequences."""
 
     following: asyncio.Task[None]
     connection: Connection

@@ -119,9 +119,8 @@ class Replica:
         return folded if folded >= 0 else self.watermark()
 
     async def read(self, work: Callable[[ReadModel], T]) -> T:
-        """`work` over one consistent state of the current generation, in a thread of aiosqlite, for
-        reads that may be slow: status, listings, the start of a replica. A thread and its file stay
-        open for the next read: to open them takes a millisecond."""
+        """`work` over one consistent state, in a thread of aiosqlite, for reads that may be slow.
+        The thread and its file stay open for the next read: to open them takes a millisecond."""
         async with self._seats:
             reader = self._idle.pop() if self._idle else await _ReaderApart.open(self._data_dir)
             try:
@@ -172,8 +171,7 @@ class Replica:
             reader.check()
 
     async def _leave_replaced(self) -> None:
-        """Close a replaced generation even without requests: its file is not removed while it is
-        open."""
+        """Close a replaced generation even without requests, so that its file can be removed."""
         while True:
             await asyncio.sleep(LEAVE_SECONDS)
             self._reader.leave_if_replaced()

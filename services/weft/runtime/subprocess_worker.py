@@ -1,8 +1,7 @@
 """A subprocess for work that must not delay other work, or that might kill the process.
 
-A worker's huge items run here, and those that were delivered several times: if the work kills the
-subprocess, exactly one message is to blame, since it takes one at a time. Heavy requests go to a
-pool of them (`runtime/pool.py`).
+A worker's huge items run here, and those that were delivered several times, one at a time: if the
+work kills the subprocess, one message is to blame. Heavy requests go to a pool (`runtime/pool.py`).
 """
 
 from __future__ import annotations
@@ -68,8 +67,7 @@ class SubprocessWorker:
         start: Callable[[], Awaitable[Child]] | None = None,
         seconds: float = WORK_SECONDS,
     ) -> None:
-        """`start` gives the process, by default a spawned one; `seconds`: longest that one piece of
-        work may take."""
+        """`start` gives the process, by default a spawned one; work may take `seconds`."""
         self._start = start or _spawned
         self._seconds = seconds
         self._child: Child | None = None

@@ -1,9 +1,6 @@
-"""Spans of a process, if `WEFT_TRACES` is set. Each continues the trace of its event or request,
-and derived events continue it further.
-
+"""Spans of a process, if `WEFT_TRACES` is set; derived events continue the trace of their source.
 Names follow OpenTelemetry's conventions for generative AI and for messaging. A span has names, ids
-and counts, and texts only with `WEFT_TRACE_CONTENT`.
-"""
+and counts, and texts only with `WEFT_TRACE_CONTENT`."""
 
 from __future__ import annotations
 
