@@ -138,7 +138,7 @@ class Indexer:
             path = self._generations.current() or self._generations.building()
             if path is None:
                 self._writer = await start(connection, self._generations, self._encoding)
-                self._generations.begin(self._writer.path)
+                self._generations.building.set(self._writer.path)
             else:
                 self._writer = await reopen(connection, self._generations, path, self._encoding)
             self._target = await last_sequence(connection)
@@ -259,7 +259,7 @@ class Indexer:
         current = self._generations.current()
         if current is not None:
             self._generations.condemn(current, str(error))
-        self._generations.abandon()
+        self._generations.building.clear()
 
     async def _pause(self, what: str, error: Exception) -> None:
         _log.error(what, extra=fields(why=str(error)))

@@ -279,7 +279,13 @@ async def connect(
         "tls": tls_context(tls_ca, tls_cert, tls_key),
     }
     credential = {key: value for key, value in credential.items() if value is not None}
-    connection = _made(kind or implementation(), _asks_for_tls(servers, credential))
+    kind, only_tls = kind or implementation(), _asks_for_tls(servers, credential)
+    if only_tls and kind is Connection:
+        # It could not keep nats-py from sending the credential in the clear.
+        raise ConfigurationError(
+            "TLS needs a version of nats-py that weft was tested with; install weft's own range"
+        )
+    connection = kind(only_tls)
     options = {**_OPTIONS, "name": name, "connect_timeout": timeout, **credential}
     attempt = asyncio.create_task(connection.connect(servers, **connection.callbacks(), **options))
     try:
@@ -293,15 +299,6 @@ async def connect(
         error = TimeoutError() if attempt.cancelled() else attempt.exception()
         raise await _failed(connection, url, error, bool(tls_cert))
     return connection
-
-
-def _made(kind: type[Connection], only_tls: bool) -> Connection:
-    if only_tls and kind is Connection:
-        # It could not keep nats-py from sending the credential in the clear.
-        raise ConfigurationError(
-            "TLS needs a version of nats-py that weft was tested with; install weft's own range"
-        )
-    return kind(only_tls)
 
 
 def _asks_for_tls(servers: list[str], credential: dict[str, Any]) -> bool:

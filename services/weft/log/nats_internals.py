@@ -166,18 +166,15 @@ class FastConnection(Connection):
         is_plain = not self._server_info.get("tls_required")
         if self._only_tls and is_plain:
             raise WithoutTls("the server asks for no TLS, and nothing is sent to it in the clear")
-        self._tell_of_tls()
-        command: bytes = super()._connect_command()
-        return command
-
-    def _tell_of_tls(self) -> None:
-        """Tell asyncio's stream that it speaks TLS now, which nats-py does not: otherwise asyncio
-        warns about it when the connection ends."""
+        # Tell asyncio's stream that it speaks TLS now, which nats-py does not: otherwise asyncio
+        # warns about it when the connection ends.
         writer = getattr(self._transport, "_io_writer", None)
         if writer is not None and writer.get_extra_info("ssl_object") is not None:
             protocol = writer.transport.get_protocol()
             if hasattr(protocol, "_over_ssl"):
                 protocol._over_ssl = True
+        command: bytes = super()._connect_command()
+        return command
 
     async def _on_disconnect(self) -> None:
         await super()._on_disconnect()

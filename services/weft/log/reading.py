@@ -161,6 +161,23 @@ async def read_own(
             yield record.sequence, event
 
 
+class EventLog:
+    """Read access to the one totally ordered stream, for what may also read a log in memory."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def read(self, sequence: int) -> LogRecord:
+        """One event. Raises `NotFound` if there is none (any more)."""
+        return await read(self._connection, sequence)
+
+    def session(
+        self, tenant: str, session: str, *, after: int = 0
+    ) -> AsyncGenerator[LogRecord, None]:
+        """A session's events in order, those after a sequence."""
+        return read_session(self._connection, tenant, session, after=after)
+
+
 async def newest_first(
     connection: Connection, subject: str, *, stream: str = STREAM
 ) -> AsyncGenerator[LogRecord, None]:

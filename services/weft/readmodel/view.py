@@ -32,13 +32,10 @@ MAX_FLAGS = 1_000
 
 _sql = statements("view")
 _postings = statements("postings")
-_OF_KIND, _FIRST_OF_KIND, _PINNED, _PLACES, _BY_SEQUENCE, _BY_ID, _CHILDREN = (
-    f"{_sql.item}\n{where}"
-    for where in (
-        _sql.of_kind, _sql.first_of_kind, _sql.pinned, _sql.places, _sql.by_sequence, _sql.by_id,
-        _sql.children,
-    )
-)  # fmt: skip
+_ITEMS = {
+    name: f"{_sql.item}\n{where}" for name, where in vars(_sql).items() if where.startswith("WHERE")
+}
+"""The queries of items, by what they look for."""
 _signals = msgspec.json.Decoder(tuple[Signal, ...])
 _policy = msgspec.json.Decoder(ContextPolicy)
 _grants = msgspec.json.Decoder(ScopeGrants)
@@ -114,15 +111,15 @@ class SessionView:
     def of_kind(self, kind: ItemKind, limit: int, before: int | None = None) -> list[ItemRow]:
         """The newest items of a kind, newest first, optionally before an ordinal."""
         count = self._count if before is None else min(before, self._count)
-        return self._items(_OF_KIND, kind=kind.value, limit=limit, count=count)
+        return self._items("of_kind", kind=kind.value, limit=limit, count=count)
 
     def first_of_kind(self, kind: ItemKind) -> list[ItemRow]:
         """The oldest item of a kind, if any."""
-        return self._items(_FIRST_OF_KIND, kind=kind.value)
+        return self._items("first_of_kind", kind=kind.value)
 
     def pinned(self) -> list[ItemRow]:
         """The newest items that their publisher pinned, in order of sequence."""
-        return self._items(_PINNED, limit=MAX_PINS)
+        return self._items("pinned", limit=MAX_PINS)
 
     def span(self, first_ordinal: int, last_ordinal: int) -> list[ItemRow]:
         """Items by ordinal, both ends included."""
@@ -130,19 +127,19 @@ class SessionView:
 
     def places(self, ordinals: Iterable[int]) -> list[ItemRow]:
         """Items by ordinal, in order; unknown ones are left out."""
-        return self._read(_PLACES, "ordinals", ordinals, self._by_ordinal)
+        return self._read("places", ordinals, self._by_ordinal)
 
     def rows(self, sequences: Iterable[int]) -> list[ItemRow]:
         """Items by log sequence, in order of sequence; unknown ones are left out."""
-        return self._read(_BY_SEQUENCE, "sequences", sequences, self._by_sequence)
+        return self._read("by_sequence", sequences, self._by_sequence)
 
     def by_ids(self, ids: Iterable[str]) -> list[ItemRow]:
         """Items by id, in order of sequence; unknown ones are left out."""
-        return self._items(_BY_ID, ids=json.dumps(list(ids)))
+        return self._items("by_id", ids=json.dumps(list(ids)))
 
     def children(self, ids: Iterable[str]) -> list[ItemRow]:
         """Items whose parent_id is one of `ids`, in order of sequence."""
-        return self._items(_CHILDREN, ids=json.dumps(list(ids)))
+        return self._items("children", ids=json.dumps(list(ids)))
 
     def flags(self) -> dict[int, tuple[Signal, ...]]:
         """Item's sequence → what the guards saw in it, in order; only items with signals."""
@@ -244,18 +241,16 @@ class SessionView:
 
         return bisect_right(range(items), self.sequence, key=sequence_of)
 
-    def _read(
-        self, sql: str, name: str, numbers: Iterable[int], known: dict[int, ItemRow]
-    ) -> list[ItemRow]:
+    def _read(self, by: str, numbers: Iterable[int], known: dict[int, ItemRow]) -> list[ItemRow]:
         """The rows of these ordinals or sequences; those that are not known yet are read."""
         wanted = sorted(set(numbers))
         if missing := [number for number in wanted if number not in known]:
-            self._items(sql, **{name: _written(missing)})
+            self._items(by, numbers=_written(missing))
         return [known[number] for number in wanted if number in known]
 
-    def _items(self, sql: str, **values: int | str) -> list[ItemRow]:
+    def _items(self, by: str, **values: int | str) -> list[ItemRow]:
         values = {"session": self._number, "count": self._count, "at": self.sequence, **values}
-        return [self._made(row) for row in self._db.execute(sql, values)]
+        return [self._made(row) for row in self._db.execute(_ITEMS[by], values)]
 
     def _made(self, row: tuple[Any, ...]) -> ItemRow:
         known = self._by_sequence.get(row[0])

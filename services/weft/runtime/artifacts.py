@@ -14,8 +14,8 @@ import msgspec
 from weft.log.api import call
 from weft.log.bodies import THRESHOLD_BYTES, Bodies
 from weft.log.connection import Connection
-from weft.log.event_log import EventLog
 from weft.log.publishing import Publisher
+from weft.log.reading import read
 from weft.log.topology import BODIES_STREAM
 from weft_schemas.errors import Corrupt, Forbidden, InvalidInput
 from weft_schemas.items import ContextItem
@@ -29,7 +29,6 @@ class ArtifactStore:
 
     def __init__(self, connection: Connection, publisher: Publisher) -> None:
         self._connection = connection
-        self._log = EventLog(connection)
         self._publisher = publisher
         self._has_objects: bool | None = None
 
@@ -54,7 +53,7 @@ class ArtifactStore:
 
     async def item(self, sequence: int, item_id: str) -> ContextItem:
         """The item of an artifact. Raises `NotFound` if erased, `Corrupt` if it is another."""
-        event = (await self._log.read(sequence)).event()
+        event = (await read(self._connection, sequence)).event()
         if not isinstance(event, ContextItem) or event.id != item_id:
             raise Corrupt(
                 f"event {sequence} is not item {item_id!r}, as the read model says; rebuild it"

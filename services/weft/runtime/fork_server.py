@@ -20,8 +20,7 @@ from multiprocessing.context import ForkContext
 from typing import Self, TypeVar
 
 from weft.parent_death import die_with_parent
-from weft.runtime.low_priority import lower_priority
-from weft.runtime.subprocess_worker import SPAWN, Started, serve_calls
+from weft.runtime.subprocess_worker import SPAWN, Started, lower_priority, serve_calls
 from weft_schemas.errors import Unavailable
 
 T = TypeVar("T")

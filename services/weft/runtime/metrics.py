@@ -11,9 +11,6 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from weft_schemas.events import EVENT_TYPES
 from weft_schemas.items import ItemKind
 
-OUTCOMES = ("derived", "nothing", "failed", "parked")
-"""What became of an event in a worker."""
-
 _EVENTS = frozenset(EVENT_TYPES) | frozenset(ItemKind)
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 120)
 """Buckets of what takes an event or a request: from a fold to the longest wait."""
@@ -48,7 +45,8 @@ class Metrics:
         self._watermark = self._gauge("weft_watermark_sequence", "Last log sequence folded")
 
     def event(self, event: str, outcome: str, seconds: float) -> None:
-        """Count one finished event of type or kind `event`; `outcome` is one of `OUTCOMES`."""
+        """Count one finished event of type or kind `event`; `outcome` is `derived`,
+        `nothing`, `failed` or `parked`."""
         known = event if event in _EVENTS else "other"
         self._of(known, outcome).inc()
         self._event_seconds.observe(seconds)

@@ -122,13 +122,17 @@ class Replica:
         """`work` over one consistent state, in a thread of aiosqlite, for reads that may be slow.
         The thread and its file stay open for the next read: to open them takes a millisecond."""
         async with self._seats:
-            reader = self._idle.pop() if self._idle else await _ReaderApart.open(self._data_dir)
+            if self._idle:
+                apart = self._idle.pop()
+            else:  # if it fails, nothing stays open
+                apart = await _ReaderApart(self._data_dir).__aenter__()
             try:
-                done = await reader.read(work, self._check_after_error)
+                reader, doubt = apart.reader, self._check_after_error
+                done = await apart.run(lambda _: reader.read(work, doubt))
             except BaseException:
-                await reader.close()
+                await apart.close()
                 raise
-            self._idle.append(reader)
+            self._idle.append(apart)
             return done
 
     async def read_here(self, tenant: str, work: Callable[[ReadModel], T]) -> T:
@@ -175,7 +179,7 @@ class Replica:
         while True:
             await asyncio.sleep(LEAVE_SECONDS)
             self._reader.leave_if_replaced()
-            left = [one for one in self._idle if not one.is_there()]
+            left = [one for one in self._idle if not one.reader.is_there()]
             self._idle = [one for one in self._idle if one not in left]
             for reader in left:
                 await reader.close()
@@ -202,29 +206,13 @@ class Replica:
             return -1
 
 
-class _ReaderApart:
+class _ReaderApart(Database):
     """A reader in a thread of its own. One task at a time uses it."""
 
     def __init__(self, data_dir: Path) -> None:
-        self._reader = Reader(data_dir)
-        self._database = Database(lambda: self._reader.model().db)
-        self.is_there = self._reader.is_there
-
-    @classmethod
-    async def open(cls, data_dir: Path) -> _ReaderApart:
-        """Raises as `Reader.model`."""
-        reader = cls(data_dir)
-        try:
-            await reader._database.__aenter__()
-        except BaseException:
-            reader._reader.close()
-            raise
-        return reader
-
-    async def read(self, work: Callable[[ReadModel], T], doubt: Callable[[Reader], None]) -> T:
-        """As `Reader.read`."""
-        return await self._database.run(lambda _: self._reader.read(work, doubt))
+        self.reader = Reader(data_dir)
+        super().__init__(lambda: self.reader.model().db)
 
     async def close(self) -> None:
-        await self._database.close()
-        self._reader.close()
+        await super().close()
+        self.reader.close()
