@@ -40,6 +40,8 @@ POLL_SECONDS = 0.5
 RETRY_SECONDS = 1.0
 """Pause after SQLite could not write (a full disk, a file system that fails), or the log could not
 be read."""
+QUIET = 4
+"""Most records of a batch after which there is time to work ahead."""
 IDLE_BATCH = 500
 """How many sessions are closed at one look."""
 
@@ -198,6 +200,8 @@ class Indexer:
             )
             _log.warning("the log holds records that do not count; see `weft status`", extra=counts)
         await writer.seal()
+        if len(followed.records) <= QUIET:
+            await writer.prepare()
 
     async def _look(self, writer: Writer, log: Follower) -> None:
         """Do the other work that is due; returns when the follower should stop."""

@@ -7,6 +7,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -14,9 +15,10 @@ import msgspec
 from weft import tokens
 from weft.bodies.masking import clean_text
 from weft.passages.part import packed
-from weft.passages.splitting import passages_of
+from weft.passages.splitting import TYPES, passages_of
 from weft.readmodel.documents import Documents
 from weft.readmodel.memory_fold import remember, withdraw
+from weft.readmodel.postings import Passage, counted
 from weft.readmodel.precedence import Derivation, superseded_by
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.session_counters import SessionState
@@ -118,7 +120,7 @@ class DerivedFold:
             row = (source.session, source.anchor, version, msgspec.json.encode(envelope.signals))
             self._db.execute(_sql.add_flags, row)
 
-    def _clean(self, version: int, item: int, envelope: ResultEnvelope) -> list[str]:
+    def _clean(self, version: int, item: int, envelope: ResultEnvelope) -> list[Passage]:
         """Store the clean text, unless the envelope contains it. Returns the texts by which the
         item is found."""
         clean = envelope.clean
@@ -129,14 +131,14 @@ class DerivedFold:
             with suppress(Corrupt):
                 text = None if raw is None else clean_text(raw, clean)
         if text is None:
-            return [envelope_text(envelope)]
-        outline, found_by = passages_of(text, envelope.content_type)
-        if clean is not None:  # else the summary is the whole text
-            count = self._tokens(envelope.encoding, clean.tokens, text)
-            compressed = zlib.compress(text.encode(), _COMPRESSION)
-            row = (version, item, count, len(text), packed(outline), compressed)
-            self._db.execute(_sql.add_body, row)
-        return found_by
+            return counted([envelope_text(envelope)])
+        if clean is None:  # the summary is the whole text
+            return counted(passages_of(text, envelope.content_type)[1])
+        kind = envelope.content_type if envelope.content_type in TYPES else ""
+        outline, passages, compressed = divided(text, kind)
+        count = self._tokens(envelope.encoding, clean.tokens, text)
+        self._db.execute(_sql.add_body, (version, item, count, len(text), outline, compressed))
+        return passages
 
     def _summary(self, place: Place, event: SummaryEvent) -> None:
         source = self._source(place, event.origin)
@@ -262,6 +264,14 @@ class DerivedFold:
     def _tokens(self, encoding: str, count: int, text: str) -> int:
         """The count, or a new one if it is in another encoding."""
         return bounded(count) if encoding == self._encoding else tokens.count(text, self._encoding)
+
+
+@lru_cache(maxsize=2)
+def divided(text: str, content_type: str) -> tuple[bytes, list[Passage], bytes]:
+    """What is stored of a clean text: its packed outline, its passages, and itself compressed. The
+    newest are cached for `Fold.prepare`."""
+    outline, passages = passages_of(text, content_type)
+    return packed(outline), counted(passages), zlib.compress(text.encode(), _COMPRESSION)
 
 
 def _check_order(place: Place, origin: Origin) -> None:

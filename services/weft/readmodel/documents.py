@@ -14,14 +14,13 @@ from weft.readmodel.postings import (
     SEGMENT,
     UNSEALED,
     Document,
+    Passage,
     Postings,
-    document,
     invert,
     pack_all,
 )
 from weft.readmodel.session_counters import SessionState
 from weft.readmodel.store import OPEN, statements
-from weft.terms import words
 
 _sql = statements("postings")
 
@@ -38,15 +37,15 @@ class Documents:
         self._full: dict[int, list[Document]] = {}
         """Sessions with full segments that are not sealed, and their newest documents."""
 
-    def add(self, state: SessionState, item: int, version: int, passages: Sequence[str]) -> None:
+    def add(
+        self, state: SessionState, item: int, version: int, passages: Sequence[Passage]
+    ) -> None:
         """Index the passages of an item, which is found by them from the sequence `version` on."""
-        for passage, text in enumerate(passages):
-            terms = words(text)
-            if terms:
-                number = state.add_document(len(terms))
-                row = (state.number, number, item, passage, version, state.words)
-                self._rows.append(row)
-                self._new[state.number].append(document(number, terms))
+        for passage, words, length, terms, times in passages:
+            number = state.add_document(words)
+            row = (state.number, number, item, passage, version, state.words)
+            self._rows.append(row)
+            self._new[state.number].append((number, length, terms, times))
 
     def supersede(self, item: int, until: int) -> None:
         """From `until` on, the item's earlier documents no longer match."""

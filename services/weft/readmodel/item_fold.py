@@ -15,6 +15,7 @@ from weft.passages.splitting import passages_of
 from weft.prompt_injection.detection import signals_in
 from weft.readmodel.call_text import call_text
 from weft.readmodel.documents import Documents
+from weft.readmodel.postings import counted
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.session_counters import SessionState
 from weft.readmodel.store import OPEN, bounded, statements
@@ -82,7 +83,7 @@ class ItemFold:
             self._db.execute(_sql.add_wait, (sequence, sequence, OPEN, state.number))
             self._bodies.add(sequence, raw.text)
         else:
-            self._documents.add(state, sequence, sequence, passages)
+            self._documents.add(state, sequence, sequence, counted(passages))
         return False
 
     def _row(

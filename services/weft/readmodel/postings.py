@@ -13,6 +13,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from itertools import accumulate, chain
 from math import log2
+from typing import NamedTuple
+
+from weft.terms import words
 
 SEGMENT = 256
 """Documents that are sealed together: a search reads all unsealed ones, seldom more."""
@@ -60,15 +63,33 @@ Document = tuple[int, int, list[str], bytes]
 """Its number, its length code, its terms, and how often it has each of them."""
 
 
-def document(number: int, words: list[str]) -> Document:
-    """A document of words given as their terms, of which `MAX_TERM` characters count."""
-    terms = Counter(words)
-    if max(map(len, terms)) > MAX_TERM:
-        terms = Counter(word[:MAX_TERM] for word in words)
-    times: Iterable[int] = terms.values()
-    if len(words) > MOST_TIMES:
-        times = (min(one, MOST_TIMES) for one in times)
-    return number, length_code(len(words)), list(terms), bytes(times)
+class Passage(NamedTuple):
+    """The words of a passage, counted."""
+
+    number: int
+    """Within its item, from 0."""
+    words: int
+    length: int
+    """Length code."""
+    terms: list[str]
+    """Of each word; the first `MAX_TERM` characters count."""
+    times: bytes
+
+
+def counted(passages: Iterable[str]) -> list[Passage]:
+    """Those that have words."""
+    found = []
+    for number, text in enumerate(passages):
+        if terms := words(text):
+            times = Counter(terms)
+            if max(map(len, times)) > MAX_TERM:
+                times = Counter(term[:MAX_TERM] for term in terms)
+            counts: Iterable[int] = times.values()
+            if len(terms) > MOST_TIMES:
+                counts = (min(one, MOST_TIMES) for one in counts)
+            length = length_code(len(terms))
+            found.append(Passage(number, len(terms), length, list(times), bytes(counts)))
+    return found
 
 
 def invert(document: Document, postings: Postings) -> None:

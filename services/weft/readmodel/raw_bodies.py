@@ -34,6 +34,10 @@ class RawBodies:
             _, oldest = self._kept.popitem(last=False)
             self._size -= len(oldest)
 
+    def newest(self) -> str:
+        """The body added last, empty if none is held."""
+        return next(reversed(self._kept.values()), "")
+
     def take(self, sequence: int) -> str | None:
         """The body of an item; None if the log no longer has it."""
         known = self._kept.get(sequence)

@@ -16,6 +16,7 @@ from weft.readmodel.call_text import call_text
 from weft.readmodel.derived_fold import envelope_text
 from weft.readmodel.documents import Documents
 from weft.readmodel.memory_fold import forget
+from weft.readmodel.postings import counted
 from weft.readmodel.session_counters import Sessions
 from weft.readmodel.store import statements
 from weft_schemas.envelope import ResultEnvelope
@@ -95,7 +96,7 @@ def _index_again(
     for version, item, *row in db.execute(_scope.texts, (number,)).fetchall():
         if version != item:
             documents.supersede(item, version)
-        documents.add(state, item, version, _passages(*row))
+        documents.add(state, item, version, counted(_passages(*row)))
 
 
 def _passages(
