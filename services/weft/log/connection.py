@@ -190,14 +190,6 @@ class Connection(Client):
         self._close_watchers.append(watcher)
         return lambda: self._close_watchers.remove(watcher)
 
-    def callbacks(self) -> dict[str, Any]:
-        """The callbacks for nats-py's `connect`."""
-        return {
-            "error_cb": self._on_error,
-            "disconnected_cb": self._on_disconnect,
-            "reconnected_cb": self._on_reconnect,
-        }
-
     def _hand_on(self, handler: Handler, *message: Any) -> None:
         try:
             handler(*message)
@@ -287,7 +279,10 @@ async def connect(
         )
     connection = kind(only_tls)
     options = {**_OPTIONS, "name": name, "connect_timeout": timeout, **credential}
-    attempt = asyncio.create_task(connection.connect(servers, **connection.callbacks(), **options))
+    options["error_cb"] = connection._on_error
+    options["disconnected_cb"] = connection._on_disconnect
+    options["reconnected_cb"] = connection._on_reconnect
+    attempt = asyncio.create_task(connection.connect(servers, **options))
     try:
         # With unlimited reconnects nats-py retries for ever; the timeout ends that.
         if not await done_within(attempt, timeout) and connection.is_met_with_silence:

@@ -62,7 +62,7 @@ class Pool:
 
     async def start(self) -> None:
         """Start one process, so that the first request need not wait for it."""
-        await self.run("", "", _nothing)
+        await self.run("", "", int)
 
     async def run(
         self, tenant: str, session: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
@@ -137,7 +137,3 @@ class HeavyWorker(SubprocessWorker):
         except WorkFailed as error:
             _log.error("a request failed in its process", extra=fields(error=str(error)))
             raise WeftError(f"the service failed on this request ({error}); see its log") from None
-
-
-def _nothing() -> None:
-    pass

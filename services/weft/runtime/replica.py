@@ -58,9 +58,10 @@ class Replica:
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
-        self._generations = Generations(data_dir)
+        self.last_damage = Generations(data_dir).last_damage
         self._seats = asyncio.Semaphore(READERS)
         self._turns = Turns()
+        self.is_crowding = self._turns.is_crowding
         self._has_read = False
         """Whether a short read was done in this turn of the event loop."""
         self._reader = Reader(data_dir)
@@ -153,19 +154,11 @@ class Replica:
             asyncio.get_running_loop().call_soon(setattr, self, "_has_read", False)
             yield
 
-    def is_crowding(self, tenant: str) -> bool:
-        """As `Turns.is_crowding`."""
-        return self._turns.is_crowding(tenant)
-
     def check(self) -> None:
         """Check every page of the read model, .7 s for a gigabyte. Raises `Unavailable` if it is
         damaged or missing."""
         with Reader(self._data_dir) as reader:
             reader.check()
-
-    def last_damage(self) -> str:
-        """Why the read model was last rebuilt after damage; empty if it never was."""
-        return self._generations.last_damage()
 
     def _check_after_error(self, reader: Reader) -> None:
         """Check the file after an unexpected error. Raises `Unavailable` if it is damaged."""

@@ -35,10 +35,6 @@ class Tracing:
         self.provider = _provider(name, settings.traces) if settings.traces else None
         self.tracer = self.provider.get_tracer("weft") if self.provider else None
 
-    @property
-    def is_on(self) -> bool:
-        return self.tracer is not None
-
     def close(self) -> None:
         """Send outstanding spans."""
         if self.provider is not None:
