@@ -95,9 +95,10 @@ def counted(passages: Iterable[str]) -> list[Passage]:
 def invert(document: Document, postings: Postings) -> None:
     """Add a document's postings to those of earlier documents of its block, by term."""
     number, length, terms, times = document
-    none = posting(number, 0, length)
+    none, once = posting(number, 0, length), posting(number, 1, length)
     for term, count in zip(terms, times, strict=True):
-        postings[term].append(none | count << 8)
+        # Most are one number, which is then made once.
+        postings[term].append(once if count == 1 else none | count << 8)
 
 
 def pack_all(postings: Postings) -> tuple[dict[str, int], bytes]:
