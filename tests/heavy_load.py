@@ -25,8 +25,8 @@ from nats.errors import Error as NatsError
 from tests.retrying import PATIENCE, patiently
 from weft.client import Client
 from weft.log.reading import last_sequence
-from weft.runtime.low_priority import lower_priority
 from weft.runtime.settings import Settings
+from weft.runtime.subprocess_worker import lower_priority
 from weft_schemas.compile import CompileRequest, DrilldownRequest
 from weft_schemas.errors import WeftError
 from weft_schemas.ids import artifact_handle, handle_key

@@ -26,6 +26,7 @@ from weft.log.following import BATCH
 from weft.log.record import LogRecord
 from weft.passages.literals import decoded
 from weft.passages.splitting import outline_of
+from weft.readmodel.derived_fold import divided
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.store import open_writer
@@ -84,7 +85,7 @@ def records(count: int, size: int, sessions: int = 1, seed: int = 7) -> list[Log
 def fold(path: Path, log: list[LogRecord], batch: int = BATCH) -> tuple[float, float]:
     """Seconds, of the clock and of the processor, to fold a log into a file. No text of an earlier
     fold is remembered."""
-    for remembering in (outline_of, decoded):
+    for remembering in (outline_of, decoded, divided):
         remembering.cache_clear()
     db = open_writer(path)
     target = Fold(db)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.runtime.low_priority import NICENESS
-from weft.runtime.subprocess_worker import SubprocessWorker, WorkFailed
+from weft.runtime.subprocess_worker import NICENESS, SubprocessWorker, WorkFailed
 
 AUTOGROUP = Path("/proc/self/autogroup")
 

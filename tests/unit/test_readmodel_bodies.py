@@ -9,6 +9,7 @@ from tests.folded import faults, found, model, turn
 from weft import tokens
 from weft.firewall.derive import envelope_for
 from weft.log.record import LogRecord
+from weft.readmodel.derived_fold import divided
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.raw_bodies import RawBodies
@@ -22,6 +23,8 @@ from weft_schemas.policy import FirewallRules
 SECRET = "AKIAIOSFODNN7EXAMPLE"
 ROWS = [{"id": f"N{n:03d}X", "note": f"crate number {n} of tea " * 8} for n in range(60)]
 BODY = json.dumps(ROWS, indent=1)
+LARGE = json.dumps(ROWS * 10)
+INDEXED = ("bodies", "documents", "unsealed_documents")
 MASKED = f"aws_access_key_id = {SECRET}\n" + "the ferry leaves at noon\n" * 400
 
 
@@ -52,6 +55,25 @@ def newest(read: ReadModel, as_of: int | None = None) -> ItemRow:
 def bodies(read: ReadModel) -> int:
     count: int = read.db.execute("SELECT count(*) FROM bodies").fetchone()[0]
     return count
+
+
+@pytest.mark.parametrize("text", [LARGE, LARGE.replace("tea", SECRET, 1)], ids=["shown", "masked"])
+def test_what_is_prepared_ahead_of_the_envelope_leaves_the_same_rows(text: str) -> None:
+    item, envelope = records_of([result(text), derived(result(text), 1)], "t", "s")
+    rows = []
+    for is_prepared in (False, True):
+        divided.cache_clear()
+        db = open_writer(":memory:")
+        fold = Fold(db)
+        fold.apply([item])
+        if is_prepared:
+            fold.prepare()
+            assert divided.cache_info().misses == 1
+        fold.apply([envelope])
+        assert divided.cache_info().hits == (is_prepared and SECRET not in text)
+        rows.append([db.execute(f"SELECT * FROM {table}").fetchall() for table in INDEXED])
+    assert rows[0] == rows[1]
+    assert all(rows[0])
 
 
 def test_the_clean_text_is_the_body_byte_for_byte() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from weft.file_lock import FileLock
 from weft.readmodel.fold import Fold
-from weft.readmodel.generations import Generations, Reader, reader_lock
+from weft.readmodel.generations import Generations, Pointer, Reader, reader_lock
 from weft.readmodel.model import records_of
 from weft.readmodel.store import open_writer
 from weft_schemas.errors import Unavailable
@@ -51,18 +51,18 @@ def test_a_swap_while_a_reader_opens_is_not_noticed(
     old = made(generations, "old")
     generations.publish(old)
     new = made(generations, "new")
-    current = Generations.current
+    named = Pointer.__call__
     sweeping = FileLock(old.with_name(f"{old.name}.readers"))
 
-    def then_swapped(self: Generations) -> Path | None:
-        found = current(self)
-        monkeypatch.setattr(Generations, "current", current)
+    def then_swapped(self: Pointer) -> Path | None:
+        found = named(self)
+        monkeypatch.setattr(Pointer, "__call__", named)
         generations.publish(new)
         if swept:
             sweeping.acquire()
         return found
 
-    monkeypatch.setattr(Generations, "current", then_swapped)
+    monkeypatch.setattr(Pointer, "__call__", then_swapped)
     with Reader(tmp_path) as reader:
         assert text_in(reader) == "new"
     sweeping.release()
@@ -88,10 +88,10 @@ def test_what_is_being_built_or_offered_is_not_swept(tmp_path: Path) -> None:
     building = reader_lock(path)
     building.acquire()
     assert generations.sweep() == []
-    generations.offer(path)
+    generations.successor.set(path)
     building.release()
     assert generations.sweep() == []
-    generations.withdraw()
+    generations.successor.clear()
     assert generations.sweep() == [path]
 
 

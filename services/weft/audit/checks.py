@@ -15,8 +15,7 @@ from weft.erasure.history import ErasureHistory, Target, TargetHistory
 from weft.erasure.sequence_runs import Run, holds, merged, minus, size, without_oldest
 from weft.log.record import LogRecord
 from weft.readmodel.digest import content_digest, session_digests
-from weft.readmodel.sql import statements
-from weft.readmodel.store import get_meta, snapshot
+from weft.readmodel.store import get_meta, snapshot, statements
 from weft_schemas.errors import InvalidInput
 
 # An absolute path replaces the read model's own folder.

@@ -11,8 +11,14 @@ from pathlib import Path
 from weft.log.connection import Connection
 from weft.log.reading import state
 from weft.readmodel.database import Database
-from weft.readmodel.sql import statements
-from weft.readmodel.store import get_meta, open_writer, schema_version, transaction, vacuum
+from weft.readmodel.store import (
+    get_meta,
+    open_writer,
+    schema_version,
+    statements,
+    transaction,
+    vacuum,
+)
 from weft.readmodel.tombstone_fold import erase_session, erase_tenant
 from weft.references.survey import ErasureSet
 from weft.snapshots.snapshot import Bucket, Snapshot, holding_trimmed

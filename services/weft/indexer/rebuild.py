@@ -101,7 +101,7 @@ async def build(
                 raise
         await writer.close()
         await _check_keeps_items(connection, generations, path)
-        generations.offer(path)
+        generations.successor.set(path)
     except BaseException:
         discard(path)
         raise
@@ -164,7 +164,7 @@ async def take_over(
         successor = await Writer.open(path, encoding, connection)
         await _compare(connection, successor, live)
     except Corrupt:
-        generations.withdraw()
+        generations.successor.clear()
         raise
     generations.publish(path)
     if live is not None:

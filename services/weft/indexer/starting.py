@@ -81,7 +81,7 @@ async def reopen(
     try:
         await _check_not_behind(connection, writer, encoding)
         if await last_erasure(connection) > writer.checkpoint:
-            generations.retire()
+            generations.current.clear()
             await catch_up(connection, writer, await last_sequence(connection))
             await writer.scrub()
             generations.publish(path)

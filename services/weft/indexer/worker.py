@@ -40,6 +40,8 @@ POLL_SECONDS = 0.5
 RETRY_SECONDS = 1.0
 """Pause after SQLite could not write (a full disk, a file system that fails), or the log could not
 be read."""
+QUIET = 4
+"""Most records of a batch after which there is time to work ahead."""
 IDLE_BATCH = 500
 """How many sessions are closed at one look."""
 
@@ -138,7 +140,7 @@ class Indexer:
             path = self._generations.current() or self._generations.building()
             if path is None:
                 self._writer = await start(connection, self._generations, self._encoding)
-                self._generations.begin(self._writer.path)
+                self._generations.building.set(self._writer.path)
             else:
                 self._writer = await reopen(connection, self._generations, path, self._encoding)
             self._target = await last_sequence(connection)
@@ -198,6 +200,8 @@ class Indexer:
             )
             _log.warning("the log holds records that do not count; see `weft status`", extra=counts)
         await writer.seal()
+        if len(followed.records) <= QUIET:
+            await writer.prepare()
 
     async def _look(self, writer: Writer, log: Follower) -> None:
         """Do the other work that is due; returns when the follower should stop."""
@@ -259,7 +263,7 @@ class Indexer:
         current = self._generations.current()
         if current is not None:
             self._generations.condemn(current, str(error))
-        self._generations.abandon()
+        self._generations.building.clear()
 
     async def _pause(self, what: str, error: Exception) -> None:
         _log.error(what, extra=fields(why=str(error)))

@@ -114,6 +114,10 @@ class Writer:
         """Do the work that the last fold postponed."""
         await self._run(self._fold.seal)
 
+    async def prepare(self) -> None:
+        """Do some work of the next fold ahead."""
+        await self._run(self._fold.prepare)
+
     @property
     def scrubbed(self) -> int:
         """Erased content at or before this sequence is no longer in the files."""

@@ -112,10 +112,11 @@ async def replied(
         if other == subject.lower():
             end(forbidden(subject))
 
-    unwatch = [
-        connection.on_violation(violated),
-        connection.on_close(lambda: end(_closed(subject))),
-    ]
+    closed = Unavailable(
+        f"the connection was closed before an answer came on {subject}; connect again, and repeat "
+        "the call"
+    )
+    unwatch = [connection.on_violation(violated), connection.on_close(lambda: end(closed))]
     try:
         if not await done_within(request, timeout):
             raise nats.errors.TimeoutError
@@ -131,13 +132,6 @@ async def replied(
 def forbidden(subject: str) -> WeftError:
     """The error for a message that the server dropped for lack of permission."""
     return Forbidden(f"the credential does not allow {subject}; use one that does")
-
-
-def _closed(subject: str) -> WeftError:
-    return Unavailable(
-        f"the connection was closed before an answer came on {subject}; connect again, and repeat "
-        "the call"
-    )
 
 
 def why_away(connection: Connection) -> str:

@@ -18,13 +18,12 @@ from weft.log.api import error_of
 from weft.log.connection import Connection
 from weft.log.message import Message, command
 from weft.log.publishing import CHUNK_BYTES
-from weft_schemas.errors import InvalidInput, Unavailable, WeftError
+from weft_schemas.errors import InvalidInput, Overloaded, Unavailable, WeftError
 
 FLOW = 500
 """Messages per answer that we ask for, at most; the server may choose fewer."""
 FLOW_BYTES = 512 * 1024
-"""Bytes per answer that we ask for: on a slow network, an answer must come within
-`SILENCE_SECONDS`."""
+"""Bytes per answer that we ask for, which must come within `SILENCE_SECONDS` on a slow network."""
 SILENCE_SECONDS = 2.0
 """Without an answer for so long, a batch is given up and the rest of it is sent in another."""
 
@@ -61,9 +60,7 @@ class Batch:
         self.error: WeftError | None = None
         self.off = False
         """The stream takes no batches."""
-        self.crowded = False
-        """As many batches are open as the server allows."""
-        self.passing = ""
+        self.passing: WeftError | None = None
         """A temporary error from the server; the result is then unknown."""
         self.duplicate = False
         """The atomic batch holds a message that is stored already, so none of it was stored."""
@@ -99,8 +96,7 @@ class Batch:
         self._news.set()
 
     async def run(self) -> None:
-        """Send by fast ingest and wait for the result. A message that cannot be sent ends the batch
-        before it."""
+        """Send by fast ingest and wait for the result. What cannot be sent ends the batch."""
         sent = 0
         chunk: list[bytes] = []
         size = 0
@@ -119,14 +115,14 @@ class Batch:
                 chunk, size = [], 0
                 await self._until(sent - self._window // 2 if full else 0)
         if sent and not self._over:
-            chunk.append(self._end_command(sent))
+            end = Message(self.messages[0].subject, b"")  # stores nothing
+            chunk.append(command(end, self._reply(sent, 3), 0))
             await self._send(chunk)
             await self._until(_END)
         self.error = self.error or invalid
 
     async def run_atomic(self) -> None:
-        """Send as an atomic batch and wait for its commit. If one message cannot be sent, none
-        is."""
+        """Send as an atomic batch and wait for its commit: all messages are sent, or none."""
         try:
             commands = [self._atomic_command(index) for index in range(len(self.messages))]
         except InvalidInput as error:
@@ -140,13 +136,11 @@ class Batch:
             self.stored = 0
 
     def _fast_command(self, index: int) -> bytes:
-        reply = f"{self._inbox}.{self._flow}.fail.{index + 1}.{1 if index else 0}.$FI"
+        reply = self._reply(index, 1 if index else 0)
         return command(self.messages[index], reply, self._connection.max_payload)
 
-    def _end_command(self, sent: int) -> bytes:
-        """Ends the batch and stores nothing."""
-        reply = f"{self._inbox}.{self._flow}.fail.{sent + 1}.3.$FI"
-        return command(Message(self.messages[0].subject, b""), reply, 0)
+    def _reply(self, index: int, operation: int) -> str:
+        return f"{self._inbox}.{self._flow}.fail.{index + 1}.{operation}.$FI"
 
     def _atomic_command(self, index: int) -> bytes:
         message = self.messages[index]
@@ -185,12 +179,12 @@ class Batch:
         elif number == _DUPLICATE:
             self.duplicate = True
         elif number in _TOO_MANY:
-            self.crowded = True
+            self.passing = Overloaded("as many batches are open as the server allows; try later")
         else:
             failure = error_of(error, f"publish to {self.messages[0].subject}")
             # The caller retries temporary errors.
             if isinstance(failure, Unavailable):
-                self.passing = str(failure)
+                self.passing = failure
             else:
                 self.error = failure
 

@@ -12,7 +12,7 @@ import base64
 import hashlib
 import io
 import time
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ import nats.nuid
 
 from weft.log.api import call
 from weft.log.connection import Connection
-from weft.log.message import Message
+from weft.log.message import Ack, Message
 from weft.log.publishing import Publisher
 from weft.log.reading import last_of, read_matching, subjects
 from weft.log.secure_delete import erase, erase_all
@@ -84,8 +84,7 @@ class Bodies:
         return await self.put_open(io.BytesIO(body), sha256, len(body))
 
     async def put_file(self, path: Path | str, metadata: dict[str, str] | None = None) -> BodyRef:
-        """Store a file without reading all of it into memory; `metadata` is kept in the entry of a
-        new body."""
+        """Store a file without reading all of it into memory; a new entry keeps the `metadata`."""
         with await asyncio.to_thread(open, path, "rb") as file:
             digest = await asyncio.to_thread(hashlib.file_digest, file, "sha256")
             return await self.put_open(file, digest.hexdigest(), file.tell(), metadata)
@@ -95,9 +94,42 @@ class Bodies:
     ) -> BodyRef:
         """Store an open file whose digest is known."""
         file.seek(0)
-        reference = BodyRef(sha256, size)
-        await self._store(reference, iter(lambda: file.read(CHUNK_BYTES), b""), metadata or {})
+        name, reference = self._name(sha256), BodyRef(sha256, size)
+        known, sequence = await self._meta(name)
+        if known is not None and await self._is_whole(known):
+            return reference
+        nuid = self._mark() + nats.nuid.NUID().next().decode()
+        acks = await self._upload(file, nuid)
+        meta = ObjectMeta(
+            name=name,
+            bucket=self.bucket,
+            nuid=nuid,
+            size=size,
+            chunks=len(acks),
+            digest="SHA-256=" + base64.urlsafe_b64encode(bytes.fromhex(sha256)).decode(),
+            mtime=datetime.now(UTC).isoformat(),
+            options={"max_chunk_size": CHUNK_BYTES},
+            metadata=metadata or ({OWNER: self.tenant} if self.tenant else {}),
+        )
+        await self._claim(meta, sequence)
+        if known is not None and not known.deleted:
+            await self._erase_chunks(known.nuid)
         return reference
+
+    async def _upload(self, file: IO[bytes], nuid: str) -> list[Ack]:
+        subject, pieces = self._chunk_subject(nuid), iter(lambda: file.read(CHUNK_BYTES), b"")
+        try:
+            return await self._publisher.publish_many(
+                Message(subject, piece, f"{nuid}.{number}") for number, piece in enumerate(pieces)
+            )
+        except BaseException:
+            # No entry refers to these chunks, and none will. Some may still be on their way, or the
+            # server has them and has not stored them yet: then the ack of one more comes last.
+            if await self._connection.flushed():
+                with suppress(WeftError):
+                    await self._publisher.publish(subject, b"", f"{nuid}.end")
+            await self._erase_chunks(nuid)
+            raise
 
     async def entries(self) -> list[ObjectMeta]:
         """The entry of every object, in order of upload."""
@@ -127,8 +159,7 @@ class Bodies:
         return b"".join(parts)[:limit]
 
     async def write_into(self, reference: BodyRef, file: BinaryIO) -> None:
-        """Write a body to an open file. Raises as `get` does; then the file's content is
-        invalid."""
+        """Write a body to an open file, whose content is invalid if it raises, as `get` does."""
         async for chunk in self.chunks(reference):
             await asyncio.to_thread(file.write, chunk)
 
@@ -181,7 +212,10 @@ class Bodies:
         named = {meta.nuid for meta in await self.entries()} if own else set()
         erased = 0
         for nuid in own:
-            if nuid not in named and await self._seconds_since(nuid) >= UNFINISHED_SECONDS:
+            if nuid in named:
+                continue
+            last = await last_of(self._connection, self._chunk_subject(nuid), self._stream)
+            if (time.time_ns() - last.published_ns) / 1e9 >= UNFINISHED_SECONDS:
                 erased += await self._erase_chunks(nuid)
         return erased
 
@@ -190,11 +224,6 @@ class Bodies:
         chunks = await subjects(self._connection, self._chunk_subject("*"), self._stream)
         names = (subject.rpartition(".")[2] for subject in chunks)
         return [nuid for nuid in names if nuid.startswith(self._mark())]
-
-    async def _seconds_since(self, nuid: str) -> float:
-        """Since its last chunk was stored."""
-        last = await last_of(self._connection, self._chunk_subject(nuid), self._stream)
-        return (time.time_ns() - last.published_ns) / 1e9
 
     def _mark(self) -> str:
         """What the names of the tenant's chunks begin with."""
@@ -206,33 +235,6 @@ class Bodies:
         chunks = read_matching(self._connection, subject, stream=self._stream)
         found = [record.sequence async for record in chunks]
         return await erase_all(self._connection, self._stream, found)
-
-    async def _store(
-        self, reference: BodyRef, pieces: Iterator[bytes], metadata: dict[str, str]
-    ) -> None:
-        name = self._name(reference.sha256)
-        known, sequence = await self._meta(name)
-        if known is not None and await self._is_whole(known):
-            return
-        nuid = self._mark() + nats.nuid.NUID().next().decode()
-        subject = self._chunk_subject(nuid)
-        try:
-            acks = await self._publisher.publish_many(
-                Message(subject, piece, f"{nuid}.{number}") for number, piece in enumerate(pieces)
-            )
-        except BaseException:
-            # No entry refers to these chunks, and none will. Some may still be on their way, or the
-            # server has them and has not stored them yet: then the ack of one more comes last.
-            if await self._connection.flushed():
-                with suppress(WeftError):
-                    await self._publisher.publish(subject, b"", f"{nuid}.end")
-            await self._erase_chunks(nuid)
-            raise
-        about = metadata or ({OWNER: self.tenant} if self.tenant else {})
-        meta = _new_meta(self.bucket, name, reference, nuid, len(acks), about)
-        await self._claim(meta, sequence)
-        if known is not None and not known.deleted:
-            await self._erase_chunks(known.nuid)
 
     async def _is_whole(self, meta: ObjectMeta) -> bool:
         """Whether all its chunks are there."""
@@ -278,20 +280,3 @@ class Bodies:
 
     def _meta_subject(self, name: str) -> str:
         return f"$O.{self.bucket}.M.{base64.urlsafe_b64encode(name.encode()).decode()}"
-
-
-def _new_meta(
-    bucket: str, name: str, reference: BodyRef, nuid: str, chunks: int, metadata: dict[str, str]
-) -> ObjectMeta:
-    raw = bytes.fromhex(reference.sha256)
-    return ObjectMeta(
-        name=name,
-        bucket=bucket,
-        nuid=nuid,
-        size=reference.size,
-        chunks=chunks,
-        digest="SHA-256=" + base64.urlsafe_b64encode(raw).decode(),
-        mtime=datetime.now(UTC).isoformat(),
-        options={"max_chunk_size": CHUNK_BYTES},
-        metadata=metadata,
-    )

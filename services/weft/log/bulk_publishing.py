@@ -10,7 +10,7 @@ skips what it has already stored.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from enum import StrEnum
 from typing import Self
 
@@ -24,12 +24,11 @@ from weft.log.in_flight import WINDOW, closed_meanwhile
 from weft.log.message import Ack, Message, Messages, iterate
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
-from weft_schemas.errors import Overloaded, Unavailable, WeftError
+from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.subjects import STREAM
 
 PART_MESSAGES = 10_000
-"""Held until the server has all of them: at most this much is sent again after a lost
-connection."""
+"""Held until the server has them all: at most this is sent again after a lost connection."""
 PART_BYTES = 16 * 1024 * 1024
 ATOMIC_MESSAGES = 1_000
 """The server's limit of one atomic batch."""
@@ -40,6 +39,9 @@ OPEN_BATCHES = 4
 stream and drops any beyond that, and it gives up a batch that is silent for 10 s."""
 RETRY_SECONDS = 0.1
 """Pause before the next batch if the last one stored nothing."""
+
+
+_SILENT = Unavailable("the server stopped answering; publish again")
 
 
 class BatchMode(StrEnum):
@@ -59,9 +61,8 @@ class BulkAck(msgspec.Struct, frozen=True):
 
 
 async def best_mode(connection: Connection) -> BatchMode:
-    """The best mode for the stream: atomic if every batch is synced to disk or replicated, fast
-    ingest if the server may sync later. A credential that may not read the stream's configuration
-    gets fast ingest, which falls back by itself."""
+    """The best mode for the stream: atomic if each batch is synced to disk or replicated, else fast
+    ingest, which falls back by itself if the credential may not read the stream's configuration."""
     try:
         config = (await call(connection, f"STREAM.INFO.{STREAM}"))["config"]
     except WeftError:
@@ -112,7 +113,9 @@ class BulkPublisher:
         Publishing all again is safe: the same message ids are skipped.
         """
         sequence = count = 0
-        async for part in _parts(messages):
+        is_atomic = self.mode is BatchMode.ATOMIC
+        limits = (ATOMIC_MESSAGES, ATOMIC_BYTES) if is_atomic else (PART_MESSAGES, PART_BYTES)
+        async for part in _parts(messages, *limits):
             try:
                 sequence = max(sequence, await self._publish_part(part))
             except _Stopped as stop:
@@ -146,11 +149,7 @@ class BulkPublisher:
         stored = 0
         deadline = self._deadline()
         while stored < len(part) - 1:
-            batch = self._open(part[stored:-1])
-            try:
-                await batch.run()
-            finally:
-                self._batches.pop(batch.token)
+            batch = await self._sent(part[stored:-1], Batch.run)
             if batch.stored:
                 stored += batch.stored
                 deadline = self._deadline()
@@ -164,15 +163,14 @@ class BulkPublisher:
             if not batch.stored:
                 await asyncio.sleep(RETRY_SECONDS)
             if asyncio.get_running_loop().time() > deadline:
-                raise _Stopped(stored, _given_up(batch))
+                raise _Stopped(stored, batch.passing or _SILENT)
         (last,) = await self.publisher.attempt_many(part[-1:])
         if isinstance(last, WeftError):
             raise _Stopped(stored, last)
         return await self._bound(last)
 
     async def _bound(self, last: Ack) -> int:
-        """A new last message comes after all others; if it is a duplicate, the end of the log is
-        used."""
+        """A new last message comes after all others; for a duplicate it is the end of the log."""
         if not last.duplicate:
             return last.sequence
         try:
@@ -180,26 +178,12 @@ class BulkPublisher:
         except WeftError:
             return last.sequence
 
-    async def _atomic(self, part: list[Message]) -> int:
-        sequence = start = 0
-        for piece in _pieces(part, ATOMIC_MESSAGES, ATOMIC_BYTES):
-            try:
-                sequence = max(sequence, await self._atomic_piece(piece))
-            except _Stopped as stop:
-                raise _Stopped(start + stop.stored, stop.cause) from None
-            start += len(piece)
-        return sequence
-
-    async def _atomic_piece(self, piece: list[Message]) -> int:
+    async def _atomic(self, piece: list[Message]) -> int:
         """One atomic batch, repeated while its outcome is unknown. If it is refused for a
         duplicate, it is sent by fast ingest, which skips what the server has."""
         deadline = self._deadline()
         while len(piece) > 1:
-            batch = self._open(piece)
-            try:
-                await batch.run_atomic()
-            finally:
-                self._batches.pop(batch.token)
+            batch = await self._sent(piece, Batch.run_atomic)
             if batch.stored:
                 return batch.sequence
             if batch.error is not None:
@@ -211,15 +195,21 @@ class BulkPublisher:
             if self._is_closed:
                 raise _Stopped(0, closed_meanwhile())
             if asyncio.get_running_loop().time() > deadline:
-                raise _Stopped(0, _given_up(batch))
+                raise _Stopped(0, batch.passing or _SILENT)
             await asyncio.sleep(RETRY_SECONDS)
         return await self._pipelined(piece)
 
-    def _open(self, messages: Sequence[Message]) -> Batch:
+    async def _sent(
+        self, messages: Sequence[Message], send: Callable[[Batch], Awaitable[None]]
+    ) -> Batch:
         token = self._ids.next().decode()
         window = max(2 * FLOW, WINDOW // (len(self._batches) + 1))
         batch = Batch(self._connection, f"{self._inbox}.{token}", token, messages, window)
         self._batches[token] = batch
+        try:
+            await send(batch)
+        finally:
+            self._batches.pop(token)
         return batch
 
     def _deadline(self) -> float:
@@ -246,37 +236,18 @@ class BulkPublisher:
                     break
 
 
-async def _parts(messages: Messages) -> AsyncIterator[list[Message]]:
+async def _parts(messages: Messages, most: int, most_bytes: int) -> AsyncIterator[list[Message]]:
+    """No part but of one message is larger than that."""
     part: list[Message] = []
     size = 0
     async for message in iterate(messages):
-        part.append(message)
-        size += len(message.payload)
-        if len(part) >= PART_MESSAGES or size >= PART_BYTES:
+        if part and (len(part) >= most or size + len(message.payload) > most_bytes):
             yield part
             part, size = [], 0
+        part.append(message)
+        size += len(message.payload)
     if part:
         yield part
-
-
-def _pieces(part: list[Message], most: int, most_bytes: int) -> Iterator[list[Message]]:
-    piece: list[Message] = []
-    size = 0
-    for message in part:
-        if piece and (len(piece) >= most or size + len(message.payload) > most_bytes):
-            yield piece
-            piece, size = [], 0
-        piece.append(message)
-        size += len(message.payload)
-    if piece:
-        yield piece
-
-
-def _given_up(batch: Batch) -> WeftError:
-    if batch.crowded:
-        return Overloaded("as many batches are open as the server allows; publish again later")
-    why = batch.passing or "the server stopped answering"
-    return Unavailable(f"{why}; publish again")
 
 
 class _Stopped(Exception):

@@ -21,8 +21,7 @@ class WithoutTls(nats.errors.Error):
 def connect_error(
     url: str, cause: BaseException | None, wants_certificate: bool, has_certificate: bool
 ) -> WeftError:
-    """The error to raise. `cause` is nats-py's last error; `wants_certificate` is what the server
-    announced before it."""
+    """The error to raise. `cause` is nats-py's last; the server announced `wants_certificate`."""
     where = with_credentials_as(url, "")
     text = str(cause) or type(cause).__name__
     if isinstance(cause, CredentialRefused):

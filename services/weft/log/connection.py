@@ -1,9 +1,7 @@
 """The connection to the log: nats-py without its logging, with one clear line for each error.
 
-`Connection` is what the rest of weft uses: subscriptions whose messages go straight to a handler,
-commands written in bulk, and notification of reconnects and permission violations. This one uses
-nats-py's public API alone. `log/nats_internals.py` does the same several times faster, and is used
-if the installed nats-py has the internals that it needs.
+`Connection` is what the rest of weft uses, by nats-py's public API alone; `log/nats_internals.py`
+does the same several times faster, and is used if nats-py has the internals that it needs.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ import contextlib
 import logging
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import nats.errors
@@ -93,8 +91,7 @@ class Connection(Client):
 
     @property
     def is_met_with_silence(self) -> bool:
-        """Whether a server accepted the connection and merely does not answer; nats-py does not
-        tell."""
+        """Whether a server accepted the connection and does not answer; nats-py does not tell."""
         return False
 
     @property
@@ -103,8 +100,7 @@ class Connection(Client):
         return False
 
     async def listen(self, subject: str, handler: Handler, queue: str = "") -> Listener:
-        """Subscribe `handler` to a subject, as one of a queue group if one is named; it outlives
-        reconnects."""
+        """Subscribe `handler` to a subject, in a queue group if named; it outlives reconnects."""
 
         async def take(message: Msg) -> None:
             subject, reply = message.subject.encode(), message.reply.encode()
@@ -161,19 +157,20 @@ class Connection(Client):
             watcher()
         if not await self.flushed():
             self._drop_queued()
-        # In a task, which may end in any way: nats-py awaits a future here that its attempt to
-        # reconnect awaits too, and that is cancelled with that attempt.
-        closing = asyncio.create_task(super().close())
-        await asyncio.wait([closing], timeout=CLOSE_SECONDS)
-        await cancelled(closing, again=CANCEL_SECONDS)
+        await self._ended(super().close(), CLOSE_SECONDS)
 
     def _drop_queued(self) -> None:
         self._commands.clear()
 
     async def abandon(self) -> None:
         """Clean up after a failed attempt to connect."""
-        closing = asyncio.create_task(super().close())
-        await asyncio.wait([closing], timeout=CANCEL_SECONDS)
+        await self._ended(super().close(), CANCEL_SECONDS)
+
+    async def _ended(self, work: Coroutine[Any, Any, None], seconds: float) -> None:
+        # In a task, which may end in any way: nats-py awaits a future when it closes that its
+        # attempt to reconnect awaits too, and that is cancelled with that attempt.
+        closing = asyncio.create_task(work)
+        await asyncio.wait([closing], timeout=seconds)
         await cancelled(closing, again=CANCEL_SECONDS)
 
     def on_violation(self, watcher: Callable[[str], None]) -> Callable[[], None]:
@@ -192,14 +189,6 @@ class Connection(Client):
         answer waiting; returns how to stop that."""
         self._close_watchers.append(watcher)
         return lambda: self._close_watchers.remove(watcher)
-
-    def callbacks(self) -> dict[str, Any]:
-        """The callbacks for nats-py's `connect`."""
-        return {
-            "error_cb": self._on_error,
-            "disconnected_cb": self._on_disconnect,
-            "reconnected_cb": self._on_reconnect,
-        }
 
     def _hand_on(self, handler: Handler, *message: Any) -> None:
         try:
@@ -282,9 +271,18 @@ async def connect(
         "tls": tls_context(tls_ca, tls_cert, tls_key),
     }
     credential = {key: value for key, value in credential.items() if value is not None}
-    connection = _made(kind or implementation(), _asks_for_tls(servers, credential))
+    kind, only_tls = kind or implementation(), _asks_for_tls(servers, credential)
+    if only_tls and kind is Connection:
+        # It could not keep nats-py from sending the credential in the clear.
+        raise ConfigurationError(
+            "TLS needs a version of nats-py that weft was tested with; install weft's own range"
+        )
+    connection = kind(only_tls)
     options = {**_OPTIONS, "name": name, "connect_timeout": timeout, **credential}
-    attempt = asyncio.create_task(connection.connect(servers, **connection.callbacks(), **options))
+    options["error_cb"] = connection._on_error
+    options["disconnected_cb"] = connection._on_disconnect
+    options["reconnected_cb"] = connection._on_reconnect
+    attempt = asyncio.create_task(connection.connect(servers, **options))
     try:
         # With unlimited reconnects nats-py retries for ever; the timeout ends that.
         if not await done_within(attempt, timeout) and connection.is_met_with_silence:
@@ -296,15 +294,6 @@ async def connect(
         error = TimeoutError() if attempt.cancelled() else attempt.exception()
         raise await _failed(connection, url, error, bool(tls_cert))
     return connection
-
-
-def _made(kind: type[Connection], only_tls: bool) -> Connection:
-    if only_tls and kind is Connection:
-        # It could not keep nats-py from sending the credential in the clear.
-        raise ConfigurationError(
-            "TLS needs a version of nats-py that weft was tested with; install weft's own range"
-        )
-    return kind(only_tls)
 
 
 def _asks_for_tls(servers: list[str], credential: dict[str, Any]) -> bool:

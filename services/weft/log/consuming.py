@@ -1,8 +1,7 @@
 """A worker's side of a shared durable consumer: batches in, explicit acks out.
 
 While a process lives, it extends the ack wait of its deliveries for up to `HOLD_SECONDS`. When it
-ends, it gives them back. After it died they are redelivered to another when the ack wait has
-passed.
+ends, it gives them back; after it died, they are redelivered when the ack wait has passed.
 """
 
 from __future__ import annotations
@@ -10,6 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from typing import Self
+
+import msgspec
 
 from weft.log.api import call
 from weft.log.connection import Connection
@@ -148,7 +149,8 @@ class Consumer(Puller[list[Delivery]]):
         return max(0, 2 * self._batch - in_work)
 
     def _came(self, raw: RawMessage) -> None:
-        self._held[raw.reply] = _Hold(len(raw.payload), asyncio.get_running_loop().time())
+        now = asyncio.get_running_loop().time()
+        self._held[raw.reply] = _Hold(len(raw.payload), now, now)
         self._held_bytes += len(raw.payload)
 
     async def _keep(self) -> None:
@@ -180,10 +182,7 @@ def _nak(delay: float) -> bytes:
     return b'-NAK {"delay":%d}' % int(delay * 1e9) if delay else b"-NAK"
 
 
-class _Hold:
-    __slots__ = ("said", "since", "size")
-
-    def __init__(self, size: int, now: float) -> None:
-        self.size = size
-        self.since = now
-        self.said = now
+class _Hold(msgspec.Struct):
+    size: int
+    since: float
+    said: float

@@ -10,8 +10,7 @@ from weft_schemas.errors import ConfigurationError
 
 
 def credentials_file(path: str) -> str:
-    """The path. Raises `ConfigurationError`; nats-py would read on for ever in a file without these
-    marks."""
+    """The path. Raises `ConfigurationError`; without these marks nats-py would read on for ever."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:

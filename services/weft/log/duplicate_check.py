@@ -1,8 +1,7 @@
 """Whether a message that the server calls a duplicate really is the same message.
 
-The server compares `Nats-Msg-Id` alone, across all subjects of a stream, and not the content.
-Whoever can predict another publisher's id could publish under it first, and the other's message
-would be acknowledged without being stored.
+The server compares `Nats-Msg-Id` alone, not the content. Whoever can predict another publisher's id
+could publish under it first, and the other's message would be acknowledged without being stored.
 """
 
 from __future__ import annotations

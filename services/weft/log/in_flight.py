@@ -89,8 +89,7 @@ class InFlight:
             await self._listener.close()
 
     def _launch(self, message: Message, index: int, settled: Settled) -> bytes:
-        """The bytes to write to the connection. Empty if the message cannot be sent; it is then
-        settled at once."""
+        """The bytes to write; empty for a message that cannot be sent, which is settled at once."""
         if self._is_closed:
             settled(index, Unavailable("the publisher is closed; connect again"))
             return b""
@@ -197,7 +196,11 @@ class InFlight:
         while True:
             await asyncio.sleep(SOON_SECONDS)
             now = clock()
-            self._extend_deadlines(now - looked - SOON_SECONDS, now)
+            held_up = now - looked - SOON_SECONDS
+            # Time in which this process did not run (see `log/timeouts.py`) does not count: answers
+            # may be waiting in the socket.
+            for pending in self._in_flight.values() if held_up > SOON_SECONDS else ():
+                pending.extend(held_up, now)
             looked = now
             late = {
                 token: pending
@@ -232,13 +235,6 @@ class InFlight:
             none = unclaimed and missing[stream]
             why = no_stream(stream) if none else no_answer(subject, reason)
             self._settle(token, why)
-
-    def _extend_deadlines(self, held_up: float, now: float) -> None:
-        """Time in which this process did not run (see `log/timeouts.py`) does not count: answers
-        may be waiting in the socket."""
-        if held_up > SOON_SECONDS:
-            for pending in self._in_flight.values():
-                pending.extend(held_up, now)
 
     def _look_for_stall(self, now: float) -> None:
         """If a message that was sent again has no answer, check whether the stream stores anything,

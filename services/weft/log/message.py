@@ -38,18 +38,6 @@ Outcome = Ack | WeftError
 """An ack, or an error: `Unavailable` if the outcome is unknown, any other if it was refused."""
 
 
-def acks_of(outcomes: list[Outcome]) -> list[Ack]:
-    """All acks. Raises the first failure, naming how many there are."""
-    failures = [outcome for outcome in outcomes if isinstance(outcome, WeftError)]
-    if failures:
-        first = failures[0]
-        if len(outcomes) == 1:
-            raise first
-        count, all_ = len(failures), len(outcomes)
-        raise type(first)(f"{count} of {all_} messages are not known to be stored: {first}")
-    return [outcome for outcome in outcomes if isinstance(outcome, Ack)]
-
-
 async def iterate(messages: Messages) -> AsyncIterator[Message]:
     """Both kinds of iterables as one."""
     if isinstance(messages, AsyncIterable):

@@ -1,12 +1,7 @@
-"""The connection by nats-py's internals: all uses of them in weft are here.
-
-Bulk work needs two things for which nats-py has no public API: writing many commands at once, and
-receiving messages without a task and a queue per subscription. Two of its behaviours are also
-unsafe: a subject with white space in it breaks the connection of every subscriber that receives it,
-and a credential is sent in the clear if a man in the middle asks for no TLS.
-
-`missing` lists what a version of nats-py lacks; `log/connection.py` works without.
-"""
+"""The connection by nats-py's internals: all uses of them in weft are here
+(docs/decisions/transport.md says why). Two of nats-py's behaviours are also unsafe: a subject with
+white space in it breaks the connection of every subscriber that receives it, and a credential is
+sent in the clear if a man in the middle asks for no TLS."""
 
 from __future__ import annotations
 
@@ -30,7 +25,7 @@ from weft.log.connection import (
     Handler,
     Listener,
 )
-from weft.log.timeouts import cancelled, done_within
+from weft.log.timeouts import done_within
 
 FIELDS = (
     "_ps",
@@ -87,7 +82,7 @@ class FastConnection(Connection):
         return bool(self._server_info.get("tls_verify"))
 
     async def listen(self, subject: str, handler: Handler, queue: str = "") -> Listener:
-        subscription = await self.subscribe(subject, queue, cb=_unused)
+        subscription = await self.subscribe(subject, queue, cb=_ignored)
         self._handlers[subscription._id] = handler
         return Listener(self, subscription)
 
@@ -108,8 +103,7 @@ class FastConnection(Connection):
             queue.put_nowait(asyncio.get_running_loop().create_future())
 
     def write_now(self, commands: bytes) -> None:
-        """Writes straight to the socket, without waiting for nats-py's flusher task, if nothing
-        else is queued."""
+        """Writes straight to the socket, not by the flusher task, if nothing is queued."""
         transport = self._transport
         writer = transport._io_writer if isinstance(transport, TcpTransport) else None
         if writer is None or self._pending or writer.transport.get_write_buffer_size():
@@ -136,10 +130,8 @@ class FastConnection(Connection):
         self._pending, self._pending_data_size = [], 0
 
     async def abandon(self) -> None:
-        self._error_cb = _quiet
-        closing = asyncio.create_task(self._close(Client.CLOSED, do_cbs=False))
-        await asyncio.wait([closing], timeout=CANCEL_SECONDS)
-        await cancelled(closing, again=CANCEL_SECONDS)
+        self._error_cb = _ignored
+        await self._ended(self._close(Client.CLOSED, do_cbs=False), CANCEL_SECONDS)
 
     async def _process_msg(
         self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes
@@ -174,30 +166,23 @@ class FastConnection(Connection):
         is_plain = not self._server_info.get("tls_required")
         if self._only_tls and is_plain:
             raise WithoutTls("the server asks for no TLS, and nothing is sent to it in the clear")
-        self._tell_of_tls()
-        command: bytes = super()._connect_command()
-        return command
-
-    def _tell_of_tls(self) -> None:
-        """Tell asyncio's stream that it speaks TLS now, which nats-py does not: otherwise asyncio
-        warns about it when the connection ends."""
+        # Tell asyncio's stream that it speaks TLS now, which nats-py does not: otherwise asyncio
+        # warns about it when the connection ends.
         writer = getattr(self._transport, "_io_writer", None)
         if writer is not None and writer.get_extra_info("ssl_object") is not None:
             protocol = writer.transport.get_protocol()
             if hasattr(protocol, "_over_ssl"):
                 protocol._over_ssl = True
+        command: bytes = super()._connect_command()
+        return command
 
     async def _on_disconnect(self) -> None:
         await super()._on_disconnect()
         self._drop_queued()
 
 
-async def _unused(_: Any) -> None:
-    """Messages of a listener go to its handler, never here."""
-
-
-async def _quiet(_: Exception) -> None:
-    """Already reported by the exception that is raised."""
+async def _ignored(_: Any) -> None:
+    """For messages of a listener, which go to its handler, and for an error that is raised."""
 
 
 MOST_LINE_BYTES = 1024 * 1024
@@ -207,9 +192,8 @@ MOST_LINE_BYTES = 1024 * 1024
 class Parser(Base):
     """Parses the server's protocol by its exact separators: single spaces, and CR LF at line ends.
 
-    nats-py splits lines at everything that a regular expression calls white space: a subject with a
-    vertical tab or a form feed in it, which any agent can publish, breaks the connection of every
-    subscriber that receives it, again and again.
+    nats-py splits lines at all white space: a subject with a vertical tab or a form feed in it,
+    which any agent can publish, would break the connection of every subscriber again and again.
     """
 
     async def parse(self, data: bytes = b"") -> None:

@@ -12,7 +12,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from weft.log.in_flight import InFlight
-from weft.log.message import Ack, Message, Messages, Outcome, acks_of, iterate
+from weft.log.message import Ack, Message, Messages, Outcome, iterate
+from weft_schemas.errors import WeftError
 
 CHUNK_BYTES = 64 * 1024
 """Handed to the socket at once."""
@@ -75,7 +76,14 @@ class Publisher(InFlight):
     async def publish_many(self, messages: Messages) -> list[Ack]:
         """Publish many and return their acks in order. Memory is bounded by the window and the
         acks. Raises the first failure, when all outcomes are known."""
-        return acks_of(await self.attempt_many(messages))
+        outcomes = await self.attempt_many(messages)
+        acks = [outcome for outcome in outcomes if isinstance(outcome, Ack)]
+        for first in (outcome for outcome in outcomes if isinstance(outcome, WeftError)):
+            if len(outcomes) == 1:
+                raise first
+            lost = f"{len(outcomes) - len(acks)} of {len(outcomes)} messages"
+            raise type(first)(f"{lost} are not known to be stored: {first}")
+        return acks
 
     async def attempt_many(self, messages: Messages) -> list[Outcome]:
         """Publish many and return every outcome, in order of the messages."""

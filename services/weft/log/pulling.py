@@ -1,9 +1,6 @@
 """Overlapping pull requests on one consumer, so that there is always one that the server can
-answer.
-
-A single message arrives as soon as it is stored, and a backlog arrives without a round trip per
-batch. Idle heartbeats distinguish a quiet log from a dead consumer.
-"""
+answer: a single message arrives as soon as it is stored, and a backlog without a round trip per
+batch. Idle heartbeats distinguish a quiet log from a dead consumer."""
 
 from __future__ import annotations
 
@@ -41,6 +38,11 @@ POLL_SECONDS = 0.2
 
 _log = logging.getLogger(__name__)
 _NANO = 1_000_000_000
+_PULL = {
+    "expires": int(EXPIRES_SECONDS * _NANO),
+    "idle_heartbeat": int(HEARTBEAT_SECONDS * _NANO),
+    "max_bytes": PULL_BYTES,
+}
 _LOST = ("consumer deleted", "leadership change", "server shutdown", "consumer is push based")
 
 T = TypeVar("T")
@@ -57,14 +59,14 @@ class RawMessage(NamedTuple):
     def record(self, place: Delivered) -> LogRecord:
         headers = self.headers
         return LogRecord(
-            sequence=place.stream_sequence,
-            subject=text_of(self.subject),
-            published_ns=place.published_ns,
-            payload=self.payload,
-            message_id=message_id(headers),
-            traceparent=checked_traceparent(headers),
-            deliveries=place.deliveries,
-            settled=header(headers, SETTLED),
+            place.stream_sequence,
+            text_of(self.subject),
+            place.published_ns,
+            self.payload,
+            message_id(headers),
+            checked_traceparent(headers),
+            place.deliveries,
+            header(headers, SETTLED),
         )
 
 
@@ -141,8 +143,7 @@ class Puller(Generic[T]):
             await self._listener.close()
 
     async def _begin(self) -> None:
-        """`_start`, without limit while the server is away, for `GONE_SECONDS` while something is
-        missing."""
+        """`_start`: as long as the server is away, or something missing for `GONE_SECONDS`."""
         missing = 0
         while not self._stopped and not self._connection.is_closed:
             try:
@@ -176,15 +177,10 @@ class Puller(Generic[T]):
             return
         self._pulls += 1
         self._requested += missing
-        body = _Pull(
-            batch=missing,
-            expires=int(EXPIRES_SECONDS * _NANO),
-            idle_heartbeat=int(HEARTBEAT_SECONDS * _NANO),
-            max_bytes=PULL_BYTES,
-        )
+        body = msgspec.json.encode({"batch": missing, **_PULL})
         subject = f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.{self._consumer}"
         reply = f"{self._inbox}.{self._pulls}"
-        self._connection.write_soon(publish_command(subject, reply, b"", _encode(body)))
+        self._connection.write_soon(publish_command(subject, reply, b"", body))
 
     async def _wait(self) -> None:
         """Until a message is there, or trouble, or `HEARTBEAT_SECONDS` have passed."""
@@ -197,12 +193,9 @@ class Puller(Generic[T]):
             await self._arrived.wait()
         finally:
             waking.cancel()
-        if not self._buffer:
-            self._check_silence()
-
-    def _check_silence(self) -> None:
         quiet = asyncio.get_running_loop().time() - self._heard
-        if self._requested and self._connection.is_connected and quiet > SILENCE_SECONDS:
+        is_silent = self._requested and self._connection.is_connected and quiet > SILENCE_SECONDS
+        if is_silent and not self._buffer:
             self._trouble = f"no heartbeat for {quiet:.1f} s"
 
     def _reconnected(self) -> None:
@@ -236,13 +229,3 @@ class Puller(Generic[T]):
         else:
             self._trouble = text or f"status {code}"
             self._arrived.set()
-
-
-class _Pull(msgspec.Struct):
-    batch: int
-    expires: int
-    idle_heartbeat: int
-    max_bytes: int
-
-
-_encode = msgspec.json.Encoder().encode

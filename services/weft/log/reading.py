@@ -14,7 +14,7 @@ import msgspec
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.record import LogRecord
-from weft.log.wire import checked_traceparent, message_id, publish_command, servers_header, status
+from weft.log.wire import publish_command, servers_header, status
 from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound, Unavailable
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import STREAM, stored_filter
@@ -88,8 +88,7 @@ async def read(connection: Connection, sequence: int, stream: str = STREAM) -> L
 async def next_after(
     connection: Connection, sequence: int, subjects: str = ">", stream: str = STREAM
 ) -> LogRecord | None:
-    """The first message after `sequence` that exists and whose stored subject matches, by the
-    stream's leader."""
+    """The first message after `sequence` whose stored subject matches, by the stream's leader."""
     body = {"seq": sequence + 1, "next_by_subj": subjects}
     try:
         return _record((await call(connection, f"STREAM.MSG.GET.{stream}", body))["message"])
@@ -160,6 +159,23 @@ async def read_own(
             continue
         if isinstance(event, kind):
             yield record.sequence, event
+
+
+class EventLog:
+    """Read access to the one totally ordered stream, for what may also read a log in memory."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def read(self, sequence: int) -> LogRecord:
+        """One event. Raises `NotFound` if there is none (any more)."""
+        return await read(self._connection, sequence)
+
+    def session(
+        self, tenant: str, session: str, *, after: int = 0
+    ) -> AsyncGenerator[LogRecord, None]:
+        """A session's events in order, those after a sequence."""
+        return read_session(self._connection, tenant, session, after=after)
 
 
 async def newest_first(
@@ -235,13 +251,8 @@ class _Pages:
 
     async def get(self, first: int, subjects: str) -> list[LogRecord]:
         """Some messages from `first` on; none if there are no more."""
-        body = {
-            "seq": first,
-            "next_by_subj": subjects,
-            "batch": PAGE,
-            "max_bytes": self._page_bytes,
-        }
-        return await self._ask(body, f"from {first}")
+        size = {"batch": PAGE, "max_bytes": self._page_bytes}
+        return await self._ask({"seq": first, "next_by_subj": subjects, **size}, f"from {first}")
 
     async def last(self, subject: str, through: int) -> list[LogRecord]:
         """The last message of one subject at or before a sequence; none if there is none."""
@@ -293,26 +304,17 @@ class _Pages:
 
 
 def _direct(payload: bytes, headers: bytes | None) -> LogRecord:
-    return LogRecord(
-        sequence=int(servers_header(headers, b"Nats-Sequence")),
-        subject=servers_header(headers, b"Nats-Subject"),
-        published_ns=nanoseconds(servers_header(headers, b"Nats-Time-Stamp")),
-        payload=payload,
-        message_id=message_id(headers),
-        traceparent=checked_traceparent(headers),
+    sequence, subject, time = (
+        servers_header(headers, name)
+        for name in (b"Nats-Sequence", b"Nats-Subject", b"Nats-Time-Stamp")
     )
+    return LogRecord.of(int(sequence), subject, nanoseconds(time), payload, headers)
 
 
 def _record(message: dict[str, Any]) -> LogRecord:
-    headers = base64.b64decode(message.get("hdrs", ""))
-    return LogRecord(
-        sequence=message["seq"],
-        subject=message["subject"],
-        published_ns=nanoseconds(message["time"]),
-        payload=base64.b64decode(message.get("data", "")),
-        message_id=message_id(headers),
-        traceparent=checked_traceparent(headers),
-    )
+    headers, payload = (base64.b64decode(message.get(name, "")) for name in ("hdrs", "data"))
+    time = nanoseconds(message["time"])
+    return LogRecord.of(message["seq"], message["subject"], time, payload, headers)
 
 
 def nanoseconds(time: str) -> int:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import msgspec
 
+from weft.log.wire import checked_traceparent, message_id
 from weft_schemas.events import Event, decode_event
 from weft_schemas.subjects import StoredSubject, parse_stored
 
@@ -26,6 +29,14 @@ class LogRecord(msgspec.Struct, frozen=True):
     settled: str = ""
     """Workers, separated by commas, that need not derive anything from it: an import or a fork has
     copied it together with what they derived."""
+
+    @classmethod
+    def of(
+        cls, sequence: int, subject: str, published_ns: int, payload: bytes, block: bytes | None
+    ) -> Self:
+        """A message with its header block as it came off the wire."""
+        headers = (message_id(block), checked_traceparent(block))
+        return cls(sequence, subject, published_ns, payload, *headers)
 
     def address(self) -> StoredSubject:
         """Its subject, taken apart. Raises `InvalidInput`."""

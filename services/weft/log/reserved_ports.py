@@ -1,9 +1,8 @@
 """Free ports on loopback that stay reserved.
 
 A port that was merely found free can be given to another process before it is used, or while its
-server is down. On Linux a socket that is bound but does not listen prevents that: the system then
-gives the port to nobody who asks for any free port, while a server can still listen on it by
-number.
+server is down. On Linux a socket that is bound but does not listen prevents that, while a server
+can still listen on the port by number.
 """
 
 from __future__ import annotations

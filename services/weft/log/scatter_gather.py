@@ -30,8 +30,7 @@ async def answer_each(
 async def gather(
     connection: Connection, subject: str, first_seconds: float, more_seconds: float
 ) -> list[bytes]:
-    """Ask once. Waits `first_seconds` for the first answer and `more_seconds` for others; returns
-    at once if nobody listens."""
+    """Ask once; wait so long for the first answer and for others. At once if nobody listens."""
     answers: list[bytes] = []
     first = asyncio.get_running_loop().create_future()
 

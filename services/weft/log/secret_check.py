@@ -10,7 +10,6 @@ import msgspec
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.reading import last_of
-from weft.log.record import LogRecord
 from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound
 from weft_schemas.events import EnvelopeEvent
 from weft_schemas.ids import artifact_handle, derived_key, handle_key
@@ -103,19 +102,12 @@ async def mark_for(connection: Connection, secret: DeploymentSecret) -> str:
 
 
 async def _is_proven(connection: Connection, secret: str) -> bool:
+    """Whether the newest envelope's handle was made with this secret. That of a copy of an event
+    was not made with any."""
     try:
         newest = await last_of(connection, stored_filter(direction="out", event="envelope"), STREAM)
-    except NotFound:
-        return False
-    return _has_handle_of(newest, secret)
-
-
-def _has_handle_of(record: LogRecord, secret: str) -> bool:
-    """Whether an envelope's handle was made with this secret. That of a copy of an event was not
-    made with any."""
-    try:
-        event, place = record.event(), record.address()
-    except InvalidInput:
+        event, place = newest.event(), newest.address()
+    except (NotFound, InvalidInput):
         return False
     if not isinstance(event, EnvelopeEvent) or not event.envelope.artifacts:
         return False

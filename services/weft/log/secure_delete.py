@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from weft.log.api import call
 from weft.log.connection import Connection
@@ -23,8 +24,7 @@ ERASE_SECONDS = 30.0
 
 
 async def check_deletable(connection: Connection, *streams: str) -> None:
-    """Raises `ConfigurationError` if nothing can be erased from one of the streams, before anything
-    is changed."""
+    """Raises `ConfigurationError` if nothing can be erased from a stream, before any change."""
     for stream in streams:
         try:
             config = (await call(connection, f"STREAM.INFO.{stream}"))["config"]
@@ -48,16 +48,9 @@ async def erase(connection: Connection, stream: str, sequence: int) -> bool:
         await call(connection, f"STREAM.MSG.DELETE.{stream}", body, ERASE_SECONDS)
     except ConfigurationError:
         # The server has the same number for what is not there and for what it may not delete.
-        if await _is_there(connection, stream, sequence):
+        with suppress(NotFound):
+            await read(connection, sequence, stream)
             raise
-        return False
-    return True
-
-
-async def _is_there(connection: Connection, stream: str, sequence: int) -> bool:
-    try:
-        await read(connection, sequence, stream)
-    except NotFound:
         return False
     return True
 
@@ -68,8 +61,7 @@ async def erase_all(
     sequences: Sequence[int],
     on_progress: Callable[[int], None] = lambda erased: None,
 ) -> int:
-    """`erase` many, `AT_ONCE` at a time; `on_progress` is called with the number done. Returns how
-    many existed."""
+    """`erase` many, `AT_ONCE` at a time; tells `on_progress` how many. Returns how many existed."""
     there = 0
     for start in range(0, len(sequences), AT_ONCE):
         some = sequences[start : start + AT_ONCE]

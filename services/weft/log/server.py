@@ -1,8 +1,5 @@
-"""The embedded nats-server: one child process over one data folder, which dies with its parent.
-
-The server process itself inherits the lock on the folder, so it lasts exactly as long as the server
-lives.
-"""
+"""The embedded nats-server: one child process over one data folder, which dies with its parent. It
+inherits the lock on the folder, which so lasts exactly as long as the server lives."""
 
 from __future__ import annotations
 
@@ -24,8 +21,7 @@ from weft.parent_death import terminate_with_parent
 from weft_schemas.errors import ConfigurationError, Unavailable
 
 MAX_PAYLOAD = 8 * 1024 * 1024
-"""Bytes; above nats-server's default of 1 MiB, so that an item just under the body threshold fits
-even when JSON escaping makes it longer."""
+"""Bytes, above nats-server's 1 MiB: an item just under the body threshold fits, escaped as JSON."""
 READY_SECONDS = 120.0
 """Measured 0.05 s; a recovery of a large store on a slow disk takes longer."""
 STOP_SECONDS = 10.0
@@ -149,10 +145,6 @@ class EmbeddedServer:
     def _log_file(self) -> Path:
         return self.data_dir / "nats-server.log"
 
-    @property
-    def _ports_file(self) -> Path:
-        return self.data_dir / f"nats-server_{self.pid}.ports"
-
     def _spawn(self, binary: Path, lock: FileLock) -> None:
         for stale in self.data_dir.glob("nats-server_*.ports"):
             stale.unlink(missing_ok=True)
@@ -191,7 +183,8 @@ class EmbeddedServer:
             if self._process.poll() is not None:
                 raise Unavailable(f"nats-server did not start: {self._last_complaint()}")
             with contextlib.suppress(OSError, ValueError, LookupError):
-                self.port = _port_in(self._ports_file)
+                ports = (self.data_dir / f"nats-server_{self.pid}.ports").read_text()
+                self.port = int(json.loads(ports)["nats"][0].rsplit(":", 1)[1])
                 return
             await asyncio.sleep(_POLL_SECONDS)
 
@@ -234,10 +227,6 @@ async def _locked(folder: Path) -> FileLock:
     raise ConfigurationError(
         f"{folder} is in use by a running nats-server; stop it, or connect to it by its URL"
     )
-
-
-def _port_in(file: Path) -> int:
-    return int(json.loads(file.read_text())["nats"][0].rsplit(":", 1)[1])
 
 
 async def _wait_or_kill(process: subprocess.Popen[bytes]) -> None:

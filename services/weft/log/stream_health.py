@@ -15,8 +15,7 @@ from weft_schemas.errors import NotFound, Unavailable, WeftError
 from weft_schemas.subjects import AUDIT_STREAM, STREAM
 
 STILL_SECONDS = 1.5
-"""A stream that has not stored a message in this time stores nothing: an answer takes milliseconds,
-and tens of them on a slow disk."""
+"""A stream that stored nothing for so long stores nothing: an answer takes milliseconds."""
 _ASK_SECONDS = 2.0
 _STREAMS = {"weft": STREAM, "weft-audit": AUDIT_STREAM}
 """First token of a published subject → where it is stored."""

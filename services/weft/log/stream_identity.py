@@ -4,6 +4,8 @@ The name is not enough: a stream that was recreated or put back from an older co
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import msgspec
 
 from weft.log import reading
@@ -47,7 +49,10 @@ async def check(connection: Connection, known: StreamIdentity, through: int = 0)
     If the message at the checkpoint was erased since, it cannot be compared, and the check passes.
     """
     now = await reading.state(connection)
-    found = await _fingerprint_at(connection, known.sequence)
+    found = None
+    with suppress(NotFound):
+        if known.sequence:
+            found = fingerprint(await reading.read(connection, known.sequence))
     if now.created != known.created and found != known.fingerprint:
         raise Corrupt(
             f"stream {STREAM} was created at {now.created}, the checkpoint is of one created at "
@@ -65,11 +70,3 @@ async def check(connection: Connection, known: StreamIdentity, through: int = 0)
             "log lost its tail and went on; rebuild what was made from it"
         )
     return msgspec.structs.replace(known, created=now.created)
-
-
-async def _fingerprint_at(connection: Connection, sequence: int) -> str | None:
-    """None if there is no such message (any more)."""
-    try:
-        return fingerprint(await reading.read(connection, sequence)) if sequence else None
-    except NotFound:
-        return None

@@ -1,8 +1,5 @@
 """Streams and consumers that must exist on the server, as values: desired, compared with the actual
-ones, and applied.
-
-A change that would lose events, or store new ones differently from the old, is refused.
-"""
+ones, and applied. A change that would lose events, or store new ones differently, is refused."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""The current trace: W3C's `traceparent` of the current span.
-
-The client imports no tracing itself. If the program has loaded OpenTelemetry, its publishes and
-requests belong to the program's current span.
-"""
+"""The current trace: W3C's `traceparent` of the current span, if the program has loaded
+OpenTelemetry. The client itself imports no tracing."""
 
 from __future__ import annotations
 

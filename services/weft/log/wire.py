@@ -1,8 +1,6 @@
-"""The parts of the NATS protocol that bulk work uses directly: commands out, headers in.
-
-Pure functions over bytes. nats-py checks and formats every header of every message separately; here
-a header block is made once per message, and a whole window of commands is sent in one write.
-"""
+"""The parts of the NATS protocol that bulk work uses directly: commands out, headers in. Pure
+functions over bytes: a header block is made once per message, and a window of commands is one
+write."""
 
 from __future__ import annotations
 
@@ -57,8 +55,7 @@ def check_subject(subject: str) -> None:
 
 
 def publish_command(subject: str, reply: str, headers: bytes, payload: bytes) -> bytes:
-    """PUB or HPUB with its payload; `headers` is a header block or empty. Raises as
-    `check_subject` does."""
+    """PUB or HPUB with its payload; `headers` may be empty. Raises as `check_subject` does."""
     check_subject(subject)
     if not headers:
         return b"PUB %b %b %d\r\n%b\r\n" % (subject.encode(), reply.encode(), len(payload), payload)
@@ -161,8 +158,7 @@ def message_id(block: bytes | None) -> str:
 
 
 def checked_traceparent(block: bytes | None) -> str:
-    """`traceparent` if it is in the form of W3C Trace Context, else empty: it comes from the
-    publisher and is copied to derived events."""
+    """`traceparent` if it has the form of W3C's, else empty: it is copied to derived events."""
     value = header(block, TRACEPARENT)
     return value if _TRACE.fullmatch(value) else ""
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import msgspec
 
-from weft.log.event_log import EventLog
+from weft.log.reading import EventLog
 from weft.memory.derive import VERSION, WORKER, episode_of, facts_of_envelope, facts_of_item
 from weft.memory.languages import Languages, languages_with
 from weft.runtime.process import Process

@@ -8,18 +8,20 @@ from weft.passages.asides import split_with_asides
 from weft.passages.bibliography import with_bibliography
 from weft.passages.json_splitting import split_call, split_json
 from weft.passages.literals import Decoded, decoded
-from weft.passages.log import split_log
+from weft.passages.log import PRINTED, split_log
 from weft.passages.mcp_wrapper import WRAPPERS
 from weft.passages.part import Outline, Part, leaf_count, moved, outlined, passage_texts
 from weft.passages.prose import split_stretch
-from weft.passages.table import split_table
-from weft.passages.test_run import split_test_run
+from weft.passages.table import ALIGNED, CSV, TSV, split_table
+from weft.passages.test_run import TEST_RUN, split_test_run
 
 SHORT = 320
 """Most characters of a text that is one passage: about 80 tokens, which is what marks and a second
 opening would cost."""
 REMEMBERED = 64
 """Cached outlines."""
+TYPES = frozenset({ALIGNED, CSV, TSV, TEST_RUN, *PRINTED})
+"""Content types that say how a text is split; one with any other is split as its form says."""
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -1,11 +1,7 @@
 """Access to a SQLite file from coroutines, in aiosqlite's thread: the event loop never waits for
-SQLite.
-
-aiosqlite switches to its thread and back for every statement, which takes 30 to 100 µs. Here
-statements that belong together are one switch: a batch's rows and checkpoint, or all reads of one
-answer. A compile's reads, some thirteen statements of 5 µs each with work in between, stay in the
-loop (`weft.runtime.replica`), where they are five times as fast.
-"""
+SQLite. Statements that belong together are one switch to the thread and back. A compile's reads
+stay in the loop (`runtime/replica.py`), where they are five times as fast:
+docs/decisions/read-model.md."""
 
 from __future__ import annotations
 
@@ -21,16 +17,12 @@ from weft.readmodel.store import open_reader
 
 T = TypeVar("T")
 
-_ROWS = 64
-"""Rows that a cursor of aiosqlite fetches at a time; nothing here iterates over one."""
-
 
 class Database(aiosqlite.Connection):
-    """`async with Database(connect) as db:`; `connect` is called in aiosqlite's thread, and the
-    `async with` raises its errors."""
+    """`async with Database(connect) as db:`, which raises the errors of `connect` in its thread."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
-        super().__init__(connect, _ROWS)
+        super().__init__(connect, 64)  # rows at a time of a cursor, which nothing uses
         self._stopped: asyncio.Future[object] | None = None
 
     @classmethod

@@ -6,21 +6,24 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any
 
 import msgspec
 
 from weft import tokens
 from weft.bodies.masking import clean_text
 from weft.passages.part import packed
-from weft.passages.splitting import passages_of
+from weft.passages.splitting import TYPES, passages_of
 from weft.readmodel.documents import Documents
 from weft.readmodel.memory_fold import remember, withdraw
+from weft.readmodel.postings import Passage, counted
 from weft.readmodel.precedence import Derivation, superseded_by
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.session_counters import SessionState
-from weft.readmodel.sql import statements
-from weft.readmodel.store import OPEN, bounded
-from weft_schemas.envelope import CleanBody, ResultEnvelope
+from weft.readmodel.store import OPEN, bounded, statements
+from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import Corrupt, InvalidInput
 from weft_schemas.events import (
     EnvelopeEvent,
@@ -44,8 +47,7 @@ _COMPRESSION = 1
 
 
 class Contradiction(InvalidInput):
-    """The source of a derived event is unknown or in another session. The fold ignores and counts
-    the event; callers never see this."""
+    """The source of a derived event is unknown or elsewhere. The fold ignores and counts it."""
 
     code = "contradiction"
 
@@ -78,26 +80,22 @@ class DerivedFold:
         self._encoding = encoding
         self._documents = documents
         self._bodies = bodies
+        self._folds: dict[type, Callable[[Place, Any], None]] = {
+            EnvelopeEvent: self._envelope,
+            SummaryEvent: self._summary,
+            FactsEvent: self._facts,
+            EpisodeEvent: self._episode,
+            SensitivityEvent: self._level,
+            ParkedEvent: self._parked,
+            RevivedEvent: self._revived,
+        }
 
     def apply(self, place: Place, event: Event) -> None:
         """Fold the event, unless it is a duplicate or outranked. Raises `Contradiction`."""
-        match event:
-            case EnvelopeEvent():
-                self._envelope(place, event)
-            case SummaryEvent():
-                self._summary(place, event)
-            case FactsEvent():
-                self._facts(place, event)
-            case EpisodeEvent():
-                self._episode(place, event)
-            case SensitivityEvent():
-                self._level(place, event)
-            case ParkedEvent():
-                self._parked(place, event)
-            case RevivedEvent():
-                self._revived(place, event)
-            case _:
-                raise InvalidInput(f"the fold does not know {type(event).__name__}; upgrade it")
+        fold = self._folds.get(type(event))
+        if fold is None:
+            raise InvalidInput(f"the fold does not know {type(event).__name__}; upgrade it")
+        fold(place, event)
 
     def _envelope(self, place: Place, event: EnvelopeEvent) -> None:
         source, version = self._item(place, event.origin, "envelope"), place.version
@@ -122,23 +120,25 @@ class DerivedFold:
             row = (source.session, source.anchor, version, msgspec.json.encode(envelope.signals))
             self._db.execute(_sql.add_flags, row)
 
-    def _clean(self, version: int, item: int, envelope: ResultEnvelope) -> list[str]:
+    def _clean(self, version: int, item: int, envelope: ResultEnvelope) -> list[Passage]:
         """Store the clean text, unless the envelope contains it. Returns the texts by which the
         item is found."""
         clean = envelope.clean
         text = envelope.summary if envelope.complete or envelope.passthrough else None
         if clean is not None:
-            raw = self._bodies.take(item)
-            text = None if raw is None else _folded(raw, clean)
+            raw, text = self._bodies.take(item), None
+            # If this release makes another text of it than the firewall did, the summary is used.
+            with suppress(Corrupt):
+                text = None if raw is None else clean_text(raw, clean)
         if text is None:
-            return [envelope_text(envelope)]
-        outline, found_by = passages_of(text, envelope.content_type)
-        if clean is not None:  # else the summary is the whole text
-            count = self._tokens(envelope.encoding, clean.tokens, text)
-            compressed = zlib.compress(text.encode(), _COMPRESSION)
-            row = (version, item, count, len(text), packed(outline), compressed)
-            self._db.execute(_sql.add_body, row)
-        return found_by
+            return counted([envelope_text(envelope)])
+        if clean is None:  # the summary is the whole text
+            return counted(passages_of(text, envelope.content_type)[1])
+        kind = envelope.content_type if envelope.content_type in TYPES else ""
+        outline, passages, compressed = divided(text, kind)
+        count = self._tokens(envelope.encoding, clean.tokens, text)
+        self._db.execute(_sql.add_body, (version, item, count, len(text), outline, compressed))
+        return passages
 
     def _summary(self, place: Place, event: SummaryEvent) -> None:
         source = self._source(place, event.origin)
@@ -156,7 +156,11 @@ class DerivedFold:
         kind = f"fact of {source.type}"
         if not self._counts(place.version, kind, source, event.origin, event.scope, withdraw):
             return
-        scope = self._scope_of_facts(event.scope, place.address.session, source)
+        scope = event.scope
+        # Not one that the item's publisher may not use.
+        refused = self._db.execute(_sql.refused_scope, (source.anchor,)).fetchone()
+        if scope.startswith("session:") or refused == (scope,):
+            scope = session_scope(place.address.session)
         for fact in event.facts:
             key = (place.address.tenant, "fact", scope, fact.key)
             values = (place.state.number, 0, msgspec.json.encode(fact))
@@ -174,17 +178,8 @@ class DerivedFold:
         values = (place.state.number, count, encode_event(event))
         remember(self._db, key, source.anchor, place.version, values)
 
-    def _scope_of_facts(self, scope: str, session: str, source: _Source) -> str:
-        """The scope of facts from an item: the event's, or the session's own if the item's
-        publisher may not use that one."""
-        if scope.startswith("session:"):
-            return session_scope(session)
-        refused = self._db.execute(_sql.refused_scope, (source.anchor,)).fetchone()
-        return session_scope(session) if refused and refused[0] == scope else scope
-
     def _scope_of_episode(self, scope: str, place: Place) -> str:
-        """The scope of an episode: the event's, if the session's items may use it, or the session's
-        own."""
+        """Of an episode: the event's, if the session's items may use it, or the session's own."""
         own, named = session_scope(place.address.session), (place.state.number, scope)
         if scope.startswith("session:"):
             return own
@@ -271,6 +266,14 @@ class DerivedFold:
         return bounded(count) if encoding == self._encoding else tokens.count(text, self._encoding)
 
 
+@lru_cache(maxsize=2)
+def divided(text: str, content_type: str) -> tuple[bytes, list[Passage], bytes]:
+    """What is stored of a clean text: its packed outline, its passages, and itself compressed. The
+    newest are cached for `Fold.prepare`."""
+    outline, passages = passages_of(text, content_type)
+    return packed(outline), counted(passages), zlib.compress(text.encode(), _COMPRESSION)
+
+
 def _check_order(place: Place, origin: Origin) -> None:
     if not 0 < origin.sequence < place.version:
         raise Contradiction(f"source {origin.sequence} does not come before this event")
@@ -278,15 +281,6 @@ def _check_order(place: Place, origin: Origin) -> None:
 
 def _end_level(db: sqlite3.Connection, version: int, at: int) -> None:
     db.execute(_sql.end_level, (at, version))
-
-
-def _folded(raw: str, clean: CleanBody) -> str | None:
-    """The clean text; None if this release makes another of the body than the firewall did. Then
-    the summary is used, as for bodies that are not stored."""
-    try:
-        return clean_text(raw, clean)
-    except Corrupt:
-        return None
 
 
 def envelope_text(envelope: ResultEnvelope) -> str:

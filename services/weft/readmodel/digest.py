@@ -13,8 +13,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from weft.readmodel.sql import statements
-from weft.readmodel.store import OPEN, snapshot
+from weft.readmodel.store import OPEN, snapshot, statements
 from weft_schemas.events import EpisodeEvent
 from weft_schemas.ids import digest
 

@@ -14,15 +14,13 @@ from weft.readmodel.postings import (
     SEGMENT,
     UNSEALED,
     Document,
+    Passage,
     Postings,
-    document,
     invert,
     pack_all,
 )
 from weft.readmodel.session_counters import SessionState
-from weft.readmodel.sql import statements
-from weft.readmodel.store import OPEN
-from weft.terms import words
+from weft.readmodel.store import OPEN, statements
 
 _sql = statements("postings")
 
@@ -39,15 +37,15 @@ class Documents:
         self._full: dict[int, list[Document]] = {}
         """Sessions with full segments that are not sealed, and their newest documents."""
 
-    def add(self, state: SessionState, item: int, version: int, passages: Sequence[str]) -> None:
+    def add(
+        self, state: SessionState, item: int, version: int, passages: Sequence[Passage]
+    ) -> None:
         """Index the passages of an item, which is found by them from the sequence `version` on."""
-        for passage, text in enumerate(passages):
-            terms = words(text)
-            if terms:
-                number = state.add_document(len(terms))
-                row = (state.number, number, item, passage, version, state.words)
-                self._rows.append(row)
-                self._new[state.number].append(document(number, terms))
+        for passage, words, length, terms, times in passages:
+            number = state.add_document(words)
+            row = (state.number, number, item, passage, version, state.words)
+            self._rows.append(row)
+            self._new[state.number].append((number, length, terms, times))
 
     def supersede(self, item: int, until: int) -> None:
         """From `until` on, the item's earlier documents no longer match."""
@@ -94,8 +92,7 @@ class Documents:
         self._rows.clear()
 
     def _seal_long(self, session: int, new: list[Document]) -> int:
-        """Seal the full segments if they are many, or end a block. Returns the first document that
-        stays unsealed."""
+        """Seal the full segments if many or at the end of a block. Returns the first left."""
         first, end = new[0][0], new[-1][0] + 1
         if first // SEGMENT == end // SEGMENT:
             return first
@@ -109,8 +106,7 @@ class Documents:
         return self._seal_full(session, [*self._unsealed(session, first), *new])
 
     def _seal_full(self, session: int, documents: list[Document]) -> int:
-        """Seal the full segments of all unsealed documents. Returns the first that stays
-        unsealed."""
+        """Seal the full segments of these. Returns the first document that stays unsealed."""
         start, end = documents[0][0], documents[-1][0] + 1
         sealed = end // SEGMENT * SEGMENT
         for _, block in groupby(documents[: sealed - start], lambda one: one[0] // BLOCK):

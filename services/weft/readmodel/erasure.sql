@@ -1,6 +1,9 @@
 -- name: session
 SELECT number FROM sessions WHERE tenant = ? AND session = ?
 
+-- name: memories_of_session
+SELECT number, tenant, type, scope, name, until FROM memories WHERE session = ?
+
 -- All that belongs to it goes by triggers.
 -- name: delete_session
 DELETE FROM sessions WHERE number = ?

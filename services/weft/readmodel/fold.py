@@ -13,14 +13,13 @@ import msgspec
 
 from weft import tokens
 from weft.log.record import LogRecord
-from weft.readmodel.decoding import DecodedRecord, check_place, decode
-from weft.readmodel.derived_fold import Contradiction, DerivedFold, Place
+from weft.readmodel.derived_fold import Contradiction, DerivedFold, Place, divided
 from weft.readmodel.documents import Documents
+from weft.readmodel.event_place import check_place
 from weft.readmodel.item_fold import ItemFold
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.session_counters import Sessions, SessionState
-from weft.readmodel.sql import statements
-from weft.readmodel.store import bounded, get_meta, set_meta, transaction
+from weft.readmodel.store import bounded, get_meta, set_meta, statements, transaction
 from weft.readmodel.tombstone_fold import erase_scope, erase_session, erase_tenant
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.events import (
@@ -42,6 +41,10 @@ from weft_schemas.routing import Catalog
 from weft_schemas.subjects import StoredSubject, place_of
 
 _sql = statements("fold")
+
+
+_LARGE = 65_536
+"""Characters of a body that is prepared, which takes 4 ms or more."""
 
 
 class Folded(msgspec.Struct):
@@ -93,17 +96,18 @@ class Fold:
         """Fold a batch, in order of sequence, in one transaction.
 
         `through`: the log is complete up to here, even if its last messages were deleted.
-        `identity`: identifies the log, stored with the checkpoint. `step` is called with `decode`,
+        `identity`: identifies the log, stored with the checkpoint. `step` is called with
+        `decode` (all records are decoded, and what they add to the text index is not written),
         `work` (before the commit) and `commit` (after it), at which a test can crash the process.
         """
         folded = Folded()
-        decoded = [decode(record) for record in self._new(records)]
-        checkpoint = max([self.checkpoint, through, *(one.record.sequence for one in decoded[-1:])])
-        step("decode")
+        new = list(self._new(records))
+        checkpoint = max([self.checkpoint, through, *(record.sequence for record in new[-1:])])
         try:
             with transaction(self._db):
-                for one in decoded:
-                    self._one(one, folded)
+                for record in new:
+                    self._one(record, folded)
+                step("decode")
                 self._documents.flush()
                 self._sessions.flush()
                 set_meta(self._db, "checkpoint", checkpoint)
@@ -124,6 +128,13 @@ class Fold:
             with transaction(self._db):
                 self._documents.seal()
 
+    def prepare(self) -> None:
+        """Divide the newest raw body while the firewall makes its envelope: most are shown as they
+        are. Only large JSON, which is divided the same whatever content type the firewall finds."""
+        text = self._bodies.newest()
+        if len(text) >= _LARGE and text[0] in "{[":
+            divided(text, "")
+
     def _new(self, records: Iterable[LogRecord]) -> Iterator[LogRecord]:
         last = self.checkpoint
         for record in records:
@@ -138,26 +149,20 @@ class Fold:
         self._sessions.forget()
         self._tombstones = set(self._db.execute(_sql.tombstones))
 
-    def _one(self, decoded: DecodedRecord, folded: Folded) -> None:
+    def _one(self, record: LogRecord, folded: Folded) -> None:
         folded.records += 1
-        record, address, event = decoded.record, decoded.address, decoded.event
-        if address is not None and self._is_erased(address):
-            return
         try:
-            if decoded.error is not None:
-                raise decoded.error
-            assert address is not None
-            assert event is not None
+            address = record.address()
+            if self._is_erased(address):
+                return
+            event = record.event()
             check_place(address, event)
             self._event(record, address, event, folded)
         except InvalidInput as error:
             folded.faults += 1
-            self._fault(record, error.code, str(error))
-
-    def _fault(self, record: LogRecord, code: str, error: str) -> None:
-        tenant, session = place_of(record.subject)
-        safe = error.encode("utf-8", "replace").decode()[:500]
-        self._db.execute(_sql.add_fault, (record.sequence, tenant, session, code, safe))
+            tenant, session = place_of(record.subject)
+            safe = str(error).encode("utf-8", "replace").decode()[:500]
+            self._db.execute(_sql.add_fault, (record.sequence, tenant, session, error.code, safe))
 
     def _is_erased(self, address: StoredSubject) -> bool:
         is_tenants = address.direction == "out" and address.session == TENANT_SESSION
@@ -198,8 +203,7 @@ class Fold:
     def _state_of_derived(
         self, record: LogRecord, address: StoredSubject, event: Event
     ) -> SessionState:
-        """A derived event creates no session, except a parked one for a record without a
-        session."""
+        """Derived events create no session, but one parked for a record without a session."""
         if isinstance(event, ParkedEvent):
             return self._sessions.get(address.tenant, address.session, record.published_ns)
         state = self._sessions.find(address.tenant, address.session)

@@ -27,15 +27,36 @@ _MOST_SWAPS = 5
 """Of the current generation while a reader opens it; each takes seconds to build."""
 
 
+class Pointer:
+    """A file that names a generation. Called, it gives that one, if it exists."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __call__(self) -> Path | None:
+        name = _read(self.file).strip()
+        path = self.file.parent / name
+        return path if _NAME.match(name) and path.exists() else None
+
+    def set(self, generation: Path) -> None:
+        replace_durably(self.file, generation.name.encode())
+
+    def clear(self) -> None:
+        self.file.unlink(missing_ok=True)
+
+
 class Generations:
     """The folder of a replica, with pointers to its generations."""
 
     def __init__(self, data_dir: Path) -> None:
         self.folder = data_dir / "replica"
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._pointer = self.folder / "current"
-        self._successor = self.folder / "successor"
-        self._building = self.folder / "building"
+        self.current = Pointer(self.folder / "current")
+        """The file that readers read."""
+        self.successor = Pointer(self.folder / "successor")
+        """A finished generation that the writer has not taken over yet."""
+        self.building = Pointer(self.folder / "building")
+        """A generation that has not caught up with the log; named, so that it can be resumed."""
         self._condemned = self.folder / "condemned"
         self._last_damage = self.folder / "mended"
 
@@ -47,34 +68,6 @@ class Generations:
         """Held by the one process that builds a new generation."""
         return FileLock(self.folder / "builder.lock")
 
-    def current(self) -> Path | None:
-        """The file that readers read, if there is one yet."""
-        return self._named(self._pointer)
-
-    def successor(self) -> Path | None:
-        """A finished generation that the writer has not taken over yet."""
-        return self._named(self._successor)
-
-    def building(self) -> Path | None:
-        """A generation that is not read yet, since it has not caught up with the log."""
-        return self._named(self._building)
-
-    def begin(self, path: Path) -> None:
-        """Record the generation that is being built, so that building can be resumed."""
-        replace_durably(self._building, path.name.encode())
-
-    def abandon(self) -> None:
-        """Do not resume the generation that is being built."""
-        self._building.unlink(missing_ok=True)
-
-    def offer(self, path: Path) -> None:
-        """Name a built generation as successor of the current one."""
-        replace_durably(self._successor, path.name.encode())
-
-    def withdraw(self) -> None:
-        """Withdraw the successor, so that it is not taken over."""
-        self._successor.unlink(missing_ok=True)
-
     def new(self) -> Path:
         """A file name that no generation has used."""
         used = [int(_NAME.match(path.name)[1]) for path in self._files()]  # type: ignore[index]
@@ -82,22 +75,18 @@ class Generations:
 
     def publish(self, path: Path) -> None:
         """Make a generation the current one, for every request from now on."""
-        replace_durably(self._pointer, path.name.encode())
+        self.current.set(path)
         if self.successor() == path:
-            self.withdraw()
-        self.abandon()
+            self.successor.clear()
+        self.building.clear()
         if self.condemned():
             os.replace(self._condemned, self._last_damage)
-
-    def retire(self) -> None:
-        """Make no generation current, so that readers wait for the next one."""
-        self._pointer.unlink(missing_ok=True)
 
     def condemn(self, path: Path, why: str) -> None:
         """Mark a generation as damaged: it is no longer read, and the writer builds another."""
         if self.current() == path:
             replace_durably(self._condemned, f"{path.name} {why}".encode())
-            self.retire()
+            self.current.clear()
 
     def condemned(self) -> str:
         """Why the last generation was condemned, if there is no current one; else empty."""
@@ -118,11 +107,6 @@ class Generations:
 
     def _files(self) -> list[Path]:
         return sorted(path for path in self.folder.iterdir() if _NAME.match(path.name))
-
-    def _named(self, pointer: Path) -> Path | None:
-        name = _read(pointer).strip()
-        path = self.folder / name
-        return path if _NAME.match(name) and path.exists() else None
 
 
 class _Opened(NamedTuple):
@@ -227,7 +211,7 @@ class Reader:
 
     def _pointer_stamp(self) -> tuple[int, int] | None:
         try:
-            found = os.stat(self._generations.folder / "current")
+            found = os.stat(self._generations.current.file)
         except FileNotFoundError:
             return None
         return found.st_ino, found.st_mtime_ns

@@ -1,6 +1,5 @@
 """Folding items: of several with one id the first wins. A trusted item's text is stored as it may
-be shown, with credentials masked; an untrusted item's text only when its envelope arrives.
-"""
+be shown, with credentials masked; an untrusted item's only when its envelope arrives."""
 
 from __future__ import annotations
 
@@ -16,10 +15,10 @@ from weft.passages.splitting import passages_of
 from weft.prompt_injection.detection import signals_in
 from weft.readmodel.call_text import call_text
 from weft.readmodel.documents import Documents
+from weft.readmodel.postings import counted
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.session_counters import SessionState
-from weft.readmodel.sql import statements
-from weft.readmodel.store import OPEN, bounded
+from weft.readmodel.store import OPEN, bounded, statements
 from weft.secrets.masked_items import masked_item
 from weft_schemas.envelope import Signal
 from weft_schemas.events import content_digest, encode_event
@@ -84,7 +83,7 @@ class ItemFold:
             self._db.execute(_sql.add_wait, (sequence, sequence, OPEN, state.number))
             self._bodies.add(sequence, raw.text)
         else:
-            self._documents.add(state, sequence, sequence, passages)
+            self._documents.add(state, sequence, sequence, counted(passages))
         return False
 
     def _row(

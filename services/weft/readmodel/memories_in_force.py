@@ -11,8 +11,7 @@ import msgspec
 
 from weft.facts.keys import is_among
 from weft.readmodel.rows import EpisodeRow, FactRow
-from weft.readmodel.sql import statements
-from weft.readmodel.store import OPEN
+from weft.readmodel.store import OPEN, statements
 from weft_schemas.events import EpisodeEvent, MemoryFact
 
 MAX_FACTS = 1_000

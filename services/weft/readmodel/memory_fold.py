@@ -9,8 +9,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-from weft.readmodel.sql import statements
-from weft.readmodel.store import OPEN
+from weft.readmodel.store import OPEN, statements
 
 _sql = statements("memory_fold")
 
@@ -22,9 +21,8 @@ Key = tuple[str, str, str, str]
 def remember(
     db: sqlite3.Connection, key: Key, source: int, version: int, values: tuple[int, int, bytes]
 ) -> None:
-    """Put a value in force, unless one with a newer source is. `source` is the sequence that
-    decides this, `version` the event's own; `values` are the session, the tokens and the encoded
-    fact or episode."""
+    """Put a value in force, unless one with a newer `source` is. `version` is the event's own
+    sequence; `values` are the session, the tokens and the encoded fact or episode."""
     current = db.execute(_sql.in_force, (*key, OPEN)).fetchone()
     until = OPEN
     if current is not None:
@@ -44,12 +42,7 @@ def withdraw(db: sqlite3.Connection, version: int, at: int) -> None:
             _elect(db, key, at)
 
 
-def forget_session(db: sqlite3.Connection, session: int, at: int) -> None:
-    """Delete the memories of a session; in shared scopes the previous values are in force again."""
-    forget_rows(db, db.execute(_sql.of_session, (session,)).fetchall(), at)
-
-
-def forget_rows(db: sqlite3.Connection, rows: list[tuple[Any, ...]], at: int) -> None:
+def forget(db: sqlite3.Connection, rows: list[tuple[Any, ...]], at: int) -> None:
     """Delete the rows `(number, *key, until)`; the previous values are in force again."""
     for number, *_ in rows:
         db.execute(_sql.forget, (number,))

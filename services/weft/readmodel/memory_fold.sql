@@ -28,8 +28,5 @@ INSERT INTO memories
 SELECT type, tenant, scope, name, source, version, ?, ?, session, tokens, body
 FROM memories WHERE number = ?
 
--- name: of_session
-SELECT number, tenant, type, scope, name, until FROM memories WHERE session = ?
-
 -- name: forget
 DELETE FROM memories WHERE number = ?

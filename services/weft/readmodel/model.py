@@ -9,7 +9,7 @@ from pathlib import Path
 
 from weft import tokens
 from weft.log.record import LogRecord
-from weft.readmodel.decoding import TENANTS_OWN
+from weft.readmodel.event_place import TENANTS_OWN
 from weft.readmodel.fold import Fold
 from weft.readmodel.store import get_meta, open_reader, open_writer
 from weft.readmodel.unsealed_postings import UnsealedCache
@@ -75,8 +75,7 @@ def records_of(
     first_sequence: int = 1,
     published_ns: int = 0,
 ) -> list[LogRecord]:
-    """Events as the log would hold them, for tests and notebooks. Origins must name these
-    sequences."""
+    """Events as the log would hold them, for tests and notebooks; origins name these sequences."""
     return [
         LogRecord(sequence, _subject(tenant, session, event), published_ns, encode_event(event))
         for sequence, event in enumerate(events, first_sequence)

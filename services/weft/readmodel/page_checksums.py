@@ -117,8 +117,7 @@ class PageChecksums:
         self._update(stored)
 
     def check_next(self, size: int) -> None:
-        """Check the next pages, `size` bytes of them; after the last one, start again. Raises
-        `Corrupt`."""
+        """Check the next `size` bytes of pages; after the last, start again. Raises `Corrupt`."""
         stored = self._read()
         count = len(stored.sums)
         last = min(count, self._next + size // stored.page_bytes)
@@ -168,8 +167,7 @@ class PageChecksums:
         return now.st_mtime_ns, now.st_size
 
     def _damaged(self, stored: _Stored, pages: Iterable[int]) -> list[int]:
-        """The pages with neither their stored nor an expected checksum; pages that have none are
-        new."""
+        """The pages with neither their stored nor an expected checksum; new pages have none."""
         sums, expected = stored.sums, stored.expected
         known = (number for number in pages if number <= len(sums))
         return [

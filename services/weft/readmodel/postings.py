@@ -13,6 +13,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from itertools import accumulate, chain
 from math import log2
+from typing import NamedTuple
+
+from weft.terms import words
 
 SEGMENT = 256
 """Documents that are sealed together: a search reads all unsealed ones, seldom more."""
@@ -22,8 +25,7 @@ them takes as long as the rest of their fold, and a request need not wait for it
 BLOCK = 4_096
 """Documents per row of a term: few rows to read for a rare term, none too long to append to."""
 WIDTH = 4
-"""Bytes of a posting: 16 bits for its place in the block, 8 for the frequency and 8 for the length
-code."""
+"""Bytes of a posting: 16 bits for its place in the block, 8 each for frequency and length code."""
 MOST_TIMES = 255
 """The greatest frequency that is stored; in longer texts a term counts no more."""
 
@@ -61,24 +63,42 @@ Document = tuple[int, int, list[str], bytes]
 """Its number, its length code, its terms, and how often it has each of them."""
 
 
-def document(number: int, words: list[str]) -> Document:
-    """A document of these words, each given as its term, of which the first `MAX_TERM` characters
-    count."""
-    terms = Counter(words)
-    if max(map(len, terms)) > MAX_TERM:
-        terms = Counter(word[:MAX_TERM] for word in words)
-    times: Iterable[int] = terms.values()
-    if len(words) > MOST_TIMES:
-        times = (min(one, MOST_TIMES) for one in times)
-    return number, length_code(len(words)), list(terms), bytes(times)
+class Passage(NamedTuple):
+    """The words of a passage, counted."""
+
+    number: int
+    """Within its item, from 0."""
+    words: int
+    length: int
+    """Length code."""
+    terms: list[str]
+    """Of each word; the first `MAX_TERM` characters count."""
+    times: bytes
+
+
+def counted(passages: Iterable[str]) -> list[Passage]:
+    """Those that have words."""
+    found = []
+    for number, text in enumerate(passages):
+        if terms := words(text):
+            times = Counter(terms)
+            if max(map(len, times)) > MAX_TERM:
+                times = Counter(term[:MAX_TERM] for term in terms)
+            counts: Iterable[int] = times.values()
+            if len(terms) > MOST_TIMES:
+                counts = (min(one, MOST_TIMES) for one in counts)
+            length = length_code(len(terms))
+            found.append(Passage(number, len(terms), length, list(times), bytes(counts)))
+    return found
 
 
 def invert(document: Document, postings: Postings) -> None:
     """Add a document's postings to those of earlier documents of its block, by term."""
     number, length, terms, times = document
-    once = posting(number, 1, length)
+    none, once = posting(number, 0, length), posting(number, 1, length)
     for term, count in zip(terms, times, strict=True):
-        postings[term].append(once if count == 1 else posting(number, count, length))
+        # Most are one number, which is then made once.
+        postings[term].append(once if count == 1 else none | count << 8)
 
 
 def pack_all(postings: Postings) -> tuple[dict[str, int], bytes]:

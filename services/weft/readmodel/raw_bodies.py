@@ -14,8 +14,7 @@ MOST_CHARACTERS = 32 << 20
 """Held in memory; others are read from the log again. Enough for the backlog of a busy firewall."""
 
 Read = Callable[[int], bytes | None]
-"""Returns a record's payload by its sequence, None if the log no longer has it. Raises
-`Unavailable` if the log cannot be asked."""
+"""A record's payload by its sequence, None if it is gone. Raises `Unavailable`."""
 
 
 class RawBodies:
@@ -34,6 +33,10 @@ class RawBodies:
         while self._read is not None and self._size > MOST_CHARACTERS:
             _, oldest = self._kept.popitem(last=False)
             self._size -= len(oldest)
+
+    def newest(self) -> str:
+        """The body added last, empty if none is held."""
+        return next(reversed(self._kept.values()), "")
 
     def take(self, sequence: int) -> str | None:
         """The body of an item; None if the log no longer has it."""

@@ -7,7 +7,7 @@ import sqlite3
 import msgspec
 from msgspec.structs import asdict
 
-from weft.readmodel.sql import statements
+from weft.readmodel.store import statements
 
 _sql = statements("fold")
 
@@ -69,6 +69,5 @@ class Sessions:
         self._known.clear()
 
     def forget(self) -> None:
-        """Drop the state in memory, after the rows were changed elsewhere or the transaction
-        failed."""
+        """Drop the state, after rows were changed elsewhere or the transaction failed."""
         self._known.clear()

@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from weft.readmodel.sql import statements
-from weft.readmodel.store import OPEN, get_meta, snapshot
+from weft.readmodel.store import OPEN, get_meta, snapshot, statements
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import NotFound, erased_session
 from weft_schemas.ids import artifact_handle
@@ -67,13 +66,11 @@ def status(
 ) -> StatusReply:
     """The status of a tenant, or of one of its sessions. Raises `Conflict` for a session that was
     erased if the request is about publishing to it, with `contents` or `history`."""
-    first, last = (0, OPEN)
-    limit = LISTED
-    if request.first or request.last:
-        first, last, limit = request.first, request.last, -1
     place: dict[str, str | int | None]
     place = {"tenant": tenant, "session": session, "open": OPEN, "limit": LISTED}
-    span = {**place, "first": first, "last": min(last, OPEN), "limit": limit}
+    span = {**place, "first": 0, "last": OPEN}
+    if request.first or request.last:
+        span |= {"first": request.first, "last": min(request.last, OPEN), "limit": -1}
     whose = "tenant" if session is None else "session"
 
     def rows(name: str, count: int, where: dict[str, str | int | None] = place) -> list[Any]:
@@ -81,8 +78,9 @@ def status(
         return db.execute(getattr(_sql, f"{name}_of_{whose}"), where).fetchall() if count else []
 
     with snapshot(db):
-        if request.history or request.contents is not msgspec.UNSET:
-            _check_not_erased(db, tenant, session)
+        is_published_to = request.history or request.contents is not msgspec.UNSET
+        if session and is_published_to and db.execute(_sql.erased, (tenant, session)).fetchone():
+            raise erased_session(tenant, session)
         counted = rows("counts", 1) or [(0,) * 7]
         sessions, items, duplicates, collisions, conflicts, pending, parked = counted[0]
         return StatusReply(
@@ -96,32 +94,22 @@ def status(
             conflicts=conflicts,
             pending=pending,
             parked=parked,
-            collisions=tuple(map(_collision, rows("collisions", collisions, span))),
+            collisions=tuple(
+                Collision(name, item_id, at, first, bool(conflict))
+                for name, item_id, at, first, conflict in rows("collisions", collisions, span)
+            ),
             waiting=tuple(Waiting(*row) for row in rows("waiting", pending)),
             dead_letters=tuple(DeadLetter(*row) for row in rows("dead_letters", parked)),
-            places=_places(db, tenant, session, _ids(request)),
+            places=_places(db, tenant, session, request),
             history=_history(db, tenant, session) if request.history else msgspec.UNSET,
             others=_others(db, tenant, session, request.contents),
         )
 
 
-def _collision(row: tuple[Any, ...]) -> Collision:
-    session, item_id, sequence, first, conflict = row
-    return Collision(session, item_id, sequence, first, bool(conflict))
-
-
-def _check_not_erased(db: sqlite3.Connection, tenant: str, session: str | None) -> None:
-    if session is not None and db.execute(_sql.erased, (tenant, session)).fetchone():
-        raise erased_session(tenant, session)
-
-
-def _ids(request: StatusRequest) -> tuple[str, ...]:
-    return (*request.ids, *(item_id for item_id, _ in request.contents or ()))
-
-
 def _places(
-    db: sqlite3.Connection, tenant: str, session: str | None, ids: tuple[str, ...]
+    db: sqlite3.Connection, tenant: str, session: str | None, request: StatusRequest
 ) -> dict[str, int]:
+    ids = (*request.ids, *(item_id for item_id, _ in request.contents or ()))
     found = ((id, db.execute(_sql.place, (tenant, session, id)).fetchone()) for id in ids)
     return {id: row[0] for id, row in found if row is not None}
 
@@ -177,8 +165,7 @@ def sessions(db: sqlite3.Connection, limit: int) -> list[SessionRow]:
 
 
 def quiet_sessions(db: sqlite3.Connection, before_ns: int, limit: int) -> list[SessionRow]:
-    """Open sessions whose newest item was published at or before `before_ns`, nanoseconds since
-    1970 UTC."""
+    """Open sessions whose newest item is of `before_ns`, nanoseconds since 1970 UTC, or older."""
     rows = db.execute(_sql.quiet, {"before": before_ns, "limit": limit})
     return [SessionRow(*row) for row in rows]
 

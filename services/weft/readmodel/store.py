@@ -1,4 +1,5 @@
-"""Connections to a read model's SQLite file: one writer, any number of readers.
+"""A read model's SQLite file: its connections, one writer's and any number of readers', and the
+statements, which are in .sql files beside the code that runs them.
 
 Only the writer writes and checkpoints: SQLite 3.40 can reset the write-ahead log wrongly when
 several connections checkpoint (fixed in 3.51.3).
@@ -6,15 +7,34 @@ several connections checkpoint (fixed in 3.51.3).
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
-from weft.readmodel.sql import text
 from weft.terms import analyse
 from weft_schemas.errors import Corrupt
 from weft_schemas.ids import digest
+
+_FOLDER = Path(__file__).parent
+_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+
+
+@cache
+def statements(file: str) -> SimpleNamespace:
+    """The statements of `<file>.sql`, one attribute for each `-- name:` line in it."""
+    parts = _NAME.split(text(file))[1:]
+    named = zip(parts[::2], parts[1::2], strict=True)
+    return SimpleNamespace(**{name: sql.strip() for name, sql in named})
+
+
+def text(file: str) -> str:
+    """The whole of `<file>.sql`."""
+    return (_FOLDER / f"{file}.sql").read_text(encoding="utf-8")
+
 
 OPEN = (1 << 62) - 1
 """`until` of rows in force: later than any sequence."""
@@ -35,8 +55,7 @@ WAIT_MS = 250
 BUSY_MS = 5_000
 """How long everything else waits."""
 _CACHE_KIB = 2_048
-"""Page cache of a reader: enough for what a compile reads, and each commit clears it anyway. The
-writer has thirty-two times as much."""
+"""Page cache of a reader: what a compile reads. The writer has thirty-two times as much."""
 
 
 def schema_version() -> str:
@@ -133,8 +152,7 @@ def bounded(number: int) -> int:
 
 
 def check_structure(db: sqlite3.Connection, name: str) -> None:
-    """Raises `Corrupt` if SQLite finds its file damaged. For files without page checksums; takes
-    several seconds for a gigabyte."""
+    """Raises `Corrupt` if SQLite finds damage: for files without checksums, seconds a gigabyte."""
     try:
         found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     except SQLITE_FAULTS as error:

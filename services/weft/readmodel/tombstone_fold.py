@@ -1,7 +1,6 @@
-"""Deletes what a tombstone names: the rows of a session, of a tenant or of a scope. The rows
-of a scope are its items in every session, everything derived from them, and its memory. The other
-rows of a session are as if the log had never held these, so a rebuild gives the same rows.
-"""
+"""Deletes what a tombstone names: the rows of a session, of a tenant or of a scope (its items in
+every session, all derived from them, and its memory). The rest is as if the log had never held
+these."""
 
 from __future__ import annotations
 
@@ -16,9 +15,10 @@ from weft.passages.splitting import passages_of
 from weft.readmodel.call_text import call_text
 from weft.readmodel.derived_fold import envelope_text
 from weft.readmodel.documents import Documents
-from weft.readmodel.memory_fold import forget_rows, forget_session
+from weft.readmodel.memory_fold import forget
+from weft.readmodel.postings import counted
 from weft.readmodel.session_counters import Sessions
-from weft.readmodel.sql import statements
+from weft.readmodel.store import statements
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.items import ItemKind
 
@@ -32,7 +32,7 @@ def erase_session(db: sqlite3.Connection, tenant: str, session: str, at: int) ->
     db.execute(_sql.faults_of_session, (tenant, session))
     db.execute(_sql.policies_of_session, (tenant, session))
     for (number,) in db.execute(_sql.session, (tenant, session)).fetchall():
-        forget_session(db, number, at)
+        forget(db, db.execute(_sql.memories_of_session, (number,)).fetchall(), at)
         db.execute(_sql.delete_session, (number,))
 
 
@@ -56,7 +56,7 @@ def erase_scope(
     while db.execute(_scope.slices, place).rowcount:
         pass
     sessions = [number for (number,) in db.execute(_scope.sessions_of_items)]
-    forget_rows(db, db.execute(_scope.memories, place).fetchall(), at)
+    forget(db, db.execute(_scope.memories, place).fetchall(), at)
     db.execute(_scope.summaries_of_sessions)
     db.execute(_scope.derivations_of_sessions)
     db.execute(_scope.parked)
@@ -96,7 +96,7 @@ def _index_again(
     for version, item, *row in db.execute(_scope.texts, (number,)).fetchall():
         if version != item:
             documents.supersede(item, version)
-        documents.add(state, item, version, _passages(*row))
+        documents.add(state, item, version, counted(_passages(*row)))
 
 
 def _passages(

@@ -8,8 +8,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable
 
 from weft.readmodel.postings import BLOCK, Postings, invert, posting
-from weft.readmodel.sql import statements
-from weft.readmodel.store import OPEN
+from weft.readmodel.store import OPEN, statements
 from weft.readmodel.tombstone_fold import newest_tombstone
 
 CACHED_CHARACTERS = 1_000_000
@@ -40,10 +39,10 @@ class UnsealedPostings:
 
     def extend(self, documents: Iterable[Unsealed]) -> None:
         """Add the next documents."""
-        for number, length, terms, times in documents:
-            self._texts.append((number, length, terms, times))
-            self.characters += len(terms)
-            self.end = number + 1
+        for one in documents:
+            self._texts.append(one)
+            self.characters += len(one[2])
+            self.end = one[0] + 1
 
     def index(self) -> None:
         """Index the documents, which takes up to twice as long as a scan of them."""
@@ -52,8 +51,7 @@ class UnsealedPostings:
         self._texts.clear()
 
     def lookup(self, wanted: Collection[str], count: int) -> dict[str, list[int]]:
-        """Term → postings in the session's first `count` documents, newest first; terms that none
-        of them has are left out."""
+        """Term → postings in the first `count` documents, newest first, if there are any."""
         found = {term: [*hits] for term in wanted if (hits := self._postings.get(term))}
         any_of = frozenset(wanted)
         for number, length, text, times in self._texts:
@@ -78,12 +76,15 @@ class UnsealedCache:
 
     def of(self, db: sqlite3.Connection, session: int) -> UnsealedPostings:
         """A session's unsealed postings, as of now."""
-        self._forget_erased(newest_tombstone(db))
+        if (erased := newest_tombstone(db)) != self._tombstone:
+            self._cached.clear()
+            self._characters, self._tombstone = 0, erased
         newest = db.execute(_sql.last_document, (session,)).fetchone()
         first = db.execute(_sql.first_unsealed, (session,)).fetchone()[0]
         if first is None:
             first = newest[0] + 1 if newest else 0
-        unsealed = self._taken(session)
+        unsealed = self._cached.pop(session, None)
+        self._characters -= unsealed.characters if unsealed else 0
         if unsealed is None or unsealed.first != first:
             unsealed = UnsealedPostings(first)
         unsealed.newest = newest
@@ -91,22 +92,9 @@ class UnsealedCache:
         unsealed.extend(db.execute(_sql.unsealed, (session, unsealed.end, OPEN)))
         if asked_again:
             unsealed.index()
-        self._store(session, unsealed)
-        return unsealed
-
-    def _taken(self, session: int) -> UnsealedPostings | None:
-        unsealed = self._cached.pop(session, None)
-        self._characters -= unsealed.characters if unsealed else 0
-        return unsealed
-
-    def _store(self, session: int, unsealed: UnsealedPostings) -> None:
         self._cached[session] = unsealed
         self._characters += unsealed.characters
         while self._characters > CACHED_CHARACTERS:
             _, oldest = self._cached.popitem(last=False)
             self._characters -= oldest.characters
-
-    def _forget_erased(self, newest: int) -> None:
-        if newest != self._tombstone:
-            self._cached.clear()
-            self._characters, self._tombstone = 0, newest
+        return unsealed

@@ -8,16 +8,14 @@ import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
-from weft.readmodel.item_row import KINDS, item_row
 from weft.readmodel.memories_in_force import MemoriesInForce
-from weft.readmodel.rows import EpisodeRow, FactRow, ItemRow, Match
+from weft.readmodel.rows import KINDS, EpisodeRow, FactRow, ItemRow, Match, item_row
 from weft.readmodel.search import MAX_POSTINGS, IndexSearch
-from weft.readmodel.sql import statements
-from weft.readmodel.store import snapshot
+from weft.readmodel.store import snapshot, statements
 from weft.readmodel.unsealed_postings import UnsealedCache, UnsealedPostings
 from weft_schemas.envelope import Signal
 from weft_schemas.grants import ScopeGrants
@@ -34,32 +32,15 @@ MAX_FLAGS = 1_000
 
 _sql = statements("view")
 _postings = statements("postings")
-_OF_KIND, _FIRST_OF_KIND, _PINNED, _PLACES, _BY_SEQUENCE, _BY_ID, _CHILDREN = (
-    f"{_sql.item}\n{where}"
-    for where in (
-        _sql.of_kind, _sql.first_of_kind, _sql.pinned, _sql.places, _sql.by_sequence, _sql.by_id,
-        _sql.children,
-    )
-)  # fmt: skip
+_ITEMS = {
+    name: f"{_sql.item}\n{where}" for name, where in vars(_sql).items() if where.startswith("WHERE")
+}
+"""The queries of items, by what they look for."""
 _signals = msgspec.json.Decoder(tuple[Signal, ...])
 _policy = msgspec.json.Decoder(ContextPolicy)
 _grants = msgspec.json.Decoder(ScopeGrants)
 _catalog = msgspec.json.Decoder(Catalog)
 _DEFAULT_POLICY = ContextPolicy()
-
-
-class _SessionState(NamedTuple):
-    """The state of a session as of the newest folded sequence."""
-
-    checkpoint: int | None
-    encoding: str | None
-    number: int
-    """Of the session; 0 if it is unknown."""
-    items: int
-    documents: int
-    """In the text index."""
-    words: int
-    """In all of these."""
 
 
 class SessionView:
@@ -88,39 +69,34 @@ class SessionView:
         self._in_snapshot = db.in_transaction
         with snapshot(db):
             place = {"tenant": tenant, "session": session}
-            self._begin = begin = _SessionState(*db.execute(_sql.begin, place).fetchone())
-            folded = begin.checkpoint or 0
+            checkpoint, encoding, *counted = db.execute(_sql.begin, place).fetchone()
+            self._number, self._items_now, self._documents_now, self.words = counted
+            """The session's number, 0 if it is unknown, and its counts at the newest sequence:
+            items, documents in the text index, and words in these."""
+            folded = checkpoint or 0
             self.sequence = folded if as_of is None else max(0, min(as_of, folded))
-            self.encoding = begin.encoding or ""
-            self._number = begin.number
-            self._count = self._items_until(begin.items, folded)
+            self.encoding: str = encoding or ""
+            self._count = self._items_until(self._items_now, folded)
 
     def item_count(self) -> int:
         return self._count
 
-    @property
-    def words(self) -> int:
-        """Words in the session's text index, as of now."""
-        return self._begin.words
-
     def has_few_passages(self, items: int, most: int) -> bool:
         """Whether the newest `items` have about `most` passages at most: an estimate of their size
         without reading them, as of now and not of the view's sequence."""
-        begin = self._begin
-        if begin.documents <= most:
+        if self._documents_now <= most:
             return True
-        if begin.items <= items:
+        if self._items_now <= items:
             return False
-        first = (self._number, begin.items - items)
-        place = (self._number, begin.documents - most - 1)
+        first = (self._number, self._items_now - items)
+        place = (self._number, self._documents_now - most - 1)
         oldest = self._db.execute(_sql.sequence_of_ordinal, first).fetchone()
         item = self._db.execute(_sql.item_of_document, place).fetchone()
         return bool(oldest and item and item < oldest)
 
     def erased(self) -> int:
         """Sequence of the last erasure of the session or its tenant; 0 if there was none."""
-        place = {"tenant": self.tenant, "session": self.session, "at": self.sequence}
-        return self._db.execute(_sql.erased, place).fetchone()[0] or 0
+        return self._db.execute(_sql.erased, self._place()).fetchone()[0] or 0
 
     def at(self, sequence: int) -> SessionView:
         """The same session at another sequence."""
@@ -135,15 +111,15 @@ class SessionView:
     def of_kind(self, kind: ItemKind, limit: int, before: int | None = None) -> list[ItemRow]:
         """The newest items of a kind, newest first, optionally before an ordinal."""
         count = self._count if before is None else min(before, self._count)
-        return self._items(_OF_KIND, kind=kind.value, limit=limit, count=count)
+        return self._items("of_kind", kind=kind.value, limit=limit, count=count)
 
     def first_of_kind(self, kind: ItemKind) -> list[ItemRow]:
         """The oldest item of a kind, if any."""
-        return self._items(_FIRST_OF_KIND, kind=kind.value)
+        return self._items("first_of_kind", kind=kind.value)
 
     def pinned(self) -> list[ItemRow]:
         """The newest items that their publisher pinned, in order of sequence."""
-        return self._items(_PINNED, limit=MAX_PINS)
+        return self._items("pinned", limit=MAX_PINS)
 
     def span(self, first_ordinal: int, last_ordinal: int) -> list[ItemRow]:
         """Items by ordinal, both ends included."""
@@ -151,23 +127,19 @@ class SessionView:
 
     def places(self, ordinals: Iterable[int]) -> list[ItemRow]:
         """Items by ordinal, in order; unknown ones are left out."""
-        known, wanted = self._by_ordinal, sorted(set(ordinals))
-        self._read(_PLACES, ordinals=[ordinal for ordinal in wanted if ordinal not in known])
-        return [known[at] for at in wanted if at in known]
+        return self._read("places", ordinals, self._by_ordinal)
 
     def rows(self, sequences: Iterable[int]) -> list[ItemRow]:
         """Items by log sequence, in order of sequence; unknown ones are left out."""
-        known, wanted = self._by_sequence, sorted(set(sequences))
-        self._read(_BY_SEQUENCE, sequences=[one for one in wanted if one not in known])
-        return [known[at] for at in wanted if at in known]
+        return self._read("by_sequence", sequences, self._by_sequence)
 
     def by_ids(self, ids: Iterable[str]) -> list[ItemRow]:
         """Items by id, in order of sequence; unknown ones are left out."""
-        return self._items(_BY_ID, ids=json.dumps(list(ids)))
+        return self._items("by_id", ids=json.dumps(list(ids)))
 
     def children(self, ids: Iterable[str]) -> list[ItemRow]:
         """Items whose parent_id is one of `ids`, in order of sequence."""
-        return self._items(_CHILDREN, ids=json.dumps(list(ids)))
+        return self._items("children", ids=json.dumps(list(ids)))
 
     def flags(self) -> dict[int, tuple[Signal, ...]]:
         """Item's sequence → what the guards saw in it, in order; only items with signals."""
@@ -178,8 +150,7 @@ class SessionView:
     def pending(self) -> list[ItemRow]:
         """Items that wait for their envelope, oldest first."""
         at = {"session": self._number, "at": self.sequence}
-        waiting = [item for (item,) in self._db.execute(_sql.pending, at)]
-        return self.rows(waiting)
+        return self.rows(item for (item,) in self._db.execute(_sql.pending, at))
 
     def search(
         self,
@@ -200,10 +171,11 @@ class SessionView:
             wanted = _written([document for document, _ in best])
             found = self._db.execute(_postings.items_of_documents, (wanted, self._number))
             items = {document: place for document, *place in found}
-        matches = []
-        for document, score in best:
-            sequence, ordinal, passage, kind = items[document]
-            matches.append(Match(sequence, ordinal, passage, score, KINDS[kind]))
+        matches = (
+            Match(sequence, ordinal, passage, score, KINDS[kind])
+            for document, score in best
+            for sequence, ordinal, passage, kind in (items[document],)
+        )
         return sorted(matches, key=lambda match: (-match.score, -match.sequence, match.passage))
 
     def facts(self, scopes: Sequence[str]) -> list[FactRow]:
@@ -233,21 +205,21 @@ class SessionView:
 
     def policy(self) -> tuple[int, ContextPolicy]:
         """The policy in force: the session's newest, else the tenant's, else version 0."""
-        place = {"tenant": self.tenant, "session": self.session, "at": self.sequence}
-        row = self._db.execute(_sql.policy, place).fetchone()
+        row = self._db.execute(_sql.policy, self._place()).fetchone()
         return (0, _DEFAULT_POLICY) if row is None else (row[0], clamped(_policy.decode(row[1])))
 
     def catalog(self, name: str) -> tuple[int, Catalog] | None:
         """The newest version of a catalogue of the tenant, with its sequence."""
-        place = {"tenant": self.tenant, "name": name, "at": self.sequence}
-        row = self._db.execute(_sql.catalog, place).fetchone()
+        row = self._db.execute(_sql.catalog, self._place() | {"name": name}).fetchone()
         return None if row is None else (row[0], _catalog.decode(row[1]))
 
     def catalog_size(self, name: str) -> int:
         """Bytes of that catalogue, without reading it; 0 if there is none."""
-        place = {"tenant": self.tenant, "name": name, "at": self.sequence}
-        row = self._db.execute(_sql.catalog_size, place).fetchone()
+        row = self._db.execute(_sql.catalog_size, self._place() | {"name": name}).fetchone()
         return 0 if row is None else row[0]
+
+    def _place(self) -> dict[str, str | int]:
+        return {"tenant": self.tenant, "session": self.session, "at": self.sequence}
 
     @property
     def _memories(self) -> MemoriesInForce:
@@ -269,15 +241,16 @@ class SessionView:
 
         return bisect_right(range(items), self.sequence, key=sequence_of)
 
-    def _read(self, sql: str, **wanted: list[int]) -> None:
-        """Read the rows of these ordinals or sequences, if there are any."""
-        for name, numbers in wanted.items():
-            if numbers:
-                self._items(sql, **{name: _written(numbers)})
+    def _read(self, by: str, numbers: Iterable[int], known: dict[int, ItemRow]) -> list[ItemRow]:
+        """The rows of these ordinals or sequences; those that are not known yet are read."""
+        wanted = sorted(set(numbers))
+        if missing := [number for number in wanted if number not in known]:
+            self._items(by, numbers=_written(missing))
+        return [known[number] for number in wanted if number in known]
 
-    def _items(self, sql: str, **values: int | str) -> list[ItemRow]:
+    def _items(self, by: str, **values: int | str) -> list[ItemRow]:
         values = {"session": self._number, "count": self._count, "at": self.sequence, **values}
-        return [self._made(row) for row in self._db.execute(sql, values)]
+        return [self._made(row) for row in self._db.execute(_ITEMS[by], values)]
 
     def _made(self, row: tuple[Any, ...]) -> ItemRow:
         known = self._by_sequence.get(row[0])

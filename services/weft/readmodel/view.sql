@@ -38,12 +38,12 @@ ORDER BY i.sequence
 
 -- The plus, here and below, keeps SQLite from walking the whole session by an index.
 -- name: places
-WHERE i.session = :session AND i.ordinal IN (SELECT value FROM json_each(:ordinals))
+WHERE i.session = :session AND i.ordinal IN (SELECT value FROM json_each(:numbers))
     AND +i.ordinal < :count
 ORDER BY i.ordinal
 
 -- name: by_sequence
-WHERE i.sequence IN (SELECT value FROM json_each(:sequences))
+WHERE i.sequence IN (SELECT value FROM json_each(:numbers))
     AND +i.session = :session AND i.sequence <= :at
 ORDER BY i.sequence
 

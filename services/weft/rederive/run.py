@@ -14,9 +14,8 @@ import msgspec
 from weft.erasure.tombstones import tombstones
 from weft.firewall.worker import firewall
 from weft.log.connection import Connection
-from weft.log.event_log import EventLog
 from weft.log.publishing import Publisher
-from weft.log.reading import read_session, subjects
+from weft.log.reading import EventLog, read_session, subjects
 from weft.memory.languages import fingerprint, languages_with
 from weft.memory.worker import memory
 from weft.progress import OnProgress

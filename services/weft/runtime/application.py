@@ -1,9 +1,5 @@
 """One process of weft: a FastStream application that runs one service, with health, metrics, JSON
-logs and a graceful end.
-
-FastStream gives the lifecycle and the ASGI side; events and requests come to its handlers through
-two subscribers of our own (`runtime/events.py`, `runtime/requests.py`).
-"""
+logs and a graceful end. FastStream gives the lifecycle and the ASGI side."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""ArtifactStore: the raw bodies of items. A body of up to `THRESHOLD_BYTES` is in its event; a
-larger one is in the object store, and the event refers to it.
-"""
+"""ArtifactStore: the raw bodies of items. One of up to `THRESHOLD_BYTES` is in its event, a larger
+one in the object store, and the event refers to it."""
 
 from __future__ import annotations
 
@@ -15,8 +14,8 @@ import msgspec
 from weft.log.api import call
 from weft.log.bodies import THRESHOLD_BYTES, Bodies
 from weft.log.connection import Connection
-from weft.log.event_log import EventLog
 from weft.log.publishing import Publisher
+from weft.log.reading import read
 from weft.log.topology import BODIES_STREAM
 from weft_schemas.errors import Corrupt, Forbidden, InvalidInput
 from weft_schemas.items import ContextItem
@@ -30,7 +29,6 @@ class ArtifactStore:
 
     def __init__(self, connection: Connection, publisher: Publisher) -> None:
         self._connection = connection
-        self._log = EventLog(connection)
         self._publisher = publisher
         self._has_objects: bool | None = None
 
@@ -54,9 +52,8 @@ class ArtifactStore:
             )
 
     async def item(self, sequence: int, item_id: str) -> ContextItem:
-        """The item of an artifact. Raises `NotFound` if its event was erased, `Corrupt` if another
-        event is at the sequence."""
-        event = (await self._log.read(sequence)).event()
+        """The item of an artifact. Raises `NotFound` if erased, `Corrupt` if it is another."""
+        event = (await read(self._connection, sequence)).event()
         if not isinstance(event, ContextItem) or event.id != item_id:
             raise Corrupt(
                 f"event {sequence} is not item {item_id!r}, as the read model says; rebuild it"

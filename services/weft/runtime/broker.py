@@ -37,8 +37,7 @@ MOST_BYTES = 1024 * 1024
 
 
 class Broker(NatsBroker):
-    """A broker over an existing connection: one process has one connection, with the credentials
-    and callbacks that `log` set."""
+    """A broker over the process's one connection, with the credentials and callbacks `log` set."""
 
     def __init__(self, **options: Any) -> None:
         # Handlers get what the subscribers decoded; FastStream has nothing left to convert.
@@ -111,8 +110,7 @@ class Broker(NatsBroker):
 
 
 class _Specification(NatsSubscriberSpecification):
-    """AsyncAPI of a subscriber, with the contract's own schema of its messages: FastStream cannot
-    generate one from msgspec's Structs."""
+    """AsyncAPI of a subscriber, with the contract's own schemas: FastStream cannot make them."""
 
     def __init__(self, kind: Any, *parts: Any) -> None:
         super().__init__(*parts)

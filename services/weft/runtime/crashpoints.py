@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Mapping
+from itertools import count
 
 from weft_schemas.errors import ConfigurationError
 
@@ -43,26 +44,19 @@ def crash_point(name: str, environ: Mapping[str, str] = os.environ) -> Callable[
     Raises `ConfigurationError` for an unknown name, here or in the environment.
     """
     _check(name)
-    for armed, hits in _armed(environ.get(VARIABLE, "")).items():
-        if armed == name:
-            return _Countdown(hits)
-    return _nothing
+    hits = _armed(environ.get(VARIABLE, "")).get(name)
+    return _countdown(hits) if hits else lambda: None
 
 
-def _nothing() -> None:
-    return None
+def _countdown(hits: int) -> Callable[[], None]:
+    """Kills the process at the n-th call, without clean-up of any kind."""
+    calls = count(1)
 
-
-class _Countdown:
-    """Kills the process at its n-th call, without clean-up of any kind."""
-
-    def __init__(self, hits: int) -> None:
-        self._left = hits
-
-    def __call__(self) -> None:
-        self._left -= 1
-        if self._left == 0:
+    def reached() -> None:
+        if next(calls) == hits:
             os.kill(os.getpid(), signal.SIGKILL)
+
+    return reached
 
 
 def _armed(setting: str) -> dict[str, int]:

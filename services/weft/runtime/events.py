@@ -1,11 +1,7 @@
 """A FastStream subscriber for events of the log: its batch pull subscriber, consuming by our own
-bounded pulls (`log/consuming.py`).
-
-FastStream 0.7.8's own subscriber waits for its whole timeout if a batch is not full (22 ms a hop at
-20 ms, against 1.2), and its consume task can end silently. Here a batch is whatever has arrived,
-each event is acknowledged on its own, and an error that no event caused is raised to whoever runs
-the worker.
-"""
+bounded pulls (`log/consuming.py`; docs/decisions/faststream.md says why). A batch is whatever has
+arrived, each event is acknowledged on its own, and an error that no event caused is raised to
+whoever runs the worker."""
 
 from __future__ import annotations
 

@@ -62,8 +62,7 @@ class ConcurrencyLimits:
 
 
 class Turns:
-    """One request at a time, tenants in turn: a request waits for at most one of each other
-    tenant."""
+    """One request at a time, tenants in turn: one waits for at most one of each other tenant."""
 
     def __init__(self) -> None:
         self._is_taken = False

@@ -20,8 +20,7 @@ from multiprocessing.context import ForkContext
 from typing import Self, TypeVar
 
 from weft.parent_death import die_with_parent
-from weft.runtime.low_priority import lower_priority
-from weft.runtime.subprocess_worker import SPAWN, Started, serve_calls
+from weft.runtime.subprocess_worker import SPAWN, Started, lower_priority, serve_calls
 from weft_schemas.errors import Unavailable
 
 T = TypeVar("T")
@@ -43,7 +42,8 @@ class ForkServer:
         nothing is loaded twice, and most memory is shared with this process."""
         fork_server = cls(warm)
         warm()
-        fork_server._process = Started(ForkContext(), _serve, _nothing)
+        # It is warm when it is forked.
+        fork_server._process = Started(ForkContext(), _serve, lambda: None)
         fork_server._process.pipe.recv()
         return fork_server
 
@@ -126,10 +126,6 @@ def _serve(commands: Connection, parent: int, warm: Callable[[], None]) -> None:
             children.discard(pid)
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
-
-
-def _nothing() -> None:
-    """It was warm when it was forked."""
 
 
 def _fork(commands: Connection) -> int:

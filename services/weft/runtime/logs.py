@@ -75,8 +75,7 @@ class _Repeated:
 
 
 class _Counting(logging.Handler):
-    """Writes the first line of a cause at once, and then counts. Without an event loop, which
-    writes the counts, every line is written."""
+    """Writes the first line of a cause at once, then counts; without an event loop, writes all."""
 
     def __init__(self, stream: logging.Handler, level_before: int) -> None:
         super().__init__()
@@ -149,18 +148,6 @@ def _over(last: logging.LogRecord, total: int) -> logging.LogRecord:
     return line
 
 
-def _logged(error: BaseException) -> str:
-    """Of malformed input only the error code: its message may name an item, and a log file outlives
-    the erasure of the item."""
-    return error.code if isinstance(error, InvalidInput) else safe_error(error)
-
-
-def _cut(error: str) -> str:
-    return (
-        error if len(error) <= MOST_ERROR_CHARACTERS else f"{error[: MOST_ERROR_CHARACTERS - 1]}…"
-    )
-
-
 class _JsonLines(logging.Formatter):
     """The values of `fields` become keys of the line."""
 
@@ -179,8 +166,11 @@ class _JsonLines(logging.Formatter):
             "message": record.getMessage(),
         }
         line.update(getattr(record, "fields", {}))
-        if record.exc_info and record.exc_info[1] is not None:
-            line["error"] = _logged(record.exc_info[1])
-        if isinstance(line.get("error"), str):
-            line["error"] = _cut(line["error"])
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            # The message of malformed input may name an item, whose erasure a log file outlives.
+            line["error"] = error.code if isinstance(error, InvalidInput) else safe_error(error)
+        said = line.get("error")
+        if isinstance(said, str) and len(said) > MOST_ERROR_CHARACTERS:
+            line["error"] = f"{said[: MOST_ERROR_CHARACTERS - 1]}…"
         return msgspec.json.encode(line, enc_hook=str).decode("utf-8", "replace")

@@ -1,7 +1,5 @@
-"""What a process counts about its events; FastStream's middleware counts requests
-(`runtime/request_telemetry.py`). Labels are closed sets, and a tenant, session or subject never is
-one: the number of series does not grow with use.
-"""
+"""What a process counts about its events; requests are counted in `runtime/request_telemetry.py`.
+Labels are closed sets and never a tenant, session or subject: series do not grow with use."""
 
 from __future__ import annotations
 
@@ -12,9 +10,6 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from weft_schemas.events import EVENT_TYPES
 from weft_schemas.items import ItemKind
-
-OUTCOMES = ("derived", "nothing", "failed", "parked")
-"""What became of an event in a worker."""
 
 _EVENTS = frozenset(EVENT_TYPES) | frozenset(ItemKind)
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 120)
@@ -41,13 +36,17 @@ class Metrics:
             registry=self.registry,
         ).labels(process)
         self._of = cache(partial(self._events.labels, process))
-        self._parked = self._counter("weft_parked", "Events given up and parked")
+        parked = Counter(
+            "weft_parked", "Events given up and parked", ("process",), registry=self.registry
+        )
+        self._parked = parked.labels(process)
         self._lag = self._gauge("weft_lag_events", "Events published and not finished here")
         self._in_flight = self._gauge("weft_in_flight_events", "Events fetched and not finished")
         self._watermark = self._gauge("weft_watermark_sequence", "Last log sequence folded")
 
     def event(self, event: str, outcome: str, seconds: float) -> None:
-        """Count one finished event of type or kind `event`; `outcome` is one of `OUTCOMES`."""
+        """Count one finished event of type or kind `event`; `outcome` is `derived`,
+        `nothing`, `failed` or `parked`."""
         known = event if event in _EVENTS else "other"
         self._of(known, outcome).inc()
         self._event_seconds.observe(seconds)
@@ -69,9 +68,6 @@ class Metrics:
     def text(self) -> bytes:
         """The exposition that Prometheus reads."""
         return generate_latest(self.registry)
-
-    def _counter(self, name: str, about: str) -> Counter:
-        return Counter(name, about, ("process",), registry=self.registry).labels(self._process)
 
     def _gauge(self, name: str, about: str) -> Gauge:
         return Gauge(name, about, ("process",), registry=self.registry).labels(self._process)

@@ -11,6 +11,7 @@ import logging
 from bisect import bisect_right, insort
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from operator import itemgetter
 
 from weft.log.connection import Connection
 from weft.log.following import Follower
@@ -26,7 +27,7 @@ from weft_schemas.ranges import clamped
 from weft_schemas.subjects import STREAM, stored_filter
 
 _DEFAULT = (0, ContextPolicy())
-
+_version = itemgetter(0)
 
 POLICIES = stored_filter(session=TENANT_SESSION, direction="out", event="context_policy")
 """Stored subjects of policy events, of every tenant."""
@@ -41,8 +42,7 @@ _log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def following_policies(connection: Connection) -> AsyncIterator[Policies]:
-    """The policies in the log: all current ones, then each new one as it comes. The task
-    `following` ends only with an error."""
+    """Those in the log, and each new one as it comes. `following` ends only with an error."""
     policies = Policies()
     policies.connection = connection
     async with Follower(connection, subjects=POLICIES) as follower:
@@ -84,8 +84,7 @@ async def _follow(follower: Follower, policies: Policies) -> None:
 
 
 class Policies:
-    """The policies of every tenant, and of every session that has its own, with their
-    sequences."""
+    """The policies of every tenant and of every session that has its own, with their sequences."""
 
     following: asyncio.Task[None]
     connection: Connection
@@ -152,7 +151,3 @@ class Policies:
         versions = self._versions.get(key, [])
         known = len(versions) if at is None else bisect_right(versions, at, key=_version)
         return versions[known - 1] if known else None
-
-
-def _version(one: tuple[int, ContextPolicy]) -> int:
-    return one[0]

@@ -29,8 +29,7 @@ TURN_SECONDS = 5.0
 WAITING = 500
 """Requests of one tenant that may wait; as many may be in work in one service."""
 HELD_SECONDS = 0.05
-"""Processor time from which work has blocked the event loop for too long: some ten ordinary
-compiles."""
+"""Processor time from which work has blocked the event loop for too long: ten ordinary compiles."""
 ISOLATION_SECONDS = 60.0
 """For how long all work of a tenant that blocked the loop is done in the pool."""
 CROWDING_SECONDS = 30.0
@@ -63,7 +62,7 @@ class Pool:
 
     async def start(self) -> None:
         """Start one process, so that the first request need not wait for it."""
-        await self.run("", "", _nothing)
+        await self.run("", "", int)
 
     async def run(
         self, tenant: str, session: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
@@ -138,7 +137,3 @@ class HeavyWorker(SubprocessWorker):
         except WorkFailed as error:
             _log.error("a request failed in its process", extra=fields(error=str(error)))
             raise WeftError(f"the service failed on this request ({error}); see its log") from None
-
-
-def _nothing() -> None:
-    pass

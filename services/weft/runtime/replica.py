@@ -58,9 +58,10 @@ class Replica:
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
-        self._generations = Generations(data_dir)
+        self.last_damage = Generations(data_dir).last_damage
         self._seats = asyncio.Semaphore(READERS)
         self._turns = Turns()
+        self.is_crowding = self._turns.is_crowding
         self._has_read = False
         """Whether a short read was done in this turn of the event loop."""
         self._reader = Reader(data_dir)
@@ -119,17 +120,20 @@ class Replica:
         return folded if folded >= 0 else self.watermark()
 
     async def read(self, work: Callable[[ReadModel], T]) -> T:
-        """`work` over one consistent state of the current generation, in a thread of aiosqlite, for
-        reads that may be slow: status, listings, the start of a replica. A thread and its file stay
-        open for the next read: to open them takes a millisecond."""
+        """`work` over one consistent state, in a thread of aiosqlite, for reads that may be slow.
+        The thread and its file stay open for the next read: to open them takes a millisecond."""
         async with self._seats:
-            reader = self._idle.pop() if self._idle else await _ReaderApart.open(self._data_dir)
+            if self._idle:
+                apart = self._idle.pop()
+            else:  # if it fails, nothing stays open
+                apart = await _ReaderApart(self._data_dir).__aenter__()
             try:
-                done = await reader.read(work, self._check_after_error)
+                reader, doubt = apart.reader, self._check_after_error
+                done = await apart.run(lambda _: reader.read(work, doubt))
             except BaseException:
-                await reader.close()
+                await apart.close()
                 raise
-            self._idle.append(reader)
+            self._idle.append(apart)
             return done
 
     async def read_here(self, tenant: str, work: Callable[[ReadModel], T]) -> T:
@@ -147,25 +151,14 @@ class Replica:
             if self._has_read:
                 await asyncio.sleep(0)
             self._has_read = True
-            asyncio.get_running_loop().call_soon(self._begin_turn)
+            asyncio.get_running_loop().call_soon(setattr, self, "_has_read", False)
             yield
-
-    def is_crowding(self, tenant: str) -> bool:
-        """As `Turns.is_crowding`."""
-        return self._turns.is_crowding(tenant)
-
-    def _begin_turn(self) -> None:
-        self._has_read = False
 
     def check(self) -> None:
         """Check every page of the read model, .7 s for a gigabyte. Raises `Unavailable` if it is
         damaged or missing."""
         with Reader(self._data_dir) as reader:
             reader.check()
-
-    def last_damage(self) -> str:
-        """Why the read model was last rebuilt after damage; empty if it never was."""
-        return self._generations.last_damage()
 
     def _check_after_error(self, reader: Reader) -> None:
         """Check the file after an unexpected error. Raises `Unavailable` if it is damaged."""
@@ -175,12 +168,11 @@ class Replica:
             reader.check()
 
     async def _leave_replaced(self) -> None:
-        """Close a replaced generation even without requests: its file is not removed while it is
-        open."""
+        """Close a replaced generation even without requests, so that its file can be removed."""
         while True:
             await asyncio.sleep(LEAVE_SECONDS)
             self._reader.leave_if_replaced()
-            left = [one for one in self._idle if not one.is_there()]
+            left = [one for one in self._idle if not one.reader.is_there()]
             self._idle = [one for one in self._idle if one not in left]
             for reader in left:
                 await reader.close()
@@ -207,29 +199,13 @@ class Replica:
             return -1
 
 
-class _ReaderApart:
+class _ReaderApart(Database):
     """A reader in a thread of its own. One task at a time uses it."""
 
     def __init__(self, data_dir: Path) -> None:
-        self._reader = Reader(data_dir)
-        self._database = Database(lambda: self._reader.model().db)
-        self.is_there = self._reader.is_there
-
-    @classmethod
-    async def open(cls, data_dir: Path) -> _ReaderApart:
-        """Raises as `Reader.model`."""
-        reader = cls(data_dir)
-        try:
-            await reader._database.__aenter__()
-        except BaseException:
-            reader._reader.close()
-            raise
-        return reader
-
-    async def read(self, work: Callable[[ReadModel], T], doubt: Callable[[Reader], None]) -> T:
-        """As `Reader.read`."""
-        return await self._database.run(lambda _: self._reader.read(work, doubt))
+        self.reader = Reader(data_dir)
+        super().__init__(lambda: self.reader.model().db)
 
     async def close(self) -> None:
-        await self._database.close()
-        self._reader.close()
+        await super().close()
+        self.reader.close()

@@ -1,11 +1,10 @@
 """One request to a service and its reply; every failure is one of weft's errors.
 
 A request is sent again while its time lasts if its answer may be lost: with a server that was
-restarted, or with a process that was killed. It is the same request then, byte for byte, so that a
-compile of the same state has the same id and is recorded once; a header says how much of its time
-is left. What decides a route is sent again only if no service has got it, since it would be decided
-and recorded twice, and perhaps a model be asked twice; if its answer is lost, it raises
-`Unavailable`, and whoever asks decides whether to route again.
+restarted, or a process that was killed. It is the same request then, byte for byte, so that a
+compile of the same state is recorded once; a header says how much of its time is left. What decides
+a route is sent again only if no service has got it, since it would be decided and recorded twice;
+if its answer is lost, it raises `Unavailable`.
 """
 
 from __future__ import annotations
@@ -145,9 +144,8 @@ class _Asking:
         return now - self._begun
 
     def _came_back(self) -> None:
-        """The server may be another one now, which does not know what the one before was asked. A
-        service may have got it nevertheless: whether the server had passed it on cannot be
-        known."""
+        """The server may be another one now, which does not know what the one before was asked,
+        though a service may have got it."""
         self._absent, self.was_cut_off = ABSENT_SECONDS, True
         if self._may_be_repeated:
             self._send()

@@ -88,7 +88,12 @@ class RequestServer:
     async def _replied(self, call_next: Next, message: StreamMessage[Msg]) -> Response:
         try:
             body = msgspec.json.encode(await call_next(message))
-            self._check_size(body)
+            limit = self._process.broker.max_payload - _ROOM_FOR_HEADERS
+            if len(body) > limit:
+                raise InvalidInput(
+                    f"the reply has {len(body)} bytes, the server takes {limit}: ask for fewer "
+                    "tokens, or raise its max_payload"
+                )
         except Exception as error:
             refused = self._refusal(error)
             return Response(msgspec.json.encode(refused), headers={ERROR_HEADER: refused.code})
@@ -126,11 +131,3 @@ class RequestServer:
         self._process.health.failed(f"a request: {safe_error(error)}")
         text = f"the service failed on this request ({safe_error(error)}); see its log"
         return ErrorReply(WeftError.code, text, False)
-
-    def _check_size(self, body: bytes) -> None:
-        limit = self._process.broker.max_payload - _ROOM_FOR_HEADERS
-        if len(body) > limit:
-            raise InvalidInput(
-                f"the reply has {len(body)} bytes, the server takes {limit}: ask for fewer tokens, "
-                "or raise its max_payload"
-            )

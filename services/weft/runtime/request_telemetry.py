@@ -6,6 +6,7 @@ Events have counters and spans of our own, since FastStream's are per batch.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from faststream.message import StreamMessage
@@ -22,7 +23,7 @@ PREFIX = "weft_requests"
 def measured(registry: CollectorRegistry, process: str) -> PrometheusMiddleware[Any, Any]:
     """Counts the requests of a process, `weft_requests_received_messages_total` and so on."""
     return PrometheusMiddleware(
-        settings_provider_factory=_metrics_of,
+        settings_provider_factory=_for_requests(_Metrics()),
         registry=registry,
         app_name=process,
         metrics_prefix=PREFIX,
@@ -33,7 +34,8 @@ def traced(provider: TracerProvider) -> Any:
     """A span for each request, within the trace that it names."""
     from faststream.opentelemetry.middleware import TelemetryMiddleware
 
-    return TelemetryMiddleware(settings_provider_factory=_spans_of, tracer_provider=provider)
+    spans = _for_requests(_Spans())
+    return TelemetryMiddleware(settings_provider_factory=spans, tracer_provider=provider)
 
 
 def template_of(subject: str) -> str:
@@ -77,12 +79,6 @@ class _Spans:
         return "reply"
 
 
-_METRICS, _SPANS = _Metrics(), _Spans()
-
-
-def _metrics_of(msg: Any) -> _Metrics | None:
-    return _METRICS if msg is None or isinstance(msg, Msg) else None
-
-
-def _spans_of(msg: Any) -> Any:
-    return _SPANS if msg is None or isinstance(msg, Msg) else None
+def _for_requests(settings: Any) -> Callable[[Any], Any]:
+    """These settings for requests, which come alone; none for batches of events."""
+    return lambda msg: settings if msg is None or isinstance(msg, Msg) else None

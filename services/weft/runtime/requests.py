@@ -1,9 +1,6 @@
 """A FastStream subscriber for requests: messages come straight from the connection, and a reply
-goes straight to the socket.
-
-FastStream's own passes each message through nats-py's queue and each reply through its producer,
-which takes .4 to .6 ms of a request; this one takes .1 ms.
-"""
+goes straight to the socket. That takes .1 ms of a request, FastStream's own queue and producer .4
+to .6."""
 
 from __future__ import annotations
 
@@ -47,8 +44,7 @@ class ReceivedRequest(msgspec.Struct, Generic[Request], frozen=True):
     session: str
     request: Request
     principal: str = ""
-    """The requester as named by the subject, which permissions can enforce; empty if it names
-    none."""
+    """The requester as named by the subject, which permissions can enforce; may be empty."""
     is_tenants: bool = False
     """It came from the tenant's own account, on a server with permissions. The requester is then
     an agent or a reader, unless `principal` says otherwise."""

@@ -27,7 +27,6 @@ FIRST_SECONDS = 2.0
 _SERVICE = "processes"
 _NAMES = secrets.token_hex(16)
 """Random for each process, so that host and process id cannot be found by trial."""
-_COMPLAINT = "who runs it can see why"
 SUBJECT = f"weft-rpc.*.{TENANT_SESSION}.{_SERVICE}"
 
 
@@ -51,14 +50,8 @@ def for_tenants(state: ProcessState) -> ProcessState:
     """The state that a tenant may see: nothing about the machine and no text that may quote other
     tenants. `host` is a pseudonym of the process."""
     name = hashlib.sha256(f"{_NAMES}{state.host}/{state.pid}".encode()).hexdigest()[:8]
-    return ProcessState(
-        state.service,
-        name,
-        0,
-        state.ready,
-        state.answers,
-        complaint="" if state.ready else _COMPLAINT,
-    )
+    complaint = "" if state.ready else "who runs it can see why"
+    return ProcessState(state.service, name, 0, state.ready, state.answers, complaint=complaint)
 
 
 async def answer_roll_calls(process: Process) -> Listener:

@@ -120,8 +120,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def credential(self) -> bytes:
-        """The secret that this process signs in with, if any. Raises `ConfigurationError` if its
-        file cannot be read."""
+        """The secret that this process signs in with, if any. Raises `ConfigurationError`."""
         file = self.creds or self.tls_key
         if file is None:
             return (self.password or self.token or "").encode()
@@ -175,8 +174,7 @@ def _shown_fault(name: str, value: object) -> str:
 
 
 def secret_is_given(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether the deployment's secret is set in this environment, and not merely found in the data
-    folder."""
+    """Whether the deployment's secret is set here, and not merely found in the data folder."""
     return bool(environ.get(_variable("fingerprint_key")))
 
 

@@ -1,8 +1,7 @@
 """A subprocess for work that must not delay other work, or that might kill the process.
 
-A worker's huge items run here, and those that were delivered several times: if the work kills the
-subprocess, exactly one message is to blame, since it takes one at a time. Heavy requests go to a
-pool of them (`runtime/pool.py`).
+A worker's huge items run here, and those that were delivered several times, one at a time: if the
+work kills the subprocess, one message is to blame. Heavy requests go to a pool (`runtime/pool.py`).
 """
 
 from __future__ import annotations
@@ -12,15 +11,16 @@ import os
 import signal
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkContext, SpawnContext
 from multiprocessing.reduction import ForkingPickler
 from multiprocessing.util import register_after_fork
+from pathlib import Path
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from weft.parent_death import die_with_parent
 from weft.runtime.logs import safe_error
-from weft.runtime.low_priority import lower_priority
 from weft_schemas.errors import WeftError
 
 P = ParamSpec("P")
@@ -28,6 +28,10 @@ T = TypeVar("T")
 
 WORK_SECONDS = 60.0
 """Longest that one piece of work may take: far above the slowest real body (a few seconds)."""
+
+NICENESS = 5
+"""About a third of a normal process's share when the processor is busy: small items go first."""
+_AUTOGROUP = Path("/proc/self/autogroup")
 
 SPAWN = SpawnContext()
 """A fork of a process with a running event loop and threads is not safe."""
@@ -52,12 +56,10 @@ class WorkFailed(WeftError):
 class Child(Protocol):
     """A process that serves calls."""
 
-    @property
-    def pipe(self) -> Connection:
-        """To send calls and receive their outcomes."""
+    pipe: Connection
+    """To send calls and receive their outcomes."""
 
-    def kill(self) -> None:
-        """Kill it."""
+    def kill(self) -> None: ...
 
 
 class SubprocessWorker:
@@ -68,8 +70,7 @@ class SubprocessWorker:
         start: Callable[[], Awaitable[Child]] | None = None,
         seconds: float = WORK_SECONDS,
     ) -> None:
-        """`start` gives the process, by default a spawned one; `seconds`: longest that one piece of
-        work may take."""
+        """`start` gives the process, by default a spawned one; work may take `seconds`."""
         self._start = start or _spawned
         self._seconds = seconds
         self._child: Child | None = None
@@ -158,6 +159,20 @@ def _serve(pipe: Connection, parent: int) -> None:
     # Ctrl-C is sent to the whole process group; the worker decides when its subprocess ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     serve_calls(pipe)
+
+
+def lower_priority(niceness: int = NICENESS) -> None:
+    """Give this process a separate session with a smaller share of the processor.
+
+    Where Linux groups processes by session (sched(7), autogroup), niceness counts within one, so
+    the session gets a niceness, too. Small compiles beside huge results took 50 to 120 ms at p99
+    without it, 16 to 25 with it.
+    """
+    os.nice(niceness)
+    with suppress(PermissionError):  # it leads a session already
+        os.setsid()
+    with suppress(OSError):  # not on Linux, or not grouped
+        _AUTOGROUP.write_text(str(niceness))
 
 
 def serve_calls(pipe: Connection) -> None:

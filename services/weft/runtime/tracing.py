@@ -1,9 +1,6 @@
-"""Spans of a process, if `WEFT_TRACES` is set. Each continues the trace of its event or request,
-and derived events continue it further.
-
+"""Spans of a process, if `WEFT_TRACES` is set; derived events continue the trace of their source.
 Names follow OpenTelemetry's conventions for generative AI and for messaging. A span has names, ids
-and counts, and texts only with `WEFT_TRACE_CONTENT`.
-"""
+and counts, and texts only with `WEFT_TRACE_CONTENT`."""
 
 from __future__ import annotations
 
@@ -37,10 +34,6 @@ class Tracing:
         """Whether spans may contain texts."""
         self.provider = _provider(name, settings.traces) if settings.traces else None
         self.tracer = self.provider.get_tracer("weft") if self.provider else None
-
-    @property
-    def is_on(self) -> bool:
-        return self.tracer is not None
 
     def close(self) -> None:
         """Send outstanding spans."""

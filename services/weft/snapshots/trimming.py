@@ -19,7 +19,7 @@ from weft.log.secure_delete import check_deletable, erase_all
 from weft.log.topology import BODIES_STREAM, WORKERS
 from weft.progress import OnProgress
 from weft.readmodel.database import Database
-from weft.readmodel.sql import statements
+from weft.readmodel.store import statements
 from weft.references.bodies import body_of
 from weft.references.survey import Survey
 from weft.references.survey_from_log import CATALOGS, extend

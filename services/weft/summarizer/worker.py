@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 
 from weft import tokens
-from weft.log.event_log import EventLog
+from weft.log.reading import EventLog
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
 from weft.secrets.masked_items import masked_item

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator
 
-from weft.log.event_log import EventLog
+from weft.log.reading import EventLog
 from weft.log.record import LogRecord
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of

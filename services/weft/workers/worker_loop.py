@@ -172,7 +172,7 @@ class WorkerLoop:
         newest = max(delivery.record.sequence for delivery in batch)
         reaching = asyncio.create_task(self._reach(newest))
         await asyncio.sleep(0)  # its request is on its way now, and takes as long as an event
-        if not reaching.done() and not self._tracing.is_on:
+        if not reaching.done() and self._tracing.tracer is None:
             self._processor.work_ahead(batch[0].record)
         await reaching
         looked = perf_counter()

@@ -1,10 +1,7 @@
-"""Decoding a record, and checking that its event is on a subject of its type."""
+"""Checks that an event is on a subject of its type."""
 
 from __future__ import annotations
 
-import msgspec
-
-from weft.log.record import LogRecord
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import (
     ErasedEvent,
@@ -31,26 +28,6 @@ TENANTS_OWN = (
     | ErasingEvent
     | ErasureReceiptEvent
 )
-
-
-class DecodedRecord(msgspec.Struct):
-    """A record, decoded as far as possible."""
-
-    record: LogRecord
-    address: StoredSubject | None = None
-    event: Event | None = None
-    error: InvalidInput | None = None
-
-
-def decode(record: LogRecord) -> DecodedRecord:
-    """Never raises: a decoding error is returned in `error`."""
-    decoded = DecodedRecord(record)
-    try:
-        decoded.address = record.address()
-        decoded.event = record.event()
-    except InvalidInput as error:
-        decoded.error = error
-    return decoded
 
 
 def check_place(address: StoredSubject, event: Event) -> None:
