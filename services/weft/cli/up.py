@@ -29,6 +29,8 @@ PORT = 4222
 _POLL_SECONDS = 0.2
 _TARGETS_SECONDS = 10.0
 _TRIES = 5
+_LAST_BYTES = 1 << 16
+"""Of the services' log, in which the reason is searched for that one of them cannot run."""
 TARGETS = "metrics.json"
 """File in the data folder: the addresses at which the processes serve their metrics now."""
 _NEVER = 2**62
@@ -60,6 +62,8 @@ def _processes(flag: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 @_processes("--summarizer")
 @_processes("--memory")
 @_processes("--compiler")
+@click.option("--indexer", type=click.IntRange(0, 1), default=1, show_default=True, metavar="N",
+              help="0 starts none: for `weft rebuild --accept-loss`.")  # fmt: skip
 @_processes("--router")
 @click.option("--log", "log_file", type=click.Path(path_type=Path), metavar="FILE",
               help="Services' JSON logs.  [DIR/weft.log]")  # fmt: skip
@@ -168,7 +172,7 @@ async def _up(
             hint(f"log at {where}, data in {settings.data_dir}, logs in {log_file}")
             greeting = asyncio.create_task(_greet(started.settings, counts))
             try:
-                await until_signal(started.supervisor)
+                await until_signal(started.supervisor, log_file)
             finally:
                 greeting.cancel()
                 await asyncio.gather(greeting, return_exceptions=True)
@@ -208,10 +212,11 @@ def export(settings: Settings) -> None:
             os.environ[f"WEFT_{'NATS_URL' if name == 'url' else name.upper()}"] = str(value)
 
 
-async def until_signal(supervisor: Supervisor) -> None:
+async def until_signal(supervisor: Supervisor, log_file: Path | None = None) -> None:
     """Wait for SIGINT or SIGTERM, reporting what starts, dies and comes back.
 
-    Raises `ConfigurationError` if restarting cannot repair a service.
+    Raises `ConfigurationError` if restarting cannot repair a service, with what the service says of
+    it in `log_file`.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -225,9 +230,29 @@ async def until_signal(supervisor: Supervisor) -> None:
         await asyncio.gather(telling, return_exceptions=True)
     if not was_stopped:
         failed = [state.name for state in supervisor.states() if state.status == "failed"]
+        said = _last_words(log_file, failed) if log_file is not None else ()
         raise ConfigurationError(
-            f"{', '.join(failed)} cannot run with these settings; see the logs"
+            f"{', '.join(failed)} cannot run with these settings"
+            + (": " + "; ".join(said) if said else "; see the logs")
         )
+
+
+def _last_words(log_file: Path, names: Sequence[str]) -> list[str]:
+    """Why processes ended, as each wrote it last into the log; each reason once."""
+    import msgspec
+
+    from weft.runtime.logs import ENDS
+
+    said: dict[str, str] = {}
+    with log_file.open("rb") as log:
+        log.seek(max(0, log_file.stat().st_size - _LAST_BYTES))
+        for line in log:
+            with contextlib.suppress(msgspec.DecodeError, KeyError, TypeError):
+                read = msgspec.json.decode(line)
+                if read["message"] == ENDS:
+                    said[read["process"]] = read["error"]
+    services = dict.fromkeys(name.partition("-")[0] for name in names)
+    return list(dict.fromkeys(said[name] for name in services if name in said))
 
 
 async def _tell(supervisor: Supervisor) -> None:
