@@ -31,6 +31,8 @@ _PAUSE_SECONDS = 0.1
 FULL = frozenset({10002, 10023, 10028, 10047, 10077, 10122})
 """No room: limits of the account, the server's memory or disk, or the stream's messages or bytes.
 Numbers of nats-server's `errors.json`; they are its public interface, the texts are not."""
+FULL_SERVER = frozenset({10023, 10047})
+"""Of these, the ones that no limit of a stream or an account mends."""
 NO_STREAM = 10059
 NO_DELETION = 10057
 """The stream forbids it."""
@@ -158,6 +160,12 @@ def error_of(error: dict[str, Any], what: str) -> WeftError:
         return Unavailable(f"{text}: the cluster has no leader; most of its nodes must run")
     if number in _TEMPORARY:
         return Unavailable(f"{text}; try again")
+    if number in FULL_SERVER:
+        return Overloaded(
+            f"{text}; the server's storage is used up: make room on its disk, or raise its "
+            "`max_file_store` and restart it (unset, that is three quarters of what was free when "
+            "it started)"
+        )
     if number in FULL or error.get("code") == 429:
         return Overloaded(f"{text}; wait, or raise the stream's limits")
     if number in WRONG_LAST:

@@ -170,6 +170,9 @@ class EmbeddedServer:
         )
 
     def _configuration(self) -> str:
+        # Left to itself, the server takes three quarters of what is free when it starts as the
+        # limit of all that it holds, and refuses a log that is larger.
+        disk = shutil.disk_usage(self.data_dir).total
         sync = "" if self._durability == "process" else "  sync_interval: always\n"
         return (
             f"server_name: {json.dumps(self.name)}\n"
@@ -180,6 +183,7 @@ class EmbeddedServer:
             "logfile_size_limit: 8MB\nlogfile_max_num: 3\n"
             "jetstream {\n"
             f"  store_dir: {json.dumps(str(self.data_dir))}\n"
+            f"  max_file_store: {disk}\n"
             f"{sync}"
             "}\n"
             f"{self._extra}"
