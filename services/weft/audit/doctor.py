@@ -323,8 +323,12 @@ def _clock(info: dict[str, Any]) -> Iterator[Check]:
 
 def nodes(info: dict[str, Any]) -> Iterator[Check]:
     """The nodes of a cluster that hold the log, of its `STREAM.INFO`; nothing without a cluster."""
-    others = (info.get("cluster") or {}).get("replicas") or []
+    cluster = info.get("cluster") or {}
+    others = cluster.get("replicas") or []
     if not others:
+        return
+    if not cluster.get("leader"):
+        yield _leaderless(others)
         return
     away = sorted(
         one["name"]
@@ -339,6 +343,17 @@ def nodes(info: dict[str, Any]) -> Iterator[Check]:
     state: CheckState = "note" if 2 * (count - len(away)) > count else "fault"
     do = "start them: without most of its nodes the log stores nothing"
     yield Check("cluster", state, f"{found}, not {', '.join(away)}", do)
+
+
+def _leaderless(every: list[dict[str, Any]]) -> Check:
+    """The node that answers lists itself as well, and counts nobody as silent."""
+    away = sorted(one["name"] for one in every if one.get("offline") or not one.get("current"))
+    if not away:
+        do = "wait some seconds, and look again"
+        return Check("cluster", "fault", "the log has no leader: its nodes elect one", do)
+    found = f"the log has no leader: {len(every) - len(away)} of {len(every)} nodes that hold it"
+    do = "start them: until most of its nodes run the log stores nothing"
+    return Check("cluster", "fault", f"{found} answer, not {', '.join(away)}", do)
 
 
 async def _topology(log: Connection, settings: Settings, info: dict[str, Any]) -> Check:
