@@ -80,9 +80,10 @@ async def request(connection: Connection, subject: str, payload: bytes, timeout:
     except nats.errors.NoRespondersError:
         raise Unavailable(f"nothing answers {subject}; is JetStream enabled?") from None
     except (nats.errors.Error, TimeoutError, OSError) as error:
-        raise no_answer(
-            subject, why_away(connection) or str(error) or type(error).__name__
-        ) from None
+        why = why_away(connection) or str(error) or type(error).__name__
+        if subject.startswith("$JS.API.") and connection.is_up and connection.is_of_cluster:
+            why += "; most of the cluster's nodes must run, and all of them at its first start"
+        raise no_answer(subject, why) from None
 
 
 async def replied(
