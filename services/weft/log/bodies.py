@@ -11,7 +11,6 @@ import asyncio
 import base64
 import hashlib
 import io
-import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
@@ -25,7 +24,7 @@ from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.message import Message
 from weft.log.publishing import Publisher
-from weft.log.reading import last_of, read_matching, subjects
+from weft.log.reading import last_of, nanoseconds, read_matching, subjects
 from weft.log.secure_delete import erase, erase_all
 from weft_schemas.errors import Conflict, Corrupt, InvalidInput, NotFound, WeftError
 from weft_schemas.ids import body_name, is_digest
@@ -192,9 +191,11 @@ class Bodies:
         return [nuid for nuid in names if nuid.startswith(self._mark())]
 
     async def _seconds_since(self, nuid: str) -> float:
-        """Since its last chunk was stored."""
+        """Since its last chunk was stored, by the server's clock: this machine's may be ahead, and
+        what is on its way would be erased."""
         last = await last_of(self._connection, self._chunk_subject(nuid), self._stream)
-        return (time.time_ns() - last.published_ns) / 1e9
+        now = (await call(self._connection, f"STREAM.INFO.{self._stream}"))["ts"]
+        return (nanoseconds(now) - last.published_ns) / 1e9
 
     def _mark(self) -> str:
         """What the names of the tenant's chunks begin with."""
