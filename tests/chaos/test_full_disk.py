@@ -2,6 +2,7 @@
 there is room again all goes on without a hand."""
 
 import asyncio
+import contextlib
 import os
 import random
 import subprocess
@@ -110,6 +111,20 @@ async def test_a_log_larger_than_what_is_free_goes_on_after_a_restart(small_disk
                 await bodies.put(megabyte.randbytes(1 << 20))
         assert (await state(log, BODIES_STREAM)).bytes > DISK_MIB * 3 / 4 * (1 << 20)
         await log.close()
+
+
+async def test_a_server_does_not_start_on_a_full_disk_and_says_why(small_disk: Path) -> None:
+    async with EmbeddedServer(small_disk) as server:
+        port = server.port
+    ballast = small_disk / "ballast"
+    with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4_096))
+    with pytest.raises(Unavailable, match=r"the disk of .* is full: make room"):
+        await EmbeddedServer(small_disk, port).start()
+    ballast.unlink()
+    async with EmbeddedServer(small_disk, port):
+        pass
 
 
 async def compile_or_refusal(client: Client) -> bool:
