@@ -168,6 +168,9 @@ async def test_a_cluster_that_never_was_whole_says_what_it_lacks(folder: Path) -
         log = await connect(alone.url)
         with pytest.raises(Unavailable, match="nodes must run, and all of them at its first start"):
             await call(log, "STREAM.NAMES", timeout=0.5)
+        async with Publisher(log, timeout=0.5) as publisher:
+            with pytest.raises(Unavailable, match="most of a cluster's nodes must hold"):
+                await publisher.publish(item_subject("acme", "s1", "user_turn"), b"{}")
         await log.close()
 
 
