@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -58,6 +59,8 @@ def listener(host: str, port: int, hint: str) -> socket.socket:
         return made
     except OSError as error:
         made.close()
+        if error.errno == errno.EADDRNOTAVAIL:
+            hint = "it is no address of this machine; give one that is, or 0.0.0.0 for all"
         raise ConfigurationError(
             f"cannot listen on {host}:{port}: {error.strerror}; {hint}"
         ) from None

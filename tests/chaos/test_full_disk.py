@@ -2,7 +2,9 @@
 there is room again all goes on without a hand."""
 
 import asyncio
+import contextlib
 import os
+import random
 import subprocess
 import time
 from collections.abc import Iterator
@@ -14,6 +16,12 @@ from tests.crash.checker import Attempt, Outcome, faults, held_in, outcome_of
 from tests.crash.lives import settled
 from tests.integration.test_supervisor_up import until_answering
 from weft.client import Client
+from weft.log.bodies import Bodies
+from weft.log.connection import connect
+from weft.log.publishing import Publisher
+from weft.log.reading import state
+from weft.log.server import EmbeddedServer
+from weft.log.topology import BODIES_STREAM, provision
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
 from weft.supervision.up import EVERYTHING, running
@@ -48,7 +56,6 @@ async def test_a_full_disk_refuses_and_keeps_and_passes(tmp_path: Path, small_di
         settings = Settings(data_dir=tmp_path, tenant="acme")
         async with running(settings, EVERYTHING, log_file=log_file) as up, Client(up.settings) as c:
             await until_answering(c)
-            # Only now: the server sets itself a limit by what is free when it starts.
             ballast.write_bytes(b"x" * BALLAST_MIB * 1024 * 1024)
 
             async def publish(number: int) -> Outcome:
@@ -86,6 +93,38 @@ async def test_a_full_disk_refuses_and_keeps_and_passes(tmp_path: Path, small_di
     assert all(error.retryable for error in refusals)
     # It is told the likely cause, before the time is up after which a publish is only unknown.
     assert "no space left on device" in str(refusals[0])
+
+
+async def test_a_log_larger_than_what_is_free_goes_on_after_a_restart(small_disk: Path) -> None:
+    """Left to itself the server takes three quarters of what is free when it starts, its own log
+    not counted: half a disk of events would be refused every further one."""
+    megabyte = random.Random(40)
+    async with EmbeddedServer(small_disk) as server:
+        log = await connect(server.url)
+        await provision(log)
+        async with Publisher(log) as publisher:
+            bodies = Bodies(log, publisher, "acme")
+            for _ in range(DISK_MIB // 2):
+                await bodies.put(megabyte.randbytes(1 << 20))
+            await server.restart()
+            for _ in range(DISK_MIB // 4):
+                await bodies.put(megabyte.randbytes(1 << 20))
+        assert (await state(log, BODIES_STREAM)).bytes > DISK_MIB * 3 / 4 * (1 << 20)
+        await log.close()
+
+
+async def test_a_server_does_not_start_on_a_full_disk_and_says_why(small_disk: Path) -> None:
+    async with EmbeddedServer(small_disk) as server:
+        port = server.port
+    ballast = small_disk / "ballast"
+    with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4_096))
+    with pytest.raises(Unavailable, match=r"the disk of .* is full: make room"):
+        await EmbeddedServer(small_disk, port).start()
+    ballast.unlink()
+    async with EmbeddedServer(small_disk, port):
+        pass
 
 
 async def compile_or_refusal(client: Client) -> bool:

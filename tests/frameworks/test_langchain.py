@@ -154,6 +154,27 @@ print("called", call["args"]["name"])
 assert "Ben: ann@example.com" in model.sent[-1][-1][1], model.sent
 """
 
+MALFORMED = """
+def look(shelf: int) -> str:
+    "Look at a shelf."
+    return f"shelf {shelf}: lamps"
+
+
+broken = {"id": "broken", "name": "look", "args": '{"shelf": ', "error": "no JSON"}
+whole = {"id": "whole", "name": "look", "args": {"shelf": 1}}
+with weft.connect_sync() as client:
+    model, agent = made(client, AIMessage("", invalid_tool_calls=[broken], tool_calls=[whole]),
+                        AIMessage("", invalid_tool_calls=[{**broken, "id": "last"}]),
+                        AIMessage("Lamps."), AIMessage("Yes."), tools=[look])
+    messages = []
+    for question in ("What is there?", "Well?", "Sure?"):
+        messages = ask(agent, "malformed", *messages, HumanMessage(question))["messages"]
+for sent in model.sent[1:]:
+    text = str(sent)
+    assert text.count("could not be executed") == (1 if sent is model.sent[1] else 2), sent
+    assert text.count("lamps") == 1 and "left out" not in text, sent
+"""
+
 NAMED = """
 said = [HumanMessage("I pay for dinner.", name="maya"), HumanMessage("And I?", name="ben")]
 with weft.connect_sync() as client:
@@ -180,6 +201,20 @@ async def test_an_agent_that_runs_inside_a_tool_has_a_session_of_its_own(url, tm
         names = [one.session for one in (await client.sessions()).sessions]
     (inner,) = [name for name in names if name.startswith("nested/call_research-")]
     assert [item.text for item in await logged(url, inner)][-1] == "Lamps."
+
+
+async def test_calls_with_malformed_arguments_are_published_once_with_their_refusals(
+    url, tmp_path
+) -> None:
+    """LangChain answers them in the request to the model alone, not in its state."""
+    script = tmp_path / "program.py"
+    script.write_text(SCRIPTED + MALFORMED)
+    assert "since it was published" not in await run(script, tmp_path, url)
+    items = await logged(url, "malformed")
+    called = ["tool_call", "tool_call", "tool_result", "tool_result", "tool_call", "tool_result"]
+    said = ["user_turn", *called, "user_turn", "agent_msg", "user_turn", "agent_msg"]
+    assert [str(item.kind) for item in items] == said
+    assert sum('{"shelf": ' in str(item.reserved.arguments) for item in items) == 2
 
 
 async def test_people_are_told_apart_by_their_names(url, tmp_path) -> None:

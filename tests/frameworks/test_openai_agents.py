@@ -140,3 +140,67 @@ async def test_runs_with_the_same_words_at_the_same_time_are_told_apart(url, tmp
     for asked, call, result in looks:
         assert asked.text == "What is there?"
         assert result.text == f"shelf {call.metadata['arguments']['shelf']}: lamps"
+
+
+HANDED_OVER = """
+import asyncio
+
+import scenario
+from agents import Agent, RunConfig, Runner, Usage, function_tool
+from agents.items import ModelResponse
+from openai_agents_agent import Scripted, output
+
+import weft
+from weft.integrations.openai_agents import WeftSession
+
+
+class Model(Scripted):
+    def __init__(self, *answers):
+        self.answers, self.sent = list(answers), []
+
+    async def get_response(self, system_instructions, input, *args, **kwargs):
+        self.sent.append(str(input))
+        answer = output(len(self.sent), *self.answers.pop(0))
+        return ModelResponse(output=answer, usage=Usage(), response_id=None)
+
+
+@function_tool
+def look(shelf: int) -> str:
+    "Look at a shelf."
+    return f"shelf {shelf}:\\nlamps"
+
+
+async def main():
+    async with weft.connect() as client:
+        session = WeftSession("handed-over", client, budget=4_000)
+        def looks(at):
+            return ("", [scenario.Call(f"look-{at}", "look", {"shelf": at})])
+        expert_model = Model(looks(2), ("Lamps on two.", []), ("As I said.", []))
+        expert = Agent("expert", model=expert_model, tools=[look])
+        over = scenario.Call("over", "transfer_to_expert", {})
+        desk_model = Model(looks(1), ("Wait.", [over]), ("Bye.", []))
+        desk = Agent("desk", model=desk_model, tools=[look], handoffs=[expert])
+        config = RunConfig(
+            call_model_input_filter=session.compiled_input,
+            tracing_disabled=True,
+            nest_handoff_history=True,
+        )
+        for agent, question in ((desk, "Where are\\n lamps? "), (expert, "Sure?"), (desk, "Bye")):
+            await Runner.run(agent, question, session=session, run_config=config)
+    for sent in expert_model.sent:
+        assert sent.count("shelf 1:") == 1 and "CONVERSATION HISTORY" not in sent, sent
+
+
+asyncio.run(main())
+"""
+
+
+async def test_a_history_that_is_nested_in_a_handoff_is_published_once(url, tmp_path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(HANDED_OVER)
+    out = await run(script, tmp_path, url)
+    assert "since it was published" not in out
+    items = await logged(url, "handed-over")
+    said = ["user_turn", "tool_call", "tool_result", "agent_msg", "tool_call", "tool_result"]
+    said += ["tool_call", "tool_result", "agent_msg", *["user_turn", "agent_msg"] * 2]
+    assert [str(item.kind) for item in items] == said

@@ -13,7 +13,15 @@ import asyncio
 
 from pydantic import BaseModel
 from pydantic_ai import Agent, BinaryContent
-from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.messages import (
+    FilePart,
+    ModelResponse,
+    NativeToolCallPart,
+    NativeToolReturnPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+)
 from pydantic_ai.models.function import FunctionModel
 
 import weft
@@ -30,8 +38,7 @@ class Total(BaseModel):
 def model(*answers):
     def answer(messages, info):
         SENT.append((messages, info))
-        done = sum(isinstance(one, ModelResponse) for one in messages)
-        return ModelResponse(parts=answers[done])
+        return ModelResponse(parts=answers[len(SENT) - 1])
 
     SENT.clear()
     return FunctionModel(answer)
@@ -90,6 +97,31 @@ async def order(client):
     assert kept <= {"INSTRUCTIONS", None}, kept
 
 
+async def native(client):
+    found = [{"title": "Lamp day", "url": "https://lamps.example", "encrypted_content": "Eo8"}]
+    searched = [
+        NativeToolCallPart("web_search", {"query": "lamps"}, "srv_1", provider_name="anthropic"),
+        NativeToolReturnPart("web_search", found, "srv_1", provider_name="anthropic"),
+        FilePart(IMAGE),
+        TextPart("On Friday."),
+    ]
+    refused = NativeToolReturnPart("run", "out of memory", "srv_2", outcome="failed")
+    ran = [NativeToolCallPart("run", '{"code": "1+1"}', "srv_2"), refused, TextPart("No.")]
+    agent = Agent(model(searched, ran, [TextPart("Yes.")]), capabilities=[capability(client)])
+    history = []
+    for question in ("When?", "And where?", "Sure?"):
+        told = {"message_history": history, "conversation_id": "pydantic-native"}
+        history = (await agent.run(question, **told)).all_messages()
+    asked = SENT[2][0]
+    parts = [part for one in asked for part in one.parts]
+    calls = [part.args for part in parts if isinstance(part, ToolCallPart)]
+    assert calls == [{"query": "lamps"}, {"code": "1+1"}], parts
+    results = [part.content for part in parts if isinstance(part, ToolReturnPart)]
+    assert "https://lamps.example" in results[0] and "Eo8" not in results[0], results
+    assert "out of memory" in results[1], results
+    assert "[image left out: image/png" in str(parts), parts
+
+
 async def main():
     async with weft.connect() as client:
         await TASK(client)
@@ -99,10 +131,10 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize("task", ["images", "validation", "order"])
+@pytest.mark.parametrize("task", ["images", "validation", "order", "native"])
 async def test_the_model_reads_what_the_framework_says(url: str, tmp_path, task: str) -> None:
-    """Media of a tool as placeholders, the words about an output that is invalid, and weft's part
-    of the system prompt after the framework's."""
+    """Media of a tool as placeholders, the words about an output that is invalid, weft's part of
+    the system prompt after the framework's, and what tools of the provider found."""
     script = tmp_path / "program.py"
     script.write_text(PROGRAM.replace("TASK", task))
     await run(script, tmp_path, url)

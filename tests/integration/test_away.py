@@ -209,3 +209,30 @@ async def test_what_the_credential_may_not_publish_is_parked(tmp_path: Path) -> 
                 await s.publish([])
             assert await texts(client) == ["Where is order 7?"]
             assert [(one.item.text, one.code) for one in s.parked] == [("Be brief.", "forbidden")]
+
+
+async def test_a_spool_that_cannot_be_written_loses_nothing_that_is_handed_over_again(
+    away: EmbeddedServer, tmp_path: Path
+) -> None:
+    """As on a full disk: the error says so, and what was not kept does not count as kept."""
+    chat: Chat = [said("user", "yes"), said("assistant", "ok")]
+    folder = tmp_path / "spool"
+    async with weft.connect(away.url, lazily=True) as client, spooling(client, tmp_path) as s:
+        folder.touch()
+        for _ in range(2):
+            with pytest.raises(weft.Unavailable, match=r"spool: File exists.*`spool=…`"):
+                await s.publish(chat)
+        folder.unlink()
+        assert (await s.publish(chat)).spooled
+        [file] = folder.glob("*.jsonl")
+        chat += [said("user", "yes"), said("assistant", "done")]
+        kept = file.rename(tmp_path / "kept")
+        file.mkdir()
+        with pytest.raises(weft.Unavailable, match="Is a directory"):
+            await s.publish(chat)
+        file.rmdir()
+        kept.rename(file)
+        assert (await s.publish(chat)).spooled
+        await away.start()
+        await until_sent(s, chat)
+        assert await texts(client) == [message["content"] for message in chat]

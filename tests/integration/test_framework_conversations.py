@@ -205,6 +205,24 @@ async def test_what_follows_a_step_without_weft_is_spooled_at_once(tmp_path: Pat
     assert [str(item.kind) for item in items] == [*kinds.split(), "agent_msg"]
 
 
+async def test_without_weft_and_without_a_spool_the_run_goes_on(tmp_path: Path) -> None:
+    """As on a full disk; the history that is handed over later holds it all."""
+    spool = tmp_path / "spool"
+    spool.touch()
+    async with weft.connect(AWAY, lazily=True) as client:
+        agent = Conversations(client, "openai", spool=spool)
+        with pytest.warns(OwnHistoryWarning, match="cannot be kept in .*spool: File exists"):
+            assert await agent.compiled("s", [USER]) is None
+        await agent.answered("s", [ANSWER], IDS)
+        await agent.ran("s", "a", RESULTS["a"])
+        spool.unlink()
+        with pytest.warns(OwnHistoryWarning):
+            await agent.compiled("s", HISTORY)
+    async with weft.testing.in_memory(client.tenant) as client:
+        await Conversations(client, "openai", spool=spool).compiled("s", HISTORY)
+        assert len(await logged(client, "s")) == 8
+
+
 async def test_a_server_that_is_away_is_an_error_where_that_is_asked_for() -> None:
     async with weft.connect(AWAY, lazily=True) as client:
         agent = Conversations(client, "openai", on_unavailable="raise")

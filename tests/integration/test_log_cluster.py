@@ -23,6 +23,7 @@ from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.reading import LOOKED_BACK, newest_first, read_session
 from weft.log.topology import provision
+from weft_schemas.errors import Unavailable
 from weft_schemas.subjects import item_subject, stored_filter
 
 SUBJECT = item_subject("acme", "s1", "user_turn")
@@ -159,6 +160,18 @@ async def lagging(folder: Path) -> AsyncIterator[tuple[Connection, Callable[[], 
         yield behind, fill
         for connection in (log, good, behind):
             await connection.close()
+
+
+async def test_a_cluster_that_never_was_whole_says_what_it_lacks(folder: Path) -> None:
+    cluster = EmbeddedCluster(folder)
+    async with cluster.nodes[0] as alone:
+        log = await connect(alone.url)
+        with pytest.raises(Unavailable, match="nodes must run, and all of them at its first start"):
+            await call(log, "STREAM.NAMES", timeout=0.5)
+        async with Publisher(log, timeout=0.5) as publisher:
+            with pytest.raises(Unavailable, match="most of a cluster's nodes must hold"):
+                await publisher.publish(item_subject("acme", "s1", "user_turn"), b"{}")
+        await log.close()
 
 
 async def test_reads_through_a_node_that_lags_miss_nothing(folder: Path) -> None:

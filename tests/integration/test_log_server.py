@@ -123,3 +123,9 @@ async def test_it_can_be_killed_while_it_starts_and_started_again(folder: Path) 
             await asyncio.gather(server.restart(), server.kill(), server.start())
         await server.start()
         assert runs(server.pid)
+
+
+async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "nats").touch()
+    with pytest.raises(ConfigurationError, match=r"nats: File exists; the server needs a folder"):
+        await EmbeddedServer(tmp_path / "nats").start()

@@ -1,7 +1,10 @@
 """The log's streams and consumers: made once, kept, never changed for the worse."""
 
+from typing import Any
+
 import pytest
 
+from weft.log import topology
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.topology import LogLimits, provision
@@ -49,3 +52,22 @@ async def test_a_deleted_consumer_is_made_again(log: Connection) -> None:
     await call(log, "CONSUMER.DELETE.weft.memory")
     changes = await provision(log)
     assert [(c.action, c.target) for c in changes] == [("create", "consumer weft/memory")]
+
+
+async def test_metadata_that_come_while_it_provisions_stay(
+    log: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when `weft trim` runs beside it."""
+    config = (await call(log, "STREAM.INFO.weft"))["config"]
+    await call(log, "STREAM.UPDATE.weft", {**config, "max_bytes": 1_000_000})
+    compare = topology.actual
+
+    async def and_trimmed(*given: Any) -> topology.Topology:
+        found = await compare(*given)
+        await topology.add_metadata(log, "weft", {"weft.trimmed_before": "9"})
+        return found
+
+    monkeypatch.setattr(topology, "actual", and_trimmed)
+    await provision(log)
+    config = (await call(log, "STREAM.INFO.weft"))["config"]
+    assert (config["max_bytes"], config["metadata"]["weft.trimmed_before"]) == (-1, "9")

@@ -9,6 +9,7 @@ import signal
 from pathlib import Path
 
 import msgspec
+from tests.integration.command_line import weft
 from tests.integration.preloaded import shared_preloaded
 from tests.integration.processes import Running, started
 from tests.integration.test_supervisor import alive, until
@@ -152,3 +153,16 @@ def firewalls(up: Running) -> list[int]:
     """The pid of every life of the firewall that `weft up` has told of."""
     matches = (re.match(r"  firewall +running \(process (\d+)", line["message"]) for line in up.log)
     return [int(line[1]) for line in matches if line]
+
+
+async def test_weft_up_says_itself_why_a_service_cannot_run(tmp_path: Path):
+    settings = {"WEFT_HTTP_HOST": "192.0.2.1"}  # of the documentation's network: nobody has it
+    for _ in range(2):  # also beside what an earlier run has logged
+        ran = await weft("up", "--data", str(tmp_path), "--port", "0", settings=settings)
+        assert ran.code == 2
+        last = ran.err.splitlines()[-1]
+        assert re.fullmatch(
+            r"weft: [a-z, ]+ cannot run with these settings: cannot listen on 192\.0\.2\.1:0: "
+            r"[^;]*; it is no address of this machine; give one that is, or 0\.0\.0\.0 for all",
+            last,
+        ), last

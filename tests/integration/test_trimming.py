@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
@@ -126,6 +127,40 @@ async def test_of_two_trimmings_at_once_the_later_beginning_counts(
         done = await asyncio.gather(*trimmings, return_exceptions=True)
         assert all(isinstance(one, Trimmed | Conflict) for one in done), done
         assert await trimmed_before(log) >= (await state(log)).first
+
+
+def metadata_away(log: Connection) -> Callable[[int, int], Awaitable[None]]:
+    """What a `weft provision` does to the mark that has read the log's settings before trimming
+    began, and writes them after: the server cannot compare."""
+
+    async def overwrite(*_: int) -> None:
+        config = (await call(log, f"STREAM.INFO.{STREAM}"))["config"]
+        await call(log, f"STREAM.UPDATE.{STREAM}", {**config, "metadata": {}})
+
+    return overwrite
+
+
+async def test_a_trimming_whose_mark_was_overwritten_is_known_though_it_is_interrupted(
+    log: Connection, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await publish(log, "s", turns(20))
+    await acknowledge_all(log)
+    await snapshot_of(log, folder)
+    monkeypatch.setattr(trimming, "_PAGE", 5)
+    overwrite, erased = metadata_away(log), []
+
+    async def erase(connection: Connection, stream: str, page: list[int]) -> int:
+        if erased:
+            raise Unavailable("interrupted")
+        erased.extend(page)
+        await overwrite()
+        return await erase_all(connection, stream, page)
+
+    monkeypatch.setattr(trimming, "erase_all", erase)
+    with pytest.raises(Unavailable, match="interrupted"):
+        await trim(log, 16, ENCODING)
+    assert len(erased) == 5
+    assert await trimmed_before(log) == 16
 
 
 async def test_a_mark_of_another_log_does_not_count_where_the_beginning_left_by_age(

@@ -44,3 +44,13 @@ def test_nodes_that_are_away_are_named(
     (check,) = nodes(info(*replicas))
     assert (check.state, check.found) == (state, found)
     assert bool(check.do) is (state != "ok")
+
+
+def test_a_log_without_a_leader_is_at_fault() -> None:
+    """A node that is left alone lists itself as well."""
+    gone = [node("b", current=False, active=0), node("c", current=False, offline=True, active=0)]
+    (check,) = nodes({"cluster": {"name": "weft", "replicas": [node("a"), *gone]}})
+    assert check.state == "fault"
+    assert check.found == "the log has no leader: 1 of 3 nodes that hold it answer, not b, c"
+    (check,) = nodes({"cluster": {"name": "weft", "replicas": [node("a"), node("b"), node("c")]}})
+    assert (check.state, check.found) == ("fault", "the log has no leader: its nodes elect one")

@@ -70,6 +70,11 @@ def test_the_files_of_several_hosts_are_read() -> None:
         ('{"mcpServers": {"a": {"command": "x", "args": ["${NO}"]}}}', "variable NO"),
         ('{"mcpServers": {"a:b": {"command": "x"}}}', "has no colon"),
         ('{"mcpServers": {}, "weft": {"mod": 1}}', "weft: Object contains unknown field `mod`"),
+        ('{"mcpServers": {}, "weft": {"mode": "serach"}}', "mode`: use pass, search or auto"),
+        ('{"mcpServers": {}, "weft": {"tools": {"a:*": "no"}}}', "use allow, ask or deny"),
+        ('{"mcpServers": {}, "weft": {"limit": -5}}', "`int` >= 100"),
+        ('{"mcpServers": {}, "weft": {"limits": {"call_seconds": 0}}}', "limits.call_seconds`"),
+        ('{"mcpServers": {"a": {"url": "ftp://b"}}}', "an address starts with http://"),
     ],
 )
 def test_a_fault_of_a_file_names_its_place(content: str, message: str) -> None:

@@ -213,7 +213,7 @@ async def test_small_answers_are_sent_at_once() -> None:
         _, writer = await asyncio.open_connection(*taken.getsockname())
         assert await found
         writer.close()
-    with pytest.raises(ConfigurationError, match="choose another --port"):
+    with pytest.raises(ConfigurationError, match="it is no address of this machine"):
         listener("192.0.2.1", 0, "choose another --port")
 
 

@@ -84,4 +84,4 @@ def test_a_cause_is_written_once_then_counted_and_quiet_when_it_is_over():
 def test_a_long_error_is_cut():
     program = PROGRAM.replace("session 's1' is unknown", "x" * 5_000)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert json.loads(done.stderr.splitlines()[-1])["error"] == "x" * 299 + "…"
+    assert json.loads(done.stderr.splitlines()[-1])["error"] == "x" * 999 + "…"

@@ -43,6 +43,8 @@ def test_all_faults_are_listed_at_once():
                 "WEFT_USER": "ann",
                 "WEFT_IDLE_CLOSE_SECONDS": "nan",
                 "WEFT_LOG_LEVL": "debug",
+                "WEFT_SUMMARY_URL": "localhost:8080/v1",
+                "WEFT_SUMMARY_MODEL": "small",
             }
         )
     message = str(raised.value)
@@ -55,6 +57,7 @@ def test_all_faults_are_listed_at_once():
         "WEFT_USER and WEFT_PASSWORD: set both or none",
         "WEFT_USER, WEFT_TOKEN: several ways to sign in",
         "WEFT_IDLE_CLOSE_SECONDS='nan': give 0 or more",
+        "WEFT_SUMMARY_URL='localhost:8080/v1': an address of an endpoint starts with http://",
         "WEFT_LOG_LEVL: no such setting; did you mean WEFT_LOG_LEVEL?",
     ):
         assert expected in message

@@ -16,6 +16,7 @@ from weft.erasure.sequence_runs import Run, holds, merged, minus, size, without_
 from weft.log.record import LogRecord
 from weft.readmodel.digest import content_digest, session_digests
 from weft.readmodel.store import get_meta, snapshot, statements
+from weft.snapshots.loss import Loss
 from weft_schemas.errors import InvalidInput
 
 # An absolute path replaces the read model's own folder.
@@ -31,7 +32,7 @@ class AuditFinding(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: str
     """`waiting`, `enveloped_twice`, `unknown_parent`, `unknown_source`, `undecodable`, `gap`,
     `unfinished_erasure`, `body_missing`, `body_damaged`, `other_log`, `ahead`, `digest`; as notes
-    `parked`, `conflict`, `uncounted_source`, `erased_source`, `behind`, `not_compared`."""
+    `parked`, `conflict`, `uncounted_source`, `erased_source`, `behind`, `not_compared`, `lost`."""
     what: str
     mend: str
     tenant: str = ""
@@ -272,19 +273,29 @@ def comparison(
 def by_age(findings: list[AuditFinding], before: int) -> list[AuditFinding]:
     """Findings that may come of it alone that events `before` one left the log by age: as notes.
     What is mended by a rebuild is not to be: the read model may hold the last copy of them."""
-    return [_by_age(one, before) if one.kind in _BY_AGE else one for one in findings]
+    why = f"events before {before} left the log by age"
+    return [_explained(one, why) if one.kind in _MAY_BE_GONE else one for one in findings]
 
 
-_BY_AGE = {
+def by_loss(findings: list[AuditFinding], loss: Loss) -> list[AuditFinding]:
+    """The same of what was trimmed and is lost, with a note that tells it."""
+    mend = "nothing mends it, if no backup or export holds it"
+    lost = AuditFinding("lost", str(loss), mend, sequence=loss.before, note=True)
+    return [
+        lost,
+        *(_explained(one, str(loss)) if one.kind in _MAY_BE_GONE else one for one in findings),
+    ]
+
+
+_MAY_BE_GONE = {
     "digest": "nothing, if that is all. A rebuild from the log would lack what has left it",
     "unknown_parent": "nothing, if its parent was among them",
     "unknown_source": "nothing, if its source was among them",
 }
 
 
-def _by_age(finding: AuditFinding, before: int) -> AuditFinding:
-    what = f"{finding.what}; events before {before} left the log by age"
-    mend = _BY_AGE[finding.kind]
+def _explained(finding: AuditFinding, why: str) -> AuditFinding:
+    what, mend = f"{finding.what}; {why}", _MAY_BE_GONE[finding.kind]
     return msgspec.structs.replace(finding, what=what, mend=mend, note=True)
 
 

@@ -35,7 +35,8 @@ from weft.readmodel.store import get_meta
 from weft.runtime.policies import grants_in_force
 from weft.runtime.roll_call import call_roll
 from weft.runtime.settings import Settings
-from weft.snapshots.snapshot import TAKE_ONE, judged
+from weft.snapshots.loss import accepted_loss
+from weft.snapshots.snapshot import NOTHING_LEFT, TAKE_ONE, judged
 from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import Corrupt, Forbidden, NotFound, WeftError
 from weft_schemas.subjects import STREAM
@@ -261,12 +262,16 @@ async def _snapshots(log: Connection, settings: Settings) -> list[Check]:
     if not before:
         return []
     fit = [one for one, why in found if not why]
+    loss = await accepted_loss(log)
+    if fit and loss is not None:
+        do = "nothing mends it, if no backup or export holds it"
+        return [Check(name, "note", f"{loss}; {fit[0].name[:12]} holds the rest", do)]
     if fit:
         held = f"the log is trimmed before {before}; {fit[0].name[:12]} holds what was trimmed"
         return [Check(name, "ok", held)]
     whys = "; ".join(f"{one.name[:12]} {why}" for one, why in found) or "there is none"
     lost = f"the log is trimmed before {before}, and no replica could start anew: {whys}"
-    return [Check(name, "fault", lost, TAKE_ONE)]
+    return [Check(name, "fault", lost, f"{TAKE_ONE}. {NOTHING_LEFT}")]
 
 
 async def _scopes(log: Connection, settings: Settings) -> list[Check]:
@@ -318,8 +323,12 @@ def _clock(info: dict[str, Any]) -> Iterator[Check]:
 
 def nodes(info: dict[str, Any]) -> Iterator[Check]:
     """The nodes of a cluster that hold the log, of its `STREAM.INFO`; nothing without a cluster."""
-    others = (info.get("cluster") or {}).get("replicas") or []
+    cluster = info.get("cluster") or {}
+    others = cluster.get("replicas") or []
     if not others:
+        return
+    if not cluster.get("leader"):
+        yield _leaderless(others)
         return
     away = sorted(
         one["name"]
@@ -334,6 +343,17 @@ def nodes(info: dict[str, Any]) -> Iterator[Check]:
     state: CheckState = "note" if 2 * (count - len(away)) > count else "fault"
     do = "start them: without most of its nodes the log stores nothing"
     yield Check("cluster", state, f"{found}, not {', '.join(away)}", do)
+
+
+def _leaderless(every: list[dict[str, Any]]) -> Check:
+    """The node that answers lists itself as well, and counts nobody as silent."""
+    away = sorted(one["name"] for one in every if one.get("offline") or not one.get("current"))
+    if not away:
+        do = "wait some seconds, and look again"
+        return Check("cluster", "fault", "the log has no leader: its nodes elect one", do)
+    found = f"the log has no leader: {len(every) - len(away)} of {len(every)} nodes that hold it"
+    do = "start them: until most of its nodes run the log stores nothing"
+    return Check("cluster", "fault", f"{found} answer, not {', '.join(away)}", do)
 
 
 async def _topology(log: Connection, settings: Settings, info: dict[str, Any]) -> Check:

@@ -19,6 +19,7 @@ from weft.audit.checks import (
     UnknownSources,
     bodies,
     by_age,
+    by_loss,
     comparison,
     content_digests,
     content_findings,
@@ -41,6 +42,7 @@ from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta
+from weft.snapshots.loss import accepted_loss
 from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import Corrupt, InvalidInput, NotFound
 from weft_schemas.items import BodyRef
@@ -111,6 +113,8 @@ async def verify(
                 await _bodies(connection, done, held, progress)
                 if not is_whole:
                     done.findings = by_age(done.findings, aged)
+                if (loss := await accepted_loss(connection)) is not None:
+                    done.findings = by_loss(done.findings, loss)
         finally:
             await fresh.close()
     return done

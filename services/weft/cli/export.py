@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 import click
 
 from weft.cli.connecting import connected, connection, json_option, running
-from weft.cli.output import hint, print_json, print_json_line
+from weft.cli.output import hint, lost_note, print_json, print_json_line
 from weft.cli.progress import progress
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Corrupt, InvalidInput
@@ -51,6 +51,8 @@ def export(file: Path, session: str | None, as_json: bool, settings: Settings) -
             f"note: {done.trimmed:,} items were trimmed from the log and are not in it: only "
             "snapshots hold them"
         )
+    if done.lost_before:
+        hint(f"note: {lost_note(done.lost_before)}")
 
 
 @click.command("import")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.connecting import connected, connection, json_option, running
-from weft.cli.output import print_json
+from weft.cli.output import hint, lost_note, print_json
 from weft.runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ def fork(session: str, at: int, new: str, as_json: bool, settings: Settings) -> 
             f"session {done.session}: {done.items:,} items of {done.source} up to {done.at}, "
             f"{done.events:,} events, sequences {done.first} to {done.last}"
         )
+    if done.lost_before:
+        hint(f"note: {lost_note(done.lost_before)}")
 
 
 async def _fork(settings: Settings, session: str, at: int, new: str) -> Forked:

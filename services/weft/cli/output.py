@@ -26,6 +26,14 @@ def hint(text: str) -> None:
     click.echo(text, err=True)
 
 
+def lost_note(before: int) -> str:
+    """What an accepted loss means, for a person."""
+    return (
+        f"what the sessions had before event {before:,} is in no snapshot and no replica; it is "
+        "lost, and nobody knows which sessions had anything there"
+    )
+
+
 def table(title: str, columns: list[str], rows: list[list[Any]]) -> None:
     """A table on stdout, with numbers aligned to the right. It is folded only to a terminal's
     width."""

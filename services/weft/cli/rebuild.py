@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from weft.cli.connecting import connected, connection, json_option, running
-from weft.cli.output import print_json
+from weft.cli.output import hint, lost_note, print_json
 from weft.cli.progress import progress
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Corrupt, NotFound
@@ -24,11 +24,19 @@ if TYPE_CHECKING:
 @click.option("--from", "source", type=click.Choice(["start", "snapshot"]), default="start",
               show_default=True, help="The whole log, or the newest snapshot and what came after.",
               )  # fmt: skip
+@click.option("--accept-loss", is_flag=True,
+              help="Of a trimmed log whose snapshots are gone: build what is left, for good.",
+              )  # fmt: skip
 @click.option("--verify", is_flag=True, help="Exit with 1 where the old one said otherwise.")
 @json_option
 @connected
 def rebuild(
-    data_dir: Path | None, source: str, verify: bool, as_json: bool, settings: Settings
+    data_dir: Path | None,
+    source: str,
+    accept_loss: bool,
+    verify: bool,
+    as_json: bool,
+    settings: Settings,
 ) -> None:
     """Fold the whole log into a fresh read model and swap it in, without a failed request.
 
@@ -36,16 +44,28 @@ def rebuild(
     same sequence, their content digests are compared, and readers switch to the new one.
     Without a running indexer the files are swapped too.
 
+    If a log was trimmed and neither a snapshot nor a replica holds what was trimmed, no replica
+    can start. --accept-loss then builds the read model of what the log still holds, and takes a
+    snapshot from which others start. The log says from then on what is lost, and `weft doctor`,
+    `weft verify` and `weft export` tell it. It is refused while a snapshot fits, or while a
+    replica that runs or this folder may hold more. With `weft up`, run it beside `weft up
+    --indexer 0`.
+
     \b
     Examples:
       weft rebuild --verify
       weft rebuild --data /var/lib/weft --json
       weft rebuild --from snapshot --verify
+      weft rebuild --accept-loss
     """
     folder = data_dir or settings.data_dir
+    if accept_loss and source == "snapshot":
+        raise click.UsageError("--accept-loss is for a log without a snapshot; leave one out")
     if verify and not (folder / "replica").is_dir():
         raise NotFound(f"{folder}: no read model to compare with; name the replica's with --data")
-    done = running(_rebuild(settings, folder, source, quiet=as_json))
+    done = running(_rebuild(settings, folder, source, accept_loss, quiet=as_json))
+    if done.lost_before:
+        hint(f"LOST: {lost_note(done.lost_before)}. The log says so from now on")
     if as_json:
         print_json({**msgspec.to_builtins(done, enc_hook=str), "equal": done.equal})
     else:
@@ -60,11 +80,12 @@ def rebuild(
         )
 
 
-async def _rebuild(settings: Settings, data_dir: Path, source: str, quiet: bool) -> Rebuilt:
+async def _rebuild(
+    settings: Settings, data_dir: Path, source: str, loss: bool, quiet: bool
+) -> Rebuilt:
     from weft.indexer.rebuild import rebuild as build
 
     async with connection(settings, "rebuild") as log:
         with progress("events", quiet) as on_progress:
-            return await build(
-                log, data_dir, settings.encoding, on_progress, snapshot=source == "snapshot"
-            )
+            given = (log, data_dir, settings.encoding, on_progress)
+            return await build(*given, snapshot=source == "snapshot", loss=loss)

@@ -29,6 +29,8 @@ PORT = 4222
 _POLL_SECONDS = 0.2
 _TARGETS_SECONDS = 10.0
 _TRIES = 5
+_COMPLAINT = b"weft: "
+"""How a command begins to say why it cannot run."""
 TARGETS = "metrics.json"
 """File in the data folder: the addresses at which the processes serve their metrics now."""
 _NEVER = 2**62
@@ -60,6 +62,8 @@ def _processes(flag: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 @_processes("--summarizer")
 @_processes("--memory")
 @_processes("--compiler")
+@click.option("--indexer", type=click.IntRange(0, 1), default=1, show_default=True, metavar="N",
+              help="0 starts none: for `weft rebuild --accept-loss`.")  # fmt: skip
 @_processes("--router")
 @click.option("--log", "log_file", type=click.Path(path_type=Path), metavar="FILE",
               help="Services' JSON logs.  [DIR/weft.log]")  # fmt: skip
@@ -155,6 +159,7 @@ async def _up(
 
     export(settings)
     with _opened(log_file) as log, _logging_to(log, settings.log_level):
+        begun = log.tell()
         async with everything(
             settings,
             counts,
@@ -168,7 +173,9 @@ async def _up(
             hint(f"log at {where}, data in {settings.data_dir}, logs in {log_file}")
             greeting = asyncio.create_task(_greet(started.settings, counts))
             try:
-                await until_signal(started.supervisor)
+                await until_signal(
+                    started.supervisor, lambda names: _last_words(log_file, begun, names)
+                )
             finally:
                 greeting.cancel()
                 await asyncio.gather(greeting, return_exceptions=True)
@@ -208,10 +215,13 @@ def export(settings: Settings) -> None:
             os.environ[f"WEFT_{'NATS_URL' if name == 'url' else name.upper()}"] = str(value)
 
 
-async def until_signal(supervisor: Supervisor) -> None:
+async def until_signal(
+    supervisor: Supervisor, said_by: Callable[[Sequence[str]], list[str]] = lambda _: []
+) -> None:
     """Wait for SIGINT or SIGTERM, reporting what starts, dies and comes back.
 
-    Raises `ConfigurationError` if restarting cannot repair a service.
+    Raises `ConfigurationError` if restarting cannot repair a service, with what the failed ones
+    have `said_by` then.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -225,9 +235,33 @@ async def until_signal(supervisor: Supervisor) -> None:
         await asyncio.gather(telling, return_exceptions=True)
     if not was_stopped:
         failed = [state.name for state in supervisor.states() if state.status == "failed"]
+        said = said_by(failed)
         raise ConfigurationError(
-            f"{', '.join(failed)} cannot run with these settings; see the logs"
+            f"{', '.join(failed)} cannot run with these settings"
+            + (": " + "; ".join(said) if said else "; see the logs")
         )
+
+
+def _last_words(log_file: Path, begun: int, names: Sequence[str]) -> list[str]:
+    """Why processes ended, as each wrote it last into the log since that had `begun` bytes; each
+    reason once. One that cannot even begin writes a line of text, as a command does."""
+    import msgspec
+
+    from weft.runtime.logs import ENDS
+
+    said: dict[str, str] = {}
+    texts: list[str] = []
+    with log_file.open("rb") as log:
+        log.seek(begun)
+        for line in log:
+            if line.startswith(_COMPLAINT):
+                texts.append(line.removeprefix(_COMPLAINT).decode(errors="replace").strip())
+            with contextlib.suppress(msgspec.DecodeError, KeyError, TypeError):
+                read = msgspec.json.decode(line)
+                if read["message"] == ENDS:
+                    said[read["process"]] = read["error"]
+    services = dict.fromkeys(name.partition("-")[0] for name in names)
+    return list(dict.fromkeys([*(said[name] for name in services if name in said), *texts]))
 
 
 async def _tell(supervisor: Supervisor) -> None:

@@ -147,8 +147,8 @@ class Spooling:
         """Messages that `send` sends, see `Histories.append`."""
         done = await self.reached(send)
         if done is None:
-            self._expected().append([link(item) for group in groups for item in group])
             self._spool.add(Spooled("append", tuple(map(tuple, groups))))
+            self._expected().append([link(item) for group in groups for item in group])
         return done or NOTHING
 
     async def publish(
@@ -165,10 +165,12 @@ class Spooling:
         is_first = self._ahead is None
         expected = self._expected()
         if is_first and not self._is_based:
+            self._ahead = None  # until it is kept
+            self._spool.add(Spooled("history", (read.items,)))
+            self._ahead = expected
             placed = expected.place(given)
             expected.append(given)
             expected.remember(given, placed)
-            self._spool.add(Spooled("history", (read.items,)))
             return PublishedMessages(self._session, 0, left_out=read.left_out, spooled=True)
         placed = expected.place(given)
         conflicts = conflicts_of(self._session, read, placed, on_edit)
@@ -180,8 +182,8 @@ class Spooling:
         items = renamed(read.items, names)
         new_items = tuple(item for item, new in zip(items, is_new, strict=True) if new)
         if new_items:
-            expected.append([link(item) for item in new_items])
             self._spool.add(Spooled("append", (new_items,)))
+            expected.append([link(item) for item in new_items])
         expected.remember(given, placed)
         return PublishedMessages(
             self._session, 0, conflicts=conflicts, left_out=read.left_out, spooled=True

@@ -56,12 +56,19 @@ class Spool:
         return not any(path.exists() for path in (self._spooled, self._sending, self._ready))
 
     def add(self, one: Spooled) -> None:
-        """Returns when it is on disk."""
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        """Returns when it is on disk. Raises `Unavailable` if it cannot be written."""
         # The line break before it ends a line that a crash cut off.
         line = b"\n" + msgspec.json.encode(one) + b"\n"
-        with _locked(self._lock):
-            write_durably(self._spooled, line, os.O_APPEND)
+        with self._writing():
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with _locked(self._lock):
+                size = self._spooled.stat().st_size if self._spooled.exists() else 0
+                try:
+                    write_durably(self._spooled, line, os.O_APPEND)
+                except OSError:
+                    with contextlib.suppress(OSError):
+                        os.truncate(self._spooled, size)  # a part of it would only take room
+                    raise
 
     async def send(self, settle: Settle, publish: Publish) -> list[Parked]:
         """Publish everything in the spool, in order, and park what is refused, which it returns.
@@ -70,7 +77,7 @@ class Spool:
         refused: list[Parked] = []
         if self.is_empty():
             return refused
-        with _locked(self._sender, wait=False):
+        with self._writing(), _locked(self._sender, wait=False):
             while not self.is_empty():
                 if not self._ready.exists():
                     self._make_ready(await settle(self._take()))
@@ -87,10 +94,22 @@ class Spool:
         `publish`, and `Unavailable` while another process is sending."""
         if not self.parking.parked():
             return
-        with _locked(self._sender, wait=False):
+        with self._writing(), _locked(self._sender, wait=False):
             # Another process may have parked more before this one got the lock.
             parked = self.parking.parked()
             self.parking.replace(await publish([one.item for one in parked]))
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """While files are written, an error of theirs is weft's: a full disk ends no agent."""
+        try:
+            yield
+        except OSError as error:
+            raise Unavailable(
+                f"what weft does not take now cannot be kept in {self._folder}: "
+                f"{error.strerror or error}. Make room, or name another folder with `spool=…`; "
+                "then publish it again"
+            ) from error
 
     def _take(self) -> list[Spooled]:
         """What a sender that died has left, or else what was spooled since."""

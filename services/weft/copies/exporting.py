@@ -24,6 +24,7 @@ from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
 from weft.progress import OnProgress
 from weft.references.bodies import body_of
+from weft.snapshots.loss import accepted_loss
 from weft.snapshots.trimming import trimmed_items
 from weft_schemas.errors import NotFound
 from weft_schemas.ids import SessionName
@@ -41,6 +42,8 @@ class Exported(msgspec.Struct, frozen=True):
     digest: str
     trimmed: int = 0
     """Items that are only in snapshots since the log was trimmed; the export does not have them."""
+    lost_before: int = 0
+    """Of what was before this event nobody knows what was the session's: it is lost."""
 
 
 async def export(
@@ -79,12 +82,17 @@ async def export(
                 f"all {trimmed} items of {whose} {tenant!r} were trimmed from the log, and only "
                 "snapshots hold them: they can be compiled, not exported"
             )
-        raise NotFound(f"{whose} {tenant!r} has no events; is it spelt right?")
+        loss = await accepted_loss(connection)
+        or_lost = f", or was all of it lost? Of this log, {loss}" if loss is not None else "?"
+        raise NotFound(f"{whose} {tenant!r} has no events; is it spelt right{or_lost}")
     on_progress(last, last)
     digest = copy_digest.hexdigest()
     _write(file, EndLine(copy_digest.count, bodies, digest))
     trimmed = await trimmed_items(connection, tenant, session)
-    return Exported(tenant, session, copy_digest.count, bodies, tuple(missing), digest, trimmed)
+    loss = await accepted_loss(connection)
+    lost = loss.before if loss is not None else 0
+    counts = (copy_digest.count, bodies, tuple(missing))
+    return Exported(tenant, session, *counts, digest, trimmed, lost)
 
 
 async def _write_body(file: BinaryIO, store: Bodies, reference: BodyRef) -> bool:

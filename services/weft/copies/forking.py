@@ -16,6 +16,7 @@ from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_session
 from weft.log.record import LogRecord
 from weft.references.survey import FORKED_FROM
+from weft.snapshots.loss import accepted_loss
 from weft.snapshots.trimming import trimmed_items
 from weft_schemas.errors import Conflict, InvalidInput, NotFound
 from weft_schemas.events import Event
@@ -36,6 +37,8 @@ class Forked(msgspec.Struct, frozen=True):
     first: int
     last: int
     """Sequences of the copies."""
+    lost_before: int = 0
+    """Of what was before this event nobody knows what was the source's: it is lost."""
 
 
 async def fork(connection: Connection, tenant: str, source: str, at: int, new: str) -> Forked:
@@ -59,9 +62,10 @@ async def fork(connection: Connection, tenant: str, source: str, at: int, new: s
     chosen = list(prefix(records, at))
     if not chosen:
         raise NotFound(f"session {source!r} of tenant {tenant!r} has no event up to {at}")
-    return await _copy(
-        connection, SessionName(tenant, source), SessionName(tenant, new), at, chosen
-    )
+    names = SessionName(tenant, source), SessionName(tenant, new)
+    done = await _copy(connection, *names, at, chosen)
+    loss = await accepted_loss(connection)
+    return done if loss is None else msgspec.structs.replace(done, lost_before=loss.before)
 
 
 def prefix(records: Iterable[LogRecord], at: int) -> Iterator[LogRecord]:

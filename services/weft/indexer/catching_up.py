@@ -17,13 +17,17 @@ async def catch_up(
     writer: Writer,
     target: int,
     progress: OnProgress = lambda folded, last: None,
+    *,
+    without_trimmed: bool = False,
 ) -> None:
-    """Fold up to `target` and no further."""
+    """Fold up to `target` and no further; with `without_trimmed` also past what was trimmed, which
+    the read model then lacks for good."""
     if writer.checkpoint >= target:
         return
     async with Follower(connection, after=writer.checkpoint, known=writer.identity) as log:
         async for followed in log:
-            await check_not_trimmed(connection, writer, followed)
+            if not without_trimmed:
+                await check_not_trimmed(connection, writer, followed)
             await writer.fold(_until(followed, target))
             await writer.seal()
             progress(writer.checkpoint, target)

@@ -9,13 +9,19 @@ runs, the builder does that itself.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from time import perf_counter
 
 import msgspec
 
 from weft.indexer.catching_up import catch_up
-from weft.indexer.starting import check_keeps_aged, from_snapshot, needs_no_snapshot
+from weft.indexer.starting import (
+    check_keeps_aged,
+    check_lost,
+    from_snapshot,
+    needs_no_snapshot,
+)
 from weft.indexer.writer import Writer
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence, state
@@ -25,7 +31,8 @@ from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, discard, reader_lock
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import SQLITE_FAULTS, get_meta
-from weft.snapshots.snapshot import last_erasure
+from weft.snapshots.loss import accept_loss, accepted_loss
+from weft.snapshots.snapshot import last_erasure, take
 from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import ConfigurationError, Conflict, Corrupt
 
@@ -42,6 +49,8 @@ class Rebuilt(msgspec.Struct, frozen=True):
     digest: str
     replaced: str
     """Digest of the generation that it replaced, at the same sequence; empty if there was none."""
+    lost_before: int = 0
+    """What the sessions had before this event was given up by this rebuild; 0 for nothing."""
 
     @property
     def equal(self) -> bool:
@@ -56,24 +65,33 @@ async def rebuild(
     progress: OnProgress = lambda folded, last: None,
     *,
     snapshot: bool = False,
+    loss: bool = False,
 ) -> Rebuilt:
     """Build a new generation from the whole log, or from the newest `snapshot` and everything after
-    it, and have it taken over.
+    it, and have it taken over. With `loss`, build it from what a trimmed log still holds, mark the
+    log, and take a snapshot from which others start.
 
     Raises `Conflict` if another rebuild of this replica runs, `NotFound` if no snapshot fits, and
     `ConfigurationError` if the log alone is incomplete.
     """
-    begun = perf_counter()
+    begun, lost = perf_counter(), None
     generations = Generations(data_dir)
     lock = generations.builder_lock()
     if not lock.acquire():
         raise Conflict("another rebuild of this replica is running; wait for it")
     try:
-        path = await build(connection, generations, encoding, progress, snapshot)
+        if loss:
+            path = await _build_with_loss(connection, generations, encoding, progress)
+        else:
+            path = await build(connection, generations, encoding, progress, snapshot)
         await _handed_over(connection, generations, path, encoding)
+        if loss:
+            await take(connection, data_dir)
+            lost = await accepted_loss(connection)
     finally:
         lock.release()
-    return _result(path, perf_counter() - begun)
+    done = _result(path, perf_counter() - begun)
+    return done if lost is None else msgspec.structs.replace(done, lost_before=lost.before)
 
 
 async def build(
@@ -85,22 +103,61 @@ async def build(
 ) -> Path:
     """Build a new generation, up to the end of the log at the start, and offer it as successor."""
     await check_keeps_aged(connection, generations, encoding, snapshot)
+
+    async def begun(path: Path) -> Writer:
+        if snapshot:
+            return await from_snapshot(connection, path, encoding, progress)
+        await needs_no_snapshot(connection, encoding)
+        return await _from_log(connection, path, encoding, progress)
+
+    return await _offered(connection, generations, begun)
+
+
+async def _build_with_loss(
+    connection: Connection, generations: Generations, encoding: str, progress: OnProgress
+) -> Path:
+    before = await check_lost(connection, generations, encoding)
+    await check_keeps_aged(connection, generations, encoding, snapshot=False)
+
+    async def begun(path: Path) -> Writer:
+        return await _from_log(connection, path, encoding, progress, without_trimmed=True)
+
+    return await _offered(connection, generations, begun, lost_before=before)
+
+
+async def _from_log(
+    connection: Connection,
+    path: Path,
+    encoding: str,
+    progress: OnProgress,
+    *,
+    without_trimmed: bool = False,
+) -> Writer:
+    writer = await Writer.open(path, encoding, connection)
+    try:
+        last = await last_sequence(connection)
+        await catch_up(connection, writer, last, progress, without_trimmed=without_trimmed)
+    except BaseException:
+        await writer.close()
+        raise
+    return writer
+
+
+async def _offered(
+    connection: Connection,
+    generations: Generations,
+    begun: Callable[[Path], Awaitable[Writer]],
+    lost_before: int = 0,
+) -> Path:
     path = generations.new()
     in_use = reader_lock(path)
     in_use.acquire()
     try:
-        if snapshot:
-            writer = await from_snapshot(connection, path, encoding, progress)
-        else:
-            await needs_no_snapshot(connection, encoding)
-            writer = await Writer.open(path, encoding, connection)
-            try:
-                await catch_up(connection, writer, await last_sequence(connection), progress)
-            except BaseException:
-                await writer.close()
-                raise
+        writer = await begun(path)
         await writer.close()
         await _check_keeps_items(connection, generations, path)
+        if lost_before:
+            await accept_loss(connection, lost_before)
         generations.successor.set(path)
     except BaseException:
         discard(path)

@@ -16,12 +16,14 @@ from weft.indexer.writer import Writer
 from weft.log.connection import Connection
 from weft.log.deletions import aged_before
 from weft.log.reading import last_sequence
+from weft.log.replicas import replicas
 from weft.progress import OnProgress
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, discard
 from weft.readmodel.store import SQLITE_FAULTS, get_meta, schema_version
 from weft.runtime.logs import fields
 from weft.snapshots.snapshot import (
+    NOTHING_LEFT,
     TAKE_ONE,
     Bucket,
     Snapshot,
@@ -213,7 +215,44 @@ async def needs_no_snapshot(connection: Connection, encoding: str) -> None:
     held = f"the log was trimmed: what was before event {before} is in snapshots only"
     if is_there:
         raise ConfigurationError(f"{held}. Use `weft rebuild --from snapshot`")
-    raise ConfigurationError(f"{held}, and none can be used here: {why}. {TAKE_ONE}")
+    raise ConfigurationError(
+        f"{held}, and none can be used here: {why}. {TAKE_ONE}. {NOTHING_LEFT}"
+    )
+
+
+async def check_lost(connection: Connection, generations: Generations, encoding: str) -> int:
+    """Where the log begins of which everything before is lost. Raises `ConfigurationError` if the
+    log is whole, or if a snapshot, a running replica or this folder may hold what was trimmed."""
+    before = await trimmed_before(connection)
+    if not before:
+        raise ConfigurationError("nothing is lost: the log was not trimmed. Use `weft rebuild`")
+    found = await newest(connection, encoding)
+    if found is not None:
+        raise ConfigurationError(
+            f"nothing is lost: snapshot {found.name[:12]} holds what was trimmed. Use `weft "
+            "rebuild --from snapshot`"
+        )
+    running = await replicas(connection, "default")  # every one answers, whatever the tenant
+    holding = [one.name for one in running if one.sequence >= before - 1]
+    path = generations.current()
+    if path is not None and await _stands_at(path) >= before - 1:
+        holding.append(str(generations.folder))
+    if holding:
+        raise ConfigurationError(
+            f"nothing is lost yet: {', '.join(holding)} may hold what was before event {before}. "
+            "Take a snapshot with `weft snapshot` from its data folder and with its release and "
+            "WEFT_ENCODING. If it is to go all the same, stop it and remove its `replica`"
+        )
+    return before
+
+
+async def _stands_at(path: Path) -> int:
+    """0 for a damaged file, which holds nothing that can be used."""
+    try:
+        async with Database(lambda: _as_it_is(path)) as db:
+            return await db.run(lambda read: int(get_meta(read, "checkpoint") or 0))
+    except SQLITE_FAULTS:
+        return 0
 
 
 async def check_keeps_aged(

@@ -44,6 +44,8 @@ THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 """Types of Anthropic's blocks that precede calls."""
 
 STEP_DIGITS = 8
+_MALFORMED = "could not be executed - arguments were malformed or truncated."
+"""How LangChain's own answer to such a call ends."""
 
 Model = Callable[[ModelRequest], ModelResponse]
 AsyncModel = Callable[[ModelRequest], Awaitable[ModelResponse]]
@@ -185,7 +187,23 @@ def _thinking(message: BaseMessage, thoughts: Mapping[str, list[Any]]) -> BaseMe
 def history_of(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
     """LangChain's messages in Anthropic's form, the only one that marks a failed result. System
     messages belong to the framework and are left out."""
+    messages = _with_refusals(messages)
     return [one for one in map(_message, messages) if one["content"] and one["role"] != "system"]
+
+
+def _with_refusals(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """With LangChain's answers to calls whose arguments are no JSON. It puts them into the request
+    to the model alone, and not into its state: in the log they would come and go."""
+    answered = {one.tool_call_id for one in messages if isinstance(one, ToolMessage)}
+    made: list[BaseMessage] = []
+    for message in messages:
+        made.append(message)
+        for call in message.invalid_tool_calls if isinstance(message, AIMessage) else ():
+            if call["id"] and call["id"] not in answered:
+                name = call["name"] or "unknown"
+                text = f"Tool call {name} with id {call['id']} {_MALFORMED}"
+                made.append(ToolMessage(text, tool_call_id=call["id"], name=name, status="error"))
+    return made
 
 
 def _message(message: BaseMessage) -> dict[str, Any]:
@@ -212,6 +230,16 @@ def _message(message: BaseMessage) -> dict[str, Any]:
                     "input": call["args"],
                 }
                 for call in message.tool_calls
+            ]
+            calls += [
+                {
+                    "type": "tool_use",
+                    "id": call["id"],
+                    "name": call["name"] or "unknown",
+                    "input": {"INVALID_JSON": call["args"] or ""},
+                }
+                for call in message.invalid_tool_calls
+                if call["id"]  # nobody can answer one without
             ]
             return {"role": "assistant", "content": [*said, *calls]}
         case SystemMessage():

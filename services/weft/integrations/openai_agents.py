@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
 from agents import FunctionTool, SQLiteSession
+from agents.handoffs import get_conversation_history_wrappers
 from agents.memory import Session, SessionSettings
 from agents.run import CallModelData, ModelInputData
 
@@ -24,6 +26,7 @@ from weft.integrations.agents_as_tools import ToolRuns
 from weft.integrations.conversations import Conversations
 from weft.integrations.drill_down import DrillDown
 from weft.integrations.media import Media, media_in, with_media
+from weft.integrations.nested_histories import unfolded
 
 _ASKED_IN: ContextVar[asyncio.Task[Any] | None] = ContextVar("weft_asked_in", default=None)
 """The task in which the run around this place has asked its model; None before it did. Tools, and
@@ -85,24 +88,26 @@ class WeftSession:
         send the compiled context instead, after the agent's own instructions. An agent that runs as
         a tool has a session of its own for each run."""
         model_input = data.model_data
-        name = await self._session_of(data)
-        pack = await self._conversations.compiled(name, model_input.input)
+        own = await self.inner.get_items()
+        history = unfolded(model_input.input, own, get_conversation_history_wrappers())
+        name = self._session_of(data.agent.name, history, is_begun=bool(own))
+        pack = await self._conversations.compiled(name, history)
         if pack is None:
             return model_input
         request = pack.request("openai-responses")
         instructions = [model_input.instructions, request.get("instructions")]
-        media = media_in(model_input.input, "openai-responses")
+        media = media_in(history, "openai-responses")
         items = [_seeing(item, media) for item in request["input"]]
         return ModelInputData(items, "\n\n".join(filter(None, instructions)) or None)
 
-    async def _session_of(self, data: CallModelData[Any]) -> str:
+    def _session_of(self, agent: str, history: Sequence[Any], is_begun: bool) -> str:
         """The SDK gives an agent that runs as a tool the filter of the run around it, but none of
         its history. It runs each tool in a task of its own."""
         asked_in, here = _ASKED_IN.get(), asyncio.current_task()
-        if asked_in in (None, here) or not await self.inner.get_items(1):
+        if asked_in in (None, here) or not is_begun:
             _ASKED_IN.set(here)
             return self.session_id
-        return self._tool_runs.session_of(data.agent.name, data.model_data.input)
+        return self._tool_runs.session_of(agent, history)
 
     def drilldown_tool(self) -> FunctionTool:
         """For the agent's `tools`: lets the model read the result behind a handle."""

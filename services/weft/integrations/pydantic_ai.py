@@ -19,11 +19,14 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import (
     ERROR_OUTCOMES,
     BinaryContent,
+    FilePart,
     ImageUrl,
     InstructionPart,
     ModelMessage,
     ModelRequest,
     ModelResponse,
+    NativeToolCallPart,
+    NativeToolReturnPart,
     RetryFeedbackPart,
     SystemPromptPart,
     TextPart,
@@ -270,18 +273,36 @@ def _blocks(part: Any) -> list[dict[str, Any]]:
             if part.outcome in ERROR_OUTCOMES:
                 result["is_error"] = True
             return [{"type": "tool_result", **result}]
+        case NativeToolCallPart():
+            called = {"id": part.tool_call_id, "name": part.tool_name}
+            return [{"type": "server_tool_use", **called, "input": part.args_as_dict()}]
+        case NativeToolReturnPart():
+            result = {"tool_use_id": part.tool_call_id, "content": _found(part)}
+            if part.outcome in ERROR_OUTCOMES:
+                result["is_error"] = True
+            return [{"type": "native_tool_result", **result}]
         case RetryFeedbackPart():
             return [{"type": "text", "text": part.model_response()}]
+        case FilePart():
+            return [_media(part.content)]
         case _:  # other reasoning, instructions, and parts for the framework only
             return []
 
 
-def _returned(part: ToolReturnPart) -> str | list[dict[str, Any]]:
+def _returned(part: ToolReturnPart | NativeToolReturnPart) -> str | list[dict[str, Any]]:
     """What a tool returned: text, or texts and media in their order."""
     if not part.files:
         text: str = part.model_response_str()
         return text
     return [_media(one) for one in part.content_items(mode="str")]
+
+
+def _found(part: NativeToolReturnPart) -> Any:
+    """What a tool of the provider returned, as a value: the adapter leaves out of it what only the
+    provider can read."""
+    if part.files or isinstance(part.content, str):
+        return _returned(part)
+    return json.loads(part.model_response_str() or "null")
 
 
 def _media(content: Any) -> dict[str, Any]:

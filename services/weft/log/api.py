@@ -31,6 +31,8 @@ _PAUSE_SECONDS = 0.1
 FULL = frozenset({10002, 10023, 10028, 10047, 10077, 10122})
 """No room: limits of the account, the server's memory or disk, or the stream's messages or bytes.
 Numbers of nats-server's `errors.json`; they are its public interface, the texts are not."""
+FULL_SERVER = frozenset({10023, 10047})
+"""Of these, the ones that no limit of a stream or an account mends."""
 NO_STREAM = 10059
 NO_DELETION = 10057
 """The stream forbids it."""
@@ -78,9 +80,10 @@ async def request(connection: Connection, subject: str, payload: bytes, timeout:
     except nats.errors.NoRespondersError:
         raise Unavailable(f"nothing answers {subject}; is JetStream enabled?") from None
     except (nats.errors.Error, TimeoutError, OSError) as error:
-        raise no_answer(
-            subject, why_away(connection) or str(error) or type(error).__name__
-        ) from None
+        why = why_away(connection) or str(error) or type(error).__name__
+        if subject.startswith("$JS.API.") and connection.is_up and connection.is_of_cluster:
+            why += "; most of the cluster's nodes must run, and all of them at its first start"
+        raise no_answer(subject, why) from None
 
 
 async def replied(
@@ -152,6 +155,12 @@ def error_of(error: dict[str, Any], what: str) -> WeftError:
         return Unavailable(f"{text}: the cluster has no leader; most of its nodes must run")
     if number in _TEMPORARY:
         return Unavailable(f"{text}; try again")
+    if number in FULL_SERVER:
+        return Overloaded(
+            f"{text}; the server's storage is used up: make room on its disk, or raise its "
+            "`max_file_store` and restart it (unset, that is three quarters of what was free when "
+            "it started)"
+        )
     if number in FULL or error.get("code") == 429:
         return Overloaded(f"{text}; wait, or raise the stream's limits")
     if number in WRONG_LAST:

@@ -11,7 +11,6 @@ import asyncio
 import base64
 import hashlib
 import io
-import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
@@ -25,7 +24,7 @@ from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.message import Ack, Message
 from weft.log.publishing import Publisher
-from weft.log.reading import last_of, read_matching, subjects
+from weft.log.reading import last_of, nanoseconds, read_matching, subjects
 from weft.log.secure_delete import erase, erase_all
 from weft_schemas.errors import Conflict, Corrupt, InvalidInput, NotFound, WeftError
 from weft_schemas.ids import body_name, is_digest
@@ -212,10 +211,7 @@ class Bodies:
         named = {meta.nuid for meta in await self.entries()} if own else set()
         erased = 0
         for nuid in own:
-            if nuid in named:
-                continue
-            last = await last_of(self._connection, self._chunk_subject(nuid), self._stream)
-            if (time.time_ns() - last.published_ns) / 1e9 >= UNFINISHED_SECONDS:
+            if nuid not in named and await self._seconds_since(nuid) >= UNFINISHED_SECONDS:
                 erased += await self._erase_chunks(nuid)
         return erased
 
@@ -224,6 +220,13 @@ class Bodies:
         chunks = await subjects(self._connection, self._chunk_subject("*"), self._stream)
         names = (subject.rpartition(".")[2] for subject in chunks)
         return [nuid for nuid in names if nuid.startswith(self._mark())]
+
+    async def _seconds_since(self, nuid: str) -> float:
+        """Since its last chunk was stored, by the server's clock: this machine's may be ahead, and
+        what is on its way would be erased."""
+        last = await last_of(self._connection, self._chunk_subject(nuid), self._stream)
+        now = (await call(self._connection, f"STREAM.INFO.{self._stream}"))["ts"]
+        return (nanoseconds(now) - last.published_ns) / 1e9
 
     def _mark(self) -> str:
         """What the names of the tenant's chunks begin with."""

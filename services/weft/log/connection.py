@@ -90,6 +90,11 @@ class Connection(Client):
         return not self._down and self.is_connected
 
     @property
+    def is_of_cluster(self) -> bool:
+        """Whether the server is a node of a cluster."""
+        return bool(self._server_info.get("cluster"))
+
+    @property
     def is_met_with_silence(self) -> bool:
         """Whether a server accepted the connection and does not answer; nats-py does not tell."""
         return False

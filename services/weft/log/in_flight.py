@@ -230,6 +230,8 @@ class InFlight:
                 continue
             what = "no stream takes it" if unclaimed else "no acknowledgement"
             reason = f"{what} in {self.timeout:g} s"
+            if unclaimed and self.connection.is_of_cluster:
+                reason += ", which most of a cluster's nodes must hold"
             if gone := why_away(self.connection):
                 reason += f": {gone}"
             none = unclaimed and missing[stream]

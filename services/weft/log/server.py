@@ -29,6 +29,8 @@ LEAVING_SECONDS = 5.0
 """How long a folder may stay in use before its server counts as running, not as shutting down."""
 _POLL_SECONDS = 0.01
 
+_LEAST_BYTES = 1 << 20
+"""What must be free for a start: its configuration, its log, and the file that names its port."""
 _TAIL_BYTES = 64 * 1024
 _STARTING = b"Starting nats-server"
 _NO_SPACE = b"no space left on device"
@@ -91,7 +93,7 @@ class EmbeddedServer:
         if not self.port and reserved_ports.ARE_KEPT:
             self._kept = reserved_ports.Port()
             self.port = self._kept.number
-        self.data_dir.mkdir(parents=True, exist_ok=True)
+        self._check_folder()
         self._lock = await _locked(self.data_dir)
         try:
             self._spawn(find_binary(), self._lock)
@@ -105,6 +107,20 @@ class EmbeddedServer:
         except BaseException:
             await self._end(signal.SIGKILL)
             raise
+
+    def _check_folder(self) -> None:
+        """Raises `ConfigurationError` if the data folder cannot be made, and `Unavailable` if its
+        disk is full: the server would start without a word, and take no connection."""
+        try:
+            self.data_dir.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigurationError(
+                f"{self.data_dir}: {error.strerror}; the server needs a folder that it can write to"
+            ) from None
+        if self.free_bytes() < _LEAST_BYTES:
+            raise Unavailable(
+                f"the disk of {self.data_dir} is full: make room, and start the server again"
+            )
 
     async def stop(self) -> None:
         """Stop it cleanly; kill it if that takes more than `STOP_SECONDS`."""
@@ -162,6 +178,9 @@ class EmbeddedServer:
         )
 
     def _configuration(self) -> str:
+        # Left to itself, the server takes three quarters of what is free when it starts as the
+        # limit of all that it holds, and refuses a log that is larger.
+        disk = shutil.disk_usage(self.data_dir).total
         sync = "" if self._durability == "process" else "  sync_interval: always\n"
         return (
             f"server_name: {json.dumps(self.name)}\n"
@@ -172,6 +191,7 @@ class EmbeddedServer:
             "logfile_size_limit: 8MB\nlogfile_max_num: 3\n"
             "jetstream {\n"
             f"  store_dir: {json.dumps(str(self.data_dir))}\n"
+            f"  max_file_store: {disk}\n"
             f"{sync}"
             "}\n"
             f"{self._extra}"

@@ -230,6 +230,10 @@ async def _make(connection: Connection, target: str, wanted: Topology, have: Top
     if kind == "stream":
         known = have.streams.get(name)
         verb = "CREATE" if known is None else "UPDATE"
+        if known is not None:
+            # Read anew: what somebody wrote since they were compared, such as the mark of a
+            # trimming, would be lost. The server has no update that depends on what is there.
+            known = (await call(connection, f"STREAM.INFO.{name}"))["config"]
         config = {**(known or {}), **wanted.streams[name]}
         config["metadata"] = {**(known or {}).get("metadata", {}), **config.get("metadata", {})}
         config = _without_read_only(config)

@@ -20,7 +20,7 @@ from weft.log.secret_check import check_secret
 from weft.log.timeouts import cancelled
 from weft.parent_death import die_with_parent
 from weft.runtime.deployment import required_secret
-from weft.runtime.logs import fields, set_up_logging
+from weft.runtime.logs import ENDS, fields, set_up_logging
 from weft.runtime.process import Process, Service
 from weft.runtime.roll_call import answer_roll_calls
 from weft.runtime.settings import Settings
@@ -69,7 +69,7 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
     await runner.close()
     process.tracing.close()
     if runner.failure is not None:
-        _logger.error("the process ends", exc_info=runner.failure)
+        _logger.error(ENDS, exc_info=runner.failure)
         raise runner.failure
 
 

@@ -23,7 +23,10 @@ REPEAT_SECONDS = 30.0
 """How often a repeated message's count is written, and how long without it until it is over."""
 MOST_CAUSES = 200
 """Messages that are counted at a time; others are written as they come."""
-MOST_ERROR_CHARACTERS = 300
+MOST_ERROR_CHARACTERS = 1_000
+"""The longest messages say at their end what to do."""
+ENDS = "the process ends"
+"""What a service writes with the error that ended it."""
 
 _OWN = re.compile(r"'[^']*'|\"[^\"]*\"|\b[0-9a-f]{16,}\b|(?<![\w-])\d[\d.,]*")
 """The differences between occurrences of one cause: quoted names, digests and numbers."""

@@ -240,6 +240,13 @@ def _address(text: str) -> str:
     return text
 
 
+def _web_address(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("an address of an endpoint starts with http:// or https://")
+    return text
+
+
 _SPECIAL = (
     "a user, password or token that contains / ? # or a comma cannot be part of an address: give "
     "it as WEFT_USER and WEFT_PASSWORD, or as WEFT_TOKEN"
@@ -309,6 +316,9 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "principal": _valid(principal_token),
     "data_dir": Path,
     "encoding": encoding_named,
+    "summary_url": _web_address,
+    "router_url": _web_address,
+    "reading_url": _web_address,
     "heavy_processes": _number(int, 1, 64),
     "heavy_seconds": _number(float, 0.001, inf),
     "http_port": _number(int, 0, 65_535),

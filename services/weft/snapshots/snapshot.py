@@ -41,6 +41,10 @@ TAKE_ONE = (
     "Take one with `weft snapshot` from the data folder of a replica that has them, or restore the "
     f"stream {SNAPSHOTS_STREAM} from a backup that was taken after the trimming"
 )
+NOTHING_LEFT = (
+    "If nothing of all that is left, `weft rebuild --accept-loss` builds a read model of what the "
+    "log still holds, and the log says from then on that the rest is lost"
+)
 ERASURE_SECONDS = 5.0
 """How long to wait for a read model to fold an erasure that came while a snapshot was stored."""
 _POLL_SECONDS = 0.1

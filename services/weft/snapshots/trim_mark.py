@@ -91,6 +91,15 @@ async def write_mark(connection: Connection, before: int) -> None:
     await add_metadata(connection, STREAM, {**said, _AT: str(max(times))})
 
 
+async def renew_mark(connection: Connection, before: int) -> None:
+    """While a log is trimmed: say it in the log's metadata again if somebody has overwritten them,
+    such as a `weft provision` that had read them before. Half trimmed, the log is known from them
+    alone."""
+    own = _own(await state(connection))
+    if own is None or own.before < before:
+        await write_mark(connection, before)
+
+
 async def keep_mark(connection: Connection) -> int:
     """`trimmed_before`, which the log's own metadata say from now on: a log that an earlier release
     trimmed has none, and whoever edits a stream may drop them."""

@@ -24,7 +24,7 @@ from weft.references.bodies import body_of
 from weft.references.survey import Survey
 from weft.references.survey_from_log import CATALOGS, extend
 from weft.snapshots.snapshot import Bucket, holding_trimmed, newest
-from weft.snapshots.trim_mark import trimmed_before, write_mark
+from weft.snapshots.trim_mark import keep_mark, renew_mark, trimmed_before, write_mark
 from weft_schemas.errors import ConfigurationError, Conflict
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import STREAM, place_of
@@ -93,6 +93,7 @@ async def trim(
     await _check_replicas(connection, before)
     await write_mark(connection, max(before, await trimmed_before(connection)))
     erased, bodies = await _erase(connection, before, on_progress)
+    await keep_mark(connection)
     return Trimmed(before, erased, bodies, snapshot.name)
 
 
@@ -128,6 +129,7 @@ async def _erase(connection: Connection, before: int, on_progress: OnProgress) -
 
     async def erase_page() -> None:
         nonlocal erased, deleted
+        await renew_mark(connection, before)
         deleted += await _erase_bodies(connection, survey, bodies)
         erased += await erase_all(connection, STREAM, page)
         page.clear()

@@ -9,19 +9,21 @@ import msgspec
 from weft.gateway.configuration.call_rules import Rule
 
 Mode = Literal["pass", "search", "auto"]
+Collisions = Literal["quarantine", "allow"]
 NonNegative = Annotated[int, msgspec.Meta(ge=0)]
+Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The limits of one upstream server."""
 
-    start_seconds: float = 30.0
+    start_seconds: Seconds = 30.0
     """From start to introduction; `npx` may have to download the server first."""
-    call_seconds: float = 120.0
+    call_seconds: Seconds = 120.0
     """For the answer to a call."""
-    message_bytes: int = 64 << 20
+    message_bytes: Annotated[int, msgspec.Meta(ge=1_024)] = 64 << 20
     """Of one message from the server; a longer one ends the connection."""
-    backoff_seconds: float = 60.0
+    backoff_seconds: Annotated[float, msgspec.Meta(ge=0)] = 60.0
     """Longest pause before a server that keeps failing is started again."""
     idle_seconds: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     """A server without a call for so long is ended; the next call starts it again. 0 keeps it
@@ -81,23 +83,23 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """The file's key `weft`."""
 
     mode: Mode = "auto"
-    auto_tools: int = 20
+    auto_tools: NonNegative = 20
     """`auto` offers the search instead of the tools if there are more tools than this, …"""
-    auto_tokens: int = 8_000
+    auto_tokens: NonNegative = 8_000
     """… or if their schemas are longer than this."""
     searching_hosts: tuple[str, ...] = ("claude-code",)
     """Names of hosts whose models search for tools themselves; for them `auto` passes all tools
     on."""
-    limit: int = 2_000
+    limit: Annotated[int, msgspec.Meta(ge=100, le=1_000_000)] = 2_000
     """Tokens of a result that a host's model sees at first."""
-    find: int = 5
+    find: Annotated[int, msgspec.Meta(ge=1)] = 5
     """How many tools a search returns if the model does not say."""
     tools: dict[str, Rule] = {}
     """Glob over `server:tool` → `allow`, `ask` or `deny`. The first match counts."""
     handles: dict[str, bool] = {}
     """Glob over `server:tool` → whether `{"$weft": …}` is replaced in its arguments; by default it
     is."""
-    collisions: Literal["quarantine", "allow"] = "quarantine"
+    collisions: Collisions = "quarantine"
     """What to do with a tool whose name is already taken by another server's tool."""
     sampling: tuple[str, ...] = ()
     """Servers that may ask the host's model."""

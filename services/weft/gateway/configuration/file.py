@@ -9,13 +9,16 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
+from weft.gateway.configuration.call_rules import Rule
 from weft.gateway.configuration.config import (
+    Collisions,
     GatewayConfig,
     Limits,
+    Mode,
     Options,
     ServerSpec,
 )
@@ -70,7 +73,7 @@ def config_from(
     try:
         options = _options(content.get("weft", {}))
     except msgspec.ValidationError as error:
-        raise ConfigurationError(f"{source}: weft: {error}") from None
+        raise ConfigurationError(f"{source}: weft: {_with_choices(str(error))}") from None
     _check_names(options, named, source)
     servers, left_out = dict[str, ServerSpec](), list[str]()
     variables = Variables(environ, folder or Path.cwd())
@@ -105,6 +108,17 @@ def _options(content: Any) -> Options:
     limits, own = content.get("limits", {}), content.get("servers", {})
     merged = {name: msgspec.convert(limits | given, Limits) for name, given in own.items()}
     return msgspec.structs.replace(options, servers=merged)
+
+
+def _with_choices(fault: str) -> str:
+    """The fault of an option, with what may be given where only some words may."""
+    found = re.fullmatch(r"Invalid enum value .* `\$\.(\w+).*`", fault)
+    words = get_args(_CHOICES.get(found[1])) if found else ()
+    return f"{fault}: use {', '.join(words[:-1])} or {words[-1]}" if words else fault
+
+
+_CHOICES = {"mode": Mode, "tools": Rule, "collisions": Collisions}
+"""Options whose values are one of some words."""
 
 
 def _servers(content: Any) -> dict[str, Any] | None:
@@ -146,10 +160,13 @@ def _spec(name: str, entry: _Entry, options: Options, variables: Variables) -> S
         )  # fmt: skip
     if not url:
         raise ValueError("has neither `command` nor `url`; give one")
+    address = variables.filled(url)
+    if not address.lower().startswith(("http://", "https://")):
+        raise ValueError(f"an address starts with http:// or https://, not as {address[:8]!r}")
     kind = (entry.type or entry.transport or "http").lower()
     headers = {key: variables.filled(value) for key, value in entry.headers.items()}
     return ServerSpec(
-        name=name, transport="sse" if kind == "sse" else "http", url=variables.filled(url),
+        name=name, transport="sse" if kind == "sse" else "http", url=address,
         headers=headers, limits=limits, sampling=sampling,
         oauth=oauth and variables.filled_in(oauth),
         sign_in=sign_in and variables.filled_in(sign_in),
