@@ -136,6 +136,8 @@ class PackEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     """For a tool result: its call failed."""
     omitted_before: int = 0
     """How many items of the session are left out between the previous entry and this one."""
+    omitted_calls: str = ""
+    """Calls among these items: the newest that were considered, as far as there is room."""
     call: str = ""
     """For a tool result with other items between it and its call: the beginning of the call's
     arguments, which tells it from the results of parallel calls."""
@@ -164,6 +166,8 @@ class ManifestEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     """Sequence of the event whose text was used (the item's own, its envelope's, its summary's)."""
     view: str = "whole"
     digest: str = ""
+    named: tuple[int, ...] = ()
+    """Sequences of the calls that the mark before it names: left out, but told."""
 
 
 class ContextPack(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SUPPORT = {"__init__", "__main__", "table", "stack"}
+SUPPORT = {"__init__", "__main__", "gateway_texts", "stack", "table"}
 
 
 def measurements() -> list[str]:

@@ -30,8 +30,9 @@ DURABILITIES: tuple[Durability, ...] = ("process", "power", "cluster")
 async def log_with(durability: Durability) -> AsyncIterator[Connection]:
     """A provisioned log of this durability on servers of its own."""
     with tempfile.TemporaryDirectory(prefix="weft-bench-") as folder:
-        kind = EmbeddedCluster if durability == "cluster" else EmbeddedServer
-        async with kind(folder, durability=durability) as server:
+        is_cluster = durability == "cluster"
+        made = EmbeddedCluster(folder) if is_cluster else EmbeddedServer(folder, 0, durability)
+        async with made as server:
             connection = await connect(server.url)
             try:
                 await provision(connection, durability)

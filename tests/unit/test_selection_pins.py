@@ -105,7 +105,7 @@ def test_a_pin_that_was_cut_is_whole_where_the_exchange_leaves_room() -> None:
     choice, ledger = choice_of(items, 500), Ledger()
     place = next(at for at, row in choice.cost.rows.items() if row.id == "plan")
     assert pins_of(choice)[place].view != WHOLE
-    shown = select(choice, ledger)
+    _, shown = select(choice, ledger)
     assert shown[place].view == WHOLE
     assert ledger.notes == []
     assert choice.cost.exact(shown) <= 500
@@ -118,14 +118,14 @@ def test_a_short_policy_that_was_cut_is_whole_there_too_and_a_long_one_is_not() 
         choice = choice_of([task, rules, *LISTED, USER, *DONE], 500)
         place = next(at for at, row in choice.cost.rows.items() if row.id == "rules")
         assert pins_of(choice)[place].view != WHOLE
-        assert (select(choice, Ledger())[place].view == WHOLE) is is_whole
+        assert (select(choice, Ledger())[1][place].view == WHOLE) is is_whole
 
 
 def test_for_a_query_a_cut_pin_leaves_its_room_to_what_answers() -> None:
     items = [ContextItem("u0", ItemKind.USER_TURN, "Unload it."), *LISTED, PLAN, USER, *DONE]
     choice, ledger = msgspec.structs.replace(choice_of(items, 500), has_query=True), Ledger()
     place = next(at for at, row in choice.cost.rows.items() if row.id == "plan")
-    assert select(choice, ledger)[place].view != WHOLE
+    assert select(choice, ledger)[1][place].view != WHOLE
     assert ledger.notes == ["agent_msg plan is shortened to fit the budget"]
 
 

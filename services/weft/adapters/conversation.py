@@ -75,16 +75,17 @@ def _beside_system(entries: Sequence[PackEntry]) -> list[PackEntry]:
     """The entries outside the system prompt. A gap before an entry inside it moves to the next
     entry outside."""
     rest: list[PackEntry] = []
-    omitted = 0
+    omitted, calls = 0, ""
     for entry in entries:
+        total = omitted + entry.omitted_before
+        named = "; ".join(filter(None, (calls, entry.omitted_calls)))
         if _is_system(entry):
-            omitted += entry.omitted_before
-        elif omitted:
-            total = omitted + entry.omitted_before
-            rest.append(msgspec.structs.replace(entry, omitted_before=total))
-            omitted = 0
-        else:
-            rest.append(entry)
+            omitted, calls = total, named
+            continue
+        if omitted:
+            entry = msgspec.structs.replace(entry, omitted_before=total, omitted_calls=named)
+        rest.append(entry)
+        omitted, calls = 0, ""
     return rest
 
 
@@ -136,7 +137,7 @@ def _built(entries: Sequence[PackEntry]) -> StepBuilder:
     builder = StepBuilder()
     ids = _CallIds()
     for place, entry in enumerate(entries):
-        builder.omit(entry.omitted_before)
+        builder.omit(entry.omitted_before, entry.omitted_calls)
         for group in placed.get(place, ()):
             if is_verbatim(entries[group[0]]):
                 calls = (_answered(entries, call, results.get(call, ()), ids) for call in group)

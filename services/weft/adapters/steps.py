@@ -50,9 +50,9 @@ class Step(msgspec.Struct, frozen=True):
     calls: tuple[AnsweredCall, ...] = ()
 
 
-def omission(items: int) -> str:
-    """The line in place of items that are left out."""
-    return f"… {items} …"
+def omission(items: int, calls: str = "") -> str:
+    """The line in place of items that are left out, and which calls are among them."""
+    return f"… {items} … calls: {calls}" if calls else f"… {items} …"
 
 
 class StepBuilder:
@@ -70,6 +70,7 @@ class StepBuilder:
         self._recorded = 0, 0
         """How many steps there were, and how many texts in the last of them, after the latest
         record."""
+        self._omitted_calls = ""
         self._omitted = 0
         """How many items were left out since the latest text."""
         self._day = ""
@@ -85,9 +86,10 @@ class StepBuilder:
         """Whether the last words tell an exchange that could not be shown as it was made."""
         return self._is_recording()
 
-    def omit(self, items: int) -> None:
-        """This many are left out before the next addition."""
+    def omit(self, items: int, calls: str = "") -> None:
+        """This many are left out before the next addition, with these calls among them."""
         self._omitted += items
+        self._omitted_calls = "; ".join(filter(None, (self._omitted_calls, calls)))
 
     def add_calls(self, calls: tuple[AnsweredCall, ...]) -> None:
         if self._omitted:
@@ -132,9 +134,13 @@ class StepBuilder:
         return bool(self._made) and self._made[-1][0] == "user"
 
     def _append(self, role: str, texts: list[str]) -> None:
+        if self._omitted_calls and role == "user":
+            if self._made:  # what the assistant called is not put into the user's mouth
+                self._append("assistant", [])
+            self._omitted_calls = ""
         if self._omitted:
-            texts = [omission(self._omitted), *texts]
-            self._omitted = 0
+            texts = [omission(self._omitted, self._omitted_calls), *texts]
+            self._omitted, self._omitted_calls = 0, ""
         if self._made and self._made[-1][0] == role and not self._made[-1][2]:
             self._made[-1][1].extend(texts)
             return

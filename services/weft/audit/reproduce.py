@@ -143,7 +143,8 @@ def _entries(
             shown[one.sequence] = reread(row, name, recipe)
         except InvalidInput as fault:
             faults.append(str(fault))
-    return entries_of(view, audit.request, policy, heads, shown, key), faults
+    named = {at for one in audit.manifest for at in one.named}
+    return entries_of(view, audit.request, policy, heads, shown, named, key), faults
 
 
 def _head(one: ManifestEntry, above: dict[str, PackEntry]) -> PackEntry:

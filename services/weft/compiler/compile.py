@@ -24,6 +24,7 @@ from weft.compiler.rendering.counting import counter, message_tokens
 from weft.compiler.rendering.reasoning import attached, carried, refused_calls
 from weft.compiler.renditions.in_force import in_force, text_in_force
 from weft.compiler.selection.choice import Choice
+from weft.compiler.selection.left_out import naming
 from weft.compiler.selection.prefix import keep, select_stable
 from weft.compiler.selection.repeats import without_dangling
 from weft.compiler.selection.select import select
@@ -60,7 +61,7 @@ def compile_pack(
     _rank(state)
     _carry_reasoning(state)
     choice = choice_of(state)
-    choice, shown = _without_refused_calls(state, choice, _select(state, choice))
+    choice, shown = _without_refused_calls(state, *_select(state, choice))
     return _render(state, choice, shown)
 
 
@@ -95,7 +96,8 @@ def _candidates(
 def _group_calls(state: State) -> None:
     """Group each call with its results; drop groups that cannot be complete."""
     manifest = state.base.manifest if state.base else ()
-    before = state.view.rows(one.sequence for one in manifest if one.item_id)
+    told = {at for one in manifest if one.item_id for at in (one.sequence, *one.named)}
+    before = state.view.rows(sorted(told))
     rows = {row.sequence: row for row in (*state.candidates.rows, *before)}
     state.groups = dependency_closure(state.view, rows.values(), state.ledger)
 
@@ -155,16 +157,16 @@ def _carry_reasoning(state: State) -> None:
     state.budget -= state.carried.tokens
 
 
-def _select(state: State, choice: Choice) -> Shown:
-    """Choose the renditions that the prompt shows."""
+def _select(state: State, choice: Choice) -> tuple[Choice, Shown]:
+    """Choose the renditions that the prompt shows, and the calls that it names instead."""
     if state.request.stable_from is not None and not state.prefix.shown:
         reason = state.prefix.reason or "nothing of the base can stay"
         state.ledger.note(f"compiled fresh: {reason}")
     if state.prefix.shown:
-        shown = select_stable(choice, state.prefix.shown, state.ledger)
+        choice, shown = select_stable(choice, state.prefix, state.ledger)
     else:
-        shown = select(choice, state.ledger)
-    return without_dangling(choice, shown)
+        choice, shown = select(choice, state.ledger)
+    return choice, without_dangling(choice, shown)
 
 
 def _without_refused_calls(state: State, choice: Choice, shown: Shown) -> tuple[Choice, Shown]:
@@ -173,7 +175,7 @@ def _without_refused_calls(state: State, choice: Choice, shown: Shown) -> tuple[
     while calls := refused_calls(state.groups, shown, state.carried):
         withheld = state.carried.withheld | calls
         state.carried = msgspec.structs.replace(state.carried, withheld=withheld)
-        choice = choice_of(state)
+        choice = naming(choice_of(state), choice.cost.named)
         if not choice.cost.fits(shown, choice.budget):
             left = {row.sequence for one in state.groups if one.key in calls for row in one.rows}
             shown = {at: one for at, one in shown.items() if at not in left}
@@ -195,6 +197,6 @@ def _render(state: State, choice: Choice, shown: Shown) -> Compilation:
     state.ledger.repeats = sum(one.view == "reference" for one in shown.values())
     note_all(state, choice, shown, costed.entries)
     pack = pack_of(state, costed, choice, shown)
-    manifest = manifest_of(costed.entries, choice.cost.rows, shown)
+    manifest = manifest_of(costed.entries, choice.cost, shown)
     scores = {row.id: state.scores[group.key] for group in state.groups for row in group.rows}
     return Compilation(pack, audit_of(pack, state.request, manifest), scores)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.renditions.recipe import with_outdated
 from weft.compiler.renditions.rendition import SUMMARY, Rendition
 from weft.readmodel.rows import ItemRow
@@ -12,9 +13,10 @@ from weft_schemas.ids import digest
 
 
 def manifest_of(
-    entries: Sequence[PackEntry], rows: Mapping[int, ItemRow], shown: Mapping[int, Rendition]
+    entries: Sequence[PackEntry], cost: PromptCost, shown: Shown
 ) -> tuple[ManifestEntry, ...]:
     """One entry per block, in order: `view` holds the view's name and how it was cut."""
+    rows, named = cost.rows, cost.named_before(shown)
     return tuple(
         ManifestEntry(
             item_id=entry.item_id,
@@ -22,6 +24,7 @@ def manifest_of(
             version=_version(rows[entry.sequence], shown[entry.sequence]) if entry.item_id else 0,
             view=_view(entry, rows, shown),
             digest=digest(entry.text),
+            named=named.get(entry.sequence, ()) if entry.item_id else (),
         )
         for entry in entries
     )

@@ -58,6 +58,8 @@ def choice_of(state: State) -> Choice:
         cost=_cost(state, rows),
         budget=state.budget,
         is_all=state.ledger.total >= state.view.item_count(),
+        names_calls=counts_values,
+        withheld=state.redacted | state.flags.keys(),
         has_query=bool(state.query),
     )
 

@@ -94,6 +94,7 @@ def _in_place_of(one: PackEntry, version: PackEntry) -> PackEntry:
         turn_id=one.turn_id,
         occurred_at=one.occurred_at,
         omitted_before=one.omitted_before,
+        omitted_calls=one.omitted_calls,
         call=one.call,
     )
 

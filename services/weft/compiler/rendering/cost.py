@@ -4,6 +4,8 @@ costs are made once, however often the budget fit needs them.
 
 from __future__ import annotations
 
+import copy
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,7 +17,16 @@ from weft.compiler.candidates.closure import Group
 from weft.compiler.rendering.counting import MESSAGE, Count, message_tokens, prompt_tokens
 from weft.compiler.rendering.entries import undated
 from weft.compiler.rendering.fencing import has_data, is_message
-from weft.compiler.rendering.legend import FENCES, HANDLES, MESSAGES, OMISSIONS, OPENING, legend
+from weft.compiler.rendering.legend import (
+    FENCES,
+    HANDLES,
+    MESSAGES,
+    OMISSIONS,
+    OMITTED_CALLS,
+    OPENING,
+    legend,
+)
+from weft.compiler.rendering.named_calls import NamedCall, listed
 from weft.compiler.rendering.prompt import block, label
 from weft.compiler.renditions.rendition import CURRENT, PARTS, STUB, Rendition
 from weft.days import day_of, written
@@ -84,6 +95,8 @@ class PromptCost:
         self._place = _places(groups)
         self._make = make
         self._count = count
+        self.named: Mapping[int, NamedCall] = {}
+        self._reserved = 0
         self._entries: dict[int, tuple[Rendition, PackEntry, _Cost]] = {}
         self._above = sum(count(made.text + "\n") for made in self.above)
         self._costed: tuple[Shown, Costed] | None = None
@@ -92,14 +105,31 @@ class PromptCost:
             > 1
         )
 
+    def reserving(self, tokens: int) -> PromptCost:
+        """The same with so many tokens more for any prompt, which are for names."""
+        made = copy.copy(self)
+        made._reserved = tokens
+        return made
+
+    def naming(self, calls: Mapping[int, NamedCall]) -> PromptCost:
+        """The same with the marks of items that are left out naming these calls, by sequence.
+        Nothing is reserved for it any more."""
+        made = copy.copy(self)
+        made._reserved = 0
+        made.named = dict(sorted(calls.items(), key=lambda one: self._ordinals[one[0]]))
+        made._costed = None
+        return made
+
     def entries(self, shown: Mapping[int, Rendition]) -> list[PackEntry]:
         """All entries: legend and header, then the items in the order in which they happened."""
         made = []
-        missing = self._missing(shown)
+        missing, calls = self._missing(shown), self._calls_before(shown)
         for sequence in self._in_order(shown):
             one = self._entry(sequence, shown[sequence])[1]
             if sequence in missing:
-                one = msgspec.structs.replace(one, omitted_before=missing[sequence])
+                one = msgspec.structs.replace(
+                    one, omitted_before=missing[sequence], omitted_calls=calls.get(sequence, "")
+                )
             made.append(one)
         omitted = any(one.omitted_before for one in made)
         notation = legend(made, omitted)
@@ -116,6 +146,25 @@ class PromptCost:
             if place > before + 1
         }
 
+    def _calls_before(self, shown: Mapping[int, Rendition]) -> dict[int, str]:
+        """The named calls that are left out before each of these items."""
+        named = self.named_before(shown)
+        return {at: listed([self.named[one] for one in calls]) for at, calls in named.items()}
+
+    def named_before(self, shown: Mapping[int, Rendition]) -> dict[int, tuple[int, ...]]:
+        """The sequences of the calls that are named in the mark before each of these items."""
+        if not self.named:
+            return {}
+        ordinals = self._ordinals
+        in_order = sorted(shown, key=ordinals.__getitem__)
+        places = [ordinals[sequence] for sequence in in_order]
+        found: dict[int, tuple[int, ...]] = {}
+        for call in self.named:
+            at = bisect_right(places, ordinals[call])
+            if call not in shown and at < len(in_order):
+                found[in_order[at]] = (*found.get(in_order[at], ()), call)
+        return found
+
     def costed(self, shown: Mapping[int, Rendition]) -> Costed:
         """The entries, with the exact tokens of what is sent."""
         if self._costed is None or self._costed[0] != shown:
@@ -128,7 +177,7 @@ class PromptCost:
     def exact(self, shown: Mapping[int, Rendition]) -> int:
         """Tokens of the prompt or of the longest provider's messages, whichever is more."""
         costed = self.costed(shown)
-        return max(costed.prompt, *costed.messages.values(), 0)
+        return max(costed.prompt, *costed.messages.values(), 0) + self._reserved
 
     def fits(self, shown: Mapping[int, Rendition], limit: int) -> bool:
         """Whether `exact` is at most `limit`. Nothing is counted exactly if the estimate is far
@@ -139,7 +188,7 @@ class PromptCost:
         """As `exact`, added up from the blocks: exact for the prompt, approximate for messages."""
         prompt, extra, latest, last = self._above, 0, "", ""
         before: str | bool = False
-        missing = self._missing(shown)
+        missing, calls = self._missing(shown), self._calls_before(shown)
         gaps = bool(missing)
         fences = messages = handles = False
         for sequence in self._in_order(shown):
@@ -150,14 +199,14 @@ class PromptCost:
                 prompt += self._count(written(cost.day, latest) + "\n")
                 latest = cost.day
             if sequence in missing:
-                prompt += self._count(omission(missing[sequence]) + "\n")
+                prompt += self._count(omission(missing[sequence], calls.get(sequence, "")) + "\n")
             before, last = cost.item_id, cost.speaker
             gaps, fences = gaps or cost.has_gaps, fences or cost.has_fence
             messages, handles = messages or cost.has_message, handles or cost.has_handle
         sentences = [
             sentence
             for is_used, sentence in (
-                (gaps, OMISSIONS),
+                (gaps, OMITTED_CALLS if calls else OMISSIONS),
                 (fences, FENCES),
                 (messages, MESSAGES),
                 (handles, HANDLES),
@@ -166,7 +215,7 @@ class PromptCost:
         ]
         if sentences:
             prompt += self._count(OPENING + " ".join(sentences) + "\n")
-        return prompt + max(extra + FILLERS, 0)
+        return prompt + max(extra + FILLERS, 0) + self._reserved
 
     def block_tokens(self, shown: Mapping[int, Rendition]) -> int:
         """Tokens of these blocks by themselves, results right after their calls."""

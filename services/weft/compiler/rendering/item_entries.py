@@ -4,7 +4,7 @@ the call that a result answers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -16,6 +16,7 @@ from weft.compiler.ledger import Ledger
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.rendering.counting import counter
 from weft.compiler.rendering.entries import entry
+from weft.compiler.rendering.named_calls import names_of
 from weft.compiler.renditions.rendition import Rendition
 from weft.readmodel.rows import ItemRow
 from weft.readmodel.view import SessionView
@@ -33,15 +34,18 @@ def entries_of(
     policy: ContextPolicy,
     above: Sequence[PackEntry],
     shown: Shown,
+    named: Collection[int],
     key: bytes,
 ) -> list[PackEntry]:
-    """The entries of these renditions; `above` are memory and tools."""
-    groups = dependency_closure(view, view.rows(shown), Ledger())
+    """The entries of these renditions; `above` are memory and tools, `named` the calls that the
+    marks name."""
+    groups = dependency_closure(view, view.rows({*shown, *named}), Ledger())
     flags = flags_among(view, groups)
-    groups, _ = withhold(groups, flags, policy, Ledger())
+    groups, redacted = withhold(groups, flags, policy, Ledger())
     make = partial(item_entry, policy, key, None, group_of(groups), flags)
     cost = PromptCost(above, groups, make, counter(view.encoding))
-    return cost.entries({at: one for at, one in shown.items() if at in cost.rows})
+    calls = names_of((one for one in groups if one.key in named), redacted | flags.keys())
+    return cost.naming(calls).entries({at: one for at, one in shown.items() if at in cost.rows})
 
 
 def item_entry(

@@ -38,7 +38,9 @@ def blocks(entries: Iterable[PackEntry]) -> Iterator[list[str]]:
     previous: PackEntry | None = None
     day = ""
     for entry in entries:
-        lines = [omission(entry.omitted_before)] if entry.omitted_before else []
+        lines = []
+        if entry.omitted_before:
+            lines.append(omission(entry.omitted_before, entry.omitted_calls))
         today = day_of(entry.occurred_at)
         if today and today != day:
             lines.append(written(today, day))

@@ -39,5 +39,9 @@ class Choice(msgspec.Struct, frozen=True):
     budget: int
     is_all: bool
     """Whether the session has no other groups."""
+    names_calls: bool = False
+    """Whether the marks name calls that are left out; a call may follow that repeats one."""
+    withheld: Collection[int] = ()
+    """Items that are redacted or flagged: nothing of them is told where they are left out."""
     has_query: bool = False
     """Whether the caller gave a query, which may differ from the latest user turn."""

@@ -21,6 +21,7 @@ from weft.compiler.profiles import (
     EXCHANGE_TRIES,
     FAILED_SHARE,
     LEAST_PIN,
+    NOT_NAMED_SHARE,
     OTHER_CALLS_SHARE,
     PASS_SHARE,
     SAID_SHARE,
@@ -72,7 +73,8 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
             rest = [one for one in rest if forms.least_tokens(one) <= room]
     before = cost.exact(shown)
     shown = _with_taken_next(choice, shown, before)
-    limit += cost.exact(shown) - before + int(choice.budget * OTHER_CALLS_SHARE)
+    listed = OTHER_CALLS_SHARE if choice.names_calls else NOT_NAMED_SHARE
+    limit += cost.exact(shown) - before + int(choice.budget * listed)
     shown = _with_failed_before(choice, shown)
     shown = _with_stubs(choice, shown, min(choice.budget, limit))
     return _with_short(choice, shown)

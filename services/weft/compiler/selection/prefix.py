@@ -23,6 +23,7 @@ from weft.compiler.profiles import (
 from weft.compiler.ranking.value_weights import value_weights
 from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import Shown
+from weft.compiler.rendering.named_calls import names_of
 from weft.compiler.rendering.prompt import RENDER_VERSION
 from weft.compiler.renditions.recipe import outdated_of
 from weft.compiler.renditions.rendition import (
@@ -36,6 +37,7 @@ from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.dialogue import with_dialogue
 from weft.compiler.selection.exchange import with_exchange
 from weft.compiler.selection.fill import fill
+from weft.compiler.selection.left_out import naming, with_names, with_room
 from weft.compiler.selection.pins import note_pins, with_pins_grown
 from weft.compiler.selection.select import everything_whole, pins_of, selected
 from weft.readmodel.rows import ItemRow
@@ -51,6 +53,8 @@ class Prefix(msgspec.Struct, frozen=True):
     """By sequence, in the base's order."""
     reason: str = ""
     """Why nothing can be kept; empty if something is."""
+    named: frozenset[int] = frozenset()
+    """Calls that are left out and named in its marks."""
 
 
 def keep(
@@ -77,15 +81,17 @@ def keep(
         return Prefix({}, "the base was rendered by another release")
     rows = {row.sequence: row for group in groups for row in group.rows}
     shown: Shown = {}
+    named = set[int]()
     for one in base.manifest:
         if not one.item_id:
             continue
         row = rows.get(one.sequence)
         rendition = None if row is None else _rendition_of(one, row, redacted)
-        if rendition is None:
+        if rendition is None or not rows.keys() >= set(one.named):
             break
         shown[one.sequence] = rendition
-    return Prefix(_unbroken(shown, groups))
+        named.update(one.named)
+    return Prefix(_unbroken(shown, groups), named=frozenset(named))
 
 
 def _rendition_of(one: ManifestEntry, row: ItemRow, redacted: frozenset[int]) -> Rendition | None:
@@ -114,23 +120,33 @@ def _unbroken(shown: Mapping[int, Rendition], groups: Sequence[Group]) -> Shown:
     return dict(list(shown.items())[:complete])
 
 
-def select_stable(choice: Choice, kept: Shown, ledger: Ledger) -> Shown:
+def select_stable(choice: Choice, prefix: Prefix, ledger: Ledger) -> tuple[Choice, Shown]:
     """Everything whole if it fits; else the prompt with the most wanted values for the tokens that
     are sent again."""
     everything = everything_whole(choice)
     if everything is not None:
-        return everything
-    pinned = pins_of(choice)
-    best = fresh = selected(choice, pinned)
-    wanted = _Wanted(choice, pinned, fresh)
+        return choice, everything
+    reserving = with_room(_naming_kept(choice, prefix))
+    pinned = pins_of(reserving)
+    best = fresh = selected(reserving, pinned)
+    stays: Shown = {}
+    wanted = _Wanted(reserving, pinned, fresh)
     most = -math.inf
-    for head, shown in _prompts(choice, kept, pinned, fresh):
-        sent = choice.cost.size(shown) - choice.cost.size(head)
-        gain = wanted.share(shown) - _price(choice.budget) * sent / max(choice.budget, 1)
+    for head, shown in _prompts(reserving, prefix.shown, pinned, fresh):
+        sent = reserving.cost.size(shown) - reserving.cost.size(head)
+        gain = wanted.share(shown) - _price(reserving.budget) * sent / max(reserving.budget, 1)
         if gain > most:
-            best, most = shown, gain
+            stays, best, most = head, shown, gain
+    last = max(stays, default=0)
+    kept = [call for call in prefix.named if call < last]
+    choice = with_names(choice, best, kept, last)
     note_pins(choice, best, ledger)
-    return best
+    return choice, best
+
+
+def _naming_kept(choice: Choice, prefix: Prefix) -> Choice:
+    kept = [group for group in choice.groups if group.key in prefix.named]
+    return naming(choice, names_of(kept, choice.withheld))
 
 
 def _price(budget: int) -> float:

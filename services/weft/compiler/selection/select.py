@@ -13,19 +13,24 @@ from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.dialogue import with_dialogue
 from weft.compiler.selection.exchange import with_exchange, with_left_calls
 from weft.compiler.selection.fill import fill
+from weft.compiler.selection.left_out import room_for_names, with_names, with_room
 from weft.compiler.selection.pins import note_pins, pin, with_pins_grown
 from weft_schemas.items import ItemKind
 
 
-def select(choice: Choice, ledger: Ledger) -> Shown:
-    """Everything whole if it fits; otherwise pins, the open exchange and the most valuable
-    parts."""
+def select(choice: Choice, ledger: Ledger) -> tuple[Choice, Shown]:
+    """Everything whole if it fits; otherwise pins, the open exchange and the most valuable parts,
+    and marks that name what is left out."""
     everything = everything_whole(choice)
     if everything is not None:
-        return everything
-    shown = selected(choice, pins_of(choice))
+        return choice, everything
+    reserving = with_room(choice)
+    shown = selected(reserving, pins_of(reserving))
+    if room_for_names(choice):
+        choice = with_names(choice, shown)
+        shown = fill(choice, shown, choice.groups, choice.budget)
     note_pins(choice, shown, ledger)
-    return shown
+    return choice, shown
 
 
 def selected(choice: Choice, pinned: Shown) -> Shown:

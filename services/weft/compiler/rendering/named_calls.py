@@ -1,0 +1,91 @@
+"""The calls among the items that are left out, in the mark that counts these items: a model that
+does not see that a call was made may make it again, and does not know what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import islice, takewhile
+from typing import Any, NamedTuple
+
+from weft.adapters.speaker_names import MAX_NAME, safe
+from weft.compiler.candidates.closure import Group
+from weft.compiler.rendering.chat_tokens import unbroken
+from weft.readmodel.call_text import call_arguments
+
+ABOUT = 40
+"""Most characters of a call's arguments in a mark."""
+READ = 400
+"""Characters of a call's arguments that are read for it."""
+
+
+class NamedCall(NamedTuple):
+    """What is told of a call that is left out."""
+
+    name: str
+    about: tuple[str, ...]
+    """The words of its arguments, without the names of these."""
+    has_failed: bool
+
+
+def names_of(
+    groups: Iterable[Group], withheld: Container[int], most: int | None = None
+) -> dict[int, NamedCall]:
+    """What to tell of the first `most` of these exchanges, by sequence of the call. Of `withheld`
+    items, which are redacted or flagged, nothing is told."""
+    calls = (one for one in groups if one.is_exchange and one.key not in withheld)
+    return {one.key: _named_call(one) for one in islice(calls, most)}
+
+
+def _named_call(group: Group) -> NamedCall:
+    row, has_failed = group.rows[0], any(row.failed for row in group.rows[1:])
+    name = safe(str(row.metadata.get("tool_name") or "call"), MAX_NAME)
+    given = call_arguments(row.whole, row.metadata)
+    values = row.whole if given is None else " ".join(_values(given))
+    return NamedCall(name, tuple(unbroken(values[:READ]).split()), has_failed)
+
+
+def _values(given: Any) -> Iterator[str]:
+    """The strings and numbers of arguments, in their order."""
+    if isinstance(given, dict | list):
+        for one in given.values() if isinstance(given, dict) else given:
+            yield from _values(one)
+    elif isinstance(given, str | int | float) and not isinstance(given, bool):
+        yield str(given)
+
+
+def listed(calls: Sequence[NamedCall]) -> str:
+    """The calls in the order in which each tool was first called, such as `open a.py, b.py x2;
+    run pytest (error)`. Words with which all arguments of a tool begin are not repeated."""
+    tools: dict[str, list[NamedCall]] = {}
+    for call in calls:
+        tools.setdefault(call.name, []).append(call)
+    return "; ".join(f"{name} {_of_one_tool(made)}".rstrip() for name, made in tools.items())
+
+
+def _of_one_tool(calls: Sequence[NamedCall]) -> str:
+    shared = _shared_words({call.about for call in calls})
+    times: dict[str, int] = {}
+    for call in calls:
+        said = f"{_cut(call.about[shared:])}{' (error)' if call.has_failed else ''}".strip()
+        times[said] = times.get(said, 0) + 1
+    counted = (f"{said} x{count}".strip() if count > 1 else said for said, count in times.items())
+    return ", ".join(filter(None, counted))
+
+
+def _shared_words(abouts: set[tuple[str, ...]]) -> int:
+    """With how many words all of these begin, if these are long and others are behind them."""
+    if len(abouts) < 2 or not all(abouts):
+        return 0
+    same = takewhile(lambda words: len(set(words)) == 1, zip(*abouts, strict=False))
+    begun = [words[0] for words in same]
+    is_long = len(" ".join(begun)) > ABOUT // 2
+    return len(begun) if is_long and len(begun) < min(map(len, abouts)) else 0
+
+
+def _cut(words: Sequence[str]) -> str:
+    """As many of the words as a mark holds, or the beginning of the first."""
+    text = " ".join(words)
+    if len(text) <= ABOUT:
+        return text
+    begun = text[:ABOUT].rpartition(" ")[0] or text[:ABOUT]
+    return f"{begun}…"

@@ -1,0 +1,56 @@
+"""Which of the calls that are left out are named in the marks: the newest, as many as there is room
+for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from itertools import islice
+
+import msgspec
+
+from weft.compiler.profiles import NAMED_CALL, NAMED_SHARE, WITHOUT_NAMES
+from weft.compiler.rendering.cost import Shown
+from weft.compiler.rendering.named_calls import NamedCall, names_of
+from weft.compiler.selection.budget import nearest_that_fits
+from weft.compiler.selection.choice import Choice
+
+
+def room_for_names(choice: Choice) -> int:
+    """Tokens to hold back for naming calls; none if the budget is small, or if no call follows."""
+    if not choice.names_calls:
+        return 0
+    calls = sum(group.is_exchange for group in choice.groups)
+    return min(int(max(choice.budget - WITHOUT_NAMES, 0) * NAMED_SHARE), calls * NAMED_CALL)
+
+
+def with_room(choice: Choice) -> Choice:
+    """The choice with room held back for names."""
+    cost = choice.cost.reserving(room_for_names(choice))
+    return msgspec.structs.replace(choice, cost=cost)
+
+
+def naming(choice: Choice, calls: Mapping[int, NamedCall]) -> Choice:
+    """The choice with marks that name these calls, by sequence, where they are left out."""
+    return msgspec.structs.replace(choice, cost=choice.cost.naming(calls))
+
+
+def with_names(choice: Choice, shown: Shown, kept: Collection[int] = (), after: int = 0) -> Choice:
+    """The choice with marks that name the `kept` calls and, of those that came after the item
+    `after`, the newest for which there is room."""
+    newest = [one for one in reversed(choice.groups) if one.key > after and one.key not in shown]
+    room = room_for_names(choice)
+    offered = names_of(newest, choice.withheld, most=room)
+    before = names_of([one for one in choice.groups if one.key in kept], choice.withheld)
+    limit = min(choice.budget, choice.cost.size(shown) + room)
+
+    def with_newest(count: int) -> Choice:
+        return naming(choice, {**before, **dict(islice(offered.items(), count))})
+
+    count = nearest_that_fits(
+        len(offered),
+        lambda count: with_newest(count).cost.size(shown) <= limit,
+        room // NAMED_CALL,
+    )
+    while count and not with_newest(count).cost.fits(shown, choice.budget):
+        count = count * 3 // 4
+    return with_newest(count)
