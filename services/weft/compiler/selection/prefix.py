@@ -37,7 +37,7 @@ from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.dialogue import with_dialogue
 from weft.compiler.selection.exchange import with_exchange
 from weft.compiler.selection.fill import fill
-from weft.compiler.selection.left_out import naming, with_names, with_room
+from weft.compiler.selection.left_out import naming, with_names
 from weft.compiler.selection.pins import note_pins, with_pins_grown
 from weft.compiler.selection.select import everything_whole, pins_of, selected
 from weft.readmodel.rows import ItemRow
@@ -126,15 +126,15 @@ def select_stable(choice: Choice, prefix: Prefix, ledger: Ledger) -> tuple[Choic
     everything = everything_whole(choice)
     if everything is not None:
         return choice, everything
-    reserving = with_room(_naming_kept(choice, prefix))
-    pinned = pins_of(reserving)
-    best = fresh = selected(reserving, pinned)
+    choice = _naming_kept(choice, prefix)
+    pinned = pins_of(choice)
+    best = fresh = selected(choice, pinned)
     stays: Shown = {}
-    wanted = _Wanted(reserving, pinned, fresh)
+    wanted = _Wanted(choice, pinned, fresh)
     most = -math.inf
-    for head, shown in _prompts(reserving, prefix.shown, pinned, fresh):
-        sent = reserving.cost.size(shown) - reserving.cost.size(head)
-        gain = wanted.share(shown) - _price(reserving.budget) * sent / max(reserving.budget, 1)
+    for head, shown in _prompts(choice, prefix.shown, pinned, fresh):
+        sent = choice.cost.size(shown) - choice.cost.size(head)
+        gain = wanted.share(shown) - _price(choice.budget) * sent / max(choice.budget, 1)
         if gain > most:
             stays, best, most = head, shown, gain
     last = max(stays, default=0)
