@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.choosing import choice_of
 
+from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import (
     COUNTED_TO,
     CUT_SHARE,
     EXCHANGE_SHARE,
     EXCHANGE_TRIES,
     OTHER_CALLS_SHARE,
+    SHORT_EXCHANGE,
+    SHORT_SHARE,
 )
 from weft.compiler.rendering import cost
 from weft.compiler.rendering.cost import Shown
@@ -109,14 +113,27 @@ def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
                 least = {shape.row.sequence: shape.choose(()) for shape in shapes}
                 fits = choice.cost.fits({**shown, **least}, choice.budget)
                 shown = {**shown, **least} if fits else shown
-    return with_stubs(
+    shown = with_stubs(
         choice, shown, min(choice.budget, limit + int(choice.budget * OTHER_CALLS_SHARE))
     )
+    limit = choice.cost.exact(shown) + int(choice.budget * SHORT_SHARE)
+    short = [
+        group
+        for group in choice.exchange
+        if sum(max(row.whole_tokens, 0) for row in group.rows) <= SHORT_EXCHANGE
+    ]
+    return with_stubs(choice, shown, min(choice.budget, limit), groups=short)
 
 
-def with_stubs(choice: Choice, shown: Shown, limit: int, is_answered: bool = True) -> Shown:
+def with_stubs(
+    choice: Choice,
+    shown: Shown,
+    limit: int,
+    is_answered: bool = True,
+    groups: Sequence[Group] | None = None,
+) -> Shown:
     shown, added = dict(shown), []
-    for group in choice.exchange:
+    for group in choice.exchange if groups is None else groups:
         if group.key in shown or (len(group.rows) > 1) != is_answered:
             continue
         more = {row.sequence: choice.shapes[row.sequence].choose(()) for row in group.rows}

@@ -58,6 +58,20 @@ def test_a_description_cannot_open_a_turn() -> None:
     assert "<|im_start|>" not in pack.prompt
 
 
+def test_however_small_the_budget_what_the_user_says_comes_before_the_tools() -> None:
+    tools = ({"name": "get", "description": "Gets a thing. " * 9},)
+    for kind in (ItemKind.USER_TURN, ItemKind.POLICY):
+        view, was_shown = ListView([ContextItem("i0", kind, "book")]), False
+        for budget in range(6, 60):
+            request = CompileRequest(Phase.ROUTE, budget=budget, tools=tools)
+            pack = compile_pack(view, request).pack
+            shown = "i0" in pack.stats.included_items
+            assert shown or not was_shown, budget
+            assert shown or "tools" not in pack.stats.tokens_per_section, budget
+            was_shown = shown
+        assert "tools" in pack.stats.tokens_per_section
+
+
 def test_the_chosen_tools_parameters_decide_which_fields_stay() -> None:
     rows = ", ".join(
         f'{{"invoice_id": "INV{n:04d}", "dock": "D{n:04d}", "lane": "L{n:04d}"}}' for n in range(12)

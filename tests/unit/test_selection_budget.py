@@ -44,3 +44,19 @@ def test_what_is_shown_already_stays_and_counts() -> None:
     assert shown[1] == base[1]
     assert len(shown) > 5
     assert choice.cost.exact(shown) <= 200
+
+
+def test_room_that_is_left_opens_no_item_from_far_down_the_order() -> None:
+    """In a larger budget the items before it would take its room."""
+    long = [f"Sentence {n} has A{n:03d}Z and much to say beside that." * 6 for n in range(60)]
+    items = [ContextItem(f"i{n}", ItemKind.AGENT_MSG, text) for n, text in enumerate(long)]
+    items.append(ContextItem("short", ItemKind.AGENT_MSG, "Yes."))
+    choice = choice_of(items, 4_000)
+    shortest = min(choice.shapes, key=lambda at: choice.shapes[at].row.size_of_whole)
+    ordered = order_parts(
+        choice.groups, choice.scores, choice.shapes, choice.objective, (), {}, 1_000
+    )
+    late = [one for one in ordered if one.sequence != shortest]
+    late += [one for one in ordered if one.sequence == shortest]
+    for budget in range(150, 400, 20):
+        assert shortest not in fit_budget(choice.cost, late, choice.shapes, {}, budget)

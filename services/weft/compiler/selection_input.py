@@ -12,15 +12,16 @@ from weft.compiler.ranking.listed_passes import Pass, listed_passes
 from weft.compiler.ranking.loops import Stretch, next_entries
 from weft.compiler.ranking.second_pass import second_pass, taken_next
 from weft.compiler.ranking.value_weights import asked_fields
-from weft.compiler.rendering.cost import PromptCost
+from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.rendering.counting import counter
 from weft.compiler.rendering.header import entries_above
 from weft.compiler.rendering.item_entries import group_of, item_entry
-from weft.compiler.rendering.tools import parameter_names
+from weft.compiler.rendering.tools import TOOLS, parameter_names
 from weft.compiler.renditions.rendition import reference, summarised
 from weft.compiler.renditions.shape import Shape, required_parts
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.part_scores import Scores
+from weft.compiler.selection.pins import least_of_all
 from weft.compiler.selection.repeats import repeated
 from weft.compiler.state import State
 from weft.readmodel.rows import ItemRow
@@ -43,10 +44,11 @@ def choice_of(state: State) -> Choice:
     counts_values = bool(profile.objective.values)
     passes = tuple(listed_passes(state.groups)) if counts_values else ()
     ahead = _ahead(state, passes) if counts_values else {}
+    shapes = {row.sequence: _shape(state, row, repeats) for row in rows}
     return Choice(
         groups=state.groups,
         scores=_scores(state, rows, ahead, counts_values),
-        shapes={row.sequence: _shape(state, row, repeats) for row in rows},
+        shapes=shapes,
         repeats=repeats,
         pinned=tuple(pinned),
         exchange=exchange,
@@ -55,7 +57,7 @@ def choice_of(state: State) -> Choice:
         taken_next=tuple(taken_next(state.groups, passes, ahead, state.budget)),
         objective=profile.objective,
         asked=asked_fields(rows, parameter_names(state.view, request)),
-        cost=_cost(state, rows),
+        cost=_cost(state, rows, least_of_all(pinned, shapes)),
         budget=state.budget,
         is_all=state.ledger.total >= state.view.item_count(),
         names_calls=counts_values,
@@ -78,7 +80,9 @@ def _interrupted(state: State) -> Group | None:
     return calls[-1] if calls else None
 
 
-def _cost(state: State, rows: Sequence[ItemRow]) -> PromptCost:
+def _cost(state: State, rows: Sequence[ItemRow], pinned: Shown) -> PromptCost:
+    """The cost of prompts with the tools above, if there is room for a little of each pin beside
+    them: a model that is told what it may call, and not what the user wants, makes that up."""
     count = counter(state.view.encoding)
     entry = partial(
         item_entry,
@@ -89,7 +93,12 @@ def _cost(state: State, rows: Sequence[ItemRow]) -> PromptCost:
         state.flags,
         withheld=state.carried.withheld,
     )
-    return PromptCost(entries_above(state, rows, count), state.groups, entry, count)
+    above = entries_above(state, rows, count)
+    cost = PromptCost(above, state.groups, entry, count)
+    others = [one for one in above if one.section != TOOLS]
+    if len(others) == len(above) or cost.fits(pinned, state.budget):
+        return cost
+    return PromptCost(others, state.groups, entry, count)
 
 
 def _scores(

@@ -17,6 +17,8 @@ from weft_schemas.items import ItemKind
 from weft_schemas.policy import Phase
 from weft_schemas.routing import ChoiceCard, HydrationResult, SelectableItem
 
+TOOLS = "tools"
+"""The section of the block."""
 LINE = 160
 """Characters of a tool's line in phase route."""
 VALUES = 3
@@ -38,7 +40,7 @@ def tools_entry(
         text = _schema(chosen[0], limit, count) if chosen else ""
     if not text:
         return None
-    return PackEntry(item_id="", kind=ItemKind.POLICY, text=text, section="tools", view="tools")
+    return PackEntry(item_id="", kind=ItemKind.POLICY, text=text, section=TOOLS, view="tools")
 
 
 def offered(view: SessionView, request: CompileRequest) -> Iterator[dict[str, Any]]:

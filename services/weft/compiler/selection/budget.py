@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 
-from weft.compiler.profiles import CLOSE, FILLS, GUESSES, LEAST_PIN, LEAST_ROOM
+from weft.compiler.profiles import AHEAD, CLOSE, FILLS, GUESSES, LEAST_PIN, LEAST_ROOM
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.renditions.rendition import Rendition, beginning
 from weft.compiler.renditions.shape import Shape
@@ -24,8 +24,10 @@ def fit_budget(
     base: Mapping[int, Rendition],
     budget: int,
 ) -> Shown:
-    """The longest run of additions that fits beside `base`, then later ones that still fit; what is
-    really sent never exceeds `budget`, unless `base` alone does."""
+    """The longest run of additions that fits beside `base`, then later ones that still fit, of
+    those that a larger budget would soon hold or whose items are shown: an item from far down the
+    order would have to leave again. What is really sent never exceeds `budget`, unless `base` alone
+    does."""
     order = _Prefixes(additions, shapes)
     target, best, most = budget, None, -1
     for _ in range(CORRECTIONS):
@@ -46,16 +48,19 @@ def _fit(
     budget: int,
 ) -> Shown:
     additions = order.additions
-    taken, used = _longest(additions, lambda count: size({**base, **order.shown(count)}), budget)
+    taken, used = _longest(order.ends, lambda count: size({**base, **order.shown(count)}), budget)
     shown = {**base, **order.shown(taken)}
     room = budget - used
     if room < 0:
         return dict(base)
     tried = 0
     chosen = order.parts(taken)
-    for addition in additions[taken:]:
+    near = bisect_right(order.ends, (order.ends[taken] + room) * AHEAD) - 1
+    for place, addition in enumerate(additions[taken:], taken):
         if room < LEAST_ROOM or tried == FILLS:
             break
+        if place >= near and addition.sequence not in shown:
+            continue
         if addition.tokens <= room and addition.part not in chosen.get(addition.sequence, ()):
             tried += 1
             more_parts = _with(chosen, addition)
@@ -119,6 +124,8 @@ class _Prefixes:
 
     def __init__(self, additions: Sequence[Addition], shapes: Mapping[int, Shape]) -> None:
         self.additions = additions
+        self.ends = [0.0, *accumulate(addition.tokens for addition in additions)]
+        """Estimated tokens of each prefix."""
         self.shapes = shapes
         self._made: dict[tuple[int, int], Rendition] = {}
 
@@ -146,13 +153,12 @@ class _Prefixes:
 
 
 def _longest(
-    additions: Sequence[Addition], size: Callable[[int], int], budget: int
+    estimates: Sequence[float], size: Callable[[int], int], budget: int
 ) -> tuple[int, int]:
     """How many of the additions fit, and the size of so many: guesses by proportion between what
-    fits and what does not, then bisection."""
-    estimates = [0.0, *accumulate(addition.tokens for addition in additions)]
+    fits and what does not, then bisection. `estimates` are of the size of each prefix."""
     low, below = 0, size(0)
-    high, above = len(additions), 0
+    high, above = len(estimates) - 1, 0
     guesses = 0
     while low < high:
         guess = (low + high + 1) // 2

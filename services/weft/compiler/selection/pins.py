@@ -86,6 +86,14 @@ def note_pins(choice: Choice, shown: Shown, ledger: Ledger) -> None:
             ledger.note(f"{named} is shortened to fit the budget")
 
 
+def least_of_all(groups: Sequence[Group], shapes: Mapping[int, Shape]) -> Shown:
+    """A little of each of these groups."""
+    shown: Shown = {}
+    for group in groups:
+        shown.update(_least(group, shapes))
+    return shown
+
+
 def _whole(group: Group, shapes: Mapping[int, Shape]) -> Shown:
     return {row.sequence: shapes[row.sequence].whole() for row in group.rows}
 
