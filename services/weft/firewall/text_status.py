@@ -8,6 +8,8 @@ from itertools import takewhile
 
 import re2
 
+from weft.firewall.told_failures import begins_with_diagnostic, has_error_code, is_fault
+
 _END = 3_000
 """Characters at each end that are searched for a verdict."""
 _MARK = 400
@@ -103,6 +105,8 @@ def reads_as_error(text: str) -> bool:
     if len(text) <= _END and (_is_refused(text) or _has_only_system_errors(text)):
         return True
     if _ends_with_error(text):
+        return True
+    if is_fault(text) or has_error_code(text) or begins_with_diagnostic(text):
         return True
     return any(_ERROR_ANYWHERE.search(part) for part in _ends(text, _END))
 

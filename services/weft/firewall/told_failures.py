@@ -1,0 +1,82 @@
+"""Failures that a text tells by its form, without the words that most programs use: a document of
+XML that is a fault, an error's code in a line of its own, a compiler's first message."""
+
+from __future__ import annotations
+
+import re
+
+_READ = 1_000
+"""Characters at each end of a document that are read."""
+_XML_START = re.compile(
+    r"\s*(?:<\?xml[^<>]{0,200}>\s*)?(?:<!--[^<>]{0,400}-->\s*)?"
+    r"<((?:[\w.-]{1,40}:)?([\w.-]{1,80}))((?:\s[^<>]{0,600})?)>"
+    r"(?:\s*<((?:[\w.-]{1,40}:)?([\w.-]{1,80}))((?:\s[^<>]{0,600})?)>)?"
+)
+"""The first two tags of a document, each with its name, its name without a prefix, and what else
+it holds."""
+_FAULTS = frozenset(("fault", "error", "exception"))
+_NOTHING = re.compile(r"\s*+(?:0|none|null|nil|false|ok|success)?\s*+</", re.IGNORECASE)
+"""What an element holds that says that there was no error."""
+
+
+def is_fault(text: str) -> bool:
+    """Whether a text is a document of XML whose root, or the only child of its root, is a fault, an
+    error or an exception."""
+    found = _XML_START.match(text[:_READ])
+    if found is None:
+        return False
+    root, bare, more, child, bare_child, more_child = found.groups("")
+    if bare.lower() in _FAULTS:
+        # The slash of an element that is empty, `<fault code="7"/>`, is part of what it holds.
+        return _says_something(text, more, found.end(3) + 1) and _ends(text, more, (root,))
+    if bare_child.lower() not in _FAULTS or text.count(f"<{child}") > 1:
+        return False
+    ends = (root,) if more_child.endswith("/") else (child, root)
+    return _says_something(text, more_child, found.end()) and _ends(text, "", ends)
+
+
+def _says_something(text: str, attributes: str, inner: int) -> bool:
+    if attributes.strip(" \t\r\n/"):
+        return True
+    return not attributes.endswith("/") and _NOTHING.match(text[inner : inner + _READ]) is None
+
+
+def _ends(text: str, attributes: str, names: tuple[str, ...]) -> bool:
+    """Whether the text ends with the end tags of these elements."""
+    if attributes.endswith("/"):
+        return text.rstrip().endswith(">")
+    last = "".join(text[-_READ:].split())
+    return last.endswith("".join(f"</{name}>" for name in names))
+
+
+_SHORT = 400
+"""Characters of a text that tells of an error by a line with its code."""
+_CODED = re.compile(
+    r"^-?([A-Z]{2,8})(?:[ \t]?:)?[ \t]{1,2}"
+    r"(?:[1-9]\d{2,4}|[A-Z]{1,20}[_-][A-Z\d_-]{1,60})(?![\w.%])",
+    re.MULTILINE,
+)
+"""A word in capitals and a code: `ERR 404 NO_SUCH_SUBSCRIBER`."""
+
+
+def has_error_code(text: str) -> bool:
+    """Whether one line of a short text is an error with its code. Where several lines have such a
+    word and a code, they are a log or a list."""
+    if len(text) > _SHORT or "ERR" not in text:
+        return False
+    return _CODED.findall(text) in (["ERR"], ["ERROR"])
+
+
+_LONGEST_OUTPUT = 3_000
+"""Characters of what a compiler printed that stopped."""
+_DIAGNOSTIC = re.compile(
+    r"(?:# \S{1,200}\n)?(?:[A-Za-z]:)?[\w./\\@+-]{1,200}\.\w{1,8}:[1-9]\d{0,6}:\d{1,5}: "
+    r"(?!(?:warning|note|info|remark|hint|style)\b)[a-z]"
+)
+"""The place of what is wrong, and a message; Go writes the package above. `grep --column` has no
+blank before the line that it found, or the line's own indentation."""
+
+
+def begins_with_diagnostic(text: str) -> bool:
+    """Whether the first line of a short output is a compiler's message that does not only warn."""
+    return len(text) <= _LONGEST_OUTPUT and _DIAGNOSTIC.match(text) is not None

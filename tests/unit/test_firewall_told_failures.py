@@ -1,0 +1,58 @@
+"""Failures that a text tells by its form alone."""
+
+import pytest
+
+from weft.firewall.result_status import status_of
+from weft_schemas.envelope import ResultStatus
+
+FAULTS = (
+    '<fault code="CAP-017"><message>cap 1200.00 exceeds 900.00</message></fault>',
+    '<?xml version="1.0"?>\n<ns2:Exception xmlns:ns2="urn:a">\n  <a>no</a>\n</ns2:Exception>\n',
+    "<ERROR>the line is barred</ERROR>",
+    '<fault code="7"/>',
+    "<response>\n  <error>\n    <code>17</code>\n  </error>\n</response>",
+    '<reply id="4"><ns:fault code="7"/></reply>',
+)
+CODES = (
+    "HLR QUERY 09:01:12Z\nERR 404 NO_SUCH_SUBSCRIBER msisdn=46733048907",
+    "connected\nERR: E_BUSY the port is in use",
+    "sent 12 lines\nERROR LINE_BARRED",
+)
+DIAGNOSTICS = (
+    "# ledgerd/internal/cursor\ninternal/cursor/cursor.go:26:9: undefined: v2\n",
+    "./main.go:3:2: imported and not used",
+    "src\\main.zig:3:14: expected type 'u8'",
+)
+DATA = (
+    "<errors><error>a</error><error>b</error></errors>",
+    "<response><error>0</error></response>",
+    "<response><error/></response>",
+    "<response><error>none</error></response>",
+    "<response><error>a</error><order>7</order></response>",
+    "<fault>a</fault> is how the format writes one; the next chapter tells more.",
+    "<fault-list><fault>a</fault></fault-list> <b/>",
+    "<fault></fault>",
+    "<order><fault-count>3</fault-count></order>",
+    "OK 200 FOUND\nERR 404 NO_SUCH_SUBSCRIBER\nERR 500 BUSY",
+    "INF 200 found\nERR 404 missing",
+    "ERR 12 of them",
+    "ERRATA 404 pages",
+    "The reply was ERR 404 in March.",
+    "ERR 404 NO_SUCH_SUBSCRIBER is what it says" + " then" * 100,
+    "foo.c:3:1: warning: unused variable 'a'",
+    "internal/cursor/cursor.go:26:9:undefined := 3",
+    "internal/cursor/cursor.go:26:9:    return later(tx)",
+    "internal/cursor/cursor.go:26: undefined",
+    "see main.go:3:2: it is imported",
+    "main.go:3:2: it is unused\n" + "the log of a day\n" * 200,
+)
+
+
+@pytest.mark.parametrize("text", [*FAULTS, *CODES, *DIAGNOSTICS])
+def test_a_failure_is_told_by_its_form(text: str) -> None:
+    assert status_of(text, None, None) is ResultStatus.ERROR
+
+
+@pytest.mark.parametrize("text", DATA)
+def test_data_of_a_similar_form_is_no_failure(text: str) -> None:
+    assert status_of(text, None, None) is ResultStatus.SUCCESS
