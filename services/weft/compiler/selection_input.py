@@ -10,6 +10,7 @@ from weft.compiler.profiles import PROFILES
 from weft.compiler.ranking.focus import in_focus, named_by_user, stated_after, stated_last
 from weft.compiler.ranking.listed_passes import Pass, listed_passes
 from weft.compiler.ranking.loops import Stretch, next_entries
+from weft.compiler.ranking.places import pointed_lines
 from weft.compiler.ranking.second_pass import second_pass, taken_next
 from weft.compiler.ranking.value_weights import asked_fields
 from weft.compiler.rendering.cost import PromptCost, Shown
@@ -116,6 +117,7 @@ def _scores(
         named_by_user(state.groups),
         stated_last(state.groups),
         stated_after(state.groups) if counts_values else {},
+        pointed_lines(state.groups),
     )
 
 

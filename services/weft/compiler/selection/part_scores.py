@@ -27,11 +27,13 @@ from weft.compiler.profiles import (
     OFFERED,
     OUTLIER,
     PASSAGE_FLOOR,
+    POINTED_AT,
     SPOKEN_OF,
 )
 from weft.compiler.ranking.focus import is_specific
 from weft.compiler.ranking.loops import Stretch, loop_factor
 from weft.compiler.ranking.named_parts import MOST_HEADS, places_of, under_named_heads
+from weft.compiler.ranking.places import parts_at
 from weft.compiler.ranking.relevance import MESSAGES
 from weft.compiler.ranking.values import values
 from weft.compiler.renditions.shape import Shape, density_of
@@ -61,6 +63,8 @@ class Scores(msgspec.Struct, frozen=True):
     """Names and values in what was said and done last."""
     after: Mapping[int, frozenset[str]] = {}
     """By sequence of a result, the values in what was said and done next."""
+    pointed: Mapping[int, frozenset[int]] = {}
+    """By sequence of a result that views a file, the lines at which the newest failures point."""
 
 
 class ScoredPart(NamedTuple):
@@ -111,15 +115,19 @@ class _Salient(msgspec.Struct, frozen=True):
     """Parts below a heading that the user named, with how many names it has."""
     named: frozenset[str]
     """Values that the user named and that are no plain words, if the item is a result."""
+    pointed: frozenset[int]
+    """Parts with a line at which the newest failures point."""
 
 
 def _salient(row: ItemRow, outline: Outline, scores: Scores, budget: int) -> _Salient:
     is_result = row.kind is ItemKind.TOOL_RESULT
     named = scores.named if is_result else frozenset[str]()
+    lines = scores.pointed.get(row.sequence, frozenset())
     return _Salient(
         _identifying(row, outline) if is_result or _lists(row, outline) else frozenset[int](),
         under_named_heads(row.readable, outline, named, budget / density_of(row)),
         frozenset(filter(is_specific, named)),
+        parts_at(row.readable, outline.leaves, lines) if lines else lines,
     )
 
 
@@ -140,6 +148,7 @@ def _offered(
         identifying = _fitting(leaves, salient.identifying, room / 2)
         salient = msgspec.structs.replace(salient, identifying=identifying)
         first = identifying.union(
+            _fitting(leaves, salient.pointed, room / 2),
             _fitting(leaves, salient.under_named, room / 2),
             _fitting(leaves, outline.differing, room / 4),
             _fitting(leaves, _stating(text, outline, salient.named), room / 4),
@@ -178,6 +187,7 @@ def _factor(
         return (
             score
             * (SPOKEN_OF if number in spoken_of else 1.0)
+            * (POINTED_AT if number in salient.pointed else 1.0)
             * (1 + ANSWERING * coverage.get(number, 0.0))
             * (IDENTITY if number in salient.identifying else 1.0)
             * (OUTLIER if number in differing else ASIDE if number in asides else 1.0)

@@ -1,0 +1,95 @@
+"""Which lines of viewed files the newest failures point at."""
+
+import pytest
+from tests.session_view import ListView
+
+from weft.compiler.candidates.closure import dependency_closure
+from weft.compiler.compile import compile_pack
+from weft.compiler.ledger import Ledger
+from weft.compiler.profiles import MOST_POINTED, POINTING
+from weft.compiler.ranking.places import pointed_lines
+from weft_schemas.compile import CompileRequest
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import Phase
+
+LINES = [f"    step_{n % 7} = store.take(slot={n % 5}, of=121)  # unknown" for n in range(1, 181)]
+VIEW = "\n".join(f"{n:6d}\t{line}" for n, line in enumerate(LINES, 1))
+
+
+def exchange(number: int, arguments: dict[str, object], result: str) -> list[ContextItem]:
+    named = {"tool_name": "bash", "arguments": arguments}
+    return [
+        ContextItem(f"c{number}", ItemKind.TOOL_CALL, "", metadata=named),
+        ContextItem(f"r{number}", ItemKind.TOOL_RESULT, result, f"c{number}"),
+    ]
+
+
+def pointed(*exchanges: tuple[str, str]) -> dict[str, list[int]]:
+    """By id of a result, the lines of it that are pointed at after these calls."""
+    items = [
+        item
+        for number, (command, result) in enumerate(exchanges)
+        for item in exchange(number, {"command": command}, result)
+    ]
+    view = ListView(items)
+    groups = dependency_closure(view, view.recent(len(items)), Ledger())
+    ids = {row.sequence: row.id for group in groups for row in group.rows}
+    return {ids[at]: sorted(lines) for at, lines in pointed_lines(groups).items()}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "src/store/take.py:121:3: unknown field",
+        'Traceback (most recent call last):\n  File "/srv/app/src/store/take.py", line 121, in a',
+        "error: it is wrong\n   --> store/take.py:121:5",
+        "Error: take.py(121,3): no such slot",
+        "Fatal error: Uncaught Error in /srv/app/src/store/take.py on line 121",
+        "panic: gone\n\t/srv/app/src/store/take.py:121 +0x1d",
+        "Exception: gone\n   at A.B() in C:\\app\\src\\store\\take.py:line 121",
+    ],
+)
+def test_an_error_points_at_a_line_of_a_viewed_file(error: str) -> None:
+    assert pointed(("cat -n src/store/take.py", VIEW), ("make", error)) == {"r0": [121]}
+
+
+def test_a_view_may_say_in_its_head_what_it_is_of() -> None:
+    view = f"[File: /srv/app/src/store/take.py (180 lines)]\n{VIEW}"
+    assert pointed(("view", view), ("make", "error: take.py:7: no")) == {"r0": [7]}
+
+
+def test_of_several_views_the_newest_that_has_the_line_is_meant() -> None:
+    old, short = ("cat -n take.py", VIEW), ("head take.py", VIEW[: VIEW.index("    60\t")])
+    error = ("make", "error: take.py:50: no\nerror: take.py:90: no")
+    assert pointed(old, short, error) == {"r0": [90], "r1": [50]}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "error: src/other/take.py:121: of another file",
+        "error: src/store/retake.py:121: of another file",
+        "error: take.py:999: beyond its end",
+        "error: at 12:50 in take",
+        "src/store/take.py:121: what a search has found",
+    ],
+)
+def test_other_places_point_nowhere(error: str) -> None:
+    assert pointed(("cat -n src/store/take.py", VIEW), ("make", error)) == {}
+
+
+def test_an_error_of_long_ago_and_one_that_lists_a_file_point_nowhere() -> None:
+    view, error = ("cat -n take.py", VIEW), ("make", "error: take.py:121: no")
+    assert pointed(view, error, *[("ls", "take.py")] * POINTING) == {}
+    many = "\n".join(f"error: take.py:{n}: no" for n in range(1, MOST_POINTED + 2))
+    assert pointed(view, ("make", many)) == {}
+
+
+@pytest.mark.parametrize("phase", [Phase.CALL, Phase.ANSWER])
+def test_the_line_that_an_error_names_is_shown(phase: Phase) -> None:
+    task = ContextItem("u", ItemKind.USER_TURN, "Make the build pass.")
+    viewed = exchange(0, {"command": "cat -n src/take.py"}, VIEW)
+    error = exchange(1, {"command": "make"}, "src/take.py:121:3: error: unknown slot")
+    request = CompileRequest(phase, budget=700)
+    made = compile_pack(ListView([task, *viewed, *error]), request)
+    assert "   121\t" in made.pack.prompt
