@@ -1,5 +1,5 @@
-"""What stands beside what a text says: the footer of a mail, and sentences that it has said
-before."""
+"""What stands beside what a text says: the footer of a mail, sentences that it has said before, and
+the navigation of a page."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import re
 import msgspec
 
 from weft.passages.always_shown import beside
+from weft.passages.landmarks import without_landmarks
 from weft.passages.part import Part
 from weft.passages.prose import split_stretch
 
@@ -26,7 +27,7 @@ _ASCII_NUMBER = "".join(filter(_ITS_NUMBER.fullmatch, map(chr, range(128))))
 def split_with_asides(text: str) -> Part:
     """The parts of a text in lines. Linear in `text`."""
     end = _footer(text)
-    parts = _without_repeated(text, split_stretch(text, 0, end))
+    parts = without_landmarks(text, _without_repeated(text, split_stretch(text, 0, end)))
     if end < len(text):
         parts += beside(split_stretch(text, end, len(text)))
     return Part(0, len(text), "text", 1, 0, 0, False, tuple(parts))
