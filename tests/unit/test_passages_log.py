@@ -82,3 +82,46 @@ def test_a_line_unlike_all_others_is_shown_with_any_part(lines: list[str], odd: 
     outline = outline_of("\n".join(lines), "text/plain")
     assert outline is not None
     assert odd in assembled("\n".join(lines), outline, {0})
+
+
+JOBS = [
+    f"15:57:{n % 60:02} {job} | {said} stacks/{n}"
+    for n, (job, said) in enumerate(
+        [("opa", "ok"), ("fmt", "skip"), ("docs", "PASS"), ("tflint", "passed check 7")] * 20
+    )
+]
+DENIED = "15:57:12 opa | DENY stacks/idem.tf:2 rule=module_source; use the registry"
+SUMMARY = "15:58:40 summary | 4 jobs ok, 1 failed (opa)"
+
+
+def marked(lines: list[str]) -> str:
+    """What is shown with the first part of these lines."""
+    text = "\n".join(lines) + "\n"
+    outline = outline_of(text, "text/plain")
+    assert outline is not None
+    return assembled(text, outline, {0})
+
+
+def test_of_lines_with_bars_those_with_a_rare_value_are_shown_with_any_part() -> None:
+    found = marked([*JOBS, DENIED, *JOBS, SUMMARY])
+    assert DENIED in found
+    assert SUMMARY in found
+    assert found.count("\n") < 20
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [*JOBS, DENIED.replace("|", ":"), *JOBS],
+        [*JOBS, *(DENIED.replace("DENY", f"DENY{n}") for n in range(5)), *JOBS],
+        [line.replace(" | ", " - ") for line in [*JOBS, DENIED, *JOBS]],
+    ],
+)
+def test_without_a_few_rare_values_between_bars_no_line_is(lines: list[str]) -> None:
+    assert "DENY" not in marked(lines)
+
+
+def test_the_rows_of_a_table_among_other_lines_stay_under_its_header() -> None:
+    rows = [f" {n}  | {'open' if n - 40 else 'DENY'} | {n * 7}" for n in range(90)]
+    found = marked(["psql -f a.sql", " id | state | sum", "----+-------+-----", *rows, "(90 rows)"])
+    assert "DENY" not in found or " id | state | sum" in found

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from weft.passages.outliers import MANY, rare_groups
+from weft.passages.ruled import is_rule
 
 _VALUE = re.compile(r"(?<==)\S+|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|(?<!\S)\S*\d\S*")
 """What differs in lines that say the same."""
@@ -21,7 +22,7 @@ _COMPARED = 200
 
 def odd_lines(lines: Sequence[str]) -> frozenset[int]:
     """The numbers of the odd lines; none if there are more than a few, or if lines have no form in
-    common."""
+    common, be it only the bars between their cells."""
     filled = [at for at, line in enumerate(lines) if line.strip()]
     if len(filled) < MANY:
         return frozenset()
@@ -29,7 +30,7 @@ def odd_lines(lines: Sequence[str]) -> frozenset[int]:
     counts = Counter(forms)
     usual, most = counts.most_common(1)[0]
     if most < _SAME * len(filled) or "#" not in usual:
-        return frozenset()
+        return _within(lines, _with_rare_cells(lines, filled))
     odd = [at for at, form in zip(filled, forms, strict=True) if counts[form] == 1]
     odd = [at for at in odd if at != filled[0]]  # a heading, `total 12`
     same = [at for at, form in zip(filled, forms, strict=True) if form == usual]
@@ -41,6 +42,28 @@ def odd_lines(lines: Sequence[str]) -> frozenset[int]:
 def form_of(line: str) -> str:
     """What a line says, without its values."""
     return _VALUE.sub("#", line[:_COMPARED].strip())
+
+
+def _with_rare_cells(lines: Sequence[str], filled: Sequence[int]) -> list[int]:
+    """The numbers of the lines between whose bars stands what hardly another has: `DENY` among `ok`
+    and `skip`, in `15:57:12 opa | DENY rule=7`. None if there are more than a few, or in a table
+    with a rule, whose rows stay under its header."""
+    if any(is_rule(lines[at]) for at in filled):
+        return []
+    bars = Counter(lines[at].count("|") for at in filled)
+    usual, most = bars.most_common(1)[0]
+    if not usual or most < _SAME * len(filled):
+        return []
+    barred = [at for at in filled if lines[at].count("|") >= usual]
+    rare = rare_groups([_begun(lines[at].split("|", usual)) for at in barred], _ODD + 1)
+    odd = sorted(barred[at] for group in rare for at in group if barred[at] != filled[0])
+    return odd if len(odd) <= _ODD else []
+
+
+def _begun(cells: Sequence[str]) -> list[str]:
+    """The first word of each cell, and the last of the first one, which may begin with a time."""
+    words = [cell.split() or [""] for cell in cells]
+    return [words[0][-1], *(held[0] for held in words)]
 
 
 def _within(lines: Sequence[str], odd: Sequence[int]) -> frozenset[int]:
