@@ -192,6 +192,11 @@ def stub(row: ItemRow) -> Rendition:
     return Rendition(PARTS, f"{first} {mark}")
 
 
+def is_stub(shown: Rendition) -> bool:
+    """Whether a rendition shows no part of its item, at most one line of it."""
+    return shown.view == STUB or (shown.view == PARTS and not shown.recipe)
+
+
 def _verdict_of(row: ItemRow) -> str:
     """How a printed text says that its call ended; empty for other texts."""
     outline = row.parts
