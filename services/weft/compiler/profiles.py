@@ -222,6 +222,8 @@ ANSWERING = 0.7
 """Gain, as a share of its score, of the part of a result or document that covers most of the
 question. On the tuned half of tau2_banking recall at 2,000 tokens is .24 with it, .19 without. Not
 for messages, which say one thing in many sentences (BEAM loses .10 by it)."""
+READ_AGAIN = 0.3
+"""Factor for an exchange whose very call was made again later."""
 IDENTITY = 3.0
 """Factor for the fields that say which thing a record is. A reader who sees which records there are
 knows what is left out, and can ask for it; without it, details of a few come first. The values of
