@@ -19,6 +19,7 @@ from weft.compiler.profiles import (
     CUT_SHARE,
     EXCHANGE_SHARE,
     EXCHANGE_TRIES,
+    FAILED_LEAST,
     FAILED_SHARE,
     LEAST_PIN,
     NOT_NAMED_SHARE,
@@ -80,14 +81,15 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
 def _with_parts(choice: Choice, shown: Shown, group: Group, limit: int, reserved: int) -> Shown:
     """With the best parts of an exchange that does not fit, beside what is reserved for older ones.
     If nothing of the newest result fits there, older ones have to wait: it takes what is reserved,
-    and then what the limit would leave of the budget."""
+    and then what the limit would leave of the budget, but for a failure before it."""
     more = fill(choice, shown, [group], limit - reserved)
     if group is not choice.exchange[0]:
         return more
+    kept = 0 if _failed_before(choice) is None else FAILED_LEAST
     for most in (limit, choice.budget):
         if not _says_nothing(choice, more, group):
             break
-        more = fill(choice, shown, [group], most)
+        more = fill(choice, shown, [group], most - kept)
     return more if group.key in more else _with_least(choice, shown, group, limit, choice.budget)
 
 
@@ -131,13 +133,20 @@ def with_left_calls(choice: Choice, shown: Shown) -> Shown:
 def _with_failed_before(choice: Choice, shown: Shown) -> Shown:
     """With the error line of the call before the newest, if that failed and was not made again:
     what is done now, or what the user has said to it, is likely meant to mend it."""
-    before = choice.exchange[1] if len(choice.exchange) > 1 else choice.interrupted
-    if before is None or before.key in shown or not any(row.failed for row in before.rows[1:]):
-        return shown
-    if choice.exchange and before.rows[0].whole == choice.exchange[0].rows[0].whole:
+    before = _failed_before(choice)
+    if before is None or before.key in shown:
         return shown
     limit = min(choice.cost.exact(shown) + int(choice.budget * FAILED_SHARE), choice.budget)
     return _with_least(choice, shown, before, limit, limit)
+
+
+def _failed_before(choice: Choice) -> Group | None:
+    """The call before the newest, if that failed and was not made again."""
+    before = choice.exchange[1] if len(choice.exchange) > 1 else choice.interrupted
+    if before is None or not any(row.failed for row in before.rows[1:]):
+        return None
+    is_again = choice.exchange and before.rows[0].whole == choice.exchange[0].rows[0].whole
+    return None if is_again else before
 
 
 def _with_taken_next(choice: Choice, shown: Shown, used: int) -> Shown:
