@@ -242,6 +242,45 @@ def test_the_beginning_of_a_call_names_the_arguments_behind_it() -> None:
     assert shown.text.endswith(" characters: mode, owner …")
 
 
+def test_a_call_is_not_cut_within_a_short_argument() -> None:
+    places = [{"pos": 1, "new": "48112-V21"}, {"pos": 2, "new": "90330-V12"}]
+    arguments = {"order": "A-7725536", "places": places, "wallet": "giro_77310"}
+    row = row_of(ItemKind.TOOL_CALL, "", tool_name="exchange", arguments=arguments)
+    assert beginning(row, 7).text == "exchange({ … 110 characters: order, places, wallet …"
+    first = 'exchange({"order":"A-7725536", … 90 characters: places, wallet …'
+    assert beginning(row, 12).text == beginning(row, 18).text == first
+    for limit in range(4, 40):
+        said, _, _ = beginning(row, limit).text.partition(" … ")
+        assert said.count('"') % 2 == 0
+        assert said.endswith(("({", ",", "})"))
+    free = row_of(ItemKind.TOOL_CALL, "a" * 100)
+    assert beginning(free, 10).text == f"{'a' * 30} … 70 characters …"
+
+
+LOADING = "".join(f"queue.orders_{n}: Modifying [id=https://sqs.example/q{n}]\n" for n in range(12))
+
+
+@pytest.mark.parametrize("limit", [24, 40, 96])
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (LOADING + "╷\n│ Error: retention is too long\n" + LOADING, "│ Error: retention is too lo"),
+        (
+            json.dumps({"a": ["x y"] * 40, "message": "Card declined by its bank"}),
+            '"message": "Card',
+        ),
+    ],
+)
+def test_a_failed_result_begins_with_its_error(limit: int, text: str, told: str) -> None:
+    row = row_of(ItemKind.TOOL_RESULT, text, is_error=True)
+    shown = beginning(row, limit)
+    before, _, rest = shown.text.removeprefix("… ").partition(" characters … ")
+    assert rest.startswith(told)
+    assert text[int(before.replace(",", "")) :].startswith(rest.partition(" … ")[0])
+    assert len(shown.text) <= len(beginning(row_of(ItemKind.TOOL_RESULT, text), limit).text) + 30
+    assert reread(row, shown.view, shown.recipe) == shown
+
+
 def test_a_redacted_item_has_no_parts() -> None:
     row = row_of(ItemKind.AGENT_MSG, "[REDACTED: restricted]")
     assert part_count(row, redacted=True) == 1

@@ -103,6 +103,22 @@ def test_the_newest_failure_is_told_however_long_its_call_and_its_error_are(
     assert max(pack.stats.prompt_tokens, *pack.stats.message_tokens.values()) <= budget
 
 
+@pytest.mark.parametrize("budget", [250, 400])
+@pytest.mark.parametrize("repeats", [1, 100])
+def test_of_a_failure_that_does_not_fit_the_error_is_told_and_not_what_is_before_it(
+    budget: int, repeats: int
+) -> None:
+    done = "".join(f"queue.orders_{n}: Modifying, {n * 10}s elapsed\n" for n in range(60))
+    said = f"{done}Error: no such key, and so nothing of it is applied {'to a-b-c ' * 40 * repeats}"
+    items = session(
+        ContextItem("c2", ItemKind.TOOL_CALL, metadata={"tool_name": "apply", "arguments": {}}),
+        ContextItem("r2", ItemKind.TOOL_RESULT, said, "c2", metadata={"is_error": True}),
+    )
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=budget)).pack
+    assert "Error: no such key" in pack.prompt
+    assert "Modifying" not in pack.prompt
+
+
 @pytest.mark.parametrize("budget", [500, 700])
 def test_why_the_call_before_the_newest_failed_is_told_beside_a_large_result(budget: int) -> None:
     looked = ContextItem(

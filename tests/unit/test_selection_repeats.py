@@ -1,5 +1,6 @@
 """The same call with the same result later on: the earlier result stands as a reference."""
 
+from collections.abc import Sequence
 from random import Random
 
 import pytest
@@ -9,7 +10,7 @@ from weft.compiler.candidates.closure import Group, dependency_closure
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
 from weft.compiler.renditions.rendition import AGAIN
-from weft.compiler.selection.repeats import LEAST, repeated
+from weft.compiler.selection.repeats import LEAST, outdated_by_repetition, repeated
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -103,3 +104,51 @@ def test_no_reference_stands_without_what_it_refers_to(phase: Phase) -> None:
                     for later in shown
                 ), (seed, entry.item_id)
     assert referred or phase is Phase.ROUTE
+
+
+def status(number: int, of: int, text: str) -> list[ContextItem]:
+    named = {"tool_name": "status", "arguments": {"line": of}}
+    return [
+        ContextItem(f"c{number}", ItemKind.TOOL_CALL, "", metadata=named),
+        ContextItem(f"r{number}", ItemKind.TOOL_RESULT, text, f"c{number}"),
+    ]
+
+
+def old_keys(items: list[ContextItem], redacted: Sequence[str] = ()) -> list[str]:
+    made = groups(items)
+    hidden = {row.sequence for one in made for row in one.rows if row.id in redacted}
+    old = outdated_by_repetition(made, hidden)
+    return [one.rows[0].id for one in made if one.key in old]
+
+
+def test_a_call_that_was_made_again_tells_an_old_state() -> None:
+    items = [*status(1, 342, "down"), *status(2, 7, "down"), *status(3, 342, "up")]
+    assert old_keys(items) == ["c1"]
+    assert old_keys([*items, *status(4, 342, "up, still")]) == ["c1", "c3"]
+    assert old_keys(items, ["c3"]) == []
+
+
+def test_what_a_call_said_before_it_failed_is_the_newest_that_is_known() -> None:
+    failed = status(3, 342, "Error: the exchange does not answer")
+    assert old_keys([*status(1, 342, "down"), *failed]) == []
+    assert old_keys([*failed, *status(4, 342, "up")]) == ["c3"]
+    waiting = status(4, 342, "up")[:1]
+    assert old_keys([*status(1, 342, "down"), *waiting]) == []
+
+
+@pytest.mark.parametrize("phase", [Phase.CALL, Phase.ANSWER])
+def test_a_state_that_was_read_again_does_not_stand_above_the_newer_one(phase: Phase) -> None:
+    """Both fit neither whole nor together."""
+
+    def table(state: str) -> str:
+        return "\n".join(
+            f"Port {n} of line 342 is {state}, code {n}{state[:2]}9." for n in range(40)
+        )
+
+    talk = [ContextItem(f"a{n}", ItemKind.AGENT_MSG, f"Word {n}. " * 30) for n in range(9)]
+    newer = [*status(1, 342, table("blocked")), *status(2, 342, table("free")), *talk]
+    question = ContextItem("u", ItemKind.USER_TURN, "Is port 7 of line 342 blocked?")
+    prompt = compile_pack(
+        ListView([*newer, question]), CompileRequest(phase, budget=500)
+    ).pack.prompt
+    assert prompt.count("is free") > prompt.count("is blocked")

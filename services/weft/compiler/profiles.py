@@ -169,6 +169,9 @@ with .3, of 2,000 .68, .74 and .76. tau-bench keeps its values at 1,000 tokens; 
 FAILED_SHARE = 0.5
 """Most of a budget for the call before the newest if it failed: its error line, and as much of the
 call as fits. With it tau-bench's confirming half gains .012 of its values at 500 tokens."""
+FAILED_LEAST = 60
+"""Tokens that are kept for it where the newest result takes all that it can: who does not see that
+an apply failed applies again."""
 OTHER_CALLS_SHARE, NOT_NAMED_SHARE = 0.05, 0.15
 """Most of a budget that is spent on listing the other calls, each with a line about its result: if
 those that are left out are named anyway, and if not."""
@@ -222,6 +225,10 @@ ANSWERING = 0.7
 """Gain, as a share of its score, of the part of a result or document that covers most of the
 question. On the tuned half of tau2_banking recall at 2,000 tokens is .24 with it, .19 without. Not
 for messages, which say one thing in many sentences (BEAM loses .10 by it)."""
+READ_AGAIN = 0.3
+"""Factor for an exchange whose very call was made again later. In eight sessions that nobody tuned
+for, three of twenty prompts then show more of an old state than of the newer one, and six without;
+no value of tau-bench or LiveMCPBench depends on it."""
 IDENTITY = 3.0
 """Factor for the fields that say which thing a record is. A reader who sees which records there are
 knows what is left out, and can ask for it; without it, details of a few come first. The values of

@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from functools import partial
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import PROFILES
+from weft.compiler.profiles import PROFILES, READ_AGAIN
 from weft.compiler.ranking.focus import in_focus, named_by_user, stated_after, stated_last
 from weft.compiler.ranking.listed_passes import Pass, listed_passes
 from weft.compiler.ranking.loops import Stretch, next_entries
@@ -23,7 +23,7 @@ from weft.compiler.renditions.shape import Shape, required_parts
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.part_scores import Scores
 from weft.compiler.selection.pins import least_of_all
-from weft.compiler.selection.repeats import repeated
+from weft.compiler.selection.repeats import outdated_by_repetition, repeated
 from weft.compiler.state import State
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
@@ -43,19 +43,24 @@ def choice_of(state: State) -> Choice:
     exchange = tuple(group for group in newer if group.is_exchange)
     said = [group for group in newer if group.rows[0].kind is ItemKind.AGENT_MSG]
     counts_values = bool(profile.objective.values)
+    old = outdated_by_repetition(state.groups, state.redacted)
     passes = tuple(listed_passes(state.groups)) if counts_values else ()
     ahead = _ahead(state, passes) if counts_values else {}
     shapes = {row.sequence: _shape(state, row, repeats) for row in rows}
     return Choice(
         groups=state.groups,
-        scores=_scores(state, rows, ahead, counts_values),
+        scores=_scores(state, rows, ahead, counts_values, old),
         shapes=shapes,
         repeats=repeats,
         pinned=tuple(pinned),
         exchange=exchange,
         interrupted=_interrupted(state),
         said=said[0] if said and exchange else None,
-        taken_next=tuple(taken_next(state.groups, passes, ahead, state.budget)),
+        taken_next=tuple(
+            group
+            for group in taken_next(state.groups, passes, ahead, state.budget)
+            if group.key not in old
+        ),
         objective=profile.objective,
         asked=asked_fields(rows, parameter_names(state.view, request)),
         cost=_cost(state, rows, least_of_all(pinned, shapes)),
@@ -107,9 +112,10 @@ def _scores(
     rows: Sequence[ItemRow],
     ahead: Mapping[int, Sequence[Stretch]],
     counts_values: bool,
+    old: Container[int],
 ) -> Scores:
     return Scores(
-        state.scores,
+        {at: score * (READ_AGAIN if at in old else 1) for at, score in state.scores.items()},
         _passages(state, rows),
         frozenset(state.question.terms),
         ahead,

@@ -32,6 +32,20 @@ SHORT, FOLLOWING = 800, 480
 that tells of it."""
 
 
+def error_begins(text: str, outline: Outline | None) -> int:
+    """Where a text begins to tell of its error: with the line of it, or with the first of the
+    leaves that `error_parts` finds."""
+    place = None if outline is not None and outline.is_json else _place(text)
+    if place is None:
+        return 0 if outline is None else outline.leaves[min(error_parts(text, outline))].start
+    line = text.rfind("\n", 0, place) + 1
+    return line if place - line <= BEFORE_ERROR else place
+
+
+BEFORE_ERROR = 80
+"""Characters of the line of an error that are told before it: which thing failed, and when."""
+
+
 def _place(text: str) -> int | None:
     raised = raised_at(text)
     if raised is not None:

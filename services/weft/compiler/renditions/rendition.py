@@ -4,6 +4,7 @@ line that says what it was."""
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -13,6 +14,7 @@ from typing import Any
 import msgspec
 
 from weft.compiler.renditions.assembling import assembled, plain
+from weft.compiler.renditions.error_parts import error_begins
 from weft.compiler.renditions.in_force import in_force
 from weft.compiler.renditions.of_whole import said_of_whole
 from weft.compiler.renditions.recipe import numbers_in, outdated_of, ranges, without_outdated
@@ -105,18 +107,42 @@ OF_WHOLE, OF_PARTS = "(of all of it:)", "(parts of it:)"
 
 
 def beginning(row: ItemRow, limit: int) -> Rendition:
-    """The first `limit` tokens or so of an item of which not even one part fits; of a call, also
-    the names of the arguments behind them."""
-    end = max(limit * _CHARACTERS, 1)
-    text = row.whole[:end]
-    cut = text[: text.rfind(" ")] if len(text) > end // 2 and " " in text[end // 2 :] else text
-    left = len(row.whole) - len(cut)
+    """The first `limit` tokens or so of an item of which not even one part fits; of a failed
+    result, those that tell of its error; of a call, also the names of the arguments behind them."""
+    start = _error_of(row)
+    text = row.readable if start else row.whole
+    before = f"… {start:,} characters … " if start else ""
+    end = start + max(limit * _CHARACTERS - len(before), 1)
+    end = _end_of(text, start, end, row.kind) if end < len(text) else len(text)
+    left = len(text) - end
     if not left:
-        return whole(row)
+        return Rendition(PARTS, before + text[start:], recipe=f"<{limit}") if start else whole(row)
     room = max(limit * _CHARACTERS * NAMES_SHARE, LEAST_NAMES)
-    names = _named(_arguments_behind(row, len(cut)), room)
+    names = _named(_arguments_behind(row, end), room)
     mark = f"… {left:,} characters{': ' * bool(names)}{names} …"
-    return Rendition(PARTS, f"{cut.rstrip()} {mark}", recipe=f"<{limit}")
+    return Rendition(PARTS, f"{before}{text[start:end].rstrip()} {mark}", recipe=f"<{limit}")
+
+
+def _error_of(row: ItemRow) -> int:
+    """Where a failed result begins to tell of its error; 0 if hardly anything is before that."""
+    if row.kind is not ItemKind.TOOL_RESULT or not row.failed or row.outdated:
+        return 0
+    start = error_begins(row.readable, row.parts)
+    return start if start > LEAST_PREAMBLE else 0
+
+
+def _end_of(text: str, start: int, end: int, kind: ItemKind) -> int:
+    """Where a beginning ends that would be cut at `end`: behind a word or a field, if that is in
+    its second half. A call has no half of a short value, which would pass for another."""
+    borders = [text.rfind(" ", start, end), text.rfind("\n", start, end)]
+    borders += [text.rfind(between, start, end + 1) + 1 for between in (',"', ",{")]
+    if max(borders) > start + (end - start) // 2:
+        return max(borders)
+    opened = text.find("({", 0, end) + 2 if kind is ItemKind.TOOL_CALL else 0
+    behind = _VALUE_ENDS.search(text, end)
+    found = max(*borders, opened)
+    is_short = (behind.start() if behind else len(text)) - found <= SHORT_VALUE
+    return found if opened >= 2 and is_short else end
 
 
 def _arguments_behind(row: ItemRow, end: int) -> list[str]:
@@ -146,6 +172,11 @@ def _named(names: Sequence[str], room: float) -> str:
     return ", ".join((*written[:count], *more))
 
 
+LEAST_PREAMBLE = 40
+"""Characters before an error that take more tokens than the mark in their place."""
+SHORT_VALUE = 120
+"""Characters of a value, with its name, that a call's beginning tells whole or not at all."""
+_VALUE_ENDS = re.compile(r'[ \n]|,["{]|\}\)')
 _json = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
 NAMES_SHARE, LEAST_NAMES = 0.2, 40
 """Most of the room of a call's beginning for the names of the arguments behind it, and so many
@@ -190,6 +221,11 @@ def stub(row: ItemRow) -> Rendition:
     if not first or is_flag(first):
         return Rendition(STUB, f"{first} {mark}".strip())
     return Rendition(PARTS, f"{first} {mark}")
+
+
+def is_stub(shown: Rendition) -> bool:
+    """Whether a rendition shows no part of its item, at most one line of it."""
+    return shown.view == STUB or (shown.view == PARTS and not shown.recipe)
 
 
 def _verdict_of(row: ItemRow) -> str:
@@ -253,4 +289,7 @@ def shown_parts(row: ItemRow, shown: Rendition) -> frozenset[int]:
     """Which of an item's parts a rendition holds, whole or begun."""
     if shown.view != PARTS:
         return frozenset(range(part_count(row)))
-    return frozenset({0}) if shown.recipe.startswith("<") else numbers_in(shown.recipe)
+    if shown.recipe.startswith("<"):
+        # A failed result begins with its error, which every form of it shows.
+        return frozenset() if row.failed else frozenset({0})
+    return numbers_in(shown.recipe)

@@ -19,6 +19,7 @@ from weft.compiler.profiles import (
     CUT_SHARE,
     EXCHANGE_SHARE,
     EXCHANGE_TRIES,
+    FAILED_LEAST,
     FAILED_SHARE,
     LEAST_PIN,
     NOT_NAMED_SHARE,
@@ -29,7 +30,7 @@ from weft.compiler.profiles import (
     SHORT_SHARE,
 )
 from weft.compiler.rendering.cost import Shown
-from weft.compiler.renditions.rendition import Rendition
+from weft.compiler.renditions.rendition import Rendition, is_stub
 from weft.compiler.renditions.shape import Shape
 from weft.compiler.selection.budget import longest_beginning, nearest_that_fits
 from weft.compiler.selection.choice import Choice
@@ -60,11 +61,8 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
         if forms.is_shorter(group) and cost.fits(_joined(shown, [forms.compact(group)]), limit):
             shown = _joined(shown, [forms.compact(group)])
         elif not is_cut:
-            share = 1 - CUT_SHARE if rest else 0
-            reserved = int((limit - cost.exact(shown)) * share)
-            shown, is_cut = fill(choice, shown, [group], limit - reserved), True
-            if group is choice.exchange[0] and group.key not in shown:
-                shown = _with_least(choice, shown, group, limit, choice.budget)
+            reserved = int((limit - cost.exact(shown)) * (1 - CUT_SHARE)) if rest else 0
+            shown, is_cut = _with_parts(choice, shown, group, limit, reserved), True
         elif run == 0:  # nothing was added since it was found to be small enough
             tried += 1
             continue
@@ -78,6 +76,31 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
     shown = _with_failed_before(choice, shown)
     shown = _with_stubs(choice, shown, min(choice.budget, limit))
     return _with_short(choice, shown)
+
+
+def _with_parts(choice: Choice, shown: Shown, group: Group, limit: int, reserved: int) -> Shown:
+    """With the best parts of an exchange that does not fit, beside what is reserved for older ones.
+    If nothing of the newest result fits there, older ones have to wait: it takes what is reserved,
+    and then what the limit would leave of the budget, but for a failure before it."""
+    more = fill(choice, shown, [group], limit - reserved)
+    if group is not choice.exchange[0]:
+        return more
+    kept = 0 if _failed_before(choice) is None else FAILED_LEAST
+    for most in (limit, choice.budget):
+        if not _says_nothing(choice, more, group):
+            break
+        more = fill(choice, shown, [group], most - kept)
+    return more if group.key in more else _with_least(choice, shown, group, limit, choice.budget)
+
+
+def _says_nothing(choice: Choice, shown: Shown, group: Group) -> bool:
+    """Whether an exchange has results of which no part is shown, at most a line about each."""
+    results = [
+        shown.get(row.sequence) or choice.shapes[row.sequence].choose(())
+        for row in group.rows[1:]
+        if row.whole.strip()
+    ]
+    return bool(results) and all(map(is_stub, results))
 
 
 def _with_short(choice: Choice, shown: Shown) -> Shown:
@@ -110,13 +133,20 @@ def with_left_calls(choice: Choice, shown: Shown) -> Shown:
 def _with_failed_before(choice: Choice, shown: Shown) -> Shown:
     """With the error line of the call before the newest, if that failed and was not made again:
     what is done now, or what the user has said to it, is likely meant to mend it."""
-    before = choice.exchange[1] if len(choice.exchange) > 1 else choice.interrupted
-    if before is None or before.key in shown or not any(row.failed for row in before.rows[1:]):
-        return shown
-    if choice.exchange and before.rows[0].whole == choice.exchange[0].rows[0].whole:
+    before = _failed_before(choice)
+    if before is None or before.key in shown:
         return shown
     limit = min(choice.cost.exact(shown) + int(choice.budget * FAILED_SHARE), choice.budget)
     return _with_least(choice, shown, before, limit, limit)
+
+
+def _failed_before(choice: Choice) -> Group | None:
+    """The call before the newest, if that failed and was not made again."""
+    before = choice.exchange[1] if len(choice.exchange) > 1 else choice.interrupted
+    if before is None or not any(row.failed for row in before.rows[1:]):
+        return None
+    is_again = choice.exchange and before.rows[0].whole == choice.exchange[0].rows[0].whole
+    return None if is_again else before
 
 
 def _with_taken_next(choice: Choice, shown: Shown, used: int) -> Shown:

@@ -37,6 +37,23 @@ def repeated(groups: Sequence[Group], redacted: Collection[int]) -> dict[int, in
     return found
 
 
+def outdated_by_repetition(groups: Sequence[Group], redacted: Collection[int]) -> frozenset[int]:
+    """The keys of exchanges whose very call was made again later, and was answered: what they say
+    of a state may no longer hold. If it failed, what was read before is the newest that is known.
+    Masked calls never count as equal."""
+    again: set[str] = set()
+    found: set[int] = set()
+    for group in reversed(groups):
+        if len(group.rows) < 2 or not group.is_exchange or group.rows[0].sequence in redacted:
+            continue
+        asked = group.rows[0].whole
+        if asked in again:
+            found.add(group.key)
+        elif not any(row.failed for row in group.rows[1:]):
+            again.add(asked)
+    return frozenset(found)
+
+
 def without_dangling(choice: Choice, shown: Shown) -> Shown:
     """With a stub in place of each reference to a result that is left out; where there is no room
     for that, without its group."""
