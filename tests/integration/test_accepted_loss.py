@@ -116,6 +116,13 @@ async def test_a_loss_is_not_accepted_while_something_may_hold_what_was_trimmed(
             await bucket.delete(one)
     with pytest.raises(ConfigurationError, match=f"{tmp_path / 'a' / 'replica'} may hold"):
         await rebuild(log, tmp_path / "a", ENCODING, loss=True)
+    generations = Generations(tmp_path / "a")
+    path = generations.current()
+    assert path is not None
+    generations.building.set(path)  # as one whose indexer was killed before it had caught up
+    generations.current.clear()
+    with pytest.raises(ConfigurationError, match=f"{tmp_path / 'a' / 'replica'} may hold"):
+        await rebuild(log, tmp_path / "a", ENCODING, loss=True)
     listener = await answer(log, lambda: ReplicaState("replica-b", 8, 8))
     with pytest.raises(ConfigurationError, match="replica-b may hold"):
         await rebuild(log, tmp_path / "new", ENCODING, loss=True)

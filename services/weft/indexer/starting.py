@@ -243,7 +243,7 @@ async def check_lost(connection: Connection, generations: Generations, encoding:
         )
     running = await replicas(connection, "default")  # every one answers, whatever the tenant
     holding = [one.name for one in running if one.sequence >= before - 1]
-    path = generations.current()
+    path = generations.current() or generations.building()
     if path is not None and await _stands_at(path) >= before - 1:
         holding.append(str(generations.folder))
     if holding:
