@@ -29,6 +29,7 @@ from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.replicas import ReplicaState, answer
 from weft.log.server import EmbeddedServer
+from weft.readmodel import store
 from weft.readmodel.generations import Generations, Reader
 from weft.runtime.settings import Settings
 from weft.snapshots.loss import accepted_loss
@@ -115,11 +116,37 @@ async def test_a_loss_is_not_accepted_while_something_may_hold_what_was_trimmed(
             await bucket.delete(one)
     with pytest.raises(ConfigurationError, match=f"{tmp_path / 'a' / 'replica'} may hold"):
         await rebuild(log, tmp_path / "a", ENCODING, loss=True)
+    generations = Generations(tmp_path / "a")
+    path = generations.current()
+    assert path is not None
+    generations.building.set(path)  # as one whose indexer was killed before it had caught up
+    generations.current.clear()
+    with pytest.raises(ConfigurationError, match=f"{tmp_path / 'a' / 'replica'} may hold"):
+        await rebuild(log, tmp_path / "a", ENCODING, loss=True)
     listener = await answer(log, lambda: ReplicaState("replica-b", 8, 8))
     with pytest.raises(ConfigurationError, match="replica-b may hold"):
         await rebuild(log, tmp_path / "new", ENCODING, loss=True)
     await listener.close()
     assert await accepted_loss(log) is None
+
+
+@pytest.mark.parametrize("other", ["encoding", "release"])
+async def test_a_loss_is_not_accepted_while_another_release_or_encoding_has_a_snapshot(
+    log: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    await publish(log, "s", turns(10))
+    await acknowledge_all(log)
+    held = await snapshot_of(log, tmp_path / "gone")
+    await trim(log, 9, ENCODING)
+    encoding = "cl100k_base" if other == "encoding" else ENCODING
+    if other == "release":
+        monkeypatch.setattr(store, "FOLD_VERSION", store.FOLD_VERSION + 1)
+    with pytest.raises(ConfigurationError, match=f"{held.name[:12]} holds what was trimmed, and"):
+        await rebuild(log, tmp_path / "new", encoding, loss=True)
+    assert await accepted_loss(log) is None
+    async with Bucket(log) as bucket:
+        await bucket.delete(held)
+    assert (await rebuild(log, tmp_path / "new", encoding, loss=True)).lost_before == 9
 
 
 async def test_weft_up_says_why_it_ends_and_the_command_that_it_names_helps(

@@ -1,13 +1,15 @@
 """A replica without a read model yet: who asks waits as long as he said."""
 
 import asyncio
+import gc
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from weft.readmodel.generations import Generations
+from weft.file_lock import FileLock
+from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import open_writer
 from weft.runtime.replica import Replica
@@ -78,6 +80,38 @@ async def test_readers_without_work_let_go_of_a_generation_that_was_replaced(
                 await asyncio.sleep(0.05)
                 generations.sweep()
         assert await replica.read(lambda model: model.watermark()) == 0
+
+
+async def test_a_read_that_is_given_up_while_the_file_is_opened_leaves_it_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(tmp_path)
+    path = Generations(tmp_path).current()
+    assert path is not None
+    begun, go_on = threading.Event(), threading.Event()
+    opening = Reader.model
+
+    def slowly(reader: Reader) -> ReadModel:
+        begun.set()
+        go_on.wait(60)
+        return opening(reader)
+
+    async with Replica(tmp_path) as replica:
+        monkeypatch.setattr(Reader, "model", slowly)
+        reading = asyncio.create_task(replica.read(lambda model: None))
+        await asyncio.to_thread(begun.wait, 60)
+        gc.disable()  # which would close it some day
+        try:
+            reading.cancel()
+            go_on.set()
+            with pytest.raises(asyncio.CancelledError):
+                await reading
+            del reading
+            lock = FileLock(path.with_name(f"{path.name}.readers"))
+            assert lock.acquire(), "no reader holds the file"
+            lock.release()
+        finally:
+            gc.enable()
 
 
 def publish(data_dir: Path) -> None:

@@ -76,6 +76,15 @@ def test_what_is_prepared_ahead_of_the_envelope_leaves_the_same_rows(text: str) 
     assert all(rows[0])
 
 
+@pytest.mark.parametrize("line", ["[INFO] the ferry leaves\n", "[home](/) and a page\n"])
+def test_a_log_or_a_page_that_begins_as_json_does_is_not_prepared(line: str) -> None:
+    divided.cache_clear()
+    fold = Fold(open_writer(":memory:"))
+    fold.apply(records_of([result(line * 4_000)], "t", "s"))
+    fold.prepare()
+    assert divided.cache_info().misses == 0
+
+
 def test_the_clean_text_is_the_body_byte_for_byte() -> None:
     row = newest(model(result(), derived(result(), 1)))
     assert (row.whole, row.is_complete) == (BODY, True)

@@ -47,9 +47,9 @@ def rebuild(
     If a log was trimmed and neither a snapshot nor a replica holds what was trimmed, no replica
     can start. --accept-loss then builds the read model of what the log still holds, and takes a
     snapshot from which others start. The log says from then on what is lost, and `weft doctor`,
-    `weft verify` and `weft export` tell it. It is refused while a snapshot fits, or while a
-    replica that runs or this folder may hold more. With `weft up`, run it beside `weft up
-    --indexer 0`.
+    `weft verify` and `weft export` tell it. It is refused while a snapshot of any release or
+    encoding, a replica that runs or this folder may hold more. With `weft up`, run it beside
+    `weft up --indexer 0`.
 
     \b
     Examples:

@@ -17,6 +17,7 @@ from weft.log.connection import Connection
 from weft.log.deletions import aged_before
 from weft.log.reading import last_sequence
 from weft.log.replicas import replicas
+from weft.log.topology import SNAPSHOTS_BUCKET
 from weft.progress import OnProgress
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, discard
@@ -31,6 +32,7 @@ from weft.snapshots.snapshot import (
     judged,
     last_erasure,
     newest,
+    of_any_release,
 )
 from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import ConfigurationError, Corrupt, Forbidden, NotFound, WeftError
@@ -232,9 +234,16 @@ async def check_lost(connection: Connection, generations: Generations, encoding:
             f"nothing is lost: snapshot {found.name[:12]} holds what was trimmed. Use `weft "
             "rebuild --from snapshot`"
         )
+    for one in await of_any_release(connection, before):
+        raise ConfigurationError(
+            f"nothing is lost: snapshot {one.name[:12]} holds what was trimmed, and counts in "
+            f"{one.encoding}, by read model {one.schema_version}. Start a replica with that "
+            "WEFT_ENCODING, and with a release that reads it. If it is to go all the same, delete "
+            f"the object {one.name} of the bucket {SNAPSHOTS_BUCKET}"
+        )
     running = await replicas(connection, "default")  # every one answers, whatever the tenant
     holding = [one.name for one in running if one.sequence >= before - 1]
-    path = generations.current()
+    path = generations.current() or generations.building()
     if path is not None and await _stands_at(path) >= before - 1:
         holding.append(str(generations.folder))
     if holding:

@@ -91,8 +91,8 @@ class Connection(Client):
 
     @property
     def is_of_cluster(self) -> bool:
-        """Whether the server is a node of a cluster."""
-        return bool(self._server_info.get("cluster"))
+        """Whether the server is known to be a node of a cluster; nats-py does not tell."""
+        return False
 
     @property
     def is_met_with_silence(self) -> bool:

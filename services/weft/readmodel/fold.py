@@ -45,6 +45,8 @@ _sql = statements("fold")
 
 _LARGE = 65_536
 """Characters of a body that is prepared, which takes 4 ms or more."""
+_END = 64
+"""Characters in which the last bracket of a JSON text is, before line ends."""
 
 
 class Folded(msgspec.Struct):
@@ -130,9 +132,10 @@ class Fold:
 
     def prepare(self) -> None:
         """Divide the newest raw body while the firewall makes its envelope: most are shown as they
-        are. Only large JSON, which is divided the same whatever content type the firewall finds."""
+        are. Only large JSON, which is divided the same whatever content type the firewall finds:
+        a log or a page that begins with a bracket would be divided in vain."""
         text = self._bodies.newest()
-        if len(text) >= _LARGE and text[0] in "{[":
+        if len(text) >= _LARGE and text[0] in "{[" and text[-_END:].rstrip()[-1:] in ("}", "]"):
             divided(text, "")
 
     def _new(self, records: Iterable[LogRecord]) -> Iterator[LogRecord]:

@@ -206,6 +206,13 @@ class _ReaderApart(Database):
         self.reader = Reader(data_dir)
         super().__init__(lambda: self.reader.model().db)
 
+    async def __aenter__(self) -> Self:
+        try:
+            return await super().__aenter__()
+        except BaseException:
+            self.reader.close()  # its thread has ended, and may have opened the file before
+            raise
+
     async def close(self) -> None:
         await super().close()
         self.reader.close()

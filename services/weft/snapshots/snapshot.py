@@ -246,6 +246,11 @@ async def _misfit(
         return "is of a release with another read model"
     if one.encoding != encoding:
         return f"counts in {one.encoding}, not in {encoding}"
+    return await _lacks(connection, one, now, before)
+
+
+async def _lacks(connection: Connection, one: Snapshot, now: StreamState, before: int) -> str:
+    """Why it does not hold what was trimmed of this log; empty if it does."""
     if one.sequence < before - 1:
         return f"ends at {one.sequence} and lacks what was trimmed"
     if one.sequence > now.last:
@@ -255,6 +260,18 @@ async def _misfit(
     except Corrupt:
         return "is of another log"
     return ""
+
+
+async def of_any_release(connection: Connection, before: int) -> list[Snapshot]:
+    """The snapshots that hold what was trimmed of this log, newest first: those too from which no
+    replica of this release and encoding can start."""
+    try:
+        async with Bucket(connection) as bucket:
+            found = await bucket.snapshots()
+    except NotFound:
+        return []
+    now = await reading.state(connection)
+    return [one for one in found if not await _lacks(connection, one, now, before)]
 
 
 async def holding_trimmed(connection: Connection, bucket: Bucket, before: int) -> Snapshot | None:
