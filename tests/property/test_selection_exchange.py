@@ -23,8 +23,7 @@ from weft.compiler.profiles import (
 from weft.compiler.rendering import cost
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.selection.choice import Choice
-from weft.compiler.selection.exchange import SAVED, with_exchange
-from weft.compiler.selection.fill import fill
+from weft.compiler.selection.exchange import SAVED, _with_parts, with_exchange
 from weft.compiler.selection.select import pins_of
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -106,13 +105,8 @@ def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
             if is_cut:
                 tries += tokens <= limit * COUNTED_TO
                 continue
-            share = 1 - CUT_SHARE if group is not waiting[-1] else 0  # kept for older ones
-            shown = fill(choice, shown, [group], limit - int(room * share))
-            is_cut = True
-            if group is choice.exchange[0] and group.key not in shown:  # it is always told
-                least = {shape.row.sequence: shape.choose(()) for shape in shapes}
-                fits = choice.cost.fits({**shown, **least}, choice.budget)
-                shown = {**shown, **least} if fits else shown
+            reserved = int(room * (1 - CUT_SHARE)) if group is not waiting[-1] else 0
+            shown, is_cut = _with_parts(choice, shown, group, limit, reserved), True
     shown = with_stubs(
         choice, shown, min(choice.budget, limit + int(choice.budget * OTHER_CALLS_SHARE))
     )

@@ -172,9 +172,8 @@ call as fits. With it tau-bench's confirming half gains .012 of its values at 50
 FAILED_LEAST = 60
 """Tokens that are kept for it where the newest result takes all that it can: who does not see that
 an apply failed applies again."""
-OTHER_CALLS_SHARE, NOT_NAMED_SHARE = 0.05, 0.15
-"""Most of a budget that is spent on listing the other calls, each with a line about its result: if
-those that are left out are named anyway, and if not."""
+OTHER_CALLS_SHARE = 0.15
+"""Most of a budget that is spent on listing the other calls, each with a line about its result."""
 SHORT_EXCHANGE, SHORT_SHARE = 160, 0.25
 """Most tokens of a short exchange, its call with its results, and the most of a budget for listing
 more of these. Of twelve payments of one turn, prompts of 1,000 tokens then tell ten instead of six;
@@ -189,13 +188,13 @@ LATEST_SHARE = 0.8
 there is no query. In sixteen sessions that nobody tuned for, prompts of 300 tokens then state .22
 and .18 of what the next step needs, instead of .18 and .17. With .6 it is .18 for both; no value of
 the panel depends on it."""
-NAMED_SHARE, WITHOUT_NAMES, NAMED_CALL = 0.06, 250, 12
-"""Most of a budget, beyond its first 250 tokens, for naming the calls that are left out, and the
+NAMED_SHARE, WITHOUT_NAMES, NAMED_CALL = 0.08, 500, 12
+"""Most of a budget, beyond its first 500 tokens, for naming the calls that are left out, and the
 tokens of one. Two readers of 57 prompts of recorded sessions that did not name them, and of as many
 that did, at 1,000 and 2,500 tokens: of a next call's values they gave .47 and .63 on LiveMCPBench,
-.73 and .82 on tau-bench, .92 both times on code. It takes .013 of LiveMCPBench's values at 1,000
-tokens and .005 of tau-bench's at 500; answers, which no call follows, lose .04 in some sessions,
-and so do without."""
+.73 and .82 on tau-bench, .92 both times on code. It takes .008 of LiveMCPBench's values at 1,000
+tokens; with .06 beyond the first 250, tau-bench's lost .009 at 500. Answers, which no call follows,
+lose .04 in some sessions, and so do without."""
 POLICY_SHARE = 0.2
 """Most of a budget for which a policy that was cut is shown whole, where the open exchange leaves
 room."""

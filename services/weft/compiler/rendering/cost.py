@@ -96,7 +96,6 @@ class PromptCost:
         self._make = make
         self._count = count
         self.named: Mapping[int, NamedCall] = {}
-        self._reserved = 0
         self._entries: dict[int, tuple[Rendition, PackEntry, _Cost]] = {}
         self._above = sum(count(made.text + "\n") for made in self.above)
         self._costed: tuple[Shown, Costed] | None = None
@@ -105,17 +104,9 @@ class PromptCost:
             > 1
         )
 
-    def reserving(self, tokens: int) -> PromptCost:
-        """The same with so many tokens more for any prompt, which are for names."""
-        made = copy.copy(self)
-        made._reserved = tokens
-        return made
-
     def naming(self, calls: Mapping[int, NamedCall]) -> PromptCost:
-        """The same with the marks of items that are left out naming these calls, by sequence.
-        Nothing is reserved for it any more."""
+        """The same with the marks of items that are left out naming these calls, by sequence."""
         made = copy.copy(self)
-        made._reserved = 0
         made.named = dict(sorted(calls.items(), key=lambda one: self._ordinals[one[0]]))
         made._costed = None
         return made
@@ -177,7 +168,7 @@ class PromptCost:
     def exact(self, shown: Mapping[int, Rendition]) -> int:
         """Tokens of the prompt or of the longest provider's messages, whichever is more."""
         costed = self.costed(shown)
-        return max(costed.prompt, *costed.messages.values(), 0) + self._reserved
+        return max(costed.prompt, *costed.messages.values(), 0)
 
     def fits(self, shown: Mapping[int, Rendition], limit: int) -> bool:
         """Whether `exact` is at most `limit`. Nothing is counted exactly if the estimate is far
@@ -215,7 +206,7 @@ class PromptCost:
         ]
         if sentences:
             prompt += self._count(OPENING + " ".join(sentences) + "\n")
-        return prompt + max(extra + FILLERS, 0) + self._reserved
+        return prompt + max(extra + FILLERS, 0)
 
     def block_tokens(self, shown: Mapping[int, Rendition]) -> int:
         """Tokens of these blocks by themselves, results right after their calls."""

@@ -22,7 +22,6 @@ from weft.compiler.profiles import (
     FAILED_LEAST,
     FAILED_SHARE,
     LEAST_PIN,
-    NOT_NAMED_SHARE,
     OTHER_CALLS_SHARE,
     PASS_SHARE,
     SAID_SHARE,
@@ -71,8 +70,7 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
             rest = [one for one in rest if forms.least_tokens(one) <= room]
     before = cost.exact(shown)
     shown = _with_taken_next(choice, shown, before)
-    listed = OTHER_CALLS_SHARE if choice.names_calls else NOT_NAMED_SHARE
-    limit += cost.exact(shown) - before + int(choice.budget * listed)
+    limit += cost.exact(shown) - before + int(choice.budget * OTHER_CALLS_SHARE)
     shown = _with_failed_before(choice, shown)
     shown = _with_stubs(choice, shown, min(choice.budget, limit))
     return _with_short(choice, shown)
@@ -115,15 +113,14 @@ def _with_short(choice: Choice, shown: Shown) -> Shown:
     return _with_stubs(choice, shown, min(choice.budget, limit), short)
 
 
-def with_left_calls(choice: Choice, shown: Shown) -> Shown:
-    """With those of the other calls of the open exchange that fit into the rest of the budget,
-    newest first."""
+def with_left_calls(choice: Choice, shown: Shown, limit: int) -> Shown:
+    """With those of the other calls of the open exchange that fit into `limit`, newest first."""
     tried = 0
     for group in choice.exchange:
         if group.key in shown:
             continue
         more = _joined(shown, [_least(choice, group)])
-        if choice.cost.fits(more, choice.budget):
+        if choice.cost.fits(more, limit):
             shown = more
         elif (tried := tried + 1) == EXCHANGE_TRIES:
             break

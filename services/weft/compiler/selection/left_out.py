@@ -16,17 +16,12 @@ from weft.compiler.selection.choice import Choice
 
 
 def room_for_names(choice: Choice) -> int:
-    """Tokens to hold back for naming calls; none if the budget is small, or if no call follows."""
+    """Tokens that are held back for names from what is the least important; none if the budget is
+    small, or if no call follows."""
     if not choice.names_calls:
         return 0
     calls = sum(group.is_exchange for group in choice.groups)
     return min(int(max(choice.budget - WITHOUT_NAMES, 0) * NAMED_SHARE), calls * NAMED_CALL)
-
-
-def with_room(choice: Choice) -> Choice:
-    """The choice with room held back for names."""
-    cost = choice.cost.reserving(room_for_names(choice))
-    return msgspec.structs.replace(choice, cost=cost)
 
 
 def naming(choice: Choice, calls: Mapping[int, NamedCall]) -> Choice:

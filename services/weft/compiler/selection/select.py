@@ -13,7 +13,7 @@ from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.dialogue import with_dialogue
 from weft.compiler.selection.exchange import with_exchange, with_left_calls
 from weft.compiler.selection.fill import fill
-from weft.compiler.selection.left_out import room_for_names, with_names, with_room
+from weft.compiler.selection.left_out import room_for_names, with_names
 from weft.compiler.selection.pins import note_pins, pin, with_pins_grown
 from weft_schemas.items import ItemKind
 
@@ -24,30 +24,32 @@ def select(choice: Choice, ledger: Ledger) -> tuple[Choice, Shown]:
     everything = everything_whole(choice)
     if everything is not None:
         return choice, everything
-    reserving = with_room(choice)
-    shown = selected(reserving, pins_of(reserving))
-    if room_for_names(choice):
+    room = room_for_names(choice)
+    shown = selected(choice, pins_of(choice), room)
+    if room:
         choice = with_names(choice, shown)
         shown = fill(choice, shown, choice.groups, choice.budget)
     note_pins(choice, shown, ledger)
     return choice, shown
 
 
-def selected(choice: Choice, pinned: Shown) -> Shown:
-    """The pinned items, the open exchange, the newest messages and the most valuable parts."""
-    shown = _beside(choice, pinned)
+def selected(choice: Choice, pinned: Shown, room: int = 0) -> Shown:
+    """The pinned items, the open exchange, the newest messages and the most valuable parts, which
+    leave `room` tokens."""
+    shown = _beside(choice, pinned, room)
     newest = choice.groups[-1] if choice.groups else None
     if newest is None or newest.key in shown or newest.rows[0].kind is not ItemKind.AGENT_MSG:
         return shown
     # No mark stands behind the last item, so the beginning of this one tells that there is more.
     more = {**pinned, newest.key: choice.shapes[newest.key].beginning(LEAST_PIN)}
-    return _beside(choice, more) if choice.cost.fits(more, choice.budget) else shown
+    return _beside(choice, more, room) if choice.cost.fits(more, choice.budget) else shown
 
 
-def _beside(choice: Choice, pinned: Shown) -> Shown:
+def _beside(choice: Choice, pinned: Shown, room: int) -> Shown:
     base = with_pins_grown(choice, with_exchange(choice, pinned))
     base = with_dialogue(choice, base)
-    return with_left_calls(choice, fill(choice, base, choice.groups, choice.budget))
+    limit = choice.budget - room
+    return with_left_calls(choice, fill(choice, base, choice.groups, limit), limit)
 
 
 def pins_of(choice: Choice) -> Shown:
