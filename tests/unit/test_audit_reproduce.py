@@ -130,5 +130,5 @@ def test_another_release_renders_but_does_not_select():
     done = again(old, log_of())
     assert done.identical
     assert done.selection == NOT_RUN
-    newer = msgspec.structs.replace(audit, render_version="9", digest="0" * 64)
-    assert "use a release that renders 9" in again(newer, log_of()).reasons[0]
+    newer = msgspec.structs.replace(audit, render_version="99", digest="0" * 64)
+    assert "use a release that renders 99" in again(newer, log_of()).reasons[0]
