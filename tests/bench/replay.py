@@ -30,7 +30,7 @@ from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
-from weft.readmodel.fold import Fold
+from weft.readmodel.documents import Documents
 from weft.readmodel.generations import Reader
 from weft.snapshots.snapshot import take
 from weft_schemas.errors import Unavailable
@@ -82,7 +82,7 @@ async def rebuilt(connection: Connection) -> float:
 
 @contextmanager
 def without_index() -> Iterator[None]:
-    with patch.object(Fold, "_add_document", lambda *_: None):
+    with patch.object(Documents, "add", lambda *_: None):
         yield
 
 
@@ -132,10 +132,12 @@ async def serving(url: str, connection: Connection) -> float:
     with tempfile.TemporaryDirectory(prefix="weft-bench-") as name:
         folder = Path(name)
         begun = time.perf_counter()
-        async with indexer(url, folder, WEFT_LOG_LEVEL="error"):
+        environ = {"WEFT_LOG_LEVEL": "error", "WEFT_FINGERPRINT_KEY": "k" * 16}
+        async with indexer(url, folder, **environ) as process:
             with Reader(folder) as reader:
                 last = await last_sequence(connection)
                 while not _has(reader, last):
+                    assert process.returncode is None, "the indexer has ended"
                     await asyncio.sleep(0.01)
             return time.perf_counter() - begun
 

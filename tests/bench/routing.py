@@ -127,7 +127,8 @@ def _speed_row(chosen: RoutingSet) -> list[object]:
     built = time.perf_counter() - started
     queries = [chosen.cases[n % len(chosen.cases)].query for n in range(ROUTED)]
     ours = [_timed(partial(router.route, RouteRequest(query, ""))) for query in queries]
-    added = [_timed(partial(router.add, item)) for item in _new(chosen.items)]
+    more = [[*chosen.items, *_new(chosen.items)[:count]] for count in range(1, ADDED + 1)]
+    added = [_timed(partial(router.update, items)) for items in more]
     p50 = median(ours) * 1e3
     theirs = _theirs(chosen) if len(chosen.items) <= THEIRS_MOST else None
     return [
