@@ -190,11 +190,11 @@ and .18 of what the next step needs, instead of .18 and .17. With .6 it is .18 f
 the panel depends on it."""
 NAMED_SHARE, WITHOUT_NAMES, NAMED_CALL = 0.08, 500, 12
 """Most of a budget, beyond its first 500 tokens, for naming the calls that are left out, and the
-tokens of one. Two readers of 57 prompts of recorded sessions that did not name them, and of as many
-that did, at 1,000 and 2,500 tokens: of a next call's values they gave .47 and .63 on LiveMCPBench,
-.73 and .82 on tau-bench, .92 both times on code. It takes .008 of LiveMCPBench's values at 1,000
-tokens; with .06 beyond the first 250, tau-bench's lost .009 at 500. Answers, which no call follows,
-lose .04 in some sessions, and so do without."""
+tokens of one. In two rounds, two readers read 57 prompts of recorded sessions without names, and as
+many with them, at 1,000 and 2,500 tokens: of a next call's values they gave .47 and .63, then .57
+and .57 on LiveMCPBench, .73 and .82, then .86 and .86 on tau-bench, the same on code. It takes .008
+of LiveMCPBench's values at 1,000 tokens; with .06 beyond the first 250, tau-bench's lost .009 at
+500. Answers, which no call follows, lose .04 in some sessions, and so do without."""
 POLICY_SHARE = 0.2
 """Most of a budget for which a policy that was cut is shown whole, where the open exchange leaves
 room."""
