@@ -74,6 +74,21 @@ def test_the_newest_are_named_if_there_is_no_room_for_all() -> None:
     assert set(range(numbers[0], 300)) == {*numbers, *range(oldest, 300)} - {*range(numbers[0])}
 
 
+def test_calls_are_named_beside_exchanges_that_messages_show_as_text() -> None:
+    items = session(24)
+    for at, one in enumerate(items):
+        if one.kind is ItemKind.TOOL_CALL:
+            arguments = one.metadata["arguments"] | {"password": f"hunter2Xy{at}!"}
+            items[at] = msgspec.structs.replace(
+                one, metadata={"tool_name": "read", "arguments": arguments}
+            )
+    made = compiled(items)
+    assert "[secret:password]" in made.pack.prompt
+    assert "hunter2" not in made.pack.prompt
+    assert len(named(made)) > 1
+    assert max(made.pack.stats.message_tokens.values()) <= 1_000
+
+
 def test_an_answer_and_a_small_budget_spend_nothing_on_names() -> None:
     assert named(compiled(session(24), 1_200, Phase.ANSWER)) == []
     assert named(compiled(session(24), 500)) == []
