@@ -12,6 +12,8 @@ FAULTS = (
     '<fault code="7"/>',
     "<response>\n  <error>\n    <code>17</code>\n  </error>\n</response>",
     '<reply id="4"><ns:fault code="7"/></reply>',
+    "<response><error><error_code>17</error_code></error></response>",
+    '<reply><error xmlns="urn:a" code="17"/></reply>',
 )
 CODES = (
     "HLR QUERY 09:01:12Z\nERR 404 NO_SUCH_SUBSCRIBER msisdn=46733048907",
@@ -28,6 +30,10 @@ DATA = (
     "<response><error>0</error></response>",
     "<response><error/></response>",
     "<response><error>none</error></response>",
+    "<response><error>No error</error></response>",
+    '<response><error xsi:nil="true"/></response>',
+    '<response><error xmlns="urn:a" code="0"/></response>',
+    "<response><error><code>0</code><message>done</message></error></response>",
     "<response><error>a</error><order>7</order></response>",
     "<fault>a</fault> is how the format writes one; the next chapter tells more.",
     "<fault-list><fault>a</fault></fault-list> <b/>",
@@ -36,6 +42,8 @@ DATA = (
     "OK 200 FOUND\nERR 404 NO_SUCH_SUBSCRIBER\nERR 500 BUSY",
     "INF 200 found\nERR 404 missing",
     "ERR 12 of them",
+    "lines by level\nINFO 15\nWARN 12\nERROR 134",
+    "the log so far\nERROR 2024-05-01 12:00:00 the line was lost",
     "ERRATA 404 pages",
     "The reply was ERR 404 in March.",
     "ERR 404 NO_SUCH_SUBSCRIBER is what it says" + " then" * 100,

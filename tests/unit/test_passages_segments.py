@@ -63,3 +63,9 @@ def test_a_line_without_blanks_is_cut_between_its_values(sign: str) -> None:
     *before, _ = pieces(text)
     assert len(before) > 2
     assert all(one.endswith(sign) for one in before)
+
+
+@pytest.mark.parametrize("place", ["BIN+{}'", "LIN+{}'"], ids=["below", "first"])
+def test_a_segment_that_is_far_too_long_is_cut(place: str) -> None:
+    text = ORDER.replace("UNS+S'", f"LIN+41++7:EN'{place.format('QUJD' * 2_000)}UNS+S'")
+    assert max(map(len, pieces(text))) <= 1_280

@@ -1,5 +1,7 @@
 """Which lines of viewed files the newest failures point at."""
 
+import time
+
 import pytest
 from tests.session_view import ListView
 
@@ -93,3 +95,16 @@ def test_the_line_that_an_error_names_is_shown(phase: Phase) -> None:
     request = CompileRequest(phase, budget=700)
     made = compile_pack(ListView([task, *viewed, *error]), request)
     assert "   121\t" in made.pack.prompt
+
+
+def test_calls_that_list_many_files_and_results_with_many_places_take_little_time() -> None:
+    files = " ".join(f"a{number}/b" for number in range(700))
+    items = [item for at in range(64) for item in exchange(at, {"command": files}, VIEW)]
+    for at in range(64, 64 + POINTING):
+        places = "\n".join(f"q{at}{line}/b:{line}:3: no" for line in range(1, 65))
+        items += exchange(at, {"command": "make"}, f"Error: failed\n{places}")
+    view = ListView(items)
+    groups = dependency_closure(view, view.recent(len(items)), Ledger())
+    began = time.process_time()
+    assert pointed_lines(groups) == {}
+    assert time.process_time() - began < 1.5

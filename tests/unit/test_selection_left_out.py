@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import msgspec
 from tests.session_view import ListView
 
 from weft.adapters import anthropic, openai
+from weft.audit.reproduce import reproduce
 from weft.compiler.compile import Compilation, compile_pack
+from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import CompileAudit, CompileRequest
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, Phase
@@ -74,6 +77,21 @@ def test_the_newest_are_named_if_there_is_no_room_for_all() -> None:
     assert set(range(numbers[0], 300)) == {*numbers, *range(oldest, 300)} - {*range(numbers[0])}
 
 
+def test_calls_are_named_beside_exchanges_that_messages_show_as_text() -> None:
+    items = session(24)
+    for at, one in enumerate(items):
+        if one.kind is ItemKind.TOOL_CALL:
+            arguments = one.metadata["arguments"] | {"password": f"hunter2Xy{at}!"}
+            items[at] = msgspec.structs.replace(
+                one, metadata={"tool_name": "read", "arguments": arguments}
+            )
+    made = compiled(items)
+    assert "[secret:password]" in made.pack.prompt
+    assert "hunter2" not in made.pack.prompt
+    assert len(named(made)) > 1
+    assert max(made.pack.stats.message_tokens.values()) <= 1_000
+
+
 def test_an_answer_and_a_small_budget_spend_nothing_on_names() -> None:
     assert named(compiled(session(24), 1_200, Phase.ANSWER)) == []
     assert named(compiled(session(24), 500)) == []
@@ -132,3 +150,18 @@ def test_a_policy_s_own_limits_hold_for_names_too() -> None:
     policy = ContextPolicy(sensitivity_floor=Sensitivity.PUBLIC)
     request = CompileRequest(Phase.CALL, budget=1_000, policy=policy)
     assert " calls: " not in compile_pack(ListView(session(24)), request).pack.prompt
+
+
+def test_a_reproduction_tells_which_call_of_a_mark_is_gone() -> None:
+    items = session(24)
+    made = compiled(items)
+    at = next(one.named[-1] for one in made.audit.manifest if one.named)
+
+    class WithoutCall(ListView):
+        def rows(self, sequences: Iterable[int]) -> list[ItemRow]:
+            return [row for row in super().rows(sequences) if row.sequence not in (at, at + 2)]
+
+    again = reproduce(made.audit, WithoutCall(items))
+    assert not again.identical
+    assert f"(event {at})" in again.reasons[0]
+    assert reproduce(made.audit, ListView(items)).identical

@@ -144,6 +144,8 @@ def _entries(
         except InvalidInput as fault:
             faults.append(str(fault))
     named = {at for one in audit.manifest for at in one.named}
+    for at in sorted(named - {row.sequence for row in view.rows(named)}):
+        faults.append(f"the call that a mark names (event {at}): {why_gone(at, gone)}")
     return entries_of(view, audit.request, policy, heads, shown, named, key), faults
 
 
@@ -156,7 +158,9 @@ def _head(one: ManifestEntry, above: dict[str, PackEntry]) -> PackEntry:
 def _row(one: ManifestEntry, rows: dict[int, ItemRow], gone: MissingRecords) -> ItemRow:
     row = rows.get(one.sequence)
     if row is None or row.id != one.item_id:
-        raise InvalidInput(f"item {one.item_id!r} (event {one.sequence}): {why_gone(one, gone)}")
+        raise InvalidInput(
+            f"item {one.item_id!r} (event {one.sequence}): {why_gone(one.sequence, gone)}"
+        )
     name = one.view.partition(" ")[0]
     of_summary = name == SUMMARY and row.envelope is None
     version = row.summary_version if of_summary else row.version
@@ -168,9 +172,9 @@ def _row(one: ManifestEntry, rows: dict[int, ItemRow], gone: MissingRecords) -> 
     return row
 
 
-def why_gone(one: ManifestEntry, gone: MissingRecords) -> str:
+def why_gone(sequence: int, gone: MissingRecords) -> str:
     """Why an item's event is no longer in the log."""
-    if one.sequence < gone.before:
+    if sequence < gone.before:
         return f"the log was trimmed and begins at {gone.before}; look into a snapshot"
     return "the log does not hold it any more: somebody deleted it"
 

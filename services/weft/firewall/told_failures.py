@@ -4,6 +4,7 @@ XML that is a fault, an error's code in a line of its own, a compiler's first me
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 _READ = 1_000
 """Characters at each end of a document that are read."""
@@ -15,8 +16,17 @@ _XML_START = re.compile(
 """The first two tags of a document, each with its name, its name without a prefix, and what else
 it holds."""
 _FAULTS = frozenset(("fault", "error", "exception"))
-_NOTHING = re.compile(r"\s*+(?:0|none|null|nil|false|ok|success)?\s*+</", re.IGNORECASE)
-"""What an element holds that says that there was no error."""
+_NO = r"(?:0|none|null|nil|false|ok|success|no errors?)?+"
+_NOTHING = re.compile(
+    rf"\s*+(?:{_NO}\s*+</|<(?:[\w.-]{{1,40}}:)?(?:error_?)?code>\s*+0\s*+</)", re.IGNORECASE
+)
+"""What an element holds that says that there was no error, be it in its code."""
+_SAYS_NOTHING = re.compile(
+    r"\s(?:xmlns(?::[\w.-]{1,40})?=(?:\"[^\"]{0,300}\"|'[^']{0,300}')"
+    rf"|(?:\w{{1,40}}:)?nil=[\"']true[\"']|[\w:.-]{{1,40}}=(?:\"{_NO}\"|'{_NO}'))",
+    re.IGNORECASE,
+)
+"""An attribute that says that there is no error, or in which namespace the element is."""
 
 
 def is_fault(text: str) -> bool:
@@ -29,14 +39,20 @@ def is_fault(text: str) -> bool:
     if bare.lower() in _FAULTS:
         # The slash of an element that is empty, `<fault code="7"/>`, is part of what it holds.
         return _says_something(text, more, found.end(3) + 1) and _ends(text, more, (root,))
-    if bare_child.lower() not in _FAULTS or text.count(f"<{child}") > 1:
+    if bare_child.lower() not in _FAULTS or _is_repeated(text, child):
         return False
     ends = (root,) if more_child.endswith("/") else (child, root)
     return _says_something(text, more_child, found.end()) and _ends(text, "", ends)
 
 
+def _is_repeated(text: str, name: str) -> bool:
+    """Whether a second element has this name, and not only one that begins with it."""
+    found = re.finditer(rf"<{re.escape(name)}(?=[\s/>])", text)
+    return len(list(islice(found, 2))) > 1
+
+
 def _says_something(text: str, attributes: str, inner: int) -> bool:
-    if attributes.strip(" \t\r\n/"):
+    if _SAYS_NOTHING.sub("", attributes).strip(" \t\r\n/"):
         return True
     return not attributes.endswith("/") and _NOTHING.match(text[inner : inner + _READ]) is None
 
@@ -53,10 +69,12 @@ _SHORT = 400
 """Characters of a text that tells of an error by a line with its code."""
 _CODED = re.compile(
     r"^-?([A-Z]{2,8})(?:[ \t]?:)?[ \t]{1,2}"
-    r"(?:[1-9]\d{2,4}|[A-Z]{1,20}[_-][A-Z\d_-]{1,60})(?![\w.%])",
+    r"(?:[1-9]\d{2,4}|[A-Z]{1,20}[_-][A-Z\d_-]{1,60})(?![\w.%]|[/-]\d)",
     re.MULTILINE,
 )
-"""A word in capitals and a code: `ERR 404 NO_SUCH_SUBSCRIBER`."""
+"""A word in capitals and a code, not a date: `ERR 404 NO_SUCH_SUBSCRIBER`."""
+_COUNTED = re.compile(r"^[A-Z]{2,8}(?:[ \t]?:)?[ \t]{1,8}\d{1,9}[ \t\r]*$", re.MULTILINE)
+"""A word in capitals and a number alone: `WARN 12`, below `INFO 340`."""
 
 
 def has_error_code(text: str) -> bool:
@@ -64,7 +82,7 @@ def has_error_code(text: str) -> bool:
     word and a code, they are a log or a list."""
     if len(text) > _SHORT or "ERR" not in text:
         return False
-    return _CODED.findall(text) in (["ERR"], ["ERROR"])
+    return _CODED.findall(text) in (["ERR"], ["ERROR"]) and len(_COUNTED.findall(text)) < 2
 
 
 _LONGEST_OUTPUT = 3_000

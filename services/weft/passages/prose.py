@@ -312,23 +312,24 @@ def _blocks(lines: Sequence[IndentedLine]) -> Iterator[list[IndentedLine]]:
 def _cut(text: str, block: Sequence[IndentedLine], unit: _Unit) -> Iterator[Part]:
     """Split a long block into runs of whole lines, where the indentation is least, and a line that
     is too long into its sentences."""
-    rest = list(block)
-    while rest:
-        if rest[0].end - rest[0].start > MOST:
-            line = rest.pop(0)
-            found = split_markup(text, line.start, line.end)
-            yield from found or sentences(text, line.start, line.end)
+    at = 0
+    while at < len(block):
+        first = block[at]
+        if first.end - first.start > MOST:
+            found = split_markup(text, first.start, first.end)
+            yield from found or sentences(text, first.start, first.end)
+            at += 1
             continue
-        end = 1
-        while end < len(rest) and rest[end].end - rest[0].start <= MOST:
+        end = at + 1
+        while end < len(block) and block[end].end - first.start <= MOST:
             end += 1
-        if end < len(rest):
-            end = _outermost(rest, end)
-        taken, rest = rest[:end], rest[end:]
+        if end < len(block):
+            end = _outermost(block, at, end)
+        taken, at = block[at:end], end
         yield Part(taken[0].start, taken[-1].end, unit.name, _count(taken, unit))
 
 
-def _outermost(lines: Sequence[IndentedLine], end: int) -> int:
+def _outermost(lines: Sequence[IndentedLine], start: int, end: int) -> int:
     """The last of the least indented lines in the second half of those that fit."""
-    least = max(end // 2, 1)
+    least = start + max((end - start) // 2, 1)
     return min(range(least, end + 1), key=lambda at: (lines[at].indent, -at))

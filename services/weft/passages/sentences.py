@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from weft.passages.part import Part
 from weft.passages.segments import segments
 
@@ -19,7 +21,20 @@ _SENTENCE = re.compile(r"[.!?;\u3002\uff01\uff1f][\"')\]]*\s+(?=\S)")
 def sentences(text: str, start: int, end: int) -> Iterator[Part]:
     """Runs of sentences between two positions, or of segments if a long text is in these."""
     found = segments(text, start, end) if end - start > 2 * MOST else []
-    return iter(found) if found else joined(text, start, end, sentence_ends(text, start, end))
+    if not found:
+        return joined(text, start, end, sentence_ends(text, start, end))
+    return (one for part in found for one in _shortened(text, part))
+
+
+def _shortened(text: str, part: Part) -> Iterator[Part]:
+    """A part of which no leaf is far too long, be it the first segment of a record."""
+    if part.children:
+        children = tuple(one for child in part.children for one in _shortened(text, child))
+        yield msgspec.structs.replace(part, children=children)
+    elif part.size > 2 * MOST:
+        yield from _pieces(text, part.start, part.end, part.count)
+    else:
+        yield part
 
 
 def sentence_ends(text: str, start: int, end: int) -> list[int]:

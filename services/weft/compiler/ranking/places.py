@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 
 from weft.compiler.candidates.closure import Group
@@ -26,6 +26,8 @@ _HEADER = 400
 """Characters at the start of a view that may say which file it is of."""
 _CALL = 4_000
 """Characters of a call that may say so."""
+_MOST_NAMES = 16
+"""Of a path; what stands above so many tells no files apart."""
 _NUMBER = re.compile(r"^[ \t]{0,8}(\d{1,7})(?=[:|\t\u2192-])", re.MULTILINE)
 """The number of a line, as editors, `cat -n` and `grep -n` write it."""
 
@@ -43,7 +45,7 @@ def pointed_lines(groups: Sequence[Group]) -> Mapping[int, frozenset[int]]:
         called = group.rows[0].whole[:_CALL]
         for row in group.rows[1:]:
             paths = {one for text in (called, row.readable[:_HEADER]) for one in _paths(text)}
-            named = {place for place in wanted if any(_is_same(place[0], one) for one in paths)}
+            named = _named(wanted, paths)
             if named:
                 held = set(map(int, _NUMBER.findall(row.readable)))
                 wanted -= (seen := {place for place in named if place[1] in held})
@@ -75,13 +77,21 @@ def _paths(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _path(written: str) -> tuple[str, ...]:
-    """The names in a path, the last first; empty for a word that is no path."""
+    """The last names in a path, the very last first; empty for a word that is no path."""
     if "." not in written and "/" not in written:
         return ()
     names = written.replace("\\", "/").split("/")
-    return tuple(name for name in reversed(names) if name not in ("", ".", ".."))
+    told = (name for name in reversed(names) if name not in ("", ".", ".."))
+    return tuple(islice(told, _MOST_NAMES))
 
 
-def _is_same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether two paths may be the same file, one of them perhaps from further above."""
-    return all(a == b for a, b in zip(one, other, strict=False))
+def _named(wanted: Collection[_Place], paths: Collection[tuple[str, ...]]) -> set[_Place]:
+    """The places in files that these paths may name, either path perhaps from further above. No
+    path is compared with each place: a call may list hundreds of files."""
+    lengths = {len(path) for path, _ in wanted}
+    begun = {path[:length] for path in paths for length in lengths}
+
+    def is_named(path: tuple[str, ...]) -> bool:
+        return path in begun or any(path[:length] in paths for length in range(1, len(path)))
+
+    return {place for place in wanted if is_named(place[0])}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -149,12 +150,12 @@ class PromptCost:
         ordinals = self._ordinals
         in_order = sorted(shown, key=ordinals.__getitem__)
         places = [ordinals[sequence] for sequence in in_order]
-        found: dict[int, tuple[int, ...]] = {}
+        found = defaultdict[int, list[int]](list)
         for call in self.named:
             at = bisect_right(places, ordinals[call])
             if call not in shown and at < len(in_order):
-                found[in_order[at]] = (*found.get(in_order[at], ()), call)
-        return found
+                found[in_order[at]].append(call)
+        return {at: tuple(calls) for at, calls in found.items()}
 
     def costed(self, shown: Mapping[int, Rendition]) -> Costed:
         """The entries, with the exact tokens of what is sent."""

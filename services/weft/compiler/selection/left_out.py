@@ -36,7 +36,9 @@ def with_names(choice: Choice, shown: Shown, kept: Collection[int] = (), after: 
     room = room_for_names(choice)
     offered = names_of(newest, choice.withheld, most=room)
     before = names_of([one for one in choice.groups if one.key in kept], choice.withheld)
-    limit = min(choice.budget, choice.cost.size(shown) + room)
+    size = choice.cost.size(shown)
+    # Sizes of messages are only approximate.
+    limit = min(choice.budget + size - choice.cost.exact(shown), size + room)
 
     def with_newest(count: int) -> Choice:
         return naming(choice, {**before, **dict(islice(offered.items(), count))})
