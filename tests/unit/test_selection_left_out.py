@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 import msgspec
+import pytest
 from tests.session_view import ListView
 
 from weft.adapters import anthropic, openai
@@ -14,7 +15,7 @@ from weft.compiler.compile import Compilation, compile_pack
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import CompileAudit, CompileRequest
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
-from weft_schemas.policy import ContextPolicy, Phase
+from weft_schemas.policy import ContextPolicy, Phase, PhaseRule
 
 LONG = " ".join(f"line {n} of a page about harbours and ships." for n in range(60))
 
@@ -55,6 +56,30 @@ def named(made: Compilation) -> list[str]:
 def shown(made: Compilation) -> set[str]:
     entries = made.pack.entries
     return {f"page{one.item_id[1:]}.md" for one in entries if one.kind is ItemKind.TOOL_CALL}
+
+
+@pytest.mark.parametrize("phase", [Phase.ROUTE, Phase.CALL, Phase.INTERPRET])
+def test_calls_that_were_never_considered_are_named_too(phase: Phase) -> None:
+    made = compiled(session(300), 8_000, phase)
+    told = [int(re.sub(r"\D", "", one)) for one in named(made)]
+    assert told == list(range(told[0], told[-1] + 1))
+    assert f"page{told[-1] + 1}.md" in shown(made)
+    assert len(told) > 100
+    assert max(made.pack.stats.message_tokens.values()) <= 8_000
+
+
+def test_a_policy_keeps_such_calls_from_being_named() -> None:
+    items = session(300)
+    at = next(at for at, one in enumerate(items) if one.id == "c200")
+    items[at] = msgspec.structs.replace(items[at], sensitivity=Sensitivity.RESTRICTED)
+    made = compiled(items, 8_000)
+    assert "page200.md" not in made.pack.prompt
+    assert "page201.md" in named(made)
+    limited = PhaseRule(tuple(ItemKind), limits={ItemKind.TOOL_CALL: 3})
+    policy = ContextPolicy(phases={Phase.CALL: limited})
+    request = CompileRequest(Phase.CALL, budget=8_000, policy=policy)
+    prompt = compile_pack(ListView(items), request).pack.prompt
+    assert len(re.findall(r"page\d+\.md", prompt)) == 3
 
 
 def test_all_are_named_if_there_is_room() -> None:

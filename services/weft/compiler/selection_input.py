@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from functools import partial
 
 from weft.compiler.candidates.closure import Group
+from weft.compiler.candidates.older_calls import older_calls
 from weft.compiler.profiles import PROFILES, READ_AGAIN
 from weft.compiler.ranking.focus import in_focus, named_by_user, stated_after, stated_last
 from weft.compiler.ranking.listed_passes import Pass, listed_passes
@@ -21,6 +22,7 @@ from weft.compiler.rendering.tools import TOOLS, parameter_names
 from weft.compiler.renditions.rendition import reference, summarised
 from weft.compiler.renditions.shape import Shape, required_parts
 from weft.compiler.selection.choice import Choice
+from weft.compiler.selection.left_out import most_names
 from weft.compiler.selection.part_scores import Scores
 from weft.compiler.selection.pins import least_of_all
 from weft.compiler.selection.repeats import outdated_by_repetition, repeated
@@ -47,6 +49,7 @@ def choice_of(state: State) -> Choice:
     passes = tuple(listed_passes(state.groups)) if counts_values else ()
     ahead = _ahead(state, passes) if counts_values else {}
     shapes = {row.sequence: _shape(state, row, repeats) for row in rows}
+    is_all = state.ledger.total >= state.view.item_count()
     return Choice(
         groups=state.groups,
         scores=_scores(state, rows, ahead, counts_values, old),
@@ -65,11 +68,17 @@ def choice_of(state: State) -> Choice:
         asked=asked_fields(rows, parameter_names(state.view, request)),
         cost=_cost(state, rows, least_of_all(pinned, shapes)),
         budget=state.budget,
-        is_all=state.ledger.total >= state.view.item_count(),
+        is_all=is_all,
         names_calls=counts_values,
+        older_calls=_older_calls(state) if counts_values and not is_all else (),
         withheld=state.redacted | state.flags.keys(),
         has_query=bool(state.query),
     )
+
+
+def _older_calls(state: State) -> tuple[Group, ...]:
+    most = most_names(state.budget)
+    return older_calls(state.view, state.groups, state.policy, state.request.phase, most)
 
 
 def _newer(state: State) -> list[Group]:

@@ -108,7 +108,7 @@ class PromptCost:
     def naming(self, calls: Mapping[int, NamedCall]) -> PromptCost:
         """The same with the marks of items that are left out naming these calls, by sequence."""
         made = copy.copy(self)
-        made.named = dict(sorted(calls.items(), key=lambda one: self._ordinals[one[0]]))
+        made.named = dict(sorted(calls.items(), key=lambda one: one[1].ordinal))
         made._costed = None
         return made
 
@@ -151,8 +151,8 @@ class PromptCost:
         in_order = sorted(shown, key=ordinals.__getitem__)
         places = [ordinals[sequence] for sequence in in_order]
         found = defaultdict[int, list[int]](list)
-        for call in self.named:
-            at = bisect_right(places, ordinals[call])
+        for call, told in self.named.items():
+            at = bisect_right(places, told.ordinal)
             if call not in shown and at < len(in_order):
                 found[in_order[at]].append(call)
         return {at: tuple(calls) for at, calls in found.items()}

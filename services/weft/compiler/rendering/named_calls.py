@@ -25,6 +25,8 @@ class NamedCall(NamedTuple):
     about: tuple[str, ...]
     """The words of its arguments, without the names of these."""
     has_failed: bool
+    ordinal: int
+    """Its place in the session."""
 
 
 def names_of(
@@ -41,7 +43,7 @@ def _named_call(group: Group) -> NamedCall:
     name = safe(str(row.metadata.get("tool_name") or "call"), MAX_NAME)
     given = call_arguments(row.whole, row.metadata)
     values = row.whole if given is None else " ".join(_values(given))
-    return NamedCall(name, tuple(unbroken(values[:READ]).split()), has_failed)
+    return NamedCall(name, tuple(unbroken(values[:READ]).split()), has_failed, row.ordinal)
 
 
 def _values(given: Any) -> Iterator[str]:

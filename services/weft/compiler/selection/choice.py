@@ -41,6 +41,8 @@ class Choice(msgspec.Struct, frozen=True):
     """Whether the session has no other groups."""
     names_calls: bool = False
     """Whether the marks name calls that are left out; a call may follow that repeats one."""
+    older_calls: tuple[Group, ...] = ()
+    """Calls that are no candidates and may be named, newest first."""
     withheld: Collection[int] = ()
     """Items that are redacted or flagged: nothing of them is told where they are left out."""
     has_query: bool = False

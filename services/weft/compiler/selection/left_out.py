@@ -8,7 +8,7 @@ from itertools import islice
 
 import msgspec
 
-from weft.compiler.profiles import NAMED_CALL, NAMED_SHARE, WITHOUT_NAMES
+from weft.compiler.profiles import LEAST_NAME, NAMED_CALL, NAMED_SHARE, WITHOUT_NAMES
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.rendering.named_calls import NamedCall, names_of
 from weft.compiler.selection.budget import nearest_that_fits
@@ -20,8 +20,17 @@ def room_for_names(choice: Choice) -> int:
     small, or if no call follows."""
     if not choice.names_calls:
         return 0
-    calls = sum(group.is_exchange for group in choice.groups)
-    return min(int(max(choice.budget - WITHOUT_NAMES, 0) * NAMED_SHARE), calls * NAMED_CALL)
+    calls = sum(group.is_exchange for group in choice.groups) + len(choice.older_calls)
+    return min(_most_room(choice.budget), calls * NAMED_CALL)
+
+
+def most_names(budget: int) -> int:
+    """More calls than there is room to name."""
+    return _most_room(budget) // LEAST_NAME
+
+
+def _most_room(budget: int) -> int:
+    return int(max(budget - WITHOUT_NAMES, 0) * NAMED_SHARE)
 
 
 def naming(choice: Choice, calls: Mapping[int, NamedCall]) -> Choice:
@@ -32,7 +41,8 @@ def naming(choice: Choice, calls: Mapping[int, NamedCall]) -> Choice:
 def with_names(choice: Choice, shown: Shown, kept: Collection[int] = (), after: int = 0) -> Choice:
     """The choice with marks that name the `kept` calls and, of those that came after the item
     `after`, the newest for which there is room."""
-    newest = [one for one in reversed(choice.groups) if one.key > after and one.key not in shown]
+    left = [one for one in (*choice.groups, *choice.older_calls) if one.key not in shown]
+    newest = sorted((one for one in left if one.key > after), key=lambda one: -one.key)
     room = room_for_names(choice)
     offered = names_of(newest, choice.withheld, most=room)
     before = names_of([one for one in choice.groups if one.key in kept], choice.withheld)
