@@ -97,6 +97,7 @@ class PromptCost:
         self._make = make
         self._count = count
         self.named: Mapping[int, NamedCall] = {}
+        self._lists: dict[tuple[int, ...], str] = {}
         self._entries: dict[int, tuple[Rendition, PackEntry, _Cost]] = {}
         self._above = sum(count(made.text + "\n") for made in self.above)
         self._costed: tuple[Shown, Costed] | None = None
@@ -108,6 +109,7 @@ class PromptCost:
     def naming(self, calls: Mapping[int, NamedCall]) -> PromptCost:
         """The same with the marks of items that are left out naming these calls, by sequence."""
         made = copy.copy(self)
+        made._lists = {}
         made.named = dict(sorted(calls.items(), key=lambda one: one[1].ordinal))
         made._costed = None
         return made
@@ -140,8 +142,13 @@ class PromptCost:
 
     def _calls_before(self, shown: Mapping[int, Rendition]) -> dict[int, str]:
         """The named calls that are left out before each of these items."""
-        named = self.named_before(shown)
-        return {at: listed([self.named[one] for one in calls]) for at, calls in named.items()}
+        return {at: self._list_of(calls) for at, calls in self.named_before(shown).items()}
+
+    def _list_of(self, calls: tuple[int, ...]) -> str:
+        """The names of these calls, written once."""
+        if calls not in self._lists:
+            self._lists[calls] = listed([self.named[one] for one in calls])
+        return self._lists[calls]
 
     def named_before(self, shown: Mapping[int, Rendition]) -> dict[int, tuple[int, ...]]:
         """The sequences of the calls that are named in the mark before each of these items."""
