@@ -9,7 +9,7 @@ from tests.frameworks.environment import logged, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
-AS_A_TOOL = """
+MODEL = """
 import asyncio
 
 import scenario
@@ -29,8 +29,10 @@ class Model(Scripted):
         self.sent.append(str(input))
         answer = output(len(self.sent), *self.answers.pop(0))
         return ModelResponse(output=answer, usage=Usage(), response_id=None)
+"""
+"""Imports, and a model that answers as it is told to: the beginning of each program."""
 
-
+AS_A_TOOL = """
 @function_tool
 def look(shelf: int) -> str:
     "Look at a shelf."
@@ -62,7 +64,7 @@ asyncio.run(main())
 
 async def test_each_run_of_an_agent_as_a_tool_has_a_session_of_its_own(url, tmp_path) -> None:
     script = tmp_path / "program.py"
-    script.write_text(AS_A_TOOL)
+    script.write_text(MODEL + AS_A_TOOL)
     await run(script, tmp_path, url)
     kinds = [str(item.kind) for item in await logged(url, "as-a-tool")]
     assert kinds == ["user_turn", "tool_call", "tool_result", "agent_msg"] * 2
@@ -143,27 +145,6 @@ async def test_runs_with_the_same_words_at_the_same_time_are_told_apart(url, tmp
 
 
 HANDED_OVER = """
-import asyncio
-
-import scenario
-from agents import Agent, RunConfig, Runner, Usage, function_tool
-from agents.items import ModelResponse
-from openai_agents_agent import Scripted, output
-
-import weft
-from weft.integrations.openai_agents import WeftSession
-
-
-class Model(Scripted):
-    def __init__(self, *answers):
-        self.answers, self.sent = list(answers), []
-
-    async def get_response(self, system_instructions, input, *args, **kwargs):
-        self.sent.append(str(input))
-        answer = output(len(self.sent), *self.answers.pop(0))
-        return ModelResponse(output=answer, usage=Usage(), response_id=None)
-
-
 @function_tool
 def look(shelf: int) -> str:
     "Look at a shelf."
@@ -197,7 +178,7 @@ asyncio.run(main())
 
 async def test_a_history_that_is_nested_in_a_handoff_is_published_once(url, tmp_path) -> None:
     script = tmp_path / "program.py"
-    script.write_text(HANDED_OVER)
+    script.write_text(MODEL + HANDED_OVER)
     out = await run(script, tmp_path, url)
     assert "since it was published" not in out
     items = await logged(url, "handed-over")

@@ -1,27 +1,14 @@
 """What stands beside what a text says: footers, and sentences said before."""
 
 import pytest
+from tests.outlines import beside
 
 from weft.passages.asides import LONGEST_FOOTER
-from weft.passages.part import Outline
-from weft.passages.splitting import outline_of
 
 POINTS = "".join(
     f"{n}. The point number {n} of the mail, with a sum of {n * 77} euros.\n" for n in range(9)
 )
 FOOTER = "This e-mail is confidential and may be privileged. Tell the sender and delete it.\n"
-
-
-def outline(text: str) -> Outline:
-    found = outline_of(text)
-    assert found is not None
-    assert "".join(text[one.start : one.end] for one in found.leaves) == text
-    return found
-
-
-def beside(text: str) -> str:
-    found = outline(text)
-    return "".join(text[found.leaves[at].start : found.leaves[at].end] for at in found.asides)
 
 
 @pytest.mark.parametrize("line", ["--\n", "-- \n", "-- \r\n"])

@@ -1,9 +1,7 @@
 """A page as a tree of roles in lines: its navigation, banner and footer are beside what it says."""
 
 import pytest
-
-from weft.passages.part import Outline
-from weft.passages.splitting import outline_of
+from tests.outlines import beside, outline
 
 LINKS = ("Home", "Sports", "Places", "Prices", "News", "Jobs", "Contact", "Log in")
 FIELDS = ("Name", "Telephone", "Code")
@@ -41,18 +39,6 @@ def devtools() -> str:
         f'  uid=0_3 main\n    uid=0_4 heading "Your data"\n{form}    uid=2_9 button "Pay"\n'
         '  uid=0_5 complementary\n    uid=3_1 link "Privacy"\n'
     )
-
-
-def outline(text: str) -> Outline:
-    found = outline_of(text)
-    assert found is not None
-    assert "".join(text[one.start : one.end] for one in found.leaves) == text
-    return found
-
-
-def beside(text: str) -> str:
-    found = outline(text)
-    return "".join(text[found.leaves[at].start : found.leaves[at].end] for at in found.asides)
 
 
 @pytest.mark.parametrize("tree", [bare(), bare(is_wide=True), playwright(), devtools()])
