@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from weft_schemas.events import ERASURE_RECORDS
+from weft_schemas.event_place import IN_EVENTS, TENANT_EVENTS
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ItemKind
 from weft_schemas.subjects import AUDIT_STREAM, SESSION_CLOSED, STREAM
 
-IN_EVENTS = ("item", SESSION_CLOSED, "revived")
-"""Published by agents and their operators; workers publish the rest."""
-TENANT_EVENTS = ("context_policy", "catalog", "scope_grants", *ERASURE_RECORDS)
-"""Published under a tenant's reserved session."""
 AUDIT_EVENTS = ("compiled", "routed", "chosen")
 SERVICES = {
     "compile": ("compile_request", "context_pack"),

@@ -15,13 +15,13 @@ from weft import tokens
 from weft.log.record import LogRecord
 from weft.readmodel.derived_fold import Contradiction, DerivedFold, Place, divided
 from weft.readmodel.documents import Documents
-from weft.readmodel.event_place import check_place
 from weft.readmodel.item_fold import ItemFold
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.session_counters import Sessions, SessionState
 from weft.readmodel.store import bounded, get_meta, set_meta, statements, transaction
 from weft.readmodel.tombstone_fold import erase_scope, erase_session, erase_tenant
 from weft_schemas.errors import ConfigurationError, InvalidInput
+from weft_schemas.event_place import check_place
 from weft_schemas.events import (
     ERASURE_RECORDS,
     ErasedEvent,

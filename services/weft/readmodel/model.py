@@ -9,15 +9,15 @@ from pathlib import Path
 
 from weft import tokens
 from weft.log.record import LogRecord
-from weft.readmodel.event_place import TENANTS_OWN
 from weft.readmodel.fold import Fold
 from weft.readmodel.store import get_meta, open_reader, open_writer
 from weft.readmodel.unsealed_postings import UnsealedCache
 from weft.readmodel.view import SessionView
+from weft_schemas.event_place import TENANT_EVENTS
 from weft_schemas.events import Event, encode_event
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem
-from weft_schemas.subjects import derived_subject, item_subject
+from weft_schemas.subjects import derived_subject, item_subject, stored_form
 
 _BATCH = 500
 
@@ -84,10 +84,7 @@ def records_of(
 
 def _subject(tenant: str, session: str, event: Event) -> str:
     if isinstance(event, ContextItem):
-        published = item_subject(tenant, session, event.kind.value)
-    else:
-        name = str(type(event).__struct_config__.tag)
-        own = isinstance(event, TENANTS_OWN)
-        published = derived_subject(tenant, TENANT_SESSION if own else session, name)
-    _, tenant_token, session_token, direction, name = published.split(".")
-    return f"w.{direction}.0.{tenant_token}.{session_token}.{name}"
+        return stored_form(item_subject(tenant, session, event.kind.value))
+    name = str(type(event).__struct_config__.tag)
+    place = TENANT_SESSION if name in TENANT_EVENTS else session
+    return stored_form(derived_subject(tenant, place, name))
