@@ -13,8 +13,8 @@ from nats.aio.client import Client
 
 from tests.data import ROOT
 from weft.log.connection import Connection, connect
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
+from weft.supervision.embedded_server import EmbeddedServer
 
 PLATFORM = ("admin", "firewall", "worker", "replica")
 TENANT_USERS = tuple(

@@ -3,9 +3,9 @@
 import asyncio
 
 from weft.log.api import call
-from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import connect
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_cluster import EmbeddedCluster
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import WeftError
 from weft_schemas.subjects import STREAM
 

@@ -24,8 +24,8 @@ from weft.log.connection import Connection, connect
 from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.compile import CompileRequest
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import EnvelopeEvent, Origin, encode_event

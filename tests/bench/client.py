@@ -17,8 +17,8 @@ import weft
 from tests.bench.table import ratio, show
 from weft.log.in_flight import WINDOW
 from weft.log.reading import last_sequence
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.events import encode_event
 from weft_schemas.ids import item_message_ids
 from weft_schemas.items import ContextItem, ItemKind

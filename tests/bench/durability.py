@@ -14,11 +14,11 @@ from statistics import median, quantiles
 from tests.bench.publish import messages
 from tests.bench.table import show
 from weft.log.bulk_publishing import BulkPublisher, best_mode
-from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
-from weft.log.server import Durability, EmbeddedServer
-from weft.log.topology import provision
+from weft.log.topology import Durability, provision
+from weft.supervision.embedded_cluster import EmbeddedCluster
+from weft.supervision.embedded_server import EmbeddedServer
 
 SINGLE = 300
 BULK = 5_000

@@ -32,10 +32,10 @@ from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.data_folder import DataFolder
 from weft.gateway.upstream.manifest import Manifest, spec_digest
 from weft.log.connection import connect
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.router.formats import item_from
 from weft.runtime.settings import Settings
+from weft.supervision.embedded_server import EmbeddedServer
 from weft.supervision.up import running
 from weft_eval.routing import bm25, recall
 from weft_eval.routing_sets import RoutingCase, RoutingSet, bfcl, metatool, near_copies

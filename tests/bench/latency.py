@@ -21,8 +21,8 @@ from tests.bench.stack import answering
 from tests.bench.table import quantile, show
 from tests.bench.workers import result
 from weft.client import Client
-from weft.log.reserved_ports import Port
 from weft.runtime.settings import Settings
+from weft.supervision.reserved_ports import Port
 from weft_schemas.events import encode_event
 
 EVENTS = 400

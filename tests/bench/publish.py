@@ -19,8 +19,8 @@ from weft.log.connection import Connection, connect
 from weft.log.in_flight import WINDOW
 from weft.log.message import Message
 from weft.log.publishing import Publisher
-from weft.log.server import Durability, EmbeddedServer
-from weft.log.topology import provision
+from weft.log.topology import Durability, provision
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.subjects import item_subject
 
 EVENTS = 100_000

@@ -28,11 +28,11 @@ from weft.log.following import Follower
 from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.readmodel.documents import Documents
 from weft.readmodel.generations import Reader
 from weft.snapshots.snapshot import take
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import Unavailable
 from weft_schemas.events import encode_event
 from weft_schemas.ids import item_message_id

@@ -14,10 +14,10 @@ from tests.integration.processes import started
 from weft.audit.doctor import Check, examine
 from weft.client import Client
 from weft.log.api import call
-from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import connect
 from weft.log.topology import provision
 from weft.runtime.settings import Settings
+from weft.supervision.embedded_cluster import EmbeddedCluster
 from weft.supervision.up import EVERYTHING, running
 from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.items import ContextItem, ItemKind

@@ -20,10 +20,10 @@ from weft.log.bodies import Bodies
 from weft.log.connection import connect
 from weft.log.publishing import Publisher
 from weft.log.reading import state
-from weft.log.server import EmbeddedServer
 from weft.log.topology import BODIES_STREAM, provision
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
+from weft.supervision.embedded_server import EmbeddedServer
 from weft.supervision.up import EVERYTHING, running
 from weft_schemas.errors import Overloaded, Unavailable, WeftError
 from weft_schemas.items import ContextItem, ItemKind

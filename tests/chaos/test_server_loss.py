@@ -20,10 +20,10 @@ from tests.integration.test_supervisor_up import until_answering
 from weft.client import Client
 from weft.log.api import call
 from weft.log.connection import connect
-from weft.log.server import EmbeddedServer
 from weft.log.topology import WORKERS, provision
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
+from weft.supervision.embedded_server import EmbeddedServer
 from weft.supervision.supervisor import Supervisor, work_children
 from weft.supervision.up import EVERYTHING
 from weft_schemas.errors import WeftError

@@ -15,9 +15,9 @@ from tests.leader import leader_of
 from weft.client import Client
 from weft.log.connection import Connection, connect
 from weft.log.reading import read_matching
-from weft.log.server import EmbeddedServer
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
+from weft.supervision.embedded_server import EmbeddedServer
 from weft.supervision.up import EVERYTHING, Up, running
 from weft_schemas.errors import WeftError
 from weft_schemas.items import ContextItem, ItemKind

@@ -13,8 +13,8 @@ from tests.integration.serving import everything, serving
 from weft.log.api import call
 from weft.log.connection import Connection, connect
 from weft.log.reading import read_matching
-from weft.log.server import EmbeddedServer
 from weft.log.topology import desired, provision
+from weft.supervision.embedded_server import EmbeddedServer
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

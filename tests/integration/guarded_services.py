@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.guarded import guarded_server, password
 from tests.integration.processes import Running, started
 
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 
 SERVICES = {
     "firewall": "firewall",

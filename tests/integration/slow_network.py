@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from weft.log.server import EmbeddedServer
 from weft.log.timeouts import cancelled
+from weft.supervision.embedded_server import EmbeddedServer
 
 PIECE_BYTES = 16 * 1024
 

@@ -28,13 +28,13 @@ from weft.indexer.starting import start
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.replicas import ReplicaState, answer
-from weft.log.server import EmbeddedServer
 from weft.readmodel import store
 from weft.readmodel.generations import Generations, Reader
 from weft.runtime.settings import Settings
 from weft.snapshots.loss import accepted_loss
 from weft.snapshots.snapshot import Bucket
 from weft.snapshots.trimming import trim
+from weft.supervision.embedded_server import EmbeddedServer
 from weft.supervision.up import EVERYTHING
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.items import ContextItem, ItemKind

@@ -22,8 +22,8 @@ from weft.firewall.derive import FIREWALL_VERSION
 from weft.log.bodies import Bodies
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
-from weft.log.server import EmbeddedServer
 from weft.runtime.settings import Settings
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.compile import CompileRequest, DrilldownRequest
 from weft_schemas.ids import artifact_handle, derived_message_id, item_message_id
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity

@@ -12,8 +12,8 @@ from tests.provider_rules import check_openai
 
 import weft
 from weft.log.connection import connect
-from weft.log.server import MAX_PAYLOAD, EmbeddedServer
 from weft.log.topology import provision
+from weft.supervision.embedded_server import MAX_PAYLOAD, EmbeddedServer
 from weft_schemas.items import ContextItem, ItemKind
 
 Chat = list[dict[str, Any]]

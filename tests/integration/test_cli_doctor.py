@@ -19,10 +19,10 @@ from weft.erasure.tombstones import tombstones
 from weft.log.api import call
 from weft.log.connection import Connection, connect
 from weft.log.reading import read_matching
-from weft.log.server import EmbeddedServer
 from weft.log.topology import BODIES_STREAM, provision
 from weft.readmodel.generations import Generations
 from weft.snapshots.trim_mark import write_mark
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.subjects import STREAM
 

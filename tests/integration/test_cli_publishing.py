@@ -9,7 +9,7 @@ from tests.integration.command_line import weft
 
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence, read_session
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy
 

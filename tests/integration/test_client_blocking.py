@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 
 import weft
 from weft.log.connection import Connection
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.items import ContextItem, ItemKind
 
 ENOUGH_SECONDS = 30.0

@@ -12,8 +12,8 @@ from tests.integration.processes import started
 import weft
 from weft.log.connection import connect
 from weft.log.reading import read_session
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.items import ContextItem, ItemKind
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -16,7 +16,7 @@ from weft.log.bodies import Bodies
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_session
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import SessionClosedEvent
 from weft_schemas.items import BodyRef, ContextItem, ItemKind

@@ -13,7 +13,7 @@ from weft.client.parking import refused
 from weft.client.refusals import ItemRefused
 from weft.integrations.shared_session import SharedSession
 from weft.log.connection import Connection
-from weft.log.server import MAX_PAYLOAD, EmbeddedServer
+from weft.supervision.embedded_server import MAX_PAYLOAD, EmbeddedServer
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 

@@ -8,7 +8,7 @@ import pytest
 import weft
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence, read
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.items import BodyRef, ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy, FirewallRules
 from weft_schemas.routing import Catalog, SelectableItem

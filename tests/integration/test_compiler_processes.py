@@ -16,7 +16,6 @@ from weft.compiler import service
 from weft.compiler.attempt import CompileResult, CompileTask, attempt
 from weft.log.connection import connect
 from weft.log.publishing import Publisher
-from weft.log.server import EmbeddedServer
 from weft.readmodel.fold import Fold
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import records_of
@@ -28,6 +27,7 @@ from weft.runtime.process import Process
 from weft.runtime.replica import Replica, pool_work
 from weft.runtime.request_server import ReceivedRequest
 from weft.runtime.settings import Settings
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.compile import CompileRequest, ContextPack, ExplainReply
 from weft_schemas.errors import NotFound
 from weft_schemas.events import Event

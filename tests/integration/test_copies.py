@@ -19,10 +19,10 @@ from weft.log.bodies import Bodies
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching, read_session
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.readmodel.digest import content_digest
 from weft.readmodel.model import ReadModel
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import Conflict, InvalidInput, NotFound
 from weft_schemas.events import EpisodeEvent, ErasedEvent, SessionClosedEvent
 from weft_schemas.ids import TENANT_SESSION, SessionName

@@ -18,8 +18,8 @@ from tests.data import ROOT
 
 from weft.log.api import call
 from weft.log.connection import connect
-from weft.log.reserved_ports import Port
-from weft.log.server import find_binary
+from weft.supervision.embedded_server import find_binary
+from weft.supervision.reserved_ports import Port
 
 NODES = ("nats-1", "nats-2", "nats-3")
 PATIENCE = 120.0

@@ -13,8 +13,8 @@ from urllib.request import urlopen
 import pytest
 
 from weft.log.connection import Connection
-from weft.log.reserved_ports import Port
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
+from weft.supervision.reserved_ports import Port
 
 PATIENCE_SECONDS = 120
 

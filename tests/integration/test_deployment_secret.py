@@ -23,9 +23,9 @@ from weft.log.connection import Connection, connect
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
 from weft.log.secret_check import METADATA, secret_check
-from weft.log.server import EmbeddedServer
 from weft.runtime.deployment import known_secret, made_secret, private
 from weft.runtime.settings import Settings, read_settings
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.events import Origin, encode_event
 from weft_schemas.items import ContextItem, ItemKind

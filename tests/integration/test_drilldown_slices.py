@@ -15,9 +15,9 @@ from tests.integration.processes import started
 from weft.client import Client
 from weft.client.drilldown import slice_item
 from weft.log.connection import Connection
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.runtime.settings import Settings
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import EnvelopeEvent, Event
 from weft_schemas.ids import artifact_handle, handle_key

@@ -21,7 +21,7 @@ from weft.log.bodies import Bodies
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.events import ErasureReceiptEvent, decode_event, encode_event
 from weft_schemas.ids import item_message_id
 from weft_schemas.items import BodyRef, ContextItem, ItemKind

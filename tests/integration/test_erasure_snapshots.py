@@ -27,13 +27,13 @@ from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
-from weft.log.server import EmbeddedServer
 from weft.log.topology import SNAPSHOTS_STREAM
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.store import get_meta
 from weft.snapshots import snapshot
 from weft.snapshots.snapshot import Bucket, take
 from weft.snapshots.trimming import trim
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import Conflict, NotFound
 from weft_schemas.events import ErasedEvent
 from weft_schemas.ids import TENANT_SESSION

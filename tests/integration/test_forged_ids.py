@@ -20,10 +20,10 @@ from weft.log.connection import Connection
 from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read, read_session
-from weft.log.server import EmbeddedServer
 from weft.memory.derive import VERSION as MEMORY_VERSION
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
+from weft.supervision.embedded_server import EmbeddedServer
 from weft.supervision.up import EVERYTHING, running
 from weft_schemas.events import encode_event
 from weft_schemas.ids import derived_key, derived_message_id, item_message_id

@@ -14,8 +14,8 @@ from tests.gateway_http_server import CLIENT, SECRET, at_port
 
 from weft.gateway.configuration.config import ClientCredentials, ServerSpec
 from weft.log.connection import Connection
-from weft.log.reserved_ports import Port
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
+from weft.supervision.reserved_ports import Port
 from weft_schemas.errors import Unavailable
 
 pytestmark = LEFT_SOCKETS

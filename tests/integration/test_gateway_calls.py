@@ -26,7 +26,7 @@ from weft import tokens
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.reading import read_matching
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import NotFound
 from weft_schemas.ids import artifact_handle, handle_key
 from weft_schemas.items import ItemKind

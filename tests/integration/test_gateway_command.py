@@ -24,9 +24,9 @@ from weft.gateway.log import deployment
 from weft.gateway.log.deployment import GatewayDeployment
 from weft.gateway.weft_server import WeftServer
 from weft.log.connection import connect
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.runtime.settings import Settings
+from weft.supervision.embedded_server import EmbeddedServer
 from weft.supervision.up import running
 from weft_schemas.errors import Unavailable
 

@@ -17,8 +17,8 @@ from weft.gateway.hosts.host import Host
 from weft.gateway.log import host_log
 from weft.gateway.tools.quarantine import approved
 from weft.log.connection import Connection, connect
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import Unavailable
 from weft_schemas.items import ContextItem
 

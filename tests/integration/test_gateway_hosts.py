@@ -15,7 +15,7 @@ from tests.npm import INSPECTOR, installed
 from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.serving import serving_http
 from weft.log.connection import Connection
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 
 pytestmark = pytest.mark.slow
 FRAMEWORK = "pydantic-ai-slim[mcp]==2.68.0"

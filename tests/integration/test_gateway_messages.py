@@ -16,7 +16,7 @@ from tests.gateway_server import KEY
 from weft.gateway.gateway import Gateway
 from weft.gateway.serving import serving_http
 from weft.log.connection import Connection
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 
 PROTOCOLS = ["legacy", "2026-07-28"]
 

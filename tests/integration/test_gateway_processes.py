@@ -17,7 +17,7 @@ from weft.gateway.data_folder import DataFolder
 from weft.gateway.gateway import Gateway
 from weft.gateway.upstream.manifest import spec_digest
 from weft.log.connection import Connection
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import Unavailable
 
 

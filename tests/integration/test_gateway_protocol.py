@@ -31,8 +31,8 @@ from tests.npm import installed
 from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.serving import serving_http
 from weft.log.connection import Connection
-from weft.log.reserved_ports import Port
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
+from weft.supervision.reserved_ports import Port
 
 NAME = "everything"
 DATA_URI = "data:text/plain;base64,aGFyYm91cg=="

@@ -15,7 +15,7 @@ from weft.client.operator import Operator
 from weft.gateway.gateway import Gateway
 from weft.gateway.results import handles
 from weft.log.connection import Connection
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.items import Sensitivity
 from weft_schemas.policy import (
     ContextPolicy,

@@ -14,7 +14,7 @@ from tests.gateway import called, gateway, host, odd_server
 from tests.gateway_server import BYTES
 
 from weft.log.connection import Connection
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 
 PROTOCOLS = ["legacy", "2026-07-28"]
 

@@ -26,8 +26,8 @@ from weft.gateway.data_folder import DataFolder
 from weft.gateway.oauth.token_file import read_sign_in
 from weft.gateway.oauth.token_renewal import SignedInAuth
 from weft.log.connection import Connection
-from weft.log.reserved_ports import Port
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
+from weft.supervision.reserved_ports import Port
 from weft_schemas.errors import ConfigurationError, Unavailable
 
 

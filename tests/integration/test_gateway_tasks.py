@@ -21,8 +21,8 @@ from tests.npm import installed
 from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.tasks.protocol import TASKS, TaskExtension, answer, cancel, state_of
 from weft.log.connection import Connection
-from weft.log.reserved_ports import Port
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
+from weft.supervision.reserved_ports import Port
 
 pytestmark = LEFT_SOCKETS
 

@@ -6,8 +6,8 @@ from weft.http.app import Application
 from weft.http.callers import open_grant
 from weft.http.clients import Clients
 from weft.log.connection import Connection
-from weft.log.server import EmbeddedServer
 from weft.runtime.settings import Settings
+from weft.supervision.embedded_server import EmbeddedServer
 
 
 async def test_a_stream_opened_when_the_process_ends_is_told_to_connect_again(

@@ -15,9 +15,9 @@ from weft.http import log_watch, service
 from weft.http.callers import open_grant
 from weft.http.clients import Clients
 from weft.http.log_watch import watch_log
-from weft.log.server import EmbeddedServer
 from weft.log.timeouts import cancelled
 from weft.runtime.settings import Settings
+from weft.supervision.embedded_server import EmbeddedServer
 
 
 def signed(password: str) -> str:

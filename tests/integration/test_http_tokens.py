@@ -15,9 +15,9 @@ from tests.integration.serving import serving
 
 from weft.client import Client
 from weft.http.tracing import Telemetry
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.runtime.settings import Settings
+from weft.supervision.embedded_server import EmbeddedServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -14,13 +14,13 @@ from weft.indexer.rebuild import rebuild
 from weft.log.api import call
 from weft.log.connection import Connection, connect
 from weft.log.reading import read_matching
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.postings import SEGMENT
 from weft.readmodel.store import get_meta, open_writer, set_meta
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import Unavailable
 from weft_schemas.events import ErasedEvent
 from weft_schemas.ids import TENANT_SESSION

@@ -17,7 +17,7 @@ from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import last_of
 from weft.log.secure_delete import erase
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable
 from weft_schemas.ids import body_name
 from weft_schemas.items import BodyRef

@@ -15,7 +15,6 @@ from tests.retrying import PATIENCE, patiently
 
 from weft.log.api import call
 from weft.log.bulk_publishing import BatchMode, BulkPublisher, best_mode
-from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import Connection, connect
 from weft.log.consuming import Consumer
 from weft.log.following import Follower
@@ -23,6 +22,7 @@ from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.reading import LOOKED_BACK, newest_first, read_session
 from weft.log.topology import provision
+from weft.supervision.embedded_cluster import EmbeddedCluster
 from weft_schemas.errors import Unavailable
 from weft_schemas.subjects import item_subject, stored_filter
 

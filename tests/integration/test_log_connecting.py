@@ -11,7 +11,7 @@ from tests.retrying import PATIENCE
 
 from weft.log import connection as connecting
 from weft.log.connection import connect
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import Unavailable
 
 

@@ -12,8 +12,8 @@ from weft.log.connection import Connection, connect
 from weft.log.following import Followed, Follower
 from weft.log.message import Message
 from weft.log.publishing import Publisher
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import Corrupt
 from weft_schemas.subjects import derived_subject, item_subject
 

@@ -13,8 +13,8 @@ from weft.log.connection import Connection, connect
 from weft.log.message import Ack, Message, event_headers
 from weft.log.publishing import Publisher
 from weft.log.record import LogRecord
-from weft.log.server import EmbeddedServer
 from weft.log.topology import LogLimits, provision
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import (
     ConfigurationError,
     Forbidden,

@@ -11,7 +11,7 @@ from nats.aio.msg import Msg
 
 from weft.log.api import call, replied
 from weft.log.connection import Connection, connect
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import InvalidInput, Unavailable
 
 SUBJECT = "service.echo"

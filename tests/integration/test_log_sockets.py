@@ -11,7 +11,7 @@ from tests.integration.processes import PATIENCE
 
 from weft.log import connection as connecting
 from weft.log.connection import connect
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 
 
 async def test_attempts_to_reach_a_frozen_server_leave_no_socket_open(

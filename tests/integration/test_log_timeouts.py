@@ -18,10 +18,10 @@ from weft.log.connection import FLUSH_SECONDS, Connection, connect
 from weft.log.message import Ack
 from weft.log.publishing import Publisher
 from weft.log.secure_delete import erase
-from weft.log.server import EmbeddedServer
 from weft.log.stream_health import STILL_SECONDS, stores_nothing
 from weft.log.timeouts import pause
 from weft.log.topology import provision
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import Unavailable
 from weft_schemas.subjects import STREAM, item_subject
 

@@ -20,9 +20,9 @@ from weft.log.consuming import Consumer
 from weft.log.message import Message
 from weft.log.nats_internals import FastConnection, missing_internals
 from weft.log.publishing import Publisher
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.log.wire import block_of, commands_in, headers_of, publish_command, status
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.subjects import STREAM
 

@@ -14,9 +14,9 @@ from tests.guarded import install, password
 from weft.log.api import call
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
-from weft.log.reserved_ports import Port
-from weft.log.server import find_binary
 from weft.log.topology import provision
+from weft.supervision.embedded_server import find_binary
+from weft.supervision.reserved_ports import Port
 from weft_schemas.errors import NotFound, Overloaded, Unavailable
 from weft_schemas.subjects import item_subject
 

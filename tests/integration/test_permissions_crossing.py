@@ -20,7 +20,7 @@ from weft.log.following import Follower
 from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import Forbidden, WeftError
 from weft_schemas.subjects import item_subject
 

@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 from tests.guarded import TENANT_USERS, USERS, guarded_server, probing
 
-from weft.log.server import EmbeddedServer
 from weft.log.topology import desired
+from weft.supervision.embedded_server import EmbeddedServer
 
 PUBLISHERS = {
     "weft.acme.s1.in.user_turn": {"acme-agent", "acme-operator"},

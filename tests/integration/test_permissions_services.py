@@ -15,8 +15,8 @@ from tests.integration.processes import Running
 
 from weft.cli.demo_session import demo_key, load
 from weft.client import Client, connect
-from weft.log.server import EmbeddedServer
 from weft.runtime.roll_call import call_roll
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.errors import Forbidden, NotFound
 from weft_schemas.grants import Grant, ScopeGrants

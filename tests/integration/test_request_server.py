@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from weft.log.connection import connect
-from weft.log.server import EmbeddedServer
 from weft.runtime import request_server
 from weft.runtime.process import Process
 from weft.runtime.request_client import ask
 from weft.runtime.request_server import RequestServer
 from weft.runtime.requests import ReceivedRequest
 from weft.runtime.settings import Settings
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import InvalidInput, Overloaded
 
 

@@ -17,13 +17,13 @@ from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.reading import last_of, last_sequence, state
 from weft.log.secure_delete import erase_all
-from weft.log.server import EmbeddedServer
 from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM, provision
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.snapshots.snapshot import Bucket, take
 from weft.snapshots.trim_mark import trimmed_before, write_mark
 from weft.snapshots.trimming import trim
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.subjects import STREAM
 

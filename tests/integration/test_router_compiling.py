@@ -13,9 +13,9 @@ from tests.integration.processes import started
 from weft.client import Client
 from weft.log.connection import connect
 from weft.log.reading import read_matching
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.runtime.settings import read_settings
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.compile import CompileAudit
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity

@@ -15,9 +15,9 @@ from tests.integration.processes import PATIENCE, Running, started
 from weft.client import Client
 from weft.log.connection import Connection
 from weft.log.reading import read_matching
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.runtime.settings import read_settings
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.envelope import ResultEnvelope, ResultStatus
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import EnvelopeEvent, ErasedEvent, Origin, encode_event

@@ -17,10 +17,10 @@ from tests.integration.logged import publish
 from weft.log.api import replied, request
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.runtime import request_client
 from weft.runtime.request_client import ask
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.compile import (
     BuildStats,
     CompileRequest,

@@ -17,9 +17,9 @@ from tests.integration.processes import PATIENCE, Running
 from weft.log.connection import Connection, connect
 from weft.log.message import Ack
 from weft.log.reading import last_sequence, read_matching
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.runtime.request_client import ask
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.compile import (
     CompileAudit,
     CompileRequest,

@@ -16,9 +16,9 @@ from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
 from weft.log.reading import read_session
 from weft.log.secure_delete import erase_all
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.runtime.request_client import ask
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
 from weft_schemas.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from weft_schemas.events import EnvelopeEvent, Event, encode_event

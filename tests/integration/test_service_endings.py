@@ -12,10 +12,10 @@ from tests.integration.processes import PATIENCE, Running, started
 
 from weft.cli.services import SERVICES
 from weft.log.connection import connect
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.runtime import application
 from weft.runtime.settings import Settings
+from weft.supervision.embedded_server import EmbeddedServer
 
 
 @pytest.mark.parametrize("how", [signal.SIGSTOP, signal.SIGKILL], ids=["frozen", "gone"])

@@ -11,7 +11,7 @@ from weft.log.connection import Connection, connect
 from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching, state
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 
 BYTES_PER_SECOND = 4_000_000
 SECONDS = 0.5

@@ -20,7 +20,6 @@ from weft.indexer.rebuild import rebuild
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching, subjects
-from weft.log.server import EmbeddedServer
 from weft.log.stream_identity import StreamIdentity
 from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM
 from weft.readmodel.digest import content_digest
@@ -28,6 +27,7 @@ from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.snapshots.snapshot import RETAINED, Bucket, Snapshot, newest, superseded, take
 from weft.snapshots.trimming import trim
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import NotFound
 
 

@@ -28,13 +28,13 @@ from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import state
 from weft.log.secure_delete import erase_all
-from weft.log.server import EmbeddedServer
 from weft.log.topology import SNAPSHOTS_BUCKET, LogLimits, provision
 from weft.readmodel.generations import Reader
 from weft.snapshots import trimming
 from weft.snapshots.snapshot import take
 from weft.snapshots.trim_mark import SUBJECT, trimmed_before
 from weft.snapshots.trimming import Trimmed, trim
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import Conflict, Unavailable
 from weft_schemas.events import encode_event
 from weft_schemas.ids import TENANT_SESSION

@@ -27,7 +27,6 @@ from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.replicas import ReplicaState, answer, replicas
 from weft.log.secure_delete import erase_all
-from weft.log.server import EmbeddedServer
 from weft.log.topology import SNAPSHOTS_STREAM, provision
 from weft.readmodel.generations import Generations, Reader
 from weft.runtime.roll_call import call_roll
@@ -35,6 +34,7 @@ from weft.snapshots import trimming
 from weft.snapshots.snapshot import Bucket, newest, take
 from weft.snapshots.trim_mark import trimmed_before
 from weft.snapshots.trimming import trim
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import ConfigurationError, Conflict, Corrupt, NotFound, Unavailable
 from weft_schemas.events import encode_event
 from weft_schemas.ids import TENANT_SESSION

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from tests.data import ROOT
 
-from weft.log.server import MAX_PAYLOAD, find_binary
+from weft.supervision.embedded_server import MAX_PAYLOAD, find_binary
 
 FOLDER = ROOT / "deploy" / "nats"
 CONFIGURATIONS = ("process", "power", "cluster")

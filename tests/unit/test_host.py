@@ -49,7 +49,7 @@ print(json.dumps([before, during, after]))
 
 @pytest.fixture
 async def url(tmp_path):
-    from weft.log.server import EmbeddedServer
+    from weft.supervision.embedded_server import EmbeddedServer
 
     async with EmbeddedServer(tmp_path) as server:
         yield server.url

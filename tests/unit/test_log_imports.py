@@ -17,7 +17,7 @@ def test_the_client_side_of_the_log_imports_no_worker_package() -> None:
 
 def test_the_client_side_of_the_log_does_not_import_the_server() -> None:
     imports = "".join(f"import weft.log.{name}\n" for name in CLIENT_SIDE)
-    code = f"import sys\n{imports}print('weft.log.server' in sys.modules)"
+    code = f"import sys\n{imports}print('weft.supervision.embedded_server' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"
 

@@ -26,8 +26,7 @@ from weft.erasure.tombstones import left_of_erased
 from weft.log.api import call
 from weft.log.connection import Connection, connect
 from weft.log.reading import nanoseconds
-from weft.log.server import MAX_PAYLOAD, Durability, find_binary
-from weft.log.topology import LogLimits, actual, desired, diff
+from weft.log.topology import Durability, LogLimits, actual, desired, diff
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations
 from weft.readmodel.page_checksums import PageChecksums
@@ -38,6 +37,7 @@ from weft.runtime.settings import Settings
 from weft.snapshots.loss import accepted_loss
 from weft.snapshots.snapshot import NOTHING_LEFT, TAKE_ONE, judged
 from weft.snapshots.trim_mark import trimmed_before
+from weft.supervision.embedded_server import MAX_PAYLOAD, find_binary
 from weft_schemas.errors import Corrupt, Forbidden, NotFound, WeftError
 from weft_schemas.subjects import STREAM
 

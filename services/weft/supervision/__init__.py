@@ -1,1 +1,1 @@
-"""Starts the services of one machine as child processes, and keeps them running."""
+"""Starts nats-server and the services of one machine as child processes, and keeps them running."""

@@ -12,14 +12,14 @@ from typing import IO, cast
 import msgspec
 from msgspec.structs import replace
 
-from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import connect
 from weft.log.secret_check import UNMARKED, DeploymentSecret, check_log, is_marked
-from weft.log.server import Durability, EmbeddedServer
 from weft.log.timeouts import cancelled
-from weft.log.topology import LogLimits, TopologyChange, provision
+from weft.log.topology import Durability, LogLimits, TopologyChange, provision
 from weft.runtime.deployment import known_secret, made_secret, private
 from weft.runtime.settings import Settings, secret_is_given
+from weft.supervision.embedded_cluster import EmbeddedCluster
+from weft.supervision.embedded_server import EmbeddedServer
 from weft.supervision.preloaded import PreloadedProcess
 from weft.supervision.supervisor import Supervisor, work_children
 from weft_schemas.errors import WeftError

@@ -21,7 +21,6 @@ from weft.log.connection import connect as open_connection
 from weft.log.consuming import Delivery
 from weft.log.message import Ack, Message, Outcome
 from weft.log.publishing import Publisher
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.broker import Broker
@@ -29,6 +28,7 @@ from weft.runtime.crashpoints import add_worker
 from weft.runtime.policies import Policies
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
+from weft.supervision.embedded_server import EmbeddedServer
 from weft.workers.deriver import Deriver
 from weft.workers.record_processor import RecordProcessor
 from weft.workers.running import run

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 
 START = "[1] [INF] Starting nats-server\n"
 FULL = "[1] [ERR] JetStream failed to store a msg: write 4.blk: no space left on device\n"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import connect
-from weft.log.reserved_ports import Port
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_cluster import EmbeddedCluster
+from weft.supervision.embedded_server import EmbeddedServer
+from weft.supervision.reserved_ports import Port
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="elsewhere a port can only be found"

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Self
 
 from weft.file_lock import FileLock
-from weft.log import reserved_ports
-from weft.log.topology import Durability as Durability
+from weft.log.topology import Durability
 from weft.parent_death import terminate_with_parent
+from weft.supervision import reserved_ports
 from weft_schemas.errors import ConfigurationError, Unavailable
 
 MAX_PAYLOAD = 8 * 1024 * 1024

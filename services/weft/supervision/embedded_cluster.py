@@ -8,8 +8,8 @@ from typing import Self
 
 from weft.log.api import call
 from weft.log.connection import connect
-from weft.log.reserved_ports import Port
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
+from weft.supervision.reserved_ports import Port
 from weft_schemas.errors import Unavailable, WeftError
 
 NODES = 3

@@ -11,13 +11,13 @@ import pytest
 
 from weft.log.api import call
 from weft.log.connection import connect
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import ConfigurationError, Unavailable
 
 PARENT = """
 import asyncio, sys
-from weft.log.server import EmbeddedServer
+from weft.supervision.embedded_server import EmbeddedServer
 
 async def main():
     async with EmbeddedServer(sys.argv[1]) as server:
