@@ -9,17 +9,15 @@ import msgspec
 from weft.bodies.masking import masked_text
 from weft.prompt_injection.detection import NEEDLES, find_injections, plain_letters
 from weft.secrets.deployment_rules import deployment_rules
-from weft.secrets.escapes import unescaped
 from weft.secrets.hidden_characters import spans_in_source
 from weft.secrets.masking import Finding, fingerprint, masks_of, without_overlaps
 from weft.secrets.personal import find_personal
 from weft.secrets.prefilter import Prefilter, literals
-from weft.secrets.rule_matching import find_secrets
 from weft.secrets.scanning import (
     SIGNS,
-    at_source,
-    behind_escapes,
+    by_stages,
     outside_marks,
+    personal_behind_escapes,
     secrets_in,
     spaced,
 )
@@ -52,13 +50,10 @@ def scan(text: str, rules: FirewallRules, key: bytes, limit: int, raw: bytes = b
     lowered = looked_at.lower() if data.isascii() else plain_letters(text.lower().encode())
     present = _prefilter.present(lowered)
     own = deployment_rules(rules)
-    secrets = find_secrets(looked_at, present, limit) + own.find(data, limit)
+    secrets = by_stages(data, looked_at, present, limit, own)
     persons = find_personal(looked_at, limit)
-    plain = unescaped(data)
-    if plain is not None:
-        secrets += behind_escapes(data, limit, own)
-        if rules.pii is not PiiAction.FLAG:
-            persons += at_source(data, plain, find_personal(spaced(plain), limit))
+    if rules.pii is not PiiAction.FLAG:
+        persons += personal_behind_escapes(data, limit)
     secrets += spans_in_source(data, lambda seen: secrets_in(seen, limit, own), raw)
     secrets = outside_marks(data, without_overlaps(secrets))
     persons = outside_marks(data, without_overlaps(persons))

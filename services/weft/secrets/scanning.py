@@ -31,10 +31,17 @@ _prefilter = Prefilter(SIGNS)
 def secrets_in(data: bytes, limit: int = LIMIT, own: DeploymentRules = NONE) -> list[Finding]:
     """Credentials in `data`, in order and without overlaps."""
     looked_at = spaced(data)
-    found = find_secrets(looked_at, _prefilter.present(looked_at.lower()), limit)
-    if own is not NONE:
-        found += own.find(data, limit)
-    return outside_marks(data, without_overlaps(found + behind_escapes(data, limit, own)))
+    present = _prefilter.present(looked_at.lower())
+    return outside_marks(data, without_overlaps(by_stages(data, looked_at, present, limit, own)))
+
+
+def by_stages(
+    data: bytes, looked_at: bytes, present: frozenset[bytes], limit: int, own: DeploymentRules
+) -> list[Finding]:
+    """What the stages find, which may overlap: of two for the same bytes, the first stage's counts.
+    `looked_at` is `spaced(data)`, and `present` the needles in it."""
+    found = find_secrets(looked_at, present, limit) + own.find(data, limit)
+    return found + behind_escapes(data, limit, own)
 
 
 _MARK = re.compile(rb"\[(?:secret|pii):[a-z]{1,20}(?:_[a-z0-9]{1,16}){0,5}:[0-9a-f]{8}\]")
@@ -74,14 +81,17 @@ def personal_behind_hidden(data: bytes) -> list[Finding]:
 
 
 def _personal_in(data: bytes) -> list[Finding]:
-    found = find_personal(spaced(data), LIMIT)
+    return find_personal(spaced(data), LIMIT) + personal_behind_escapes(data, LIMIT)
+
+
+def personal_behind_escapes(data: bytes, limit: int) -> list[Finding]:
+    """Personal data that only shows once the escapes of `data` are resolved; see
+    `behind_escapes`."""
     plain = unescaped(data)
-    if plain is not None:
-        found += at_source(data, plain, find_personal(spaced(plain), LIMIT))
-    return found
+    return [] if plain is None else at_source(data, plain, find_personal(spaced(plain), limit))
 
 
-def behind_escapes(data: bytes, limit: int, own: DeploymentRules = NONE) -> list[Finding]:
+def behind_escapes(data: bytes, limit: int, own: DeploymentRules) -> list[Finding]:
     """Credentials that only show once the escapes of `data` are resolved; those that show in `data`
     as it is may be among them."""
     plain = unescaped(data)
