@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from weft.passages.identifying_names import NAMES
 from weft.passages.lines import IndentedLine
 from weft.passages.outliers import MANY, at_most, rare_groups
-from weft.passages.part import NAMES, Part
+from weft.passages.part import Part
 from weft.passages.sentences import LEAST
 
 MOST_IDENTIFIERS = 3

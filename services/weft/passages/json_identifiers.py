@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from weft.passages.identifying_names import IDS, NAMES, TITLES
 from weft.passages.json_values import FIELD, KEY, RECORD, SMALL, Value
-from weft.passages.part import NAMES, TITLES, Part
+from weft.passages.part import Part
 
 IDENTIFIER = 80
 """Most characters of a field that identifies its record."""
@@ -24,8 +25,6 @@ NOTHING = frozenset({"null", "true", "false", '""', "[]", "{}"})
 """Values that cannot identify a record."""
 _NO_VALUE = ("{", "[", "")
 """What follows a name whose value is no single one, or was cut off."""
-_ID = re.compile(r"(?:id|uuid|no|key|code|sku|number|reference)$", re.IGNORECASE)
-"""Names of ids, of which a record may have many, its own and those of others."""
 _BARE_ID = re.compile(
     r'\s*"(?:[^"\\]{0,60}(?:[_.\- ]|(?<=[a-z])(?=[IK])))?(?:[Uu]{0,2}[Ii][Dd]|[Kk]ey)"\s*:\s*'
     r'(?:"[^"\\\s]*"|\d+)[\s,]*'
@@ -71,8 +70,8 @@ def identifying_fields(text: str, fields: list[Value]) -> tuple[int, ...]:
         addresses = {place for place, _ in short if _ADDRESS.search(text, *_span(fields[place]))}
         readable = [(place, name) for place, name, is_opaque in named if not is_opaque]
         said = [(place, name) for place, name in readable if place not in addresses]
-        titles = [place for place, name in said if not _ID.search(name)][:MOST_TITLES]
-        ids = [place for place, name in said if _ID.search(name)]
+        titles = [place for place, name in said if not IDS.search(name)][:MOST_TITLES]
+        ids = [place for place, name in said if IDS.search(name)]
         places = [place for place, name, _ in named if NAMES.search(name)]
         own = next((place for place in places if place not in addresses), [*places, named[0][0]][0])
         # Its own id comes first, however it looks, and an address last: it often repeats the id.

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from weft.passages.identifying_names import NAMES
 from weft.passages.outliers import MANY, at_most
-from weft.passages.part import NAMES, Part
+from weft.passages.part import Part
 from weft.passages.sentences import LEAST, joined, sentence_ends, sentences
 
 LEAST_ELEMENTS = 6

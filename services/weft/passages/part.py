@@ -3,7 +3,6 @@ leaves are the smallest pieces that a prompt shows. Marks count what is left out
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -11,15 +10,6 @@ from itertools import accumulate
 from typing import NamedTuple
 
 import msgspec
-
-NAMES = re.compile(
-    r"(?:^|[_.\- ]|(?<=[a-z]))"
-    r"(?:id|uuid|name|number|no|key|date|title|path|url|code|sku|email|reference)$",
-    re.IGNORECASE,
-)
-"""Names of the fields that identify a record in most programs' data."""
-TITLES = re.compile(r"(?:^|[_.\- ])(?:subject|summary|label|uri|link|href)$", re.IGNORECASE)
-"""Names of fields that do so beside its id, or without one."""
 
 
 class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
