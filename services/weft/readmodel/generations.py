@@ -179,11 +179,6 @@ class Reader:
         """Whether the generation last opened is still current."""
         return self._opened is not None and self._pointer_stamp() == self._stamp
 
-    def leave_if_replaced(self) -> None:
-        """Close a generation that is no longer the current one, so that its file can be removed."""
-        if not self.is_there():
-            self.close()
-
     def close(self) -> None:
         opened, self._opened = self._opened, None
         if opened is not None:

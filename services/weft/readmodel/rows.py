@@ -130,15 +130,12 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
         summary_version, summary_tokens, summary, waits,
         body_tokens, body_size, body_outline, body, raised,
     ) = row  # fmt: skip
-    version, level, envelope = sequence, _levels[sensitivity], None
-    if raised is not None:
-        level = level.raised_to(LEVELS[raised])
+    version, envelope = sequence, None
     known = _metadata.decode(metadata) if metadata else {}
     if envelope_version is not None:
         envelope = _envelope.decode(envelope_body)
         version, text, tokens = envelope_version, envelope.summary, envelope_tokens
         outline = body_outline or b""
-        level = level.raised_to(envelope.sensitivity)
     return ItemRow(
         sequence=sequence,
         ordinal=ordinal,
@@ -148,7 +145,7 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
         tokens=tokens,
         version=version,
         parent_id=parent_id,
-        sensitivity=level,
+        sensitivity=effective(sensitivity, raised, envelope),
         metadata=known,
         published_ns=published_ns,
         outline=outline,
@@ -162,6 +159,13 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
         packed_tokens=body_tokens or 0,
         packed_size=body_size or 0,
     )
+
+
+def effective(level: str, raised: int | None, envelope: ResultEnvelope | None) -> Sensitivity:
+    """The sensitivity of an item with its publisher's `level`: that, or the one to which an event
+    (`raised`, a place in `LEVELS`) or its envelope raises it."""
+    found = _levels[level] if raised is None else _levels[level].raised_to(LEVELS[raised])
+    return found if envelope is None else found.raised_to(envelope.sensitivity)
 
 
 class Match(msgspec.Struct, frozen=True):

@@ -8,11 +8,12 @@ from typing import Any
 
 import msgspec
 
+from weft.readmodel.rows import effective
 from weft.readmodel.store import OPEN, get_meta, snapshot, statements
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import NotFound, erased_session
 from weft_schemas.ids import artifact_handle
-from weft_schemas.items import LEVELS, BodyRef, ItemKind, Sensitivity
+from weft_schemas.items import BodyRef, ItemKind, Sensitivity
 from weft_schemas.status import (
     HISTORY,
     LISTED,
@@ -180,11 +181,6 @@ def artifact(db: sqlite3.Connection, tenant: str, handle: str, key: bytes = b"")
     session, item_id, kind, untrusted, size, sha256, level, metadata, packed, raised = row
     envelope = msgspec.json.decode(packed, type=ResultEnvelope) if packed else None
     named = msgspec.json.decode(metadata).get("content_type") if metadata else None
-    sensitivity = Sensitivity(level)
-    if raised is not None:
-        sensitivity = sensitivity.raised_to(LEVELS[raised])
-    if envelope is not None:
-        sensitivity = sensitivity.raised_to(envelope.sensitivity)
     return LoggedArtifact(
         handle=handle,
         session=session,
@@ -193,7 +189,7 @@ def artifact(db: sqlite3.Connection, tenant: str, handle: str, key: bytes = b"")
         kind=ItemKind(kind),
         size=size,
         content_type=envelope.content_type if envelope else named or "text/plain",
-        sensitivity=sensitivity,
+        sensitivity=effective(level, raised, envelope),
         body=BodyRef(sha256, size) if sha256 else None,
         envelope=envelope,
         untrusted=bool(untrusted),

@@ -171,7 +171,8 @@ class Replica:
         """Close a replaced generation even without requests, so that its file can be removed."""
         while True:
             await asyncio.sleep(LEAVE_SECONDS)
-            self._reader.leave_if_replaced()
+            if not self._reader.is_there():
+                self._reader.close()
             left = [one for one in self._idle if not one.reader.is_there()]
             self._idle = [one for one in self._idle if one not in left]
             for reader in left:
