@@ -73,6 +73,15 @@ async def call(
         await asyncio.sleep(_PAUSE_SECONDS)
 
 
+async def config_of(connection: Connection, stream: str) -> dict[str, Any] | None:
+    """A stream's configuration, None if there is no such stream. Raises as `call` does."""
+    try:
+        config: dict[str, Any] = (await call(connection, f"STREAM.INFO.{stream}"))["config"]
+    except NotFound:
+        return None
+    return config
+
+
 async def request(connection: Connection, subject: str, payload: bytes, timeout: float) -> bytes:
     """One request, one reply. Raises `Forbidden` or `Unavailable`."""
     try:

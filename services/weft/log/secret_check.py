@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from weft.log.api import call
+from weft.log.api import call, config_of
 from weft.log.connection import Connection
 from weft.log.reading import last_of
 from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound
@@ -64,10 +64,7 @@ def check_secret(config: dict[str, Any], secret: str) -> None:
 async def check_log(connection: Connection, secret: str) -> None:
     """Raises `ConfigurationError` if the log is marked with another secret than this one, or with
     one although there is none here: nobody may then make a second one. Raises `Unavailable`."""
-    try:
-        config = (await call(connection, f"STREAM.INFO.{STREAM}"))["config"]
-    except NotFound:
-        return
+    config = await config_of(connection, STREAM) or {}
     check_secret(config, secret)
     if mark_of(config) and not secret:
         raise ConfigurationError(

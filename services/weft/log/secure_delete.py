@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from weft.log.api import call
+from weft.log.api import call, config_of
 from weft.log.connection import Connection
 from weft.log.reading import read
 from weft_schemas.errors import ConfigurationError, NotFound
@@ -26,10 +26,8 @@ ERASE_SECONDS = 30.0
 async def check_deletable(connection: Connection, *streams: str) -> None:
     """Raises `ConfigurationError` if nothing can be erased from a stream, before any change."""
     for stream in streams:
-        try:
-            config = (await call(connection, f"STREAM.INFO.{stream}"))["config"]
-        except NotFound:
-            continue  # then nothing is in it that would have to be erased
+        # If it is not there, nothing is in it that would have to be erased.
+        config = await config_of(connection, stream) or {}
         found = [one for one in FORBIDDING if config.get(one)]
         if found:
             raise ConfigurationError(

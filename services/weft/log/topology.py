@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from weft.log.api import call
+from weft.log.api import call, config_of
 from weft.log.connection import Connection
 from weft.log.secret_check import METADATA, DeploymentSecret, mark_for
 from weft_schemas.errors import ConfigurationError, NotFound, Unavailable
@@ -160,10 +160,8 @@ async def actual(connection: Connection, wanted: Topology) -> Topology:
     streams: dict[str, Config] = {}
     consumers: dict[tuple[str, str], Config] = {}
     for name in wanted.streams:
-        try:
-            streams[name] = (await call(connection, f"STREAM.INFO.{name}"))["config"]
-        except NotFound:
-            continue
+        if config := await config_of(connection, name):
+            streams[name] = config
     for stream, name in wanted.consumers:
         try:
             info = await call(connection, f"CONSUMER.INFO.{stream}.{name}")
@@ -228,16 +226,13 @@ def _marked(wanted: Topology, mark: str) -> Topology:
 async def _make(connection: Connection, target: str, wanted: Topology, have: Topology) -> None:
     kind, name = target.split(" ")
     if kind == "stream":
-        known = have.streams.get(name)
-        verb = "CREATE" if known is None else "UPDATE"
-        if known is not None:
-            # Read anew: what somebody wrote since they were compared, such as the mark of a
-            # trimming, would be lost. The server has no update that depends on what is there.
-            known = (await call(connection, f"STREAM.INFO.{name}"))["config"]
-        config = {**(known or {}), **wanted.streams[name]}
-        config["metadata"] = {**(known or {}).get("metadata", {}), **config.get("metadata", {})}
-        config = _without_read_only(config)
-        await call(connection, f"STREAM.{verb}.{name}", config)
+        # Read anew: what somebody wrote since they were compared, such as the mark of a trimming,
+        # would be lost. The server has no update that depends on what is there.
+        known = await config_of(connection, name) or {}
+        config = {**known, **wanted.streams[name]}
+        config["metadata"] = {**known.get("metadata", {}), **config.get("metadata", {})}
+        verb = "UPDATE" if known else "CREATE"
+        await call(connection, f"STREAM.{verb}.{name}", _without_read_only(config))
         return
     stream, durable = name.split("/")
     config = {**have.consumers.get((stream, durable), {}), **wanted.consumers[stream, durable]}
@@ -296,17 +291,15 @@ def _same(field: str, have: Any, want: Any) -> bool:
 
 
 _STREAM_FIXED = frozenset({"subjects", "subject_transform", "storage", "retention"})
+_LIMITS = frozenset({"max_bytes", "max_msgs", "max_age"})
 _CONSUMER_MOVABLE = frozenset({"ack_wait", "max_deliver", "max_ack_pending"})
 
 
 def _stream_action(field: str, have: Any, want: Any) -> Literal["update", "refuse"]:
-    if field in _STREAM_FIXED:
-        return "refuse"
-    if field in ("max_bytes", "max_msgs", "max_age"):
-        return "refuse" if _lower(have, want) else "update"
-    if field == "num_replicas":
-        return "refuse" if want < have else "update"
-    return "update"
+    loses_events = field in _LIMITS and _lower(have, want)
+    loses_replicas = field == "num_replicas" and want < have
+    is_refused = field in _STREAM_FIXED or loses_events or loses_replicas
+    return "refuse" if is_refused else "update"
 
 
 def _lower(have: Any, want: Any) -> bool:
