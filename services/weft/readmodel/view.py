@@ -7,7 +7,6 @@ import json
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -16,7 +15,7 @@ from weft.readmodel.memories_in_force import MemoriesInForce
 from weft.readmodel.rows import KINDS, EpisodeRow, FactRow, ItemRow, Match, item_row
 from weft.readmodel.search import MAX_POSTINGS, IndexSearch
 from weft.readmodel.store import snapshot, statements
-from weft.readmodel.unsealed_postings import UnsealedCache, UnsealedPostings
+from weft.readmodel.unsealed_postings import UnsealedCache
 from weft_schemas.envelope import Signal
 from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import session_scope
@@ -66,7 +65,6 @@ class SessionView:
         self._by_ordinal: dict[int, ItemRow] = {}
         self._by_sequence: dict[int, ItemRow] = {}
         """Rows read so far: most are needed by several stages of a compile."""
-        self._in_snapshot = db.in_transaction
         with snapshot(db):
             place = {"tenant": tenant, "session": session}
             checkpoint, encoding, *counted = db.execute(_sql.begin, place).fetchone()
@@ -162,10 +160,7 @@ class SessionView:
         """Best matches, best first, ties by newer sequence. `terms` come from `terms.analyse`;
         `postings` and `weights` are as for `TextSearch.best`."""
         with snapshot(self._db):
-            # Without a snapshot unsealed documents may be sealed between two searches.
-            unsealed = (
-                self._unsealed if self._in_snapshot else self._cache.of(self._db, self._number)
-            )
+            unsealed = self._cache.of(self._db, self._number)
             search = IndexSearch(self._db, self._number, self.sequence, unsealed)
             best = search.best(terms, limit, postings, weights)
             wanted = _written([document for document, _ in best])
@@ -224,10 +219,6 @@ class SessionView:
     @property
     def _memories(self) -> MemoriesInForce:
         return MemoriesInForce(self._db, self.tenant, self.sequence)
-
-    @cached_property
-    def _unsealed(self) -> UnsealedPostings:
-        return self._cache.of(self._db, self._number)
 
     def _items_until(self, items: int, folded: int) -> int:
         """The number of items at or before the view's sequence."""
