@@ -56,7 +56,7 @@ def scan(text: str, rules: FirewallRules, key: bytes, limit: int, raw: bytes = b
     persons = find_personal(looked_at, limit)
     plain = unescaped(data)
     if plain is not None:
-        secrets += behind_escapes(data, limit, own)
+        secrets += behind_escapes(data, plain, limit, own)
         if rules.pii is not PiiAction.FLAG:
             persons += at_source(data, plain, find_personal(spaced(plain), limit))
     secrets += spans_in_source(data, lambda seen: secrets_in(seen, limit, own), raw)

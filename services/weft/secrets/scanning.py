@@ -34,7 +34,8 @@ def secrets_in(data: bytes, limit: int = LIMIT, own: DeploymentRules = NONE) -> 
     found = find_secrets(looked_at, _prefilter.present(looked_at.lower()), limit)
     if own is not NONE:
         found += own.find(data, limit)
-    return outside_marks(data, without_overlaps(found + behind_escapes(data, limit, own)))
+    behind = behind_escapes(data, unescaped(data), limit, own)
+    return outside_marks(data, without_overlaps(found + behind))
 
 
 _MARK = re.compile(rb"\[(?:secret|pii):[a-z]{1,20}(?:_[a-z0-9]{1,16}){0,5}:[0-9a-f]{8}\]")
@@ -81,10 +82,11 @@ def _personal_in(data: bytes) -> list[Finding]:
     return found
 
 
-def behind_escapes(data: bytes, limit: int, own: DeploymentRules = NONE) -> list[Finding]:
-    """Credentials that only show once the escapes of `data` are resolved; those that show in `data`
-    as it is may be among them."""
-    plain = unescaped(data)
+def behind_escapes(
+    data: bytes, plain: bytes | None, limit: int, own: DeploymentRules = NONE
+) -> list[Finding]:
+    """Credentials that only show once the escapes of `data` are resolved, as they are in `plain`;
+    those that show in `data` as it is may be among them."""
     if plain is None:
         return []
     looked_at = spaced(plain)
