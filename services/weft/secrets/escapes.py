@@ -32,7 +32,15 @@ _BACK = rb"(?<=" + _BETWEEN * 3 + rb")" + _BETWEEN + rb"\\++(?:b|u0008)(?=" + _B
 """A lone carriage return, behind its first backslash, and a character that is erased again, inside
 something long."""
 _RESOLVED = (
-    rb"\\(?:(?<!\\\\)\\*+(?:" + _PLAIN + rb"|" + _TERMINAL + rb"|" + _UNSEEN + rb")|" + _RETURN + rb")"
+    rb"\\(?:(?<!\\\\)\\*+(?:"
+    + _PLAIN
+    + rb"|"
+    + _TERMINAL
+    + rb"|"
+    + _UNSEEN
+    + rb")|"
+    + _RETURN
+    + rb")"
 )
 _HIDING, _HIDING_OR_BACK = re.compile(_RESOLVED), re.compile(_RESOLVED + rb"|" + _BACK)
 """The first begins with a backslash, so that a search for it passes over other text fast."""
