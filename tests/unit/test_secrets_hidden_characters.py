@@ -1,6 +1,8 @@
 """A character that nobody sees, has no ink or takes another one back hides no credential: told by
 Unicode's properties, over all of its characters."""
 
+import random
+import re
 import sys
 from functools import cache
 
@@ -10,6 +12,7 @@ import regex
 from weft.bodies.clean import clean
 from weft.firewall.guards import scan
 from weft.gateway.masking import Masking, safe
+from weft.secrets.hidden_characters import BLANKS, JOINERS, joined
 from weft.secrets.scanning import as_shown
 from weft.tokens import DEFAULT_ENCODING
 from weft_schemas.policy import FirewallRules
@@ -112,6 +115,25 @@ def test_an_escape_of_one_splits_no_token(split: str, way: str) -> None:
 def test_a_text_without_a_secret_stays_as_it_is(text: str) -> None:
     assert as_shown(text) == text
     assert as_result(text) == clean(text.encode()).text
+
+
+SPLITTING = re.compile(
+    rf"(?<=[!-~])[{JOINERS}{BLANKS}]+(?=[!-~])"
+    rf"|(?<=[^\s{JOINERS}{BLANKS}])[{BLANKS}]++(?=[^\s{JOINERS}])"
+)
+"""What splits something, by its definition."""
+
+
+def test_what_splits_something_is_left_out_wherever_it_stands() -> None:
+    rng = random.Random(11)
+    signs = "a~ !\t\n\r]^-\\\u00a0\u200c\u2000\u2028\u3000\u00e9\u4e2d\ue000\ufe0f\U0010ffff"
+    for _ in range(5_000):
+        text = "".join(rng.choices(signs, k=rng.randint(1, 9)))
+        assert joined(text) == SPLITTING.sub("", text)
+    every = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    for between in ("a", "\u00e9", "a "):
+        text = between.join(every)
+        assert joined(text) == SPLITTING.sub("", text)
 
 
 def test_what_is_hidden_is_masked_to_its_edges_and_no_further() -> None:

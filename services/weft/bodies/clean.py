@@ -16,6 +16,7 @@ ANSI = re.compile(
     "|[\x1b\x9b]"
 )
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]+")
+_MAY_BREAK = re.compile("[\v\f\x85]")
 _BREAK = re.compile(r"(?<=\n)[\v\f\x85]|[\v\f\x85](?=\r?\n)")
 """Beside a line break it ends a page. Anywhere else it may cut a secret in two, and is removed."""
 _HIDDEN_ASCII = bytes(code for code in (*range(32), 127) if code not in b"\t\n\r")
@@ -31,10 +32,8 @@ _STRAY_JOINER = re.compile(
     "(?<![^\x00-\x7f])[\u200c\u200d\ufe00-\ufe0e]+|[\u200c\u200d]+(?![^\x00-\x7f])"
     "|(?<![^\x00-\x7f]|[0-9#*])\ufe0f+|(?<=[\u200c\u200d])[\u200c\u200d]+"
 )
-_ANY = re.compile(
-    "|".join(one.pattern for one in (_CONTROL, _BIDI, _TAG, _INVISIBLE))
-    + "|[\u200c\u200d\ufe00-\ufe0f]"
-)
+_JOINERS = re.compile("[\u200c\u200d\ufe00-\ufe0f]")
+_ANY = re.compile("|".join(one.pattern for one in (_CONTROL, _BIDI, _TAG, _INVISIBLE, _JOINERS)))
 """A text without any of these characters has nothing to remove."""
 _HIDDEN = (
     ("invisible", "tag_characters", _TAG, "characters of the invisible tag block"),
@@ -63,15 +62,17 @@ def clean(data: bytes) -> Cleaned:
         signals.append(Signal("malformed", "invalid_utf8", broken, "bytes that are not UTF-8"))
     if text.isascii() and len(data.translate(None, _HIDDEN_ASCII)) == len(data):
         return Cleaned(text, bool(signals), tuple(signals))
-    if not _ANY.search("".join(set(text))):  # for a long text, far fewer than all its characters
+    characters = "".join(set(text))  # for a long text, far fewer than all its characters
+    if not _ANY.search(characters):
         return Cleaned(text, bool(signals), tuple(signals))
     written = text
-    text = _BREAK.sub("\n", text)
+    if _MAY_BREAK.search(characters):
+        text = _BREAK.sub("\n", text)
     if "\x1b" in text or "\x9b" in text:
         text = _strip(text, ANSI, "control", "ansi_escape", "terminal escapes", signals)
     text = _strip(text, _CONTROL, "control", "control_code", "control codes", signals)
-    if not text.isascii():
-        for kind, name, pattern, detail in _HIDDEN:
+    for kind, name, pattern, detail in _HIDDEN:
+        if (_JOINERS if pattern is _STRAY_JOINER else pattern).search(characters):
             text = _strip(text, pattern, kind, name, detail, signals)
     return Cleaned(text, bool(signals) or text != written, tuple(signals))
 

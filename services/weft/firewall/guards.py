@@ -9,6 +9,7 @@ import msgspec
 from weft.bodies.masking import masked_text
 from weft.prompt_injection.detection import NEEDLES, find_injections, plain_letters
 from weft.secrets.deployment_rules import deployment_rules
+from weft.secrets.escapes import unescaped
 from weft.secrets.hidden_characters import spans_in_source
 from weft.secrets.masking import Finding, fingerprint, masks_of, without_overlaps
 from weft.secrets.personal import find_personal
@@ -50,10 +51,11 @@ def scan(text: str, rules: FirewallRules, key: bytes, limit: int, raw: bytes = b
     lowered = looked_at.lower() if data.isascii() else plain_letters(text.lower().encode())
     present = _prefilter.present(lowered)
     own = deployment_rules(rules)
-    secrets = by_stages(data, looked_at, present, limit, own)
+    plain = unescaped(data)
+    secrets = by_stages(data, plain, looked_at, present, limit, own)
     persons = find_personal(looked_at, limit)
     if rules.pii is not PiiAction.FLAG:
-        persons += personal_behind_escapes(data, limit)
+        persons += personal_behind_escapes(data, plain, limit)
     secrets += spans_in_source(data, lambda seen: secrets_in(seen, limit, own), raw)
     secrets = outside_marks(data, without_overlaps(secrets))
     persons = outside_marks(data, without_overlaps(persons))

@@ -20,6 +20,7 @@ from weft.prompt_injection.rules import (
     STRONG_VERBS,
     WEAK_VERBS,
     Phrase,
+    any_phrase,
 )
 from weft_schemas.envelope import Signal
 
@@ -54,6 +55,9 @@ def find_injections(lowered: bytes, present: frozenset[bytes], limit: int) -> tu
     )
 
 
+_LARGE = 32_768
+"""Least bytes of a text in which all phrases are searched for together: a smaller one is searched
+sooner than their pattern is compiled."""
 _MOST = 10_000
 """Findings of one kind that are counted in a text."""
 
@@ -75,7 +79,7 @@ def suspicion_score(text: str) -> float:
 def suspicions(lowered: bytes, present: frozenset[bytes], limit: int) -> list[Suspicion]:
     """Everything suspicious, whatever its score; at most `limit` of each kind. Linear."""
     found: list[Suspicion] = []
-    for phrase in _phrases_for(present):
+    for phrase in _phrases_in(lowered, present):
         count = sum(1 for _ in islice(phrase.pattern.finditer(lowered), limit))
         if count:
             found.append(Suspicion(phrase.name, phrase.reason, phrase.weight, count))
@@ -83,6 +87,13 @@ def suspicions(lowered: bytes, present: frozenset[bytes], limit: int) -> list[Su
     if request > 0:
         found.append(Suspicion("embedded_request", REQUESTED, request))
     return found
+
+
+def _phrases_in(lowered: bytes, present: frozenset[bytes]) -> tuple[Phrase, ...]:
+    """Those that may match. In a large text, one search tells that none does."""
+    phrases = _phrases_for(present)
+    is_one_search = len(lowered) >= _LARGE and len(phrases) > 1
+    return () if is_one_search and any_phrase().search(lowered) is None else phrases
 
 
 @lru_cache(maxsize=1_024)

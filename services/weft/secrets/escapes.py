@@ -27,13 +27,25 @@ _UNSEEN = (
 )
 """Characters that split nothing even if they are not escaped (`weft.secrets.hidden_characters`)."""
 _BETWEEN = rb"[A-Za-z0-9_+/=.-]"
-_RETURN = rb"(?<=" + _BETWEEN * 4 + rb")(?<!\\)\\++r(?=" + _BETWEEN * 4 + rb")"
+_RETURN = rb"(?<=" + _BETWEEN * 4 + rb"\\)\\*+r(?=" + _BETWEEN * 4 + rb")"
 _BACK = rb"(?<=" + _BETWEEN * 3 + rb")" + _BETWEEN + rb"\\++(?:b|u0008)(?=" + _BETWEEN + rb"{4})"
-"""A lone carriage return and a character that is erased again, inside something long."""
-_HIDING = re.compile(
-    rb"(?<!\\)\\++(?:" + _PLAIN + rb"|" + _TERMINAL + rb"|" + _UNSEEN + rb")"
-    rb"|" + _RETURN + rb"|" + _BACK
+"""A lone carriage return, behind its first backslash, and a character that is erased again, inside
+something long."""
+_RESOLVED = (
+    rb"\\(?:(?<!\\\\)\\*+(?:"
+    + _PLAIN
+    + rb"|"
+    + _TERMINAL
+    + rb"|"
+    + _UNSEEN
+    + rb")|"
+    + _RETURN
+    + rb")"
 )
+_HIDING, _HIDING_OR_BACK = re.compile(_RESOLVED), re.compile(_RESOLVED + rb"|" + _BACK)
+"""The first begins with a backslash, so that a search for it passes over other text fast."""
+_BACKS = re2.compile(_BETWEEN + rb"{4}\\+(?:b|u0008)" + _BETWEEN + rb"{4}")
+"""Matches wherever `_BACK` matches."""
 _SIGN = re2.compile(
     rb"\\(?:"
     + _TERMINAL
@@ -43,7 +55,8 @@ _SIGN = re2.compile(
     + _UNSEEN
     + rb")"
 )
-"""Matches wherever `_HIDING` matches, except for these two; most texts have none. RE2 is fast."""
+"""Matches wherever an escape is resolved, except for these two; most texts have none. RE2 is
+fast."""
 _SPLITS = re2.compile(_BETWEEN + rb"{4}\\{1,16}[rb]" + _BETWEEN + rb"{4}")
 
 
@@ -52,7 +65,7 @@ def unescaped(data: bytes) -> bytes | None:
     if no escape hides anything. Other escapes stay as they are. Linear."""
     passes = 0
     while passes < _DEPTH and b"\\" in data and _hides(data):
-        data = _HIDING.sub(_meaning, data)
+        data = _hiding(data).sub(_meaning, data)
         passes += 1
     return data if passes else None
 
@@ -61,6 +74,10 @@ def _hides(data: bytes) -> bool:
     if _SIGN.search(data) is not None:
         return True
     return (b"\\r" in data or b"\\b" in data) and _SPLITS.search(data) is not None
+
+
+def _hiding(data: bytes) -> re.Pattern[bytes]:
+    return _HIDING_OR_BACK if _BACKS.search(data) is not None else _HIDING
 
 
 def _meaning(match: re.Match[bytes]) -> bytes:
@@ -107,7 +124,7 @@ def _pass(data: bytes) -> tuple[_Pass, bytes]:
     one = _Pass([], [], [])
     pieces: list[bytes] = []
     position = length = 0
-    for match in _HIDING.finditer(data):
+    for match in _hiding(data).finditer(data):
         first, last = match.span()
         plain = _meaning(match)
         pieces += (data[position:first], plain)

@@ -13,7 +13,7 @@ import re2
 from weft.bodies.clean import ANSI, clean
 from weft.secrets.masking import Finding
 
-_JOINERS = "\u200c\u200d\ufe00-\ufe0f\ufff0-\ufff8\U000e0080-\U000e00ff\U000e01f0-\U000e0fff"
+JOINERS = "\u200c\u200d\ufe00-\ufe0f\ufff0-\ufff8\U000e0080-\U000e00ff\U000e01f0-\U000e0fff"
 """Joiners and selectors that a text may need elsewhere. Between ASCII characters they change
 nothing visible and hide something. Together with the characters that `clean` removes they are
 Unicode's Default_Ignorable_Code_Point."""
@@ -26,13 +26,10 @@ _INKLESS = (
     + "".join(f"{chr(end - 1)}{chr(end)}" for end in range(0xFFFF, 0xFFFFF, 0x10000))
 )
 """Characters without ink that may separate two others."""
-_UNSEEN = re2.compile(f"[{_JOINERS}{_INKLESS}]".encode())
-_BLANKS = "\r" + _INKLESS
+_UNSEEN = re2.compile(f"[{JOINERS}{_INKLESS}]".encode())
+BLANKS = "\r" + _INKLESS
 """Also a carriage return that does not end a line."""
-_SPLITTING = re.compile(
-    rf"(?<=[!-~])[{_JOINERS}{_BLANKS}]++(?=[!-~])"
-    rf"|(?<=[^\s{_JOINERS}{_BLANKS}])[{_BLANKS}]++(?=[^\s{_JOINERS}])"
-)
+_MAY_SPLIT, _JOINS = re.compile(f"[{JOINERS}{BLANKS}]"), re.compile(f"[{JOINERS}]")
 _BACK_OR_ESCAPE = re.compile(f"\b+|(?:\x1b\\[|\x9b)([0-9]{{0,3}})D|(?P<other>{ANSI.pattern})")
 """Backspaces, the terminal's escape for going back, and its other escapes."""
 
@@ -68,11 +65,36 @@ def _as_read(data: bytes, raw: bytes) -> str | None:
     cleaned = None if raw else clean(data)
     if (cleaned is None or cleaned.changed) and _takes_back(raw or data):
         cleaned = clean(_taken_back((raw or data).decode("utf-8", "replace")).encode())
-        return _SPLITTING.sub("", cleaned.text)
+        return joined(cleaned.text)
     plain = cleaned.text if cleaned is not None and cleaned.changed else None
     if not _has_unseen(data):
         return plain
-    return _SPLITTING.sub("", data.decode("utf-8", "replace") if plain is None else plain)
+    return joined(data.decode("utf-8", "replace") if plain is None else plain)
+
+
+def joined(text: str) -> str:
+    """The text without the characters that split something. Linear."""
+    signs = "".join(sorted(filter(_MAY_SPLIT.match, set(text))))
+    if not signs:
+        return text
+    # A class of the few that the text has is searched for faster than one of all.
+    few = f"[{re.escape(signs)}]++" if len(signs) <= _FEW else f"{_MAY_SPLIT.pattern}++"
+    return re.sub(few, _between, text)
+
+
+_FEW = 8
+"""Most characters of a class that is made for one text."""
+
+
+def _between(run: re.Match[str]) -> str:
+    """Nothing, if the run stands between two ASCII characters, or if it is blank and stands between
+    two others; else the run."""
+    text, (start, end) = run.string, run.span()
+    before, after = text[max(start - 1, 0) : start], text[end : end + 1]
+    if "!" <= before <= "~" and "!" <= after <= "~":
+        return ""
+    is_within = bool(before and after) and not before.isspace() and not after.isspace()
+    return "" if is_within and _JOINS.search(run[0]) is None else run[0]
 
 
 def _has_unseen(data: bytes) -> bool:

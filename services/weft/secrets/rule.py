@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -34,11 +35,21 @@ class SecretRule(msgspec.Struct, frozen=True):
     @property
     def pattern(self) -> Any:
         """Compiled at its first use: most texts need few of the rules."""
-        return _compiled(self.source)
+        return compiled(self.source)
+
+    @property
+    def floats(self) -> bool:
+        """Whether its pattern begins with a class of characters, so that it may begin nearly
+        everywhere."""
+        return _FLOATS.match(self.source) is not None
 
 
 WORD_START = r"(?:\b|\\u[0-9A-Fa-f]{4}|\\[bf])"
 """Where a word begins: also after an escape of JSON, which itself ends in a letter or a digit."""
+_FLOATS = re.compile(
+    rb"(?:\(\?[ims]+\))?(?:%b)?(?:\((?:\?:)?|\\b)*(?:\[|\\[sSwWdD])"
+    % re.escape(WORD_START.encode())
+)
 
 
 def rule(
@@ -69,7 +80,8 @@ def rule(
 
 
 @cache
-def _compiled(source: bytes) -> Any:
+def compiled(source: bytes) -> Any:
+    """A pattern for RE2."""
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False

@@ -32,16 +32,22 @@ def secrets_in(data: bytes, limit: int = LIMIT, own: DeploymentRules = NONE) -> 
     """Credentials in `data`, in order and without overlaps."""
     looked_at = spaced(data)
     present = _prefilter.present(looked_at.lower())
-    return outside_marks(data, without_overlaps(by_stages(data, looked_at, present, limit, own)))
+    found = by_stages(data, unescaped(data), looked_at, present, limit, own)
+    return outside_marks(data, without_overlaps(found))
 
 
 def by_stages(
-    data: bytes, looked_at: bytes, present: frozenset[bytes], limit: int, own: DeploymentRules
+    data: bytes,
+    plain: bytes | None,
+    looked_at: bytes,
+    present: frozenset[bytes],
+    limit: int,
+    own: DeploymentRules,
 ) -> list[Finding]:
     """What the stages find, which may overlap: of two for the same bytes, the first stage's counts.
-    `looked_at` is `spaced(data)`, and `present` the needles in it."""
+    `plain` is `unescaped(data)`, `looked_at` is `spaced(data)`, and `present` the needles in it."""
     found = find_secrets(looked_at, present, limit) + own.find(data, limit)
-    return found + behind_escapes(data, limit, own)
+    return found + behind_escapes(data, plain, limit, own)
 
 
 _MARK = re.compile(rb"\[(?:secret|pii):[a-z]{1,20}(?:_[a-z0-9]{1,16}){0,5}:[0-9a-f]{8}\]")
@@ -81,20 +87,22 @@ def personal_behind_hidden(data: bytes) -> list[Finding]:
 
 
 def _personal_in(data: bytes) -> list[Finding]:
-    return find_personal(spaced(data), LIMIT) + personal_behind_escapes(data, LIMIT)
+    return find_personal(spaced(data), LIMIT) + personal_behind_escapes(
+        data, unescaped(data), LIMIT
+    )
 
 
-def personal_behind_escapes(data: bytes, limit: int) -> list[Finding]:
+def personal_behind_escapes(data: bytes, plain: bytes | None, limit: int) -> list[Finding]:
     """Personal data that only shows once the escapes of `data` are resolved; see
     `behind_escapes`."""
-    plain = unescaped(data)
     return [] if plain is None else at_source(data, plain, find_personal(spaced(plain), limit))
 
 
-def behind_escapes(data: bytes, limit: int, own: DeploymentRules) -> list[Finding]:
-    """Credentials that only show once the escapes of `data` are resolved; those that show in `data`
-    as it is may be among them."""
-    plain = unescaped(data)
+def behind_escapes(
+    data: bytes, plain: bytes | None, limit: int, own: DeploymentRules
+) -> list[Finding]:
+    """Credentials that only show once the escapes of `data` are resolved, as they are in `plain`;
+    those that show in `data` as it is may be among them."""
     if plain is None:
         return []
     looked_at = spaced(plain)
