@@ -1,5 +1,5 @@
 """Requests to act in somebody's name, scored by how much they read like an order rather than like
-a manual or like a letter. A letter asks its reader for words: tell me, confirm, provide your date."""
+a manual or a letter. A letter asks its reader for words: tell me, confirm, provide your date."""
 
 from __future__ import annotations
 
@@ -49,14 +49,13 @@ def request_score(lowered: bytes, match: Any) -> float:
     rest = _sentence(lowered[end : end + _REQUEST])
     if verb in OFFERS or not rest.strip() or (not opened and _LOGGED.fullmatch(rest) is not None):
         return 0.0
-    acts = verb in STRONG_VERBS or _act_follows(rest)
-    first = _speaks_for_the_user(verb, rest, acts)
+    first = _speaks_for_the_user(verb, rest)
     score = 0.0
     if opened:
         score += 1.0 if first or not lowered.startswith(b"you", start) else _MANUAL
     elif lowered[start : start + 1] in (b'"', b"'") or start == 0:
         score += 0.5
-    score += 0.8 if acts else 0.3 if verb in WEAK_VERBS else 0.2
+    score += 0.8 if verb in STRONG_VERBS else 0.3 if verb in WEAK_VERBS else 0.2
     score += 1.0 if first else _OF_READER if _is_of_the_reader(rest) else 0.0
     score += 0.3 * min(2, sum(1 for _ in islice(OBJECTS.finditer(rest), 2)))
     score += 0.2 * min(2, sum(1 for _ in islice(DETAILS.finditer(rest), 2)))
@@ -69,7 +68,7 @@ _OF_READER = -0.5
 """For a request about what is the reader's own and goes to no address: the writer is another."""
 
 
-def _speaks_for_the_user(verb: bytes, rest: bytes, acts: bool) -> bool:
+def _speaks_for_the_user(verb: bytes, rest: bytes) -> bool:
     """Whether the writer speaks as the one whose things are acted on: `my account`, `for me`. A
     writer who only receives (`tell me`, `send me the plan`) is somebody else, unless what he wants
     are credentials or rights."""
@@ -77,7 +76,7 @@ def _speaks_for_the_user(verb: bytes, rest: bytes, acts: bool) -> bool:
         return True
     if TO_WRITER.match(rest) or not FOR_WRITER.search(rest):
         return False
-    if acts:
+    if verb in STRONG_VERBS or _act_follows(rest):
         return True
     return verb not in ANSWER_VERBS and OBJECTS.search(rest) is not None
 

@@ -149,14 +149,14 @@ look
 """
 _ANSWER = """
 tell show say explain describe report confirm verify check find look list search provide let reply
-answer respond inform advise remind ask review suggest recommend contact call
+answer respond inform advise remind ask review suggest recommend contact call read see note ignore
 """
 STRONG_VERBS = frozenset(_STRONG.encode().split())
 """Verbs for acts that change something outside the conversation."""
 WEAK_VERBS = frozenset(_WEAK.encode().split())
 """Verbs that documents use as often as people who give orders."""
 ANSWER_VERBS = frozenset(_ANSWER.encode().split())
-"""Verbs that ask the reader for words or for a look, which a letter does and which changes nothing."""
+"""Verbs that ask the reader for words or for a look, as letters do, and change nothing."""
 OFFERS = frozenset((b"like", b"be", b"prefer"))
 """Behind "would you", which then asks what somebody wants."""
 _VERBS = "|".join([*_STRONG.split(), *_WEAK.split()])
@@ -185,7 +185,7 @@ ACT_FOLLOWS = re2.compile(
 """An act behind the first verb: "find my files and send them …"."""
 POWERS = re2.compile(
     rb"\b(?:passwords?|credentials?|passcodes?|pin|(?:api|private|access|ssh) keys?|tokens?|2fa"
-    rb"|(?:verification|security|recovery|backup|one-time) codes?|permissions?|privileges|access"
+    rb"|(?:verification|security|recovery|backup|one-time) codes?|permissions|privileges|access"
     rb"|admin(?:istrator)?|owner|collaborator)\b"
 )
 """Credentials and rights: who asks for them for himself wants to act as the user."""
