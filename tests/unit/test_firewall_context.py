@@ -312,6 +312,12 @@ CURSORS = (
     "PRIMARY_KEY={t}\nSORT_KEY={t}\nRECAPTCHA_SITE_KEY={t}",
     'key "sort_key" {{\n  default = "{t}"\n}}',
     "https://example.com/a?sync_token={t}&next_page_token={t}",
+    '{{"booking_token": "{t}", "reservationToken": "{t}", "hold_token": "{t}", "rate_key": "{t}"}}',
+    'room_book({{"booking_token": "{t}", "offerKey": "{t}"}})',
+    "departure_token: {t}\nquote_token: {t}\nfare_key: {t}\ncart_token={t}",
+    "https://example.com/rooms?rate_key={t}&property_token={t}&$skiptoken={t}&deltaToken={t}",
+    '{{"users_page_token": "{t}", "accountsNextPageToken": "{t}", "lease_token": "{t}"}}',
+    "https://example.com/a?idempotency_key={t}&partition_key={t}&last_evaluated_key={t}",
 )
 
 
@@ -321,6 +327,23 @@ def test_what_the_next_call_is_made_with_stays(text: str) -> None:
     for _ in range(20):
         sentence = text.format(**made(rng))
         assert seen(sentence) == sentence
+
+
+OPENING = """
+access_token refresh_token api_key client_secret csrf_token session_token id_token auth_token
+bearer_token reset_token user_token device_token payment_token room_token deploy_token token
+page_access_token FB_PAGE_ACCESS_TOKEN next_auth_secret cursor_api_key CURSOR_API_KEY
+booking_api_key booking_access_token flight_session_token offer_client_secret booking_token_secret
+page_session_token oauth_request_token booking_secret BOOKING_TOKEN RATE_TOKEN search_user_token
+"""
+
+
+@pytest.mark.parametrize("name", OPENING.split())
+@pytest.mark.parametrize("value", ["bk-91e0-77", "{t}"])
+def test_what_opens_something_is_masked_whatever_it_looks_like(name: str, value: str) -> None:
+    value = value.format(**made(random.Random(name)))
+    for text in (f'{{"{name}": "{value}"}}', f"{name}={value}\n", f'call({{"{name}":"{value}"}})'):
+        assert value not in seen(text)
 
 
 ALONE = (

@@ -88,7 +88,7 @@ UNCALLED = {
         weft.bodies.clean._strip(name) weft.bodies.clean._strip(text)
         weft.firewall.text_forms._share(lines) weft.secrets.personal._addresses(data)
         weft.secrets.personal._span(name) weft.firewall.summarise.html._after_comment(text)
-        weft.prompt_injection.detection._request_score(lowered)
+        weft.prompt_injection.requests.request_score(lowered)
         weft.memory.denials._is_denied(sentence)
         weft.memory.denials._is_hedged(sentence) weft.memory.denials._rest(sentence)
         weft.memory.denials._said_instead(statement)

@@ -157,10 +157,18 @@ use get list find check show tell search write make run start call text provide 
 verify follow report add create copy save message fetch retrieve order place request link translate
 look
 """
+_ANSWER = """
+tell show say explain describe report confirm verify check find look list search provide let reply
+answer respond inform advise remind ask review suggest recommend contact call read see note ignore
+"""
 STRONG_VERBS = frozenset(_STRONG.encode().split())
 """Verbs for acts that change something outside the conversation."""
 WEAK_VERBS = frozenset(_WEAK.encode().split())
 """Verbs that documents use as often as people who give orders."""
+ANSWER_VERBS = frozenset(_ANSWER.encode().split())
+"""Verbs that ask the reader for words or for a look, as letters do, and change nothing."""
+OFFERS = frozenset((b"like", b"be", b"prefer"))
+"""Behind "would you", which then asks what somebody wants."""
 _VERBS = "|".join([*_STRONG.split(), *_WEAK.split()])
 _OPENER = (
     r"please|kindly|(?:could|can|would|will) you(?: please| kindly)?"
@@ -176,7 +184,21 @@ REQUEST = re2.compile(
 """A request: an opener and a word (groups 1 and 2), or a verb at the start of a sentence or of a
 value (group 3). A quoted verb by itself is a key or a name."""
 
-FIRST_PERSON = re2.compile(rb"\b(?:my|mine|our|me)\b")
+FOR_WRITER = re2.compile(rb"\b(?:my|mine|for me)\b")
+"""The writer speaks as the user. "Our" is a firm's word."""
+TO_WRITER = re2.compile(rb"\s+(?:to |with |from )?(?:me|us)\b")
+"""The writer receives something."""
+YOURS = re2.compile(rb"\byours?\b")
+ACT_FOLLOWS = re2.compile(
+    rf"(?:,|\band|\bthen)(?: then| also| immediately)? (?:{'|'.join(_STRONG.split())})\b".encode()
+)
+"""An act behind the first verb: "find my files and send them …"."""
+POWERS = re2.compile(
+    rb"\b(?:passwords?|credentials?|passcodes?|pin|(?:api|private|access|ssh) keys?|tokens?|2fa"
+    rb"|(?:verification|security|recovery|backup|one-time) codes?|permissions|privileges|access"
+    rb"|admin(?:istrator)?|owner|collaborator)\b"
+)
+"""Credentials and rights: who asks for them for himself wants to act as the user."""
 OBJECTS = re2.compile(
     rb"\b(?:accounts?|bank|wallet|bitcoin|crypto\w*|funds?|money|balance|payments?|payee|card"
     rb"|stock|shares|investments?|insurance|loan|passwords?|credentials?|passcode|pin|keys?|tokens?|door|locks?"
@@ -191,6 +213,7 @@ DETAILS = re2.compile(
     rb"[a-z0-9._%+-]+@[a-z0-9-]+\.|https?://|www\.|\b[a-z]+\.com\b|[$\xe2]\s?[0-9]"
     rb"|\b[0-9]{3,}\b|\bid\b|'[^']{2,60}'|\b(?:named|titled|called|immediately|tomorrow|tonight|permanent(?:ly)?|now)\b"
 )
+ADDRESS = re2.compile(rb"[a-z0-9._%+-]+@[a-z0-9-]+\.|https?://|www\.")
 HARMLESS = re2.compile(
     rb"\b(?:see|refer|note|documentation|docs|example|e\.g\.|issue|pull request|pr\b|readme|guide"
     rb"|button|menu|page|click|optional|default|parameter|returns?|npm|pip|cargo|brew|sudo"

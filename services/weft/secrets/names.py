@@ -17,23 +17,48 @@ _KEY_LAST = re.compile(
 _WEAK = re.compile(rb"(?i)(?:_pat|crumb|(?-i:[A-Z0-9]_KEY))\Z")
 _PHRASE = re.compile(rb"(?i)(?:passphrase|password|passwd|pwd|pass|private_?key)\Z")
 _HARMLESS_WORDS = """
-page next prev previous cursor sync continuation resume max min num count total limit used usage
+max min num count total limit used usage
 prompt completion input output type name path file url uri endpoint field label hint expires expiry
 expiration ttl public policy author authors length budget cache arn id ids tokens tokenizer tokenize
 authenticated authority passing passed passenger compass bypass reset strength required enabled
 rotation manager store provider method mode level version ref reference
 """
 _HARMLESS = frozenset(_HARMLESS_WORDS.encode().split())
-"""Words that make a name harmless: the next call needs a cursor, a count or a limit is a number,
-and a type or a path only says where a secret is."""
-_HANDED_ON_WORDS = """
-pagination paging continue starting start marker scroll offset bookmark checkpoint change lock
-request idempotency lifecycle task work upload product creation
+"""Words that make a name harmless: a count or a limit is a number, and a type or a path only says
+where a secret is."""
+_CREDENTIAL = re.compile(
+    rb"(?i)(?:access|auth|oauth|api|refresh|session|client|bearer|reset|id|user|admin|login|csrf|xsrf)"
+    rb"[ _-]?(?:token|key|secret)\Z"
+)
+"""Ends that make a name a credential's whatever stands before, such as a page or a file, unless it
+says that it is public."""
+_PUBLIC = re.compile(rb"(?i)public|publishable")
+_PROGRESS_WORDS = """
+page next prev previous cursor sync continuation resume pagination paging continue starting start
+marker scroll offset bookmark checkpoint delta skip change lock lease fencing request idempotency
+dedup deduplication correlation lifecycle task work upload product creation
 """
-_HANDED_ON = frozenset(_HANDED_ON_WORDS.encode().split())
-"""Words that mark a token as one that later calls pass on, unless its name says that it opens
-something."""
+_PROGRESS = frozenset(_PROGRESS_WORDS.encode().split())
+"""Words that mark a token as one that later calls pass on: how far a listing has come, which
+request or which state of a record it is."""
+_OFFER_WORDS = """
+booking reservation hold offer quote rate fare itinerary flight departure property availability
+cart basket slot seat price
+"""
+_OFFERED = frozenset(_OFFER_WORDS.encode().split())
+"""What an application offers or holds for somebody, by a token or a key that the next call has to
+copy. In a setting, in capitals, such a word is the name of a service, which the token opens."""
+_ROW_WORDS = "primary foreign partition sort row object index range issue evaluated"
+_ROW = frozenset(_ROW_WORDS.encode().split())
+"""Words that mark a key as one by which a record is found."""
 _OPENS = re.compile(rb"(?i)access|auth|secret|pass|bearer|api")
+"""A token or a key with such a word opens something: then it is a credential in any case."""
+_ENTERS = re.compile(
+    rb"(?i)session|refresh|user|admin|login|jwt|csrf|xsrf|private|personal|service|account|sign"
+    rb"|encrypt|connection|webhook|bot"
+)
+"""Words for who or what is let in, which count less than the word right before the token or key:
+`users_page_token` is of a page."""
 _FOUND_BY = re.compile(
     rb"(?i)(?:primary|foreign|partition|sort|row|object|storage|index|hash|range|site|publishable)_key\Z"
 )
@@ -70,11 +95,36 @@ def names_phrase(name: bytes) -> bool:
 
 
 def is_harmless(name: bytes) -> bool:
-    """Whether the value that it names is not a secret and may be needed."""
-    words = {word.lower() for word in _WORDS.findall(name)}
-    if not words.isdisjoint(_HARMLESS) or (_WEAK.search(name) and _FOUND_BY.search(name)):
+    """Whether the value that it names is not a secret and may be needed. In doubt it is not."""
+    if _CREDENTIAL.search(name) and not _PUBLIC.search(name):
+        return False
+    words = _words_of(name)
+    if not _HARMLESS.isdisjoint(words) or (_WEAK.search(name) and _FOUND_BY.search(name)):
         return True
-    return b"token" in words and not words.isdisjoint(_HANDED_ON) and not _OPENS.search(name)
+    return _is_handle(words, name)
+
+
+def _is_handle(words: list[bytes], name: bytes) -> bool:
+    """Whether it names a token or a key of the application's data: a page, a request, an offer."""
+    head = next((word for word in (b"token", b"key") if word in words), None)
+    if head is None or _OPENS.search(name):
+        return False
+    handed_on = _PROGRESS if head == b"token" else _PROGRESS | _ROW
+    if not name.isupper():
+        handed_on |= _OFFERED
+    if not handed_on.isdisjoint(words[: words.index(head)][-1:]):
+        return True
+    return not handed_on.isdisjoint(words) and not _ENTERS.search(name)
+
+
+def _words_of(name: bytes) -> list[bytes]:
+    """Its words in lower case, in their order, with a `token` at the end of one apart."""
+    return [part for word in _WORDS.findall(name) for part in _parted(word.lower())]
+
+
+def _parted(word: bytes) -> list[bytes]:
+    before = word.removesuffix(b"token")
+    return [part for part in (before, word[len(before) :]) if part]
 
 
 def name_before(before: bytes) -> bytes:
