@@ -58,6 +58,7 @@ def choice_of(state: State) -> Choice:
         pinned=tuple(pinned),
         exchange=exchange,
         interrupted=_interrupted(state),
+        last_fetched=() if exchange else _last_fetched(state),
         said=said[0] if said and exchange else None,
         taken_next=tuple(
             group
@@ -93,6 +94,18 @@ def _interrupted(state: State) -> Group | None:
     between = [group for group in state.groups if found.open_since < group.key < latest]
     calls = [group for group in between if group.is_exchange]
     return calls[-1] if calls else None
+
+
+def _last_fetched(state: State) -> tuple[Group, ...]:
+    """The calls between the user's two latest turns, newest first."""
+    latest = state.candidates.latest_user or 0
+    found: list[Group] = []
+    for group in reversed(state.groups):
+        if group.key < latest and group.rows[0].kind is ItemKind.USER_TURN:
+            break
+        if group.key < latest and group.is_exchange:
+            found.append(group)
+    return tuple(found)
 
 
 def _cost(state: State, rows: Sequence[ItemRow], pinned: Shown) -> PromptCost:

@@ -28,6 +28,9 @@ class Choice(msgspec.Struct, frozen=True):
     """Calls with results since the latest user turn, newest first."""
     interrupted: Group | None
     """The newest call before the latest user turn, if the agent has said nothing since."""
+    last_fetched: tuple[Group, ...]
+    """Calls with results between the two latest user turns, newest first, if the agent has called
+    nothing since."""
     said: Group | None
     """What the agent said last since the latest user turn, if it called tools since then."""
     taken_next: tuple[Group, ...]

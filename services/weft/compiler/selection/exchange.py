@@ -34,6 +34,7 @@ from weft.compiler.renditions.shape import Shape
 from weft.compiler.selection.budget import longest_beginning, nearest_that_fits
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import fill
+from weft.compiler.selection.next_entry import with_next_entry
 from weft.readmodel.rows import ItemRow
 
 SAVED = 32
@@ -69,7 +70,7 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
             room = limit - cost.exact(shown) + SAVED
             rest = [one for one in rest if forms.least_tokens(one) <= room]
     before = cost.exact(shown)
-    shown = _with_taken_next(choice, shown, before)
+    shown = with_next_entry(choice, _with_taken_next(choice, shown, before))
     limit += cost.exact(shown) - before + int(choice.budget * OTHER_CALLS_SHARE)
     shown = _with_failed_before(choice, shown)
     shown = _with_stubs(choice, shown, min(choice.budget, limit))

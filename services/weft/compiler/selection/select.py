@@ -13,6 +13,7 @@ from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.dialogue import with_dialogue
 from weft.compiler.selection.exchange import with_exchange, with_left_calls
 from weft.compiler.selection.fill import fill
+from weft.compiler.selection.last_fetched import with_last_fetched
 from weft.compiler.selection.left_out import room_for_names, with_names
 from weft.compiler.selection.pins import note_pins, pin, with_pins_grown
 from weft_schemas.items import ItemKind
@@ -47,7 +48,7 @@ def selected(choice: Choice, pinned: Shown, room: int = 0) -> Shown:
 
 def _beside(choice: Choice, pinned: Shown, room: int) -> Shown:
     base = with_pins_grown(choice, with_exchange(choice, pinned))
-    base = with_dialogue(choice, base)
+    base = with_dialogue(choice, with_last_fetched(choice, base))
     limit = choice.budget - room
     return with_left_calls(choice, fill(choice, base, choice.groups, limit), limit)
 

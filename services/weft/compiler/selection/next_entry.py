@@ -1,0 +1,51 @@
+"""What a loop takes next. An agent that works through a list and no longer sees it makes up the
+next entry, or begins again: so the list stands before the other calls of the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weft.compiler.candidates.closure import Group
+from weft.compiler.profiles import NEXT_SHARE
+from weft.compiler.ranking.loops import Stretch
+from weft.compiler.rendering.cost import Shown
+from weft.compiler.renditions.rendition import WHOLE, shown_parts
+from weft.compiler.selection.choice import Choice
+from weft.readmodel.rows import ItemRow
+
+
+def with_next_entry(choice: Choice, shown: Shown) -> Shown:
+    """With the parts of items that the loop takes next, newest first, as many as fit."""
+    limit = min(choice.budget, choice.cost.exact(shown) + int(choice.budget * NEXT_SHARE))
+    for group in reversed(choice.groups):
+        for row in group.rows:
+            stretches = choice.scores.ahead.get(row.sequence, ())
+            more = _with_parts(choice, shown, group, row, _parts_in(row, stretches))
+            if more != shown and choice.cost.fits(more, limit):
+                shown = more
+    return shown
+
+
+def _parts_in(row: ItemRow, stretches: Sequence[Stretch]) -> frozenset[int]:
+    """The parts in which these stretches begin; none for an item that is ahead in full."""
+    if row.parts is None:
+        return frozenset()
+    starts = [start for start, _ in stretches if start > 0]
+    return frozenset(
+        next(at for at, leaf in enumerate(row.parts.leaves) if leaf.end > start)
+        for start in starts
+        if start < row.parts.leaves[-1].end
+    )
+
+
+def _with_parts(
+    choice: Choice, shown: Shown, group: Group, row: ItemRow, parts: frozenset[int]
+) -> Shown:
+    """With these parts of an item beside what is shown of it."""
+    before = shown.get(row.sequence)
+    held = frozenset[int]() if before is None else shown_parts(row, before)
+    if parts <= held or (before is not None and before.view == WHOLE):
+        return shown
+    least = {one.sequence: choice.shapes[one.sequence].choose(()) for one in group.rows}
+    chosen = choice.shapes[row.sequence].choose(held | parts)
+    return {**least, **shown, row.sequence: chosen}

@@ -1,0 +1,65 @@
+"""What was fetched right before the user spoke is shown whole, if it is short."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.session_view import ListView
+
+from weft.compiler.compile import compile_pack
+from weft_schemas.compile import CompileRequest
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import Phase
+
+ORDER = json.dumps(
+    {
+        "status": "SENT",
+        "arrives": [f"{count} boxes of drill bits on day {count}" for count in range(2, 9)],
+        "remark": "the saws come later, since the maker has none of them left",
+    }
+)
+
+
+def exchange(number: int, name: str, text: str) -> list[ContextItem]:
+    metadata = {"tool_name": name, "arguments": {"number": number}}
+    call = ContextItem(f"c{number}", ItemKind.TOOL_CALL, metadata=metadata)
+    return [call, ContextItem(f"r{number}", ItemKind.TOOL_RESULT, text, call.id)]
+
+
+def offers(number: int) -> str:
+    return json.dumps(
+        [
+            {"offer": f"OF-{number}{n:03}", "maker": f"Maker{n}{number}", "price": 17.5 * n,
+             "sku": f"BT-{n}00{number}-C", "from": f"2026-11-{n + 10}"}
+            for n in range(18)
+        ]
+    )  # fmt: skip
+
+
+def session(*, is_called_since: bool) -> list[ContextItem]:
+    items = [ContextItem("u1", ItemKind.USER_TURN, "Order what is missing from our list.")]
+    for number in range(6):
+        items += exchange(number, "offers", offers(number))
+    items += exchange(6, "order", ORDER)
+    items += [
+        ContextItem("a1", ItemKind.AGENT_MSG, "It is ordered."),
+        ContextItem("u2", ItemKind.USER_TURN, "Write me a summary of what comes when."),
+    ]
+    return [*items, *exchange(7, "offers", offers(7))] if is_called_since else items
+
+
+@pytest.mark.parametrize("phase", [Phase.CALL, Phase.ANSWER])
+def test_a_short_result_before_the_turn_is_whole(phase: Phase) -> None:
+    for budget in (1_000, 1_500, 2_000, 3_000):
+        request = CompileRequest(phase, budget=budget)
+        pack = compile_pack(ListView(session(is_called_since=False)), request).pack
+        assert ORDER in pack.prompt, budget
+        assert pack.stats.prompt_tokens <= budget
+
+
+def test_what_was_fetched_since_the_turn_comes_first() -> None:
+    request = CompileRequest(Phase.CALL, budget=1_000)
+    pack = compile_pack(ListView(session(is_called_since=True)), request).pack
+    newest = [entry.text for entry in pack.entries if entry.item_id == "r7"]
+    assert "OF-7" in newest[0]
