@@ -22,6 +22,7 @@ from weft.compiler.profiles import (
     FAILED_LEAST,
     FAILED_SHARE,
     LEAST_PIN,
+    LEAST_SHARE,
     OTHER_CALLS_SHARE,
     PASS_SHARE,
     SAID_SHARE,
@@ -35,6 +36,7 @@ from weft.compiler.selection.budget import longest_beginning, nearest_that_fits
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import fill
 from weft.compiler.selection.next_entry import with_next_entry
+from weft.compiler.selection.parallel import called_together, with_shares
 from weft.readmodel.rows import ItemRow
 
 SAVED = 32
@@ -50,8 +52,9 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
     shown = _with_said(choice, shown)
     limit = min(choice.budget, cost.exact(shown) + int(choice.budget * EXCHANGE_SHARE))
     forms = _Forms(choice, limit)
+    shown, is_cut = _with_together(choice, shown, limit)
     rest = [group for group in choice.exchange if group.key not in shown]
-    is_cut, tried = False, 0
+    tried = 0
     while rest and tried < EXCHANGE_TRIES:
         run = _run(choice, rest, forms, shown, limit)
         shown = _joined(shown, [forms.whole(group) for group in rest[:run]])
@@ -75,6 +78,21 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
     shown = _with_failed_before(choice, shown)
     shown = _with_stubs(choice, shown, min(choice.budget, limit))
     return _with_short(choice, shown)
+
+
+def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, bool]:
+    """With the results of the newest calls if these were made together and not all fit, and whether
+    that is so."""
+    groups = [group for group in called_together(choice.exchange) if group.key not in shown]
+    room = limit - choice.cost.exact(shown)
+    if len(groups) < 2 or room < LEAST_SHARE * len(groups):
+        return shown, False
+    whole = {
+        row.sequence: choice.shapes[row.sequence].whole() for one in groups for row in one.rows
+    }
+    if choice.cost.fits({**shown, **whole}, limit):
+        return shown, False
+    return with_shares(choice, shown, groups, limit), True
 
 
 def _with_parts(choice: Choice, shown: Shown, group: Group, limit: int, reserved: int) -> Shown:

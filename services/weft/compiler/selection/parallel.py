@@ -1,0 +1,43 @@
+"""Calls that an agent makes together. None of their results is newer than another: where not all of
+them fit, each gets its share of the room, and what one does not need goes to the larger ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weft.compiler.candidates.closure import Group
+from weft.compiler.rendering.cost import Shown
+from weft.compiler.renditions.shape import Shape
+from weft.compiler.selection.choice import Choice
+from weft.compiler.selection.fill import fill
+
+
+def called_together(exchange: Sequence[Group]) -> Sequence[Group]:
+    """The newest call and those that were made before any of them had its result; `exchange` is
+    newest first."""
+    count = next(
+        (at for at, group in enumerate(exchange) if group.last < exchange[0].key), len(exchange)
+    )
+    return exchange[:count]
+
+
+def with_shares(choice: Choice, shown: Shown, groups: Sequence[Group], limit: int) -> Shown:
+    """With each of the groups whole where its share of `limit` holds it, else in its shortest
+    complete form, else its best parts."""
+    rest = sorted(groups, key=lambda group: (_tokens(group), -group.key))
+    for at, group in enumerate(rest):
+        used = choice.cost.exact(shown)
+        shown = _with(choice, shown, group, used + max(limit - used, 0) // (len(rest) - at))
+    return shown
+
+
+def _with(choice: Choice, shown: Shown, group: Group, limit: int) -> Shown:
+    for form in (Shape.whole, Shape.all):
+        more = {**shown, **{row.sequence: form(choice.shapes[row.sequence]) for row in group.rows}}
+        if choice.cost.fits(more, limit):
+            return more
+    return fill(choice, shown, [group], limit)
+
+
+def _tokens(group: Group) -> int:
+    return sum(max(row.whole_tokens, 0) for row in group.rows)

@@ -1,0 +1,60 @@
+"""Results of calls that were made together share the room."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.session_view import ListView
+
+from weft.compiler.compile import compile_pack
+from weft_schemas.compile import CompileRequest
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import Phase
+
+TASK = ContextItem("u1", ItemKind.USER_TURN, "Which shops have the parts, and what do they cost?")
+
+
+def call(number: int) -> ContextItem:
+    metadata = {"tool_name": "stock", "arguments": {"shop": number}}
+    return ContextItem(f"c{number}", ItemKind.TOOL_CALL, metadata=metadata)
+
+
+def result(number: int, records: int) -> ContextItem:
+    listed = [
+        {"sku": f"BT-{number}{at:02}", "shop": f"Shop {number}", "price": 10.5 + at, "left": at}
+        for at in range(records)
+    ]
+    return ContextItem(f"r{number}", ItemKind.TOOL_RESULT, json.dumps(listed), f"c{number}")
+
+
+def shown(items: list[ContextItem], budget: int, phase: Phase = Phase.CALL) -> dict[str, int]:
+    """How many records are shown of each result."""
+    pack = compile_pack(ListView(items), CompileRequest(phase, budget=budget)).pack
+    assert pack.stats.prompt_tokens <= budget
+    return {
+        entry.item_id: entry.text.count("sku")
+        for entry in pack.entries
+        if entry.kind is ItemKind.TOOL_RESULT
+    }
+
+
+@pytest.mark.parametrize("phase", [Phase.CALL, Phase.ANSWER])
+def test_of_two_large_results_both_are_shown(phase: Phase) -> None:
+    items = [TASK, call(1), call(2), result(1, 60), result(2, 50)]
+    found = shown(items, 1_600, phase)
+    assert found["r1"] > 14
+    assert found["r2"] > 14
+
+
+def test_what_a_short_result_does_not_need_goes_to_the_long_one() -> None:
+    items = [TASK, call(1), call(2), result(1, 60), result(2, 4)]
+    alone = shown([TASK, call(1), result(1, 60)], 1_600)
+    found = shown(items, 1_600)
+    assert found["r2"] == 4
+    assert found["r1"] >= alone["r1"] - 12
+
+
+def test_calls_after_each_other_do_not_share() -> None:
+    items = [TASK, call(1), result(1, 60), call(2), result(2, 25)]
+    assert shown(items, 1_600)["r2"] == 25
