@@ -219,12 +219,7 @@ needs in 24 sessions that nobody tuned for, prompts of 1,000 tokens state .56 an
 OVERSHOOT = 5.0
 """Parts are ordered until their estimated cost fills this many budgets; the fit is exact."""
 OFFERED = 2.0
-"""Budgets of one item's text that are offered, its best passages first, and"""
-OFFERED_LEAST = 250
-"""the tokens from which a smaller room counts as so large: beside parts that are too large for it
-there are some that fit. Of what the next step needs in ten sessions that nobody tuned for, prompts
-of 500 / 1,000 tokens state .455 / .616 with it, and .448 / .612 without; of what an answer needs
-.449 / .632 and .453 / .632."""
+"""Budgets of one item's text that are offered, its best passages first."""
 PASSAGE_FLOOR = 0.3
 """Share of its item's score for a part whose passage does not answer the question."""
 ANSWERING = 0.7

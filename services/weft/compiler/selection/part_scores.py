@@ -25,7 +25,6 @@ from weft.compiler.profiles import (
     NAMED_HEAD,
     NAMED_VALUE,
     OFFERED,
-    OFFERED_LEAST,
     OUTLIER,
     PASSAGE_FLOOR,
     POINTED_AT,
@@ -143,7 +142,7 @@ def _offered(
     """The parts that could be shown, with their numbers, the most telling first; and what is
     salient, with as many identifying parts as there is room for."""
     text, leaves = row.readable, outline.leaves
-    room = OFFERED * max(budget, OFFERED_LEAST) / density_of(row)
+    room = OFFERED * budget / density_of(row)
     parts = list(enumerate(leaves))
     if row.size_of_whole > room:
         identifying = _fitting(leaves, salient.identifying, room / 2)
