@@ -220,7 +220,7 @@ def test_a_stub_tells_which_thing_a_call_created_or_found() -> None:
 
 def test_a_stub_of_a_yes_or_no_needs_no_fence() -> None:
     """Its words are not the text's own, and a fence costs more than they do."""
-    paid = {"ok": True, "transfer": {"trace": "b5ba82ca" * 9}, "tags": [7] * 40}
+    paid = {"ok": True, "transfer": {"id": "TR-99", "trace": "b5ba82ca" * 9}, "tags": [7] * 40}
     shown = stub(row_of(ItemKind.TOOL_RESULT, json.dumps(paid)))
     assert (shown.view, shown.text.partition(" …")[0]) == ("stub", "ok: true")
     named = stub(row_of(ItemKind.TOOL_RESULT, json.dumps({"status": "paid", **paid, "ok": 1})))

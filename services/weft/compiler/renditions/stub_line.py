@@ -103,9 +103,11 @@ columns."""
 
 def _outcome(text: str) -> str:
     """The field of JSON that says how the call ended, and the id of what it is about, in their
-    order."""
+    order. Not beside a mere yes or no, which needs no fence: of many calls that each fit in a few
+    tokens, telling all says more than the ids of some."""
     status = _outer(STATUS, text)
-    about = _outer(_ID, text) if status is not None else None
+    is_told = status is not None and not is_flag(f"{status[1]}: {status[2]}")
+    about = _outer(_ID, text) if is_told else None
     found = sorted(filter(None, (status, about)), key=re.Match.start)
     return " \u2026 ".join(f"{one[1]}: {one[2].strip(chr(34))}" for one in found)
 
