@@ -208,6 +208,16 @@ def test_a_stub_tells_an_outcome_before_any_preamble(text: str, line: str) -> No
     assert shown.rpartition("… ")[0] == (f"{line} " if line else "")
 
 
+def test_a_stub_tells_which_thing_a_call_created_or_found() -> None:
+    """Its status alone says nothing that a next call takes."""
+    held = {"hold": {"hold_id": "H-7731", "until": "12:40", "rates": [{"id": 1}] * 30}}
+    shown = stub(row_of(ItemKind.TOOL_RESULT, json.dumps({**held, "status": "HELD"})))
+    assert shown.text.startswith("hold_id: H-7731 \u2026 status: HELD \u2026 ")
+    listed = {"status": "ok", "rates": [{"rate_id": f"R-{n}", "of": "x" * 40} for n in range(9)]}
+    shown = stub(row_of(ItemKind.TOOL_RESULT, json.dumps({**listed, "text": "y" * 4_000})))
+    assert "R-0" not in shown.text  # one of several passes for the answer
+
+
 def test_a_stub_of_a_yes_or_no_needs_no_fence() -> None:
     """Its words are not the text's own, and a fence costs more than they do."""
     paid = {"ok": True, "transfer": {"id": "TR-99", "trace": "b5ba82ca" * 9}, "tags": [7] * 40}

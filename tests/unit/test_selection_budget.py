@@ -60,3 +60,16 @@ def test_room_that_is_left_opens_no_item_from_far_down_the_order() -> None:
     late += [one for one in ordered if one.sequence == shortest]
     for budget in range(150, 400, 20):
         assert shortest not in fit_budget(choice.cost, late, choice.shapes, {}, budget)
+
+
+@pytest.mark.parametrize(("sentences", "budget"), [(5, 130), (5, 235), (12, 270), (12, 515)])
+def test_a_guess_that_is_too_large_is_not_the_last(sentences: int, budget: int) -> None:
+    """What is sent differs from the sum of the blocks, so the room for these is guessed."""
+    texts = [f"Sentence {n} has A{n:03d}Z and more. " * sentences for n in range(6)]
+    items = [ContextItem(f"i{n}", ItemKind.USER_TURN, text) for n, text in enumerate(texts)]
+    choice = choice_of(items, budget)
+    additions = order_parts(
+        choice.groups, choice.scores, choice.shapes, choice.objective, (), {}, budget
+    )
+    shown = fit_budget(choice.cost, additions, choice.shapes, {}, budget)
+    assert 0.95 * budget < choice.cost.exact(shown) <= budget

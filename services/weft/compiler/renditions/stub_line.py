@@ -59,7 +59,7 @@ def first_line(decoded: Decoded) -> str:
         return said if is_line else _cut(_without_preamble(said))
     said = [found for found in _STRING.finditer(text) if found[2].count(" ") >= BLANKS]
     longest = max(said, key=lambda found: len(found[2]), default=None)
-    told = [_status(text), "" if longest is None else _cut(f"{longest[1]}: {longest[2]}")]
+    told = [_outcome(text), "" if longest is None else _cut(f"{longest[1]}: {longest[2]}")]
     return " \u2026 ".join(filter(None, told))
 
 
@@ -101,15 +101,32 @@ _PREAMBLE = re.compile(
 columns."""
 
 
-def _status(text: str) -> str:
-    """The first field of JSON, in its outermost object or one level below, that says how the call
-    ended."""
-    for found in STATUS.finditer(text):
+def _outcome(text: str) -> str:
+    """The field of JSON that says how the call ended, and the id of what it is about, in their
+    order. Not beside a mere yes or no, which needs no fence: of many calls that each fit in a few
+    tokens, telling all says more than the ids of some."""
+    status = _outer(STATUS, text)
+    is_told = status is not None and not is_flag(f"{status[1]}: {status[2]}")
+    about = _outer(_ID, text) if is_told else None
+    found = sorted(filter(None, (status, about)), key=re.Match.start)
+    return " \u2026 ".join(f"{one[1]}: {one[2].strip(chr(34))}" for one in found)
+
+
+def _outer(field: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """The first such field in the outermost object or one level below."""
+    for found in field.finditer(text):
         above = text[: found.start()]
         depth = above.count("{") - above.count("}")
         if depth <= DEEPEST and above.count("[") == above.count("]"):
-            return f"{found[1]}: {found[2].strip(chr(34))}"
-    return ""
+            return found
+    return None
+
+
+_ID = re.compile(
+    r'"(id|number|(?:[A-Za-z]\w{0,30}?(?:_|(?<=[a-z])(?=[IN])))(?:[Ii]d|number|Number|no))"\s*:\s*'
+    r'("[^"\\\s]{1,40}"|\d{1,20}\b)'
+)
+"""A field with a name of an id, and a value without blanks."""
 
 
 def is_flag(line: str) -> bool:

@@ -29,16 +29,23 @@ def fit_budget(
     order would have to leave again. What is really sent never exceeds `budget`, unless `base` alone
     does."""
     order = _Prefixes(additions, shapes)
-    target, best, most = budget, None, -1
+    best, most = dict(base), -1
+    target, fitted, exceeded = budget, 0, 0
     for _ in range(CORRECTIONS):
         shown = _fit(order, base, cost.size, target)
         used = cost.exact(shown)
         if most < used <= budget:
             best, most = shown, used
-        if CLOSE * budget <= used <= budget or (best is not None and used > budget):
+        if CLOSE * budget <= used <= budget:
             break
+        if used <= budget:
+            fitted = max(fitted, target)
+        else:
+            exceeded = target
         target += budget - used
-    return best if best is not None else _fit(order, base, cost.exact, budget)
+        if fitted and exceeded and not fitted < target < exceeded:
+            target = (fitted + exceeded) // 2
+    return best if most >= 0 else _fit(order, base, cost.exact, budget)
 
 
 def _fit(
