@@ -48,3 +48,19 @@ def test_what_leaves_no_room_to_speak_of_stays_as_it_is() -> None:
     tight = choice(ready.cost.exact(before) + 8)
     held = {at: tight.shapes[at].choose(()) for at in tight.shapes}
     assert with_beginning(tight, held) == held
+
+
+def test_a_call_is_not_begun_since_each_tells_all_of_its_arguments() -> None:
+    arguments = {f"field{n}": f"value {n} of the order" for n in range(30)}
+    call = ContextItem(
+        "c1", ItemKind.TOOL_CALL, metadata={"tool_name": "order", "arguments": arguments}
+    )
+    items = [
+        ContextItem("u0", ItemKind.USER_TURN, "Order it."),
+        call,
+        ContextItem("r1", ItemKind.TOOL_RESULT, "ordered", "c1"),
+    ]
+    ready = choice_of(items, 120)
+    first = min(ready.shapes)
+    before = {first: ready.shapes[first].whole()}
+    assert with_beginning(ready, before) == before

@@ -5,9 +5,11 @@ from __future__ import annotations
 from weft.compiler.profiles import BEGUN, LEAST_PIN
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import is_stub
+from weft.compiler.renditions.shape import Shape
 from weft.compiler.selection.budget import longest_beginning
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import additions_to
+from weft_schemas.items import ItemKind
 
 
 def with_beginning(choice: Choice, shown: Shown) -> Shown:
@@ -16,7 +18,11 @@ def with_beginning(choice: Choice, shown: Shown) -> Shown:
     if choice.budget - choice.cost.exact(shown) < LEAST_PIN:
         return shown
     additions, shapes = additions_to(choice, shown, choice.groups, choice.budget)
-    untold = {one.sequence: one.group for one in additions if _is_untold(shown, one.sequence)}
+    untold = {
+        one.sequence: one.group
+        for one in additions
+        if _is_untold(shown, one.sequence) and not _is_call(shapes[one.sequence])
+    }
     for sequence, group in list(untold.items())[:BEGUN]:
         others = {
             row.sequence: shapes[row.sequence].choose(())
@@ -31,6 +37,11 @@ def with_beginning(choice: Choice, shown: Shown) -> Shown:
 
 def _is_untold(shown: Shown, sequence: int) -> bool:
     return sequence not in shown or is_stub(shown[sequence])
+
+
+def _is_call(shape: Shape) -> bool:
+    """Calls are not begun: each shown call tells all of its arguments."""
+    return shape.row.kind is ItemKind.TOOL_CALL
 
 
 def _tells_more(more: Shown, shown: Shown, sequence: int) -> bool:
