@@ -346,10 +346,10 @@ LEAST_PARTS = 5
 LEFT_ASIDE = 0.25
 """Factor for the records of a list from which later calls took one or a few others: the agent has
 looked at them and not taken them. Of what the next step needs in the ten made sessions by which it
-was chosen, prompts for a call of 1,000 / 2,000 / 4,000 tokens state .623 / .787 / .946 with it and with
-records that are spoken of, and .610 / .764 / .942 without both; for an answer .635 / .861 / .977,
-and .621 / .834 / .966. Between .1 and .5 nothing moves by more than .01. No value of the panel
-depends on it; for parts of anything but lists, tau-bench would lose .05 of its values at 500
+was chosen, prompts for a call of 1,000 / 2,000 / 4,000 tokens state .623 / .787 / .946 with it and
+with records that are spoken of, and .610 / .764 / .942 without both; for an answer .635 / .861 /
+.977, and .621 / .834 / .966. Between .1 and .5 nothing moves by more than .01. No value of the
+panel depends on it; for parts of anything but lists, tau-bench would lose .05 of its values at 500
 tokens."""
 POINTED_AT = 8.0
 """Factor for the part of a viewed file with a line at which a failure points; with 4 it is not
