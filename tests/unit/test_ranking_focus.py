@@ -8,7 +8,13 @@ from tests.session_view import ListView
 from weft.compiler.candidates.closure import Group, dependency_closure
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
-from weft.compiler.ranking.focus import in_focus, named_by_user, stated_after, stated_last
+from weft.compiler.ranking.focus import (
+    called_after,
+    in_focus,
+    named_by_user,
+    stated_after,
+    stated_last,
+)
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -205,3 +211,12 @@ def test_what_was_stated_after_a_result_are_the_specific_values_of_the_next_mess
     items = [*looked_up(1), said(1, "Take HAT11 to Lisbon.", OTHER), said(2, "Yes: BK1X.")]
     found = stated_after(groups_of(*items, said(3, "And HAT12?", OTHER)))
     assert found == {3: {"HAT11", "BK1X"}}
+
+
+def test_what_was_called_after_a_result_are_the_specific_values_of_all_later_calls() -> None:
+    items = [*looked_up(1), said(1, "Take HAT11.", OTHER), *looked_up(2), *looked_up(3)]
+    found = called_after(groups_of(*items))
+    first, second, third = (found[at] for at in sorted(found))
+    assert third == frozenset()
+    assert third < second < first
+    assert "HAT11" not in first

@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.choosing import choice_of
 
-from weft.compiler.profiles import FEW, LEAST_PARTS, SPOKEN_OF
+from weft.compiler.profiles import FEW, LEAST_PARTS, LEFT_ASIDE, SPOKEN_OF
 from weft.compiler.selection.part_scores import Scores, scored_parts
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -45,3 +45,22 @@ def test_what_many_parts_state_tells_nothing() -> None:
     assert len(shared) > FEW
     made = factors(shared, {"stated": frozenset({"rack-7"})})
     assert set(made.values()) == {1.0}
+
+
+def test_records_of_a_list_count_less_once_a_call_took_another() -> None:
+    made = factors(HOSTS, {"called": {3: frozenset({"HIST-BR-03"})}})
+    left = {text for text, factor in made.items() if factor == pytest.approx(LEFT_ASIDE)}
+    assert any("HIST-BR-04" in text for text in left)
+    assert not any("HIST-BR-03" in text for text in left)
+    assert set(made) - left
+
+
+def test_records_count_as_before_while_a_loop_goes_through_their_list() -> None:
+    choice = choice_of([CALL, ContextItem("r", ItemKind.TOOL_RESULT, json.dumps(HOSTS), "c")], 99)
+    (group,) = choice.groups
+    row = group.rows[1]
+    shape, ahead = choice.shapes[row.sequence], {row.sequence: [(0, 1)]}
+    called = {row.sequence: frozenset({"HIST-BR-03"})}
+    plain = scored_parts(group, shape, Scores({group.key: 1.0}, {}, ahead=ahead), 10_000)
+    scores = Scores({group.key: 1.0}, {}, ahead=ahead, called=called)
+    assert scored_parts(group, shape, scores, 10_000) == plain

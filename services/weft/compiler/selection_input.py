@@ -8,7 +8,13 @@ from functools import partial
 from weft.compiler.candidates.closure import Group
 from weft.compiler.candidates.older_calls import older_calls
 from weft.compiler.profiles import PROFILES, READ_AGAIN
-from weft.compiler.ranking.focus import in_focus, named_by_user, stated_after, stated_last
+from weft.compiler.ranking.focus import (
+    called_after,
+    in_focus,
+    named_by_user,
+    stated_after,
+    stated_last,
+)
 from weft.compiler.ranking.listed_passes import Pass, listed_passes
 from weft.compiler.ranking.loops import Stretch, next_entries
 from weft.compiler.ranking.places import pointed_lines
@@ -144,6 +150,7 @@ def _scores(
         in_focus(state.groups) if counts_values else {},
         named_by_user(state.groups),
         stated_last(state.groups),
+        called_after(state.groups),
         stated_after(state.groups) if counts_values else {},
         pointed_lines(state.groups),
     )

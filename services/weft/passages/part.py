@@ -101,6 +101,11 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
         return frozenset(found)
 
     @cached_property
+    def record_of(self) -> Mapping[int, int]:
+        """For each leaf in a record or row of an outermost list: the record's first leaf."""
+        return {leaf: record[0] for record in _records(self.root, self.families) for leaf in record}
+
+    @cached_property
     def differing(self) -> frozenset[int]:
         """The numbers of the leaves in records that differ from the others of their list."""
         return self._leaves_in(lambda part: part.differs)
@@ -167,6 +172,19 @@ def _lists(part: Part, families: Mapping[int, Family]) -> Iterator[Part]:
         yield part
     for child in part.children:
         yield from _lists(child, families)
+
+
+def _records(part: Part, families: Mapping[int, Family]) -> Iterator[range]:
+    """The numbers of the leaves of each record or row, of the outermost lists of several."""
+    family = families.get(id(part))
+    if family is None:
+        return
+    places = [at for at, one in enumerate(part.children) if one.unit in (*RECORDS, "row")]
+    if len(places) > 1:
+        yield from (range(family.firsts[at], family.firsts[at + 1]) for at in places)
+        return
+    for child in part.children:
+        yield from _records(child, families)
 
 
 def _identifying_leaves(part: Part, families: Mapping[int, Family]) -> Iterator[int]:

@@ -68,6 +68,17 @@ def stated_last(groups: Sequence[Group]) -> frozenset[str]:
     return frozenset(value for value in found if is_specific(value) or _is_name(value))
 
 
+def called_after(groups: Sequence[Group]) -> Mapping[int, frozenset[str]]:
+    """The specific values of all calls after each result, by its sequence."""
+    found: dict[int, frozenset[str]] = {}
+    later: frozenset[str] = frozenset()
+    for group in reversed(groups[-FOCUS_LOOK_BACK:]):
+        found.update((row.sequence, later) for row in group.rows[1:])
+        if group.is_exchange:
+            later |= frozenset(filter(is_specific, values(_beginning(group.rows[0]))))
+    return found
+
+
 def stated_after(groups: Sequence[Group]) -> Mapping[int, frozenset[str]]:
     """The specific values in what was said and done next after each result, by its sequence."""
     found: dict[int, frozenset[str]] = {}

@@ -22,6 +22,7 @@ from weft.compiler.profiles import (
     IDENTITY,
     IN_FOCUS,
     LEAST_PARTS,
+    LEFT_ASIDE,
     NAMED_HEAD,
     NAMED_VALUE,
     OFFERED,
@@ -31,6 +32,7 @@ from weft.compiler.profiles import (
     SPOKEN_OF,
 )
 from weft.compiler.ranking.focus import is_specific
+from weft.compiler.ranking.listed_records import named_records, passed_over
 from weft.compiler.ranking.loops import Stretch, loop_factor
 from weft.compiler.ranking.named_parts import MOST_HEADS, places_of, under_named_heads
 from weft.compiler.ranking.places import parts_at
@@ -61,6 +63,8 @@ class Scores(msgspec.Struct, frozen=True):
     """Values in results that the latest user turn names."""
     stated: frozenset[str] = frozenset()
     """Names and values in what was said and done last."""
+    called: Mapping[int, frozenset[str]] = {}
+    """By sequence of a result, the specific values of all later calls."""
     after: Mapping[int, frozenset[str]] = {}
     """By sequence of a result, the values in what was said and done next."""
     pointed: Mapping[int, frozenset[int]] = {}
@@ -180,13 +184,19 @@ def _factor(
     spoken_of = frozenset[int]()
     if is_listed:
         after = scores.after.get(row.sequence, frozenset())
-        spoken_of = _spoken_of(parts, scores.stated) | _spoken_of(parts, after)
+        spoken_of = frozenset[int]().union(
+            _spoken_of(parts, scores.stated),
+            _spoken_of(parts, after),
+            named_records(parts, outline.record_of, scores.stated),
+        )
+    left_aside = _left_aside(row, outline, scores, parts)
     differing, asides = outline.differing, outline.asides
 
     def weighed(number: int, text: str, score: float) -> float:
         return (
             score
             * (SPOKEN_OF if number in spoken_of else 1.0)
+            * (LEFT_ASIDE if number in left_aside else 1.0)
             * (POINTED_AT if number in salient.pointed else 1.0)
             * (1 + ANSWERING * coverage.get(number, 0.0))
             * (IDENTITY if number in salient.identifying else 1.0)
@@ -199,6 +209,16 @@ def _factor(
         )
 
     return weighed
+
+
+def _left_aside(
+    row: ItemRow, outline: Outline, scores: Scores, parts: Sequence[tuple[int, str]]
+) -> frozenset[int]:
+    """The parts of records that later calls left aside, if no loop goes through the item."""
+    called = scores.called.get(row.sequence)
+    if not called or scores.ahead.get(row.sequence):
+        return frozenset()
+    return passed_over(parts, outline.record_of, called)
 
 
 def _spoken_of(parts: Sequence[tuple[int, str]], stated: frozenset[str]) -> frozenset[int]:
