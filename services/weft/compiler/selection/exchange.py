@@ -7,7 +7,7 @@ bisection: what is sent is counted a few times for a run, and not once for each 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import cache
 from math import inf
 
@@ -44,7 +44,7 @@ SAVED = 32
 it closes, and a message that it joins."""
 
 
-def with_exchange(choice: Choice, pinned: Shown) -> Shown:
+def with_exchange(choice: Choice, pinned: Shown, kept: Container[int] = ()) -> Shown:
     """The pinned items and the open exchange. Of the results since the latest user turn, newest
     first, half of the budget is filled with whole ones, and with the best parts of the first that
     does not fit. The other calls are listed with their outcome, so that they are not made again."""
@@ -73,7 +73,7 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
             room = limit - cost.exact(shown) + SAVED
             rest = [one for one in rest if forms.least_tokens(one) <= room]
     before = cost.exact(shown)
-    shown = with_next_entry(choice, _with_taken_next(choice, shown, before))
+    shown = with_next_entry(choice, _with_taken_next(choice, shown, before), kept)
     limit += cost.exact(shown) - before + int(choice.budget * OTHER_CALLS_SHARE)
     shown = _with_failed_before(choice, shown)
     shown = _with_stubs(choice, shown, min(choice.budget, limit))

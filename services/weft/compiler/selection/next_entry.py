@@ -3,7 +3,7 @@ next entry, or begins again: so the list stands before the other calls of the lo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import NEXT_SHARE
@@ -14,12 +14,15 @@ from weft.compiler.selection.choice import Choice
 from weft.readmodel.rows import ItemRow
 
 
-def with_next_entry(choice: Choice, shown: Shown) -> Shown:
-    """With the parts of items that the loop takes next, newest first, as many as fit."""
+def with_next_entry(choice: Choice, shown: Shown, kept: Container[int] = ()) -> Shown:
+    """With the parts of items that the loop takes next, newest first, as many as fit. Items that a
+    stable prompt has `kept` stay as they are."""
     limit = min(choice.budget, choice.cost.exact(shown) + int(choice.budget * NEXT_SHARE))
     for group in reversed(choice.groups):
         for row in group.rows:
             stretches = choice.scores.ahead.get(row.sequence, ())
+            if row.sequence in kept:
+                continue
             more = _with_parts(choice, shown, group, row, _parts_in(row, stretches))
             if more != shown and choice.cost.fits(more, limit):
                 shown = more

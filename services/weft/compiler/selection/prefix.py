@@ -167,7 +167,7 @@ def _prompts(
         base = {**needed, **head}
         if choice.cost.exact(base) > choice.budget:
             continue
-        base = with_pins_grown(choice, with_exchange(choice, base), head)
+        base = with_pins_grown(choice, with_exchange(choice, base, head), head)
         base = with_dialogue(choice, base)
         later = [group for group in choice.groups if group.key > last and group.key not in base]
         yield head, fill(choice, base, later, choice.budget)
