@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.choosing import choice_of
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
+from weft.compiler.rendering.cost import PromptCost, Shown
+from weft.compiler.selection.last_fetched import with_last_fetched
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -63,3 +66,34 @@ def test_what_was_fetched_since_the_turn_comes_first() -> None:
     pack = compile_pack(ListView(session(is_called_since=True)), request).pack
     newest = [entry.text for entry in pack.entries if entry.item_id == "r7"]
     assert "OF-7" in newest[0]
+
+
+def fetched(count: int) -> list[ContextItem]:
+    """A session whose agent made so many short calls before the user spoke."""
+    items = [ContextItem("u1", ItemKind.USER_TURN, "Look at all of them.")]
+    for number in range(count):
+        items += exchange(number, "offers", f"offer OF-{number} is sent on day {number}")
+    return [
+        *items,
+        ContextItem("a1", ItemKind.AGENT_MSG, "Looked at."),
+        ContextItem("u2", ItemKind.USER_TURN, "What comes when?"),
+    ]
+
+
+def test_what_is_sent_is_not_counted_once_for_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent may make thousands of calls between two user turns."""
+    counted = 0
+    exact = PromptCost.exact
+
+    def counting(cost: PromptCost, shown: Shown) -> int:
+        nonlocal counted
+        counted += 1
+        return exact(cost, shown)
+
+    monkeypatch.setattr(PromptCost, "exact", counting)
+    choice = choice_of(fetched(400), 20_000)
+    shown = with_last_fetched(choice, {})
+    newest = [row.sequence for group in choice.last_fetched for row in group.rows][:200]
+    assert set(newest) <= shown.keys()
+    assert exact(choice.cost, shown) <= 9_750
+    assert counted < 150

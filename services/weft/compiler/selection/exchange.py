@@ -1,14 +1,8 @@
-"""The open exchange: the results since the latest user turn, newest first (promise 8).
-
-An agent may make hundreds of calls after one user turn. So runs of results that fit are found by
-bisection: what is sent is counted a few times for a run, and not once for each result.
-"""
+"""The open exchange: the results since the latest user turn, newest first (promise 8)."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Container, Sequence
-from functools import cache
 from math import inf
 
 from msgspec import structs
@@ -37,11 +31,8 @@ from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import fill
 from weft.compiler.selection.next_entry import with_next_entry
 from weft.compiler.selection.parallel import called_together, with_shares
+from weft.compiler.selection.runs import SAVED, joined, longest, longest_run
 from weft.readmodel.rows import ItemRow
-
-SAVED = 32
-"""Most tokens by which one more exchange makes the rest of a prompt shorter: the mark of a gap that
-it closes, and a message that it joins."""
 
 
 def with_exchange(choice: Choice, pinned: Shown, kept: Container[int] = ()) -> Shown:
@@ -57,12 +48,12 @@ def with_exchange(choice: Choice, pinned: Shown, kept: Container[int] = ()) -> S
     tried = 0
     while rest and tried < EXCHANGE_TRIES:
         run = _run(choice, rest, forms, shown, limit)
-        shown = _joined(shown, [forms.whole(group) for group in rest[:run]])
+        shown = joined(shown, [forms.whole(group) for group in rest[:run]])
         if run == len(rest):
             break
         group, rest = rest[run], rest[run + 1 :]
-        if forms.is_shorter(group) and cost.fits(_joined(shown, [forms.compact(group)]), limit):
-            shown = _joined(shown, [forms.compact(group)])
+        if forms.is_shorter(group) and cost.fits(joined(shown, [forms.compact(group)]), limit):
+            shown = joined(shown, [forms.compact(group)])
         elif not is_cut:
             reserved = int((limit - cost.exact(shown)) * (1 - CUT_SHARE)) if rest else 0
             shown, is_cut = _with_parts(choice, shown, group, limit, reserved), True
@@ -138,7 +129,7 @@ def with_left_calls(choice: Choice, shown: Shown, limit: int) -> Shown:
     for group in choice.exchange:
         if group.key in shown:
             continue
-        more = _joined(shown, [_least(choice, group)])
+        more = joined(shown, [_least(choice, group)])
         if choice.cost.fits(more, limit):
             shown = more
         elif (tried := tried + 1) == EXCHANGE_TRIES:
@@ -178,9 +169,7 @@ def _with_said(choice: Choice, shown: Shown) -> Shown:
     if choice.said is None or choice.said.key in shown:
         return shown
     shapes = choice.shapes
-    more = _joined(
-        shown, [{row.sequence: shapes[row.sequence].whole() for row in choice.said.rows}]
-    )
+    more = joined(shown, [{row.sequence: shapes[row.sequence].whole() for row in choice.said.rows}])
     before = choice.cost.exact(shown)
     limit = min(before + choice.budget * SAID_SHARE, choice.budget * (1 - EXCHANGE_SHARE))
     return more if choice.cost.fits(more, int(limit)) else shown
@@ -191,8 +180,8 @@ def _with_least(choice: Choice, shown: Shown, group: Group, limit: int, most: in
     not made. What is too long for `most` tokens is cut to `limit`: first the call, to as many of
     its first arguments as fit and the names of the others, then the results, to their beginning."""
     least = _least(choice, group)
-    if choice.cost.fits(_joined(shown, [least]), most):
-        return _joined(shown, [least])
+    if choice.cost.fits(joined(shown, [least]), most):
+        return joined(shown, [least])
     results = group.rows[1:]
     more = _with_call(choice, shown, group, least, limit)
     for room, tokens in ((4, limit), (1, limit), (1, most)):
@@ -215,19 +204,19 @@ def _with_call(
     does."""
     call = choice.shapes[group.rows[0].sequence]
     if call.fixed is not None or call.redacted:
-        more = _joined(shown, [least])
+        more = joined(shown, [least])
         return more if choice.cost.fits(more, limit) else None
     arguments, free = sorted(call.required), structs.replace(call, required=frozenset())
 
     def with_first(count: int) -> Shown:
-        return _joined(shown, [{**least, call.row.sequence: free.choose(arguments[:count])}])
+        return joined(shown, [{**least, call.row.sequence: free.choose(arguments[:count])}])
 
     most = len(arguments)
     count = nearest_that_fits(most, lambda count: choice.cost.fits(with_first(count), limit), most)
     if count > 0:
         return with_first(count)
     begun = longest_beginning(shown, least, call, choice.cost, limit)
-    return None if begun is None else _joined(shown, [begun])
+    return None if begun is None else joined(shown, [begun])
 
 
 def _least(choice: Choice, group: Group) -> Shown:
@@ -278,26 +267,9 @@ def _run(choice: Choice, groups: Sequence[Group], forms: _Forms, shown: Shown, l
     most = next((at for at, group in enumerate(groups) if not forms.may_fit(group)), len(groups))
 
     def with_first(count: int) -> Shown:
-        return _joined(shown, [forms.whole(group) for group in groups[:count]])
+        return joined(shown, [forms.whole(group) for group in groups[:count]])
 
-    size = cache(lambda count: choice.cost.size(with_first(count)))
-    guess = _longest(most, size, limit)
-    if guess:  # what is sent differs from the sum of the blocks
-        more = choice.cost.exact(with_first(guess)) - size(guess)
-        guess = _longest(most, size, limit - more)
-    return nearest_that_fits(most, lambda count: choice.cost.fits(with_first(count), limit), guess)
-
-
-def _longest(most: int, size: Callable[[int], int], limit: int) -> int:
-    """The greatest count up to `most` whose size, which rises with it, is within the limit."""
-    return bisect_right(range(1, most + 1), limit, key=size)
-
-
-def _joined(shown: Shown, more: Sequence[Shown]) -> Shown:
-    joined = dict(shown)
-    for one in more:
-        joined.update(one)
-    return joined
+    return longest_run(choice.cost, with_first, most, limit)
 
 
 def _with_stubs(
@@ -315,9 +287,9 @@ def _with_stubs(
         if group.key not in shown and (len(group.rows) > 1) == is_answered
     ]
     size, exact = choice.cost.size, choice.cost.exact
-    count = _longest(len(stubs), lambda count: size(_joined(shown, stubs[:count])), limit)
+    count = longest(len(stubs), lambda count: size(joined(shown, stubs[:count])), limit)
     # Sizes of messages are only approximate.
     fits = nearest_that_fits(
-        count, lambda count: exact(_joined(shown, stubs[:count])) <= choice.budget, count
+        count, lambda count: exact(joined(shown, stubs[:count])) <= choice.budget, count
     )
-    return _joined(shown, stubs[:fits])
+    return joined(shown, stubs[:fits])

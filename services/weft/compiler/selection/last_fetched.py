@@ -1,21 +1,42 @@
-"""What the agent fetched last before the user spoke: their turn is most often about it."""
+"""What the agent fetched right before the user spoke: their turn is most often about it."""
 
 from __future__ import annotations
 
-from weft.compiler.profiles import LAST_FETCHED_SHARE, WITHOUT_LAST_FETCHED
+from collections.abc import Sequence
+
+from weft.compiler.profiles import EXCHANGE_TRIES, LAST_FETCHED_SHARE, WITHOUT_LAST_FETCHED
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.selection.choice import Choice
+from weft.compiler.selection.runs import SAVED, joined, longest_run
 
 
 def with_last_fetched(choice: Choice, shown: Shown) -> Shown:
     """With those of the calls between the two latest user turns that fit their share whole, newest
     first. Long results are left to what is chosen part by part."""
     room = int(max(choice.budget - WITHOUT_LAST_FETCHED, 0) * LAST_FETCHED_SHARE)
+    rest = _wholes(choice, shown, room) if room else []
+    if not rest:
+        return shown
     limit = min(choice.budget, choice.cost.exact(shown) + room)
-    for group in choice.last_fetched if room else ():
-        if group.key in shown or sum(max(row.whole_tokens, 0) for row in group.rows) > room:
-            continue
-        whole = {row.sequence: choice.shapes[row.sequence].whole() for row in group.rows}
-        if choice.cost.fits({**shown, **whole}, limit):
-            shown = {**shown, **whole}
+    for _ in range(EXCHANGE_TRIES):
+        run = _run(choice, shown, rest, limit)
+        shown = joined(shown, rest[:run])
+        left = limit - choice.cost.exact(shown) + SAVED
+        rest = [one for one in rest[run + 1 :] if choice.cost.block_tokens(one) <= left]
+        if not rest:
+            break
     return shown
+
+
+def _wholes(choice: Choice, shown: Shown, room: int) -> list[Shown]:
+    """The calls that are not shown and not clearly too large, each whole."""
+    return [
+        {row.sequence: choice.shapes[row.sequence].whole() for row in group.rows}
+        for group in choice.last_fetched
+        if group.key not in shown and sum(max(row.whole_tokens, 0) for row in group.rows) <= room
+    ]
+
+
+def _run(choice: Choice, shown: Shown, wholes: Sequence[Shown], limit: int) -> int:
+    """How many of them, from the first on, fit beside what is shown."""
+    return longest_run(choice.cost, lambda count: joined(shown, wholes[:count]), len(wholes), limit)
