@@ -9,6 +9,7 @@ from tests.folded import faults, found, model, turn
 from weft import tokens
 from weft.firewall.derive import envelope_for
 from weft.log.record import LogRecord
+from weft.readmodel import raw_bodies
 from weft.readmodel.derived_fold import divided
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
@@ -16,7 +17,7 @@ from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.rows import ItemRow
 from weft.readmodel.store import open_writer
 from weft_schemas.envelope import CleanBody, Mask
-from weft_schemas.events import EnvelopeEvent, ErasedEvent, Origin
+from weft_schemas.events import EnvelopeEvent, ErasedEvent, Event, Origin, ParkedEvent
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import FirewallRules
 
@@ -129,6 +130,52 @@ def late(records: list[LogRecord], held: dict[int, bytes | None]) -> tuple[ReadM
     for record in records:
         Fold(db, tokens.DEFAULT_ENCODING, RawBodies(read)).apply([record])
     return ReadModel(db), asked
+
+
+def of_nobody(sequence: int) -> bytes | None:
+    """A log that nobody may ask."""
+    raise AssertionError(f"the log was asked for event {sequence}")
+
+
+@pytest.mark.parametrize("text", ["the ferry leaves at noon", BODY], ids=["short", "large"])
+def test_a_body_is_held_until_its_envelope_and_no_longer(text: str) -> None:
+    waiting = RawBodies(of_nobody)
+    fold = Fold(open_writer(":memory:"), bodies=waiting)
+    item, envelope = records_of([result(text), derived(result(text), 1)], "t", "s")
+    fold.apply([item])
+    assert (waiting.newest(), waiting.held) == (text, 1)
+    fold.apply([envelope])
+    assert (waiting.newest(), waiting.held) == ("", 0)
+
+
+def test_the_body_of_a_parked_result_is_not_held() -> None:
+    waiting = RawBodies(of_nobody)
+    events = [result(), ParkedEvent(Origin(1, "r", "firewall"), "timeout", "too slow", 3)]
+    Fold(open_writer(":memory:"), bodies=waiting).apply(records_of(events, "t", "s"))
+    assert waiting.held == 0
+
+
+def test_what_another_worker_parks_waits_for_its_envelope() -> None:
+    waiting = RawBodies(of_nobody)
+    events = [result(), ParkedEvent(Origin(1, "r", "memory"), "timeout", "too slow", 3)]
+    Fold(open_writer(":memory:"), bodies=waiting).apply(records_of(events, "t", "s"))
+    assert waiting.held == 1
+
+
+def test_short_results_do_not_push_out_a_large_one_that_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(raw_bodies, "MOST_BYTES", 2 * len(BODY))
+    shorts = [
+        result(f"the ferry {number} leaves at noon " * 20, f"s{number}") for number in range(60)
+    ]
+    events: list[Event] = [result()]
+    for short in shorts:
+        events += [short, derived(short, len(events) + 1)]
+    db = open_writer(":memory:")
+    fold = Fold(db, bodies=RawBodies(of_nobody))
+    fold.apply(records_of([*events, derived(result(), 1)], "t", "s"))
+    assert ReadModel(db).view("t", "s").rows([1])[0].whole == BODY
 
 
 def test_of_an_envelope_that_comes_late_the_body_is_read_from_the_log() -> None:

@@ -1,5 +1,7 @@
 """Raw bodies between their event and their envelope: remembered, or read from the log again."""
 
+import sys
+
 import pytest
 
 from weft.readmodel import raw_bodies
@@ -37,7 +39,7 @@ def test_what_is_remembered_is_taken_once_without_the_log() -> None:
 
 
 def test_the_oldest_are_forgotten_first_and_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(raw_bodies, "MOST_CHARACTERS", 8)
+    monkeypatch.setattr(raw_bodies, "MOST_BYTES", 2 * raw_bodies.ENTRY_BYTES + 8)
     log = Log(at_1="first", at_2="other")
     bodies = RawBodies(log.read)
     bodies.add(1, "first")
@@ -49,7 +51,7 @@ def test_the_oldest_are_forgotten_first_and_read_again(monkeypatch: pytest.Monke
 
 
 def test_what_is_taken_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(raw_bodies, "MOST_CHARACTERS", 10)
+    monkeypatch.setattr(raw_bodies, "MOST_BYTES", 2 * raw_bodies.ENTRY_BYTES + 10)
     log = Log()
     bodies = RawBodies(log.read)
     for sequence in range(20):
@@ -58,6 +60,37 @@ def test_what_is_taken_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     bodies.add(90, "12345")
     bodies.add(91, "12345")
     assert (bodies.take(90), bodies.take(91), log.asked) == ("12345", "12345", [])
+
+
+def test_what_is_dropped_makes_room_and_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(raw_bodies, "MOST_BYTES", 2 * raw_bodies.ENTRY_BYTES + 10)
+    log = Log(at_2="other")
+    bodies = RawBodies(log.read)
+    for sequence, text in enumerate(("first", "other"), 1):
+        bodies.add(sequence, text)
+    bodies.drop(2)
+    bodies.drop(2)
+    bodies.add(3, "third")
+    assert (bodies.take(1), log.asked) == ("first", [])
+    assert (bodies.take(2), log.asked) == ("other", [2])
+
+
+def test_without_a_log_nothing_is_dropped() -> None:
+    bodies = RawBodies()
+    bodies.add(1, "one")
+    bodies.drop(1)
+    assert bodies.take(1) == "one"
+
+
+@pytest.mark.parametrize("text", ["", "x", "\u6e21" * 300], ids=["empty", "short", "wide"])
+def test_what_is_held_is_limited_in_bytes_of_memory(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(raw_bodies, "MOST_BYTES", 100_000)
+    bodies = RawBodies(Log().read)
+    for sequence in range(2_000):
+        bodies.add(sequence, text)
+    assert 100 < bodies.held * (sys.getsizeof(text) + sys.getsizeof(sequence)) < 100_000
 
 
 def test_without_a_log_bodies_stay_for_a_second_envelope() -> None:

@@ -131,3 +131,16 @@ def test_what_is_kept_has_a_bound(log: Log, monkeypatch: pytest.MonkeyPatch) -> 
     log.check("big")
     assert (kept._characters, len(kept._cached)) == (0, 0)
     log.check("a")
+
+
+@pytest.mark.parametrize("text", ["!", "word7"], ids=["without words", "short"])
+def test_many_small_sessions_are_not_all_kept(
+    log: Log, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = 5
+    limit = most * (len("word7") + unsealed_postings.SESSION_CHARACTERS)
+    monkeypatch.setattr(unsealed_postings, "CACHED_CHARACTERS", limit)
+    for number in range(4 * most):
+        log.append(f"s{number}", ContextItem("i", ItemKind.USER_TURN, text))
+        log.found(log.reader, f"s{number}")
+    assert len(log.reader._unsealed._cached) == most

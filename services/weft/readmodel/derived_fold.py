@@ -111,6 +111,7 @@ class DerivedFold:
         self._flags(version, source, envelope)
         self._documents.supersede(source.anchor, version)
         passages = self._clean(version, source.anchor, envelope)
+        self._bodies.drop(source.anchor)  # most envelopes of short results do without
         self._documents.add(place.state, source.anchor, version, passages)
 
     def _flags(self, version: int, source: _Source, envelope: ResultEnvelope) -> None:
@@ -204,6 +205,7 @@ class DerivedFold:
         self._db.execute(_sql.add_parked, row)
         if origin.worker == "firewall":
             self._db.execute(_sql.settle, (version, origin.sequence, version))
+            self._bodies.drop(origin.sequence)
 
     def _revived(self, place: Place, event: RevivedEvent) -> None:
         origin, version = event.origin, place.version

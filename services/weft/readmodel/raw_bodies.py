@@ -10,8 +10,10 @@ from weft_schemas.errors import InvalidInput
 from weft_schemas.events import decode_event
 from weft_schemas.items import ContextItem
 
-MOST_CHARACTERS = 32 << 20
+MOST_BYTES = 32 << 20
 """Held in memory; others are read from the log again. Enough for the backlog of a busy firewall."""
+ENTRY_BYTES = 256
+"""What a body takes beside its characters."""
 
 Read = Callable[[int], bytes | None]
 """A record's payload by its sequence, None if it is gone. Raises `Unavailable`."""
@@ -26,13 +28,18 @@ class RawBodies:
         self._kept: OrderedDict[int, str] = OrderedDict()
         self._size = 0
 
+    @property
+    def held(self) -> int:
+        """How many are in memory."""
+        return len(self._kept)
+
     def add(self, sequence: int, text: str) -> None:
-        """Remember a body until it is taken."""
+        """Remember a body until it is taken or dropped."""
         self._kept[sequence] = text
-        self._size += len(text)
-        while self._read is not None and self._size > MOST_CHARACTERS:
+        self._size += _bytes(text)
+        while self._read is not None and self._size > MOST_BYTES:
             _, oldest = self._kept.popitem(last=False)
-            self._size -= len(oldest)
+            self._size -= _bytes(oldest)
 
     def newest(self) -> str:
         """The body added last, empty if none is held."""
@@ -42,8 +49,7 @@ class RawBodies:
         """The body of an item; None if the log no longer has it."""
         known = self._kept.get(sequence)
         if known is not None:
-            if self._read is not None:
-                self._size -= len(self._kept.pop(sequence))
+            self.drop(sequence)
             return known
         payload = self._read(sequence) if self._read else None
         if payload is None:
@@ -54,7 +60,17 @@ class RawBodies:
             return None
         return event.text if isinstance(event, ContextItem) else None
 
+    def drop(self, sequence: int) -> None:
+        """Forget a body that is no longer waited for; it can still be read again."""
+        if self._read is not None and sequence in self._kept:
+            self._size -= _bytes(self._kept.pop(sequence))
+
     def forget(self) -> None:
         """Drop everything, after an erasure or a failed transaction."""
         self._kept.clear()
         self._size = 0
+
+
+def _bytes(text: str) -> int:
+    """What holding a text takes, but for emoji and the like, which take twice as much."""
+    return ENTRY_BYTES + len(text) * (1 if text.isascii() else 2)

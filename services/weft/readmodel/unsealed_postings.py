@@ -14,6 +14,9 @@ from weft.readmodel.tombstone_fold import newest_tombstone
 CACHED_CHARACTERS = 1_000_000
 """Characters of terms cached per connection, some 25 MB with their postings."""
 
+SESSION_CHARACTERS = 100
+"""What a session counts beside its terms, so that those with few or none are limited, too."""
+
 _sql = statements("postings")
 
 
@@ -31,7 +34,7 @@ class UnsealedPostings:
         """The document after the last."""
         self.newest: tuple[int, int, int] | None = None
         """The session's last document, its version, and the session's words up to it."""
-        self.characters = 0
+        self.characters = SESSION_CHARACTERS
         self.base = first // BLOCK * BLOCK
         """First document of the block."""
         self._texts: list[Unsealed] = []
