@@ -72,16 +72,14 @@ def with_exchange(choice: Choice, pinned: Shown, kept: Container[int] = ()) -> S
 
 
 def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, bool]:
-    """With the results of the newest calls if these were made together and not all fit, and whether
-    that is so."""
+    """With the results of the newest calls if these were made together and the newest does not fit
+    whole, and whether that is so."""
     groups = [group for group in called_together(choice.exchange) if group.key not in shown]
     room = limit - choice.cost.exact(shown)
     if len(groups) < 2 or room < LEAST_SHARE * len(groups):
         return shown, False
-    whole = {
-        row.sequence: choice.shapes[row.sequence].whole() for one in groups for row in one.rows
-    }
-    if choice.cost.fits({**shown, **whole}, limit):
+    newest = {row.sequence: choice.shapes[row.sequence].whole() for row in groups[0].rows}
+    if choice.cost.fits({**shown, **newest}, limit):
         return shown, False
     return with_shares(choice, shown, groups, limit), True
 

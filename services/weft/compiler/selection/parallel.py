@@ -1,5 +1,6 @@
-"""Calls that an agent makes together. None of their results is newer than another: where not all of
-them fit, each gets its share of the room, and what one does not need goes to the larger ones."""
+"""Calls that an agent makes together. None of their results is newer than another: where the last
+of them does not fit, each gets its share of the room, and what one does not need goes to the larger
+ones."""
 
 from __future__ import annotations
 
