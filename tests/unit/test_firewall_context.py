@@ -335,6 +335,9 @@ bearer_token reset_token user_token device_token payment_token room_token deploy
 page_access_token FB_PAGE_ACCESS_TOKEN next_auth_secret cursor_api_key CURSOR_API_KEY
 booking_api_key booking_access_token flight_session_token offer_client_secret booking_token_secret
 page_session_token oauth_request_token booking_secret BOOKING_TOKEN RATE_TOKEN search_user_token
+booking_partner_token offer_magic_token hold_sas_token slot_otp_token rate_limiter_token
+bookingSystemToken delta_sharing_token vault_lease_admin_token booking_token_private_key
+page_token_private_key DELTA_TOKEN
 """
 
 
@@ -344,6 +347,19 @@ def test_what_opens_something_is_masked_whatever_it_looks_like(name: str, value:
     value = value.format(**made(random.Random(name)))
     for text in (f'{{"{name}": "{value}"}}', f"{name}={value}\n", f'call({{"{name}":"{value}"}})'):
         assert value not in seen(text)
+
+
+@pytest.mark.parametrize("name", "PRODUCT_KEY UPLOAD_KEY REQUEST_KEY LOCK_KEY TASK_KEY".split())
+def test_a_setting_in_capitals_that_ends_in_key_is_masked(name: str) -> None:
+    value = "VK7JG-NPHTM-C97JM-9MPGT-3V66T"
+    for text in (f"{name}={value}\n", f'{{"{name}": "{value}"}}', f"{name}: {value}\n"):
+        assert value not in seen(text)
+
+
+@pytest.mark.parametrize("name", ["booking_token_signing_key", "offerTokenEncryptionKey"])
+def test_a_key_that_makes_tokens_of_offers_is_masked(name: str) -> None:
+    value = made(random.Random(name))["t"]
+    assert value not in seen(f'{{"{name}": "{value}"}}')
 
 
 ALONE = (

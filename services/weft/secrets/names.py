@@ -33,21 +33,23 @@ _CREDENTIAL = re.compile(
 """Ends that make a name a credential's whatever stands before, such as a page or a file, unless it
 says that it is public."""
 _PUBLIC = re.compile(rb"(?i)public|publishable")
+_LISTING = frozenset(b"page next prev previous cursor sync continuation resume".split())
+"""Words that mark a token or a key as one that says how far a listing has come."""
 _PROGRESS_WORDS = """
-page next prev previous cursor sync continuation resume pagination paging continue starting start
-marker scroll offset bookmark checkpoint delta skip change lock lease fencing request idempotency
-dedup deduplication correlation lifecycle task work upload product creation
+pagination paging continue starting start marker scroll offset bookmark checkpoint change lock
+request idempotency lifecycle task work upload product creation
 """
-_PROGRESS = frozenset(_PROGRESS_WORDS.encode().split())
+_PROGRESS = _LISTING.union(_PROGRESS_WORDS.encode().split())
 """Words that mark a token as one that later calls pass on: how far a listing has come, which
 request or which state of a record it is."""
 _OFFER_WORDS = """
 booking reservation hold offer quote rate fare itinerary flight departure property availability
-cart basket slot seat price
+cart basket slot seat price delta skip lease fencing dedup deduplication correlation
 """
 _OFFERED = frozenset(_OFFER_WORDS.encode().split())
-"""What an application offers or holds for somebody, by a token or a key that the next call has to
-copy. In a setting, in capitals, such a word is the name of a service, which the token opens."""
+"""What an application offers, holds or counts, by a token or a key that the next call has to copy.
+That is only so if the word stands right before it: a `booking_partner_token` is a partner's. In a
+setting, in capitals, such a word is the name of a service, which the token opens."""
 _ROW_WORDS = "primary foreign partition sort row object index range issue evaluated"
 _ROW = frozenset(_ROW_WORDS.encode().split())
 """Words that mark a key as one by which a record is found."""
@@ -55,7 +57,7 @@ _OPENS = re.compile(rb"(?i)access|auth|secret|pass|bearer|api")
 """A token or a key with such a word opens something: then it is a credential in any case."""
 _ENTERS = re.compile(
     rb"(?i)session|refresh|user|admin|login|jwt|csrf|xsrf|private|personal|service|account|sign"
-    rb"|encrypt|connection|webhook|bot"
+    rb"|encrypt|hmac|connection|webhook|bot"
 )
 """Words for who or what is let in, which count less than the word right before the token or key:
 `users_page_token` is of a page."""
@@ -105,16 +107,19 @@ def is_harmless(name: bytes) -> bool:
 
 
 def _is_handle(words: list[bytes], name: bytes) -> bool:
-    """Whether it names a token or a key of the application's data: a page, a request, an offer."""
-    head = next((word for word in (b"token", b"key") if word in words), None)
-    if head is None or _OPENS.search(name):
+    """Whether it names a token or a key of the application's data: a page, a request, an offer.
+    The last of both counts: a `page_token_signing_key` is a key."""
+    ends = [at for at, word in enumerate(words) if word in (b"token", b"key")]
+    if not ends or _OPENS.search(name):
         return False
-    handed_on = _PROGRESS if head == b"token" else _PROGRESS | _ROW
+    is_token = words[ends[-1]] == b"token"
+    beside = _PROGRESS if is_token else _LISTING | _ROW
     if not name.isupper():
-        handed_on |= _OFFERED
-    if not handed_on.isdisjoint(words[: words.index(head)][-1:]):
+        beside |= _PROGRESS | _OFFERED
+    if not beside.isdisjoint(words[: ends[-1]][-1:]):
         return True
-    return not handed_on.isdisjoint(words) and not _ENTERS.search(name)
+    anywhere = _PROGRESS if is_token else _LISTING
+    return not anywhere.isdisjoint(words) and not _ENTERS.search(name)
 
 
 def _words_of(name: bytes) -> list[bytes]:
