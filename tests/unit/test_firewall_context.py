@@ -349,7 +349,9 @@ def test_what_opens_something_is_masked_whatever_it_looks_like(name: str, value:
         assert value not in seen(text)
 
 
-@pytest.mark.parametrize("name", "PRODUCT_KEY UPLOAD_KEY REQUEST_KEY LOCK_KEY TASK_KEY".split())
+@pytest.mark.parametrize(
+    "name", ["PRODUCT_KEY", "UPLOAD_KEY", "REQUEST_KEY", "LOCK_KEY", "TASK_KEY"]
+)
 def test_a_setting_in_capitals_that_ends_in_key_is_masked(name: str) -> None:
     value = "VK7JG-NPHTM-C97JM-9MPGT-3V66T"
     for text in (f"{name}={value}\n", f'{{"{name}": "{value}"}}', f"{name}: {value}\n"):
