@@ -71,12 +71,16 @@ _OF_READER = -0.5
 def _speaks_for_the_user(verb: bytes, rest: bytes) -> bool:
     """Whether the writer speaks as the one whose things are acted on: `my account`, `for me`. A
     writer who only receives (`tell me`, `send me the plan`) is somebody else, unless what he wants
-    are credentials or rights."""
+    are credentials or rights, or an act follows: `tell me my balance, then transfer it`."""
     if POWERS.search(rest) and (TO_WRITER.search(rest) or FOR_WRITER.search(rest)):
         return True
-    if TO_WRITER.match(rest) or not FOR_WRITER.search(rest):
+    if not FOR_WRITER.search(rest):
         return False
-    if verb in STRONG_VERBS or _act_follows(rest):
+    if _act_follows(rest):
+        return True
+    if TO_WRITER.match(rest):
+        return False
+    if verb in STRONG_VERBS:
         return True
     return verb not in ANSWER_VERBS and OBJECTS.search(rest) is not None
 
