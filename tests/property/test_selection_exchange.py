@@ -24,6 +24,7 @@ from weft.compiler.rendering import cost
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.exchange import SAVED, _with_parts, with_exchange
+from weft.compiler.selection.next_entry import with_next_entry
 from weft.compiler.selection.select import pins_of
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -107,9 +108,10 @@ def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
                 continue
             reserved = int(room * (1 - CUT_SHARE)) if group is not waiting[-1] else 0
             shown, is_cut = _with_parts(choice, shown, group, limit, reserved), True
-    shown = with_stubs(
-        choice, shown, min(choice.budget, limit + int(choice.budget * OTHER_CALLS_SHARE))
-    )
+    before = choice.cost.exact(shown)
+    shown = with_next_entry(choice, shown)
+    limit += choice.cost.exact(shown) - before + int(choice.budget * OTHER_CALLS_SHARE)
+    shown = with_stubs(choice, shown, min(choice.budget, limit))
     limit = choice.cost.exact(shown) + int(choice.budget * SHORT_SHARE)
     short = [
         group

@@ -86,6 +86,7 @@ UNCALLED = {
     "beside what another pattern matched, in the functions that are called": """
         weft.bodies.clean._strip(detail) weft.bodies.clean._strip(kind)
         weft.bodies.clean._strip(name) weft.bodies.clean._strip(text)
+        weft.compiler.renditions.stub_line._outer(text)
         weft.firewall.text_forms._share(lines) weft.secrets.personal._addresses(data)
         weft.secrets.personal._span(name) weft.firewall.summarise.html._after_comment(text)
         weft.prompt_injection.requests.request_score(lowered)
