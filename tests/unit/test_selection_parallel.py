@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from unittest.mock import patch
 
 import pytest
+from tests.choosing import choice_of
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
+from weft.compiler.profiles import MOST_TOGETHER
+from weft.compiler.rendering import cost
+from weft.compiler.selection.exchange import with_exchange
+from weft.compiler.selection.select import pins_of
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -58,3 +64,17 @@ def test_what_a_short_result_does_not_need_goes_to_the_long_one() -> None:
 def test_calls_after_each_other_do_not_share() -> None:
     items = [TASK, call(1), result(1, 60), call(2), result(2, 25)]
     assert shown(items, 1_600)["r2"] == 25
+
+
+def test_many_calls_made_together_are_not_fitted_one_by_one() -> None:
+    """Each fit counts what is sent, so hundreds would take seconds."""
+    counts = []
+    for calls in (MOST_TOGETHER, 64, 128):
+        numbers = range(calls)
+        short = [result(number, 20) for number in numbers[:-1]]
+        items = [TASK, *map(call, numbers), *short, result(calls - 1, 60 * calls)]
+        choice = choice_of(items, 1_600 * calls, Phase.CALL)
+        with patch.object(cost, "message_tokens", wraps=cost.message_tokens) as counted:
+            with_exchange(choice, pins_of(choice))
+        counts.append(counted.call_count)
+    assert max(counts) < 30

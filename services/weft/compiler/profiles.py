@@ -155,12 +155,13 @@ EXCHANGE_SHARE = 0.5
 CUT_SHARE = 0.6
 """Share of the rest for a result that does not fit whole, if there are older ones in the exchange:
 those that fit are shown, too."""
-LEAST_SHARE = 200
+LEAST_EACH, MOST_TOGETHER = 200, 8
 """Tokens for each of the newest results of calls that were made together, of which the newest does
-not fit; with less, it comes first as ever. Of what the next step needs in ten sessions that nobody
-tuned for, prompts for a call of 1,000 and 2,000 tokens state .643 and .823 with shares, .635 and
-.814 without; in ten others .619 and .863, .611 and .864, for an answer of 1,000 tokens .664 and
-.655. With shares of any size they lose .02 at 500 tokens."""
+not fit, and the most such calls, since each is fitted by itself; else the newest comes first as
+ever. Of what the next step needs in ten sessions that nobody tuned for, prompts for a call of 1,000
+and 2,000 tokens state .643 and .823 with shares, .635 and .814 without; in ten others .619 and
+.863, .611 and .864, for an answer of 1,000 tokens .664 and .655. With shares of any size they lose
+.02 at 500 tokens."""
 EXCHANGE_TRIES = 8
 """Older results that are tried in vain after one that was cut. Those that are clearly too large are
 not tried: of 3,264 prompts of recorded sessions none shows less than with all of them tried."""
@@ -401,10 +402,6 @@ an item, with these .15. With 2.0 it is .13, but three sets of sessions that nob
 its values at 500 tokens, and LiveMCPBench's none."""
 LEAST_ROOM = 8
 """Tokens: in less, nothing fits."""
-BEGUN = 4
-"""Items of which a beginning is tried in the room that is left at the end. Of what the next step
-needs in ten sessions that nobody tuned for, prompts of 500 tokens state .448 with one, and .442
-without; of what an answer needs .453 and .448. With 12 it is the same."""
 LEAST_PIN = 24
 """Least tokens of a shortened pin; fewer would say nothing."""
 SITUATION = 4

@@ -29,7 +29,7 @@ def fit_budget(
     order would have to leave again. What is really sent never exceeds `budget`, unless `base` alone
     does."""
     order = _Prefixes(additions, shapes)
-    best, most = dict(base), -1
+    best, most = None, -1
     target, fitted, exceeded = budget, 0, 0
     for _ in range(CORRECTIONS):
         shown = _fit(order, base, cost.size, target)
@@ -45,7 +45,7 @@ def fit_budget(
         target += budget - used
         if fitted and exceeded and not fitted < target < exceeded:
             target = (fitted + exceeded) // 2
-    return best if most >= 0 else _fit(order, base, cost.exact, budget)
+    return best if best is not None else _fit(order, base, cost.exact, budget)
 
 
 def _fit(

@@ -15,8 +15,9 @@ from weft.compiler.profiles import (
     EXCHANGE_TRIES,
     FAILED_LEAST,
     FAILED_SHARE,
+    LEAST_EACH,
     LEAST_PIN,
-    LEAST_SHARE,
+    MOST_TOGETHER,
     OTHER_CALLS_SHARE,
     PASS_SHARE,
     SAID_SHARE,
@@ -76,7 +77,7 @@ def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, boo
     whole, and whether that is so."""
     groups = [group for group in called_together(choice.exchange) if group.key not in shown]
     room = limit - choice.cost.exact(shown)
-    if len(groups) < 2 or room < LEAST_SHARE * len(groups):
+    if not 2 <= len(groups) <= MOST_TOGETHER or room < LEAST_EACH * len(groups):
         return shown, False
     newest = {row.sequence: choice.shapes[row.sequence].whole() for row in groups[0].rows}
     if choice.cost.fits({**shown, **newest}, limit):

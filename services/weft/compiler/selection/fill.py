@@ -14,20 +14,11 @@ from weft.compiler.renditions.rendition import COMPACT, CURRENT, PARTS, STUB, WH
 from weft.compiler.renditions.shape import Shape
 from weft.compiler.selection.budget import fit_budget
 from weft.compiler.selection.choice import Choice
-from weft.compiler.selection.offers import Addition, order_parts
+from weft.compiler.selection.offers import order_parts
 
 
 def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> Shown:
     """`base` and the most valuable parts of `groups`, within `budget`."""
-    additions, shapes = additions_to(choice, base, groups, budget)
-    return fit_budget(choice.cost, additions, shapes, base, budget)
-
-
-def additions_to(
-    choice: Choice, base: Shown, groups: Sequence[Group], budget: int
-) -> tuple[list[Addition], dict[int, Shape]]:
-    """The parts of `groups` that `base` does not show, the most valuable first, and the shapes that
-    they are of."""
     statement_counts = Counter(value for shown in base.values() for value in values(shown.text))
     rest = [group for group in groups if _can_grow(group, choice, base)]
     shapes = _grown_from(base, choice, rest)
@@ -41,7 +32,7 @@ def additions_to(
         budget - choice.cost.size(base),
         frozenset(base),
     )
-    return additions, shapes
+    return fit_budget(choice.cost, additions, shapes, base, budget)
 
 
 def _can_grow(group: Group, choice: Choice, base: Shown) -> bool:

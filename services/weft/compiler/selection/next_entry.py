@@ -17,23 +17,26 @@ from weft.readmodel.rows import ItemRow
 def with_next_entry(choice: Choice, shown: Shown, kept: Container[int] = ()) -> Shown:
     """With the parts of items that the loop takes next, newest first, as many as fit. Items that a
     stable prompt has `kept` stay as they are."""
+    ahead = choice.scores.ahead
+    if not ahead:
+        return shown
     limit = min(choice.budget, choice.cost.exact(shown) + int(choice.budget * NEXT_SHARE))
     for group in reversed(choice.groups):
         for row in group.rows:
-            stretches = choice.scores.ahead.get(row.sequence, ())
-            if row.sequence in kept:
+            parts = _parts_in(row, ahead.get(row.sequence, ()))
+            if not parts or row.sequence in kept:
                 continue
-            more = _with_parts(choice, shown, group, row, _parts_in(row, stretches))
-            if more != shown and choice.cost.fits(more, limit):
+            more = _with_parts(choice, shown, group, row, parts)
+            if choice.cost.fits(more, limit):
                 shown = more
     return shown
 
 
 def _parts_in(row: ItemRow, stretches: Sequence[Stretch]) -> frozenset[int]:
     """The parts in which these stretches begin; none for an item that is ahead in full."""
-    if row.parts is None:
-        return frozenset()
     starts = [start for start, _ in stretches if start > 0]
+    if not starts or row.parts is None:
+        return frozenset()
     return frozenset(
         next(at for at, leaf in enumerate(row.parts.leaves) if leaf.end > start)
         for start in starts

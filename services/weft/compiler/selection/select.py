@@ -9,7 +9,6 @@ from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import LATEST_SHARE, LEAST_PIN, PINS_ALONE, PINS_SHARE
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import whole
-from weft.compiler.selection.begun import with_beginning
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.dialogue import with_dialogue
 from weft.compiler.selection.exchange import with_exchange, with_left_calls
@@ -31,7 +30,6 @@ def select(choice: Choice, ledger: Ledger) -> tuple[Choice, Shown]:
     if room:
         choice = with_names(choice, shown)
         shown = fill(choice, shown, choice.groups, choice.budget)
-    shown = with_beginning(choice, shown)
     note_pins(choice, shown, ledger)
     return choice, shown
 
