@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+from tests.choosing import choice_of
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
+from weft.compiler.selection.next_entry import with_next_entry
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -68,3 +70,16 @@ def test_behind_the_last_entry_nothing_is_claimed() -> None:
     pack = compile_pack(ListView(reading(len(VOYAGES))), request).pack
     assert VOYAGES[-1] in pack.prompt
     assert pack.stats.prompt_tokens <= 1_050
+
+
+def test_what_a_stable_prompt_has_kept_stays_as_it_was() -> None:
+    choice = choice_of(reading(3), 1_200, Phase.CALL)
+    listed = next(at for at, shape in choice.shapes.items() if shape.row.id == "r10")
+    shown = {
+        row.sequence: choice.shapes[row.sequence].choose(())
+        for group in choice.groups
+        for row in group.rows
+        if listed in {one.sequence for one in group.rows}
+    }
+    assert with_next_entry(choice, shown)[listed] != shown[listed]
+    assert with_next_entry(choice, shown, {listed}) == shown
