@@ -73,7 +73,7 @@ def test_behind_the_last_entry_nothing_is_claimed() -> None:
 
 
 def test_what_a_stable_prompt_has_kept_stays_as_it_was() -> None:
-    choice = choice_of(reading(3), 1_200, Phase.CALL)
+    choice = choice_of(reading(3), 2_000, Phase.CALL)
     listed = next(at for at, shape in choice.shapes.items() if shape.row.id == "r10")
     shown = {
         row.sequence: choice.shapes[row.sequence].choose(())
