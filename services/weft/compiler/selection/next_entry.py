@@ -9,7 +9,7 @@ from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import NEXT_SHARE
 from weft.compiler.ranking.loops import Stretch
 from weft.compiler.rendering.cost import Shown
-from weft.compiler.renditions.rendition import WHOLE, shown_parts
+from weft.compiler.renditions.rendition import is_stub, shown_parts
 from weft.compiler.selection.choice import Choice
 from weft.readmodel.rows import ItemRow
 
@@ -49,8 +49,8 @@ def _with_parts(
 ) -> Shown:
     """With these parts of an item beside what is shown of it."""
     before = shown.get(row.sequence)
-    held = frozenset[int]() if before is None else shown_parts(row, before)
-    if parts <= held or (before is not None and before.view == WHOLE):
+    held = frozenset[int]() if before is None or is_stub(before) else shown_parts(row, before)
+    if parts <= held:
         return shown
     least = {one.sequence: choice.shapes[one.sequence].choose(()) for one in group.rows}
     chosen = choice.shapes[row.sequence].choose(held | parts)
