@@ -5,8 +5,10 @@ import json
 import pytest
 from tests.choosing import choice_of
 
+from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import FEW, LEAST_PARTS, LEFT_ASIDE, SPOKEN_OF
 from weft.compiler.selection.part_scores import Scores, scored_parts
+from weft.compiler.selection.select import select
 from weft_schemas.items import ContextItem, ItemKind
 
 HOSTS = [
@@ -64,3 +66,41 @@ def test_records_count_as_before_while_a_loop_goes_through_their_list() -> None:
     plain = scored_parts(group, shape, Scores({group.key: 1.0}, {}, ahead=ahead), 10_000)
     scores = Scores({group.key: 1.0}, {}, ahead=ahead, called=called)
     assert scored_parts(group, shape, scores, 10_000) == plain
+
+
+ENTRIES = [f"[{n}] Title {n}.\n{f'Entry {n} says what others say. ' * 19}" for n in range(1, 9)]
+ENTRY = 160
+"""Tokens of an entry, about."""
+
+
+def offered(entries: list[str], budget: int, held: frozenset[int] = frozenset()) -> set[int]:
+    """The numbers of the parts of a text that are offered."""
+    text = "\n\n".join(entries)
+    choice = choice_of([CALL, ContextItem("r", ItemKind.TOOL_RESULT, text, "c")], 99)
+    (group,) = choice.groups
+    shape, scores = choice.shapes[group.rows[1].sequence], Scores({group.key: 1.0}, {})
+    return {part.number for part in scored_parts(group, shape, scores, budget, held)}
+
+
+def test_parts_that_are_shown_already_take_no_room_of_others() -> None:
+    first = offered(ENTRIES, ENTRY + 40)
+    assert first
+    more = offered(ENTRIES, ENTRY + 40, frozenset(first))
+    assert more
+    assert not more & first
+
+
+def test_what_is_too_large_leaves_its_room_to_smaller_parts() -> None:
+    long, short = "It rose by 2 % in each of the years, as others saw. " * 12, "It fell. " * 20
+    sizes = (long, long, long, long, short, long, short, long, short, long)
+    entries = [
+        f"[P{n}] Title of paper {n}.\ndoi:10.5555/{n}\n{text}" for n, text in enumerate(sizes)
+    ]
+    items = [
+        ContextItem("u", ItemKind.USER_TURN, "Which papers are there?"),
+        CALL,
+        ContextItem("r", ItemKind.TOOL_RESULT, "\n\n".join(entries), "c"),
+    ]
+    choice = choice_of(items, 420)
+    _, shown = select(choice, Ledger())
+    assert choice.cost.exact(shown) > 380

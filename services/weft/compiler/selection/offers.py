@@ -76,7 +76,7 @@ def order_parts(
             required = shape.required if group.key in opened else ()
             offers += [
                 _offer(group, row, part, objective, asked)
-                for part in scored_parts(group, shape, scores, budget)
+                for part in scored_parts(group, shape, scores, budget, required)
                 if part.number not in required
             ]
     return _greedy(offers, shapes, objective, statement_counts, budget * OVERSHOOT, set(opened))

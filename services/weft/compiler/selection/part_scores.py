@@ -79,9 +79,11 @@ class ScoredPart(NamedTuple):
     score: float
 
 
-def scored_parts(group: Group, shape: Shape, scores: Scores, budget: int) -> list[ScoredPart]:
-    """The parts of an item of `group` that may be shown: all, or of a text much larger than the
-    budget those that tell most."""
+def scored_parts(
+    group: Group, shape: Shape, scores: Scores, budget: int, held: Collection[int] = ()
+) -> list[ScoredPart]:
+    """The parts of an item of `group` that may be shown besides those that are `held`: all, or of a
+    text much larger than the budget those that tell most."""
     row, outline = shape.row, shape.row.parts
     score = scores.groups[group.key] * (1 + IN_FOCUS * scores.focus.get(row.sequence, 0.0))
     ahead = scores.ahead.get(row.sequence, ())
@@ -92,7 +94,7 @@ def scored_parts(group: Group, shape: Shape, scores: Scores, budget: int) -> lis
         return [ScoredPart(0, row.text if shape.redacted else row.whole, score)]
     share = _shares(row, outline, scores.passages.get(row.sequence, {}))
     salient = _salient(row, outline, scores, budget)
-    parts, salient = _offered(row, outline, scores, salient, share, budget)
+    parts, salient = _offered(row, outline, scores, salient, share, budget, held)
     factor = _factor(row, outline, scores, salient, parts)
     return [
         ScoredPart(
@@ -142,9 +144,11 @@ def _offered(
     salient: _Salient,
     share: Callable[[int], float],
     budget: int,
+    held: Collection[int],
 ) -> tuple[list[tuple[int, str]], _Salient]:
     """The parts that could be shown, with their numbers, the most telling first; and what is
-    salient, with as many identifying parts as there is room for."""
+    salient, with as many identifying parts as there is room for. Beside parts that are held, one
+    that is too large leaves its room to smaller ones; an item opens with those that tell most."""
     text, leaves = row.readable, outline.leaves
     room = OFFERED * budget / density_of(row)
     parts = list(enumerate(leaves))
@@ -161,6 +165,8 @@ def _offered(
         parts.sort(key=lambda one: (one[0] not in first, -share(one[0]), one[0]))
     taken = []
     for number, part in parts:
+        if number in held or (held and part.size > room):
+            continue
         room -= part.size
         if room < 0:
             break
