@@ -31,7 +31,7 @@ _WIDER = 4
 """Times as long as the longer text is the one that it is measured on then."""
 SIZES = (2_000, 8_000)
 """Characters of a pattern's texts."""
-LONG = (40_000, 160_000)
+LONG = (20_000, 80_000)
 """Of a whole function's."""
 _UNITS = (
     *" \t\n\r\v\f\u00a0\u2028a0A1é_-.,:;/\\|\"'`=<>[](){}#*@%$&+?!~^\x00",

@@ -6,7 +6,7 @@ import re
 import pytest
 from tests.growing import growth, searched, slow
 
-SIZES = (4_000, 16_000)
+SIZES = (2_000, 8_000)
 
 
 def test_a_pattern_that_starts_anew_at_every_place_is_found() -> None:
