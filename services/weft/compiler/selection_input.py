@@ -7,7 +7,7 @@ from functools import partial
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.candidates.older_calls import older_calls
-from weft.compiler.profiles import PROFILES, READ_AGAIN
+from weft.compiler.profiles import LEAST_ASKED, PROFILES, READ_AGAIN
 from weft.compiler.ranking.focus import (
     called_after,
     in_focus,
@@ -18,6 +18,7 @@ from weft.compiler.ranking.focus import (
 from weft.compiler.ranking.listed_passes import Pass, listed_passes
 from weft.compiler.ranking.loops import Stretch, next_entries
 from weft.compiler.ranking.places import pointed_lines
+from weft.compiler.ranking.question import understand
 from weft.compiler.ranking.second_pass import second_pass, taken_next
 from weft.compiler.ranking.value_weights import asked_fields
 from weft.compiler.rendering.cost import PromptCost, Shown
@@ -145,7 +146,7 @@ def _scores(
     return Scores(
         {at: score * (READ_AGAIN if at in old else 1) for at, score in state.scores.items()},
         _passages(state, rows),
-        frozenset(state.question.terms),
+        _asked_terms(state),
         ahead,
         in_focus(state.groups) if counts_values else {},
         named_by_user(state.groups),
@@ -154,6 +155,17 @@ def _scores(
         stated_after(state.groups) if counts_values else {},
         pointed_lines(state.groups),
     )
+
+
+def _asked_terms(state: State) -> frozenset[str]:
+    """The terms that choose among an item's parts: the question's or, where the request has none
+    and the user spoke last, the user's."""
+    newest = state.groups[-1].rows[0] if state.groups else None
+    if newest is not None and newest.kind is ItemKind.USER_TURN and not state.query:
+        terms = frozenset(understand(newest.whole).terms)
+        if len(terms) >= LEAST_ASKED:
+            return terms
+    return frozenset(state.question.terms)
 
 
 def _ahead(state: State, passes: Sequence[Pass]) -> Mapping[int, Sequence[Stretch]]:
