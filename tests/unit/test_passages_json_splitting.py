@@ -88,6 +88,14 @@ def test_among_records_that_are_alike_or_few_or_all_different_none_differs() -> 
         assert not any(part.differs for part in all_parts(split(json.dumps(records))))
 
 
+@pytest.mark.parametrize("count", [5, 60, 500])
+def test_the_first_record_of_a_ranking_stands_out(count: int) -> None:
+    records = [{"id": f"x{n * 7919 % 997}", "score": 9000 - n * 3.5} for n in range(count)]
+    found = [part for part in all_parts(split(json.dumps(records))) if part.differs]
+    assert [(part.start, part.count) for part in found] == [(1, 1)]
+    assert not any(part.differs for part in all_parts(split(json.dumps(records[::-1]))))
+
+
 def test_a_long_string_is_taken_apart_by_its_lines_under_its_key() -> None:
     text = json.dumps({"path": "a.py", "content": "print('a line of code')\n" * 100})
     leaf = texts(split(text), text)

@@ -125,3 +125,17 @@ def test_the_rows_of_a_table_among_other_lines_stay_under_its_header() -> None:
     rows = [f" {n}  | {'open' if n - 40 else 'DENY'} | {n * 7}" for n in range(90)]
     found = marked(["psql -f a.sql", " id | state | sum", "----+-------+-----", *rows, "(90 rows)"])
     assert "DENY" not in found or " id | state | sum" in found
+
+
+def test_the_only_warning_is_shown_with_any_part() -> None:
+    warning = line(60, "WARN", "heap after preload 702 MiB of 576 MiB")
+    lines = [*(line(n, "INFO", f"GET /{n * 7919} 200") for n in range(60)), warning]
+    lines += (line(n, "INFO", f"POST /v{n}/pay took {n} ms") for n in range(61, 90))
+    for leaf in (0, 3, -1):
+        assert warning in shown(lines, leaf)
+
+
+def test_one_of_many_warnings_is_not() -> None:
+    levels = ("WARN", "INFO", "INFO")
+    lines = [line(n, levels[n % 3], f"GET /{n * 7919} 200") for n in range(90)]
+    assert "WARN" not in shown(lines, -1).replace(lines[-3], "")

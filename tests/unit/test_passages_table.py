@@ -6,7 +6,7 @@ import pytest
 
 from weft.passages.part import Part, leaves
 from weft.passages.prose import split_prose
-from weft.passages.table import LONG, OUTLIERS, split_table
+from weft.passages.table import HEAD, LONG, OUTLIERS, split_table
 
 CSV = "id,name,city\n" + "".join(f"{n},name {n},Oslo\n" for n in range(60))
 RULED = "| id | name |\n|----|------|\n" + "".join(f"| {n} | name {n} |\n" for n in range(60))
@@ -127,3 +127,43 @@ def test_a_header_with_several_rules_below_it_ends_at_the_first_row() -> None:
     assert made is not None
     assert text[: made.opening].count("\n") == 3
     assert text[made.opening :] == "".join(text[row.start : row.end] for row in leaves(made))
+
+
+def table(rows: list[str]) -> Part:
+    part = split_table("NAME   READY   NODE\n" + "\n".join(rows) + "\n", "text/x-aligned-table")
+    assert part is not None
+    return part
+
+
+def test_a_share_of_few_values_is_no_date() -> None:
+    rows = [f"pod-{n * 7919}   1/1   ip-{n * 31}" for n in range(30)]
+    rows[17] = "pod-odd   0/1   ip-5"
+    text = "NAME   READY   NODE\n" + "\n".join(rows) + "\n"
+    found = [text[one.start : one.end].strip() for one in table(rows).children if one.identifies]
+    assert found == [rows[17]]
+
+
+def test_names_of_which_most_stand_there_once_make_no_row_differ() -> None:
+    names = ["ann", "bob", "cem", "ann", "bob", "dee", "eve", "ann", "bob", "ann", "bob", "fay"]
+    rows = [f"task-{n * 7919}   {name}   ip-{n * 31}" for n, name in enumerate(names)]
+    assert not any(one.identifies for one in table(rows).children)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["31.00", "11.70", "11.52", "11.40", "11.40", "9.10", "2.35"],
+        ["9,120", "4,411", "880", "61", "14", "3", "-2"],
+        ["2025-11-09", "2025-11-05", "2025-11-02", "2025-10-30", "2025-09-30", "2024-01-12"],
+    ],
+)
+def test_the_first_rows_stand_out_where_rows_fall_by_a_number_or_date(values: list[str]) -> None:
+    rows = [f"{'p' * 30}{n * 7919 % 11}   {value}   {'n' * 60}" for n, value in enumerate(values)]
+    found = [one.differs for one in table(rows).children]
+    assert found == [True] * HEAD + [False] * (len(values) - HEAD)
+
+
+@pytest.mark.parametrize("values", ["1 2 3 4 5 6", "6 5 4 3 2 7", "1 1 1 0 0 0", "9 8 x 7 6 5"])
+def test_no_row_stands_out_where_rows_do_not_fall(values: str) -> None:
+    rows = [f"{'p' * 30}   {value}   {'n' * 60}" for value in values.split()]
+    assert not any(one.differs for one in table(rows).children)

@@ -7,6 +7,8 @@ import re
 import re2
 
 _ERRORS = frozenset(("ERROR", "FATAL", "CRITICAL", "SEVERE", "PANIC"))
+WARNING = _ERRORS | {"WARN"}
+"""Levels that warn of something."""
 _NAMES = r"TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|FATAL|CRITICAL|SEVERE|PANIC"
 _LEVEL_AFTER_TIME = re.compile(
     rf"(?:[\W\d]|[A-Z][a-z]{{2}}\b|(?<=\d)[TZ])*(?<=[\dZ\])]\s)((?i:{_NAMES}))(?=\s)"

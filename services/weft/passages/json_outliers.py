@@ -1,11 +1,12 @@
-"""Which records of a JSON list differ from the others: those with a rare value in a field that has
-few."""
+"""Which records of a JSON list stand out: those with a rare value in a field that has few, and the
+first of a ranking."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from weft.passages.json_values import FIELD, RECORD, Value
+from weft.passages.ordered import LEAST_ORDERED, falls
 from weft.passages.outliers import LOOK, MANY, has_few, rare_groups
 
 OUTLIERS = 4
@@ -15,20 +16,29 @@ MOST_COMPARED = 8_000
 
 
 def differing_records(text: str, records: list[Value]) -> frozenset[int]:
-    """Positions of the records with a rare value in a field that has few, see `outliers`; the
-    beginning of each is looked at."""
+    """Positions of the records with a rare value in a field that has few, see `outliers`, and of
+    the first one where a number or date falls from it on; the beginning of each is looked at."""
     # The text may be cut off in the last one.
     whole = [at for at, one in enumerate(records) if text[one.end - 1 : one.end] == "}"]
-    if not MANY <= len(whole) <= MOST_COMPARED:
+    if not LEAST_ORDERED <= len(whole) <= MOST_COMPARED:
         return frozenset()
     fields = [_short_fields(text, records[at]) for at in whole[:LOOK]]
-    names = [name for name in _common(fields) if has_few([one[name] for one in fields])]
-    if not names:  # most lists end here, so the other records need not be read
+    names = _common(fields)
+    few = [name for name in names if len(whole) >= MANY and has_few(_column(fields, name))]
+    falling = [name for name in names if falls(_column(fields, name))]
+    if not few and not falling:  # most lists end here, so the other records need not be read
         return frozenset()
     fields += [_short_fields(text, records[at]) for at in whole[LOOK:]]
-    names = [name for name in _common(fields) if name in names]
-    cells = [[one[name] for name in names] for one in fields]
-    return frozenset(whole[at] for group in rare_groups(cells, OUTLIERS) for at in group)
+    common = frozenset(_common(fields))
+    is_ranked = any(name in common and falls(_column(fields, name)) for name in falling)
+    few = [name for name in few if name in common]
+    rare = rare_groups([[one[name] for name in few] for one in fields], OUTLIERS) if few else []
+    differing = frozenset(whole[at] for group in rare for at in group)
+    return differing.union(whole[:1]) if is_ranked else differing
+
+
+def _column(fields: Sequence[Mapping[str, str]], name: str) -> list[str]:
+    return [one[name] for one in fields]
 
 
 def _short_fields(text: str, record: Value) -> dict[str, str]:

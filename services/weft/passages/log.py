@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from weft.passages.always_shown import split_around
 from weft.passages.error_lines import MAY_TELL, VARIABLE, level_of, tells_error
-from weft.passages.odd_lines import odd_lines
+from weft.passages.odd_lines import odd_lines, rare_warnings
 from weft.passages.outcome import outcome_lines
 from weft.passages.part import Part
 from weft.passages.uniform_lines import are_uniform, split_rows, with_ends
@@ -33,9 +33,12 @@ def split_log(text: str, content_type: str) -> Part | None:
     telling = outcome_lines(text, lines)
     has_verdict = bool(telling)
     is_uniform = are_uniform(lines)
+    has_levels = any(map(level_of, lines[:LEVELLED]))
     # Other lines with levels differ in what they say.
-    if is_uniform or not any(map(level_of, lines[:LEVELLED])):
+    if is_uniform or not has_levels:
         telling |= odd_lines(lines)
+    if has_levels:
+        telling |= rare_warnings(lines)
     if content_type != LOG and not (telling or is_uniform):
         return None
     has_errors = content_type not in (TRACEBACK, LISTING)

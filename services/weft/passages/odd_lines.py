@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from weft.passages.error_lines import WARNING, level_of
 from weft.passages.outliers import MANY, rare_groups
 from weft.passages.ruled import is_rule
 
@@ -37,6 +38,14 @@ def odd_lines(lines: Sequence[str]) -> frozenset[int]:
     rare = rare_groups([lines[at].split() for at in same], 1)
     odd += [same[at] for group in rare for at in group]
     return _within(lines, odd) if len(odd) <= _ODD else frozenset()
+
+
+def rare_warnings(lines: Sequence[str]) -> frozenset[int]:
+    """The numbers of the lines with a level that warns, where hardly another line has it."""
+    levels = [(at, level) for at, level in enumerate(map(level_of, lines)) if level]
+    rare = rare_groups([(level,) for _, level in levels], _ODD)
+    found = sorted(levels[at] for group in rare for at in group)
+    return _within(lines, [at for at, level in found if level in WARNING])
 
 
 def form_of(line: str) -> str:

@@ -15,12 +15,13 @@ _RARE, _COMMON = 0.02, 0.5
 the other share."""
 _SOME, _OF = 3, 15
 """A value of so many lines is rare, too, where each of them is one of as many others."""
-_FEW = 16
-"""A field with more different values than this has no rare ones."""
+_FEW, _EACH = 16, 4
+"""A field with more different values than this, or with more than one for each of so many lines,
+has no rare ones: most names of ten authors stand there once."""
 LOOK = 400
 """A field that has shown too many values by this many lines is not counted further."""
-_MOMENT = re.compile(r"\d{1,4}[-/:][\dA-Z]")
-"""The beginning of a time or date: any of its values is rare at some time."""
+_MOMENT = re.compile(r"\d{1,4}[-/](?:\d{1,2}[-/]\d|[A-Z])|\d{4}[-/]\d\d?\b|\d{1,2}:\d\d")
+"""The beginning of a time or date: any of its values is rare at some time. `0/1` is none."""
 
 
 def at_most(count: int) -> int:
@@ -69,5 +70,6 @@ def _fields(cells: Sequence[Sequence[str]]) -> Iterator[tuple[int, list[str], li
         counts = Counter(column)
         rare = [value for value, count in counts.items() if count <= few]
         common = len(column) - sum(counts[value] for value in rare)
-        if rare and len(counts) <= _FEW and common >= _COMMON * len(column):
+        has_few_values = len(counts) <= min(_FEW, len(column) // _EACH)
+        if rare and has_few_values and common >= _COMMON * len(column):
             yield len(counts), column, rare

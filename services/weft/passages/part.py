@@ -32,7 +32,7 @@ class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=
     """It says which thing its siblings are about, so it is shown with any of them."""
     children: tuple[Part, ...] = ()
     differs: bool = False
-    """It is one of the few records of its list that differ from the others."""
+    """It is one of the few records of its list that differ from the others, or leads a ranking."""
     is_aside: bool = False
     """It stands beside what a page says: navigation, a form, a footer."""
 
@@ -107,7 +107,7 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
 
     @cached_property
     def differing(self) -> frozenset[int]:
-        """The numbers of the leaves in records that differ from the others of their list."""
+        """The numbers of the leaves in records that stand out in their list."""
         return self._leaves_in(lambda part: part.differs)
 
     @cached_property

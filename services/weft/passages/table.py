@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+import msgspec
+
+from weft.passages.ordered import LEAST_ORDERED, falls
 from weft.passages.outliers import rare_groups
 from weft.passages.part import Part
 from weft.passages.ruled import Ruled, is_rule, ruled_tables, with_plain_rules
@@ -22,6 +25,10 @@ OUTLIERS = 4
 """Most rows that are shown with any other because they differ."""
 LONGEST_OUTLIER = 240
 """Characters of such a row."""
+HEAD = 5
+"""First rows of a ranking that come before its others, at most `LEAST_ORDERED`. Of the facts in
+made sessions, answers of 1,000 tokens state .003 more with the first part of a table and .009 more
+with three, prompts of 2,000 and 4,000 as many as without or more."""
 _LINES_OF_A_CELL = 60
 """With more lines in quotes than this, a quote does not open a cell."""
 _FIT = 0.8
@@ -155,7 +162,20 @@ def _table(
         else:
             parts.append(Part(row.start, row.end, "row"))
     closing = end - rows[-1].end if rows else 0
-    return Part(start, end, "table", 1, head - start, closing, False, tuple(parts))
+    shown = tuple(_with_head(parts, rows))
+    return Part(start, end, "table", 1, head - start, closing, False, shown)
+
+
+def _with_head(parts: Sequence[Part], rows: Sequence[Row]) -> Sequence[Part]:
+    """The same parts. Where the rows fall by a column, the first ones stand out."""
+    places = range(min((len(row.cells) for row in rows), default=0))
+    is_ranked = len(rows) >= LEAST_ORDERED and any(
+        falls(row.cells[place] for row in rows) for place in places
+    )
+    if not is_ranked:
+        return parts
+    head = rows[HEAD - 1].start
+    return [msgspec.structs.replace(part, differs=part.start <= head) for part in parts]
 
 
 def _long(row: Row, breaks: Sequence[int], line: int) -> Part:
