@@ -188,9 +188,9 @@ FAILED_LEAST = 60
 an apply failed applies again."""
 MUCH_SHORTER = 0.85
 """Share of a result's length at which its compact form is shown instead of its whole one, once not
-everything fits. In 35 sessions that nobody tuned for, prompts of 1,000 and 2,000 tokens state .002
-to .008 more of what the next step needs, and none less; LiveMCPBench has .857 / .979 instead of
-.863 / .985 at 500 / 2,000 tokens on its tuned half, and as many values in both halves together."""
+everything fits. In 37 sessions that nobody tuned for, prompts of 1,000 and 2,000 tokens state up to
+.008 more of what the next step needs, and none less; of LiveMCPBench's values in both halves, as
+many."""
 OTHER_CALLS_SHARE = 0.15
 """Most of a budget that is spent on listing the other calls, each with a line about its result."""
 SHORT_EXCHANGE, SHORT_SHARE = 160, 0.25
@@ -218,7 +218,7 @@ LEAST_NAME = 4
 """Tokens of a short one, such as a file's name after that of another call of the tool."""
 LEAST_ASKED = 3
 """Terms of a user's turn that nobody has answered yet from which on they alone choose among the
-parts of results; "yes, do that" leaves that to what was said and done before. In 35 sessions that
+parts of results; "yes, do that" leaves that to what was said and done before. In 37 sessions that
 nobody tuned for, answers of 500 to 2,000 tokens state .004 more of what they need."""
 POLICY_SHARE = 0.2
 """Most of a budget for which a policy that was cut is shown whole, where the open exchange leaves

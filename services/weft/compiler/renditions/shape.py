@@ -54,8 +54,8 @@ class Shape(msgspec.Struct, frozen=True):
         return self.choose(range(part_count(self.row, self.redacted)))
 
     def complete(self) -> Rendition:
-        """The whole item; of a result all of its parts, if these are much shorter: without the
-        escapes of a wrapper, or without the line breaks of JSON."""
+        """The whole item; of a result all of its parts, if it has several and they are much
+        shorter: without the escapes of a wrapper, or without the line breaks of JSON."""
         whole = self.whole()
         has_parts = self.fixed is None and not self.redacted and self.row.parts is not None
         if not has_parts or self.row.kind is not ItemKind.TOOL_RESULT:
