@@ -9,10 +9,12 @@ from collections.abc import AsyncIterator
 import nats.errors
 import pytest
 from nats.aio.client import Client
+from nats.aio.subscription import Subscription
+from nats.aio.transport import TcpTransport
+from nats.protocol.parser import Parser
 from tests.integration.conftest import empty
 
 from weft.log import connection as connecting
-from weft.log import nats_internals
 from weft.log.api import call, replied
 from weft.log.bulk_publishing import BatchMode, BulkPublisher
 from weft.log.connection import Connection, connect, implementation
@@ -126,8 +128,37 @@ def test_this_nats_py_has_what_the_fast_one_needs() -> None:
     assert implementation() is FastConnection
 
 
-def test_without_an_internal_the_plain_one_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nats_internals, "METHODS", (*nats_internals.METHODS, "_gone_in_2_99"))
+def _nothing(self: object, *_: object) -> None:
+    """A method or a constructor of another nats-py, with other arguments."""
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "missing"),
+    [
+        (Subscription, "__init__", "Subscription._id"),
+        (TcpTransport, "__init__", "TcpTransport._io_writer"),
+        (Client, "_process_msg", "Client._process_msg(sid,subject,reply,data,headers)"),
+        (Client, "_connect_to_server", "Client._connect_to_server(s)"),
+        (Client, "_close", "Client._close(status,do_cbs)"),
+        (Parser, "parse", "Parser.parse(data)"),
+    ],
+)
+def test_without_an_internal_the_plain_one_is_chosen(
+    monkeypatch: pytest.MonkeyPatch, owner: type, name: str, missing: str
+) -> None:
+    monkeypatch.setattr(owner, name, _nothing)
+    assert missing_internals() == [missing]
+    assert implementation() is Connection
+
+
+def test_a_method_that_is_gone_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(Client, "_process_err")
+    assert missing_internals() == ["Client._process_err(err_msg)"]
+    assert implementation() is Connection
+
+
+def test_a_constructor_that_wants_more_is_no_fault_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Subscription, "__init__", lambda self, connection, more: None)
     assert implementation() is Connection
 
 

@@ -236,12 +236,12 @@ def implementation() -> type[Connection]:
     """The fast implementation if nats-py has what it needs, otherwise the plain one."""
     try:
         from weft.log.nats_internals import FastConnection, missing_internals
-    except ImportError as error:
-        lacks = [str(error)]
-    else:
+
         lacks = missing_internals()
         if not lacks:
             return FastConnection
+    except (ImportError, TypeError) as error:  # a name, or an argument of a constructor
+        lacks = [str(error)]
     _log.warning("this nats-py lacks %s; weft works, and slower", ", ".join(lacks))
     return Connection
 
