@@ -17,12 +17,13 @@ from tests.integration.conftest import empty
 from weft.log import connection as connecting
 from weft.log.api import call, replied
 from weft.log.bulk_publishing import BatchMode, BulkPublisher
-from weft.log.connection import Connection, connect, implementation
+from weft.log.connection import Connection
 from weft.log.consuming import Consumer
 from weft.log.message import Message
 from weft.log.nats_internals import FastConnection, missing_internals
 from weft.log.publishing import Publisher
 from weft.log.topology import provision
+from weft.log.transport import connect, implementation
 from weft.log.wire import block_of, commands_in, headers_of, publish_command, status
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import ConfigurationError

@@ -105,7 +105,6 @@ PACKAGES = {"weft": WEFT, "weft_eval": WEFT.parent / "weft_eval"} | {
     "weft_schemas": ROOT / "schemas" / "weft_schemas"
 }
 CIRCLES = {
-    frozenset({"weft.log.connection", "weft.log.nats_internals"}),
     frozenset({"weft.client.client", "weft.client.session", "weft.client.offline"}),
 }
 """Left where an import in a function, or for the type checker alone, counts too: the connection

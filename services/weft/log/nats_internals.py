@@ -110,8 +110,7 @@ class FastConnection(Connection):
 
     def write_now(self, commands: bytes) -> None:
         """Writes straight to the socket, not by the flusher task, if nothing is queued."""
-        transport = self._transport
-        writer = transport._io_writer if isinstance(transport, TcpTransport) else None
+        writer = getattr(self._transport, "_io_writer", None)
         if writer is None or self._pending or writer.transport.get_write_buffer_size():
             self.write_soon(commands)
         elif self.is_up:
@@ -181,10 +180,6 @@ class FastConnection(Connection):
                 protocol._over_ssl = True
         command: bytes = super()._connect_command()
         return command
-
-    async def _on_disconnect(self) -> None:
-        await super()._on_disconnect()
-        self._drop_queued()
 
 
 async def _ignored(_: Any) -> None:
