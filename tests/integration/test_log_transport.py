@@ -4,7 +4,10 @@ public API alone."""
 from __future__ import annotations
 
 import asyncio
+import importlib.metadata
+import os
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import nats.errors
 import pytest
@@ -122,6 +125,14 @@ async def test_what_a_handler_raises_ends_nothing(log: Connection) -> None:
         log.write_soon(publish_command("some.subject", "", b"", b"%d" % number))
     await asyncio.wait_for(done.wait(), PATIENCE)
     assert seen == [b"0", b"1", b"2"]
+
+
+def test_this_nats_py_is_the_one_that_is_asked_for() -> None:
+    version = importlib.metadata.version("nats-py")
+    asked = os.environ.get("WEFT_NATS_PY", version)
+    assert version == asked or version.startswith(f"{asked}.")
+    folder = Path(str(importlib.metadata.distribution("nats-py").locate_file("nats")))
+    assert Path(nats.__file__).parent.samefile(folder)
 
 
 def test_this_nats_py_has_what_the_fast_one_needs() -> None:
