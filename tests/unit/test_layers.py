@@ -87,6 +87,12 @@ def test_only_the_worker_or_service_of_a_service_touches_nats(service: str) -> N
     assert [path.name for path in pure if any(map(TOUCHES_NATS.match, names_in(path)))] == []
 
 
+@pytest.mark.parametrize("service", SERVICES.split())
+def test_a_service_forwards_nothing_of_others(service: str) -> None:
+    names = names_in(WEFT / service / "__init__.py")
+    assert [name for name in names if not name.startswith(f"weft.{service}.")] == []
+
+
 def test_every_part_has_its_layer() -> None:
     assert {part_of(path) for path in MODULES} == set(HEIGHT)
 
