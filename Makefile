@@ -5,13 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test collected integrations chaos gateway soak fuzz bench panel lint clean
+.PHONY: help demo test collected integrations transport chaos gateway soak fuzz bench panel lint clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo   a recorded session through every service, killed and replayed"
 	@echo "make test   every quick test, on a real nats-server"
 	@echo "make integrations  the frameworks' examples, with the real packages (1.3 GB to install)"
+	@echo "make transport  the connection with each version of nats-py that is allowed"
 	@echo "make chaos  the slow tests: clusters, lost servers, full disks, minutes of kills"
 	@echo "make gateway  the MCP gateway with hosts and servers of others, installed for it"
 	@echo "make fuzz   hostile tool results, events and requests, by SEEDS (1 2 3 4 5)"
@@ -72,6 +73,18 @@ $(FRAMEWORKS_STAMP): requirements/frameworks.txt requirements/build.txt pyprojec
 integrations: $(STAMP) $(FRAMEWORKS_STAMP)
 	$(BIN)/python -m pytest -q -m slow tests/frameworks
 
+# Each minor version of nats-py in a folder that is found before the locked packages: the contract of
+# a connection, and TLS, which needs its internals. `make test` runs the same with the locked version.
+NATS_PY ?= 2.14 2.15 2.16
+NATS_PY_FOLDERS := $(CURDIR)/.venv-nats-py
+TRANSPORT := tests/unit/test_nats_internals.py $(addprefix tests/integration/test_,log_transport.py signing_in.py)
+transport: $(STAMP)
+	@for minor in $(NATS_PY); do echo "nats-py $$minor"; folder=$(NATS_PY_FOLDERS)/$$minor; \
+	  test -d $$folder/nats || $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	    --no-deps --target $$folder "nats-py==$$minor.*" || exit 1; \
+	  WEFT_NATS_PY=$$minor PYTHONPATH=$$folder $(BIN)/python -m pytest -q $(TRANSPORT) || exit 1; \
+	done
+
 chaos: $(STAMP)
 	$(BIN)/python -m pytest -q -m slow tests/chaos tests/crash
 
@@ -116,4 +129,4 @@ panel: $(STAMP)
 	  $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(BUDGETS),--budgets $(BUDGETS))
 
 clean:
-	rm -rf $(VENV) $(FRAMEWORKS) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(FRAMEWORKS) $(NATS_PY_FOLDERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis

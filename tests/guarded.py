@@ -12,8 +12,9 @@ import pytest
 from nats.aio.client import Client
 
 from tests.data import ROOT
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 
 PLATFORM = ("admin", "firewall", "worker", "replica")

@@ -3,7 +3,7 @@
 import asyncio
 
 from weft.log.api import call
-from weft.log.connection import connect
+from weft.log.transport import connect
 from weft.supervision.embedded_cluster import EmbeddedCluster
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import WeftError

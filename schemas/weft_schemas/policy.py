@@ -326,8 +326,9 @@ class SelectionRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many passages are candidates because they answer the query; the default sets no limit."""
     neighbours: int = 2
     """How many items on each side of a match come with it."""
-    duplicate_threshold: float = 0.85
-    """Has no effect since weft drops no similar items; kept for policies in the log."""
+    duplicate_threshold: float | msgspec.UnsetType = msgspec.UNSET
+    """Has no effect since weft drops no similar items, and is left out of new policies. It is read
+    because released policies contain it (docs/decisions/contract.md)."""
 
 
 class ContextPolicy(

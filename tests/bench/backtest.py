@@ -20,11 +20,12 @@ from tests.bench.table import quantile, ratio, show
 from weft.audit.backtest_from_log import Backtest, backtest_policy
 from weft.audit.history import LoggedHistories, fresh_model
 from weft.compiler.compile import Compilation, compile_pack
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.compile import CompileRequest
 from weft_schemas.envelope import ResultEnvelope

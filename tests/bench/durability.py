@@ -14,9 +14,10 @@ from statistics import median, quantiles
 from tests.bench.publish import messages
 from tests.bench.table import show
 from weft.log.bulk_publishing import BulkPublisher, best_mode
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.topology import Durability, provision
+from weft.log.transport import connect
 from weft.supervision.embedded_cluster import EmbeddedCluster
 from weft.supervision.embedded_server import EmbeddedServer
 

@@ -31,8 +31,8 @@ from weft import tokens
 from weft.gateway.configuration.config import ServerSpec
 from weft.gateway.data_folder import DataFolder
 from weft.gateway.upstream.manifest import Manifest, spec_digest
-from weft.log.connection import connect
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.router.formats import item_from
 from weft.runtime.settings import Settings
 from weft.supervision.embedded_server import EmbeddedServer

@@ -15,11 +15,12 @@ from nats.js import JetStreamContext
 from tests.bench.table import ratio, show
 from weft.log.api import call
 from weft.log.bulk_publishing import BatchMode, BulkPublisher
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.in_flight import WINDOW
 from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.topology import Durability, provision
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.subjects import item_subject
 

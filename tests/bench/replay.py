@@ -23,12 +23,13 @@ from tests.integration.indexer_process import indexer
 from weft import tokens
 from weft.indexer.rebuild import rebuild
 from weft.log.bulk_publishing import BulkPublisher, best_mode
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.following import Follower
 from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.readmodel.documents import Documents
 from weft.readmodel.generations import Reader
 from weft.snapshots.snapshot import take

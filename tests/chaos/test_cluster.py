@@ -14,8 +14,8 @@ from tests.integration.processes import started
 from weft.audit.doctor import Check, examine
 from weft.client import Client
 from weft.log.api import call
-from weft.log.connection import connect
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.runtime.settings import Settings
 from weft.supervision.embedded_cluster import EmbeddedCluster
 from weft.supervision.up import EVERYTHING, running

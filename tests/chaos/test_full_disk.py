@@ -17,10 +17,10 @@ from tests.crash.lives import settled
 from tests.integration.test_supervisor_up import until_answering
 from weft.client import Client
 from weft.log.bodies import Bodies
-from weft.log.connection import connect
 from weft.log.publishing import Publisher
 from weft.log.reading import state
 from weft.log.topology import BODIES_STREAM, provision
+from weft.log.transport import connect
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
 from weft.supervision.embedded_server import EmbeddedServer

@@ -19,8 +19,8 @@ from tests.crash.test_random_kills import seed
 from tests.integration.test_supervisor_up import until_answering
 from weft.client import Client
 from weft.log.api import call
-from weft.log.connection import connect
 from weft.log.topology import WORKERS, provision
+from weft.log.transport import connect
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
 from weft.supervision.embedded_server import EmbeddedServer

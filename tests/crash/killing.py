@@ -13,8 +13,9 @@ from tests.crash.lives import settled
 from tests.integration.preloaded import shared_preloaded
 from tests.leader import leader_of
 from weft.client import Client
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.reading import read_matching
+from weft.log.transport import connect
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
 from weft.supervision.embedded_server import EmbeddedServer

@@ -13,7 +13,8 @@ from tests.integration.preloaded import shared_preloaded
 from weft.audit.verify import verify
 from weft.client import Client
 from weft.erasure.session import erase, plan
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
+from weft.log.transport import connect
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
 from weft.supervision.up import Up, running

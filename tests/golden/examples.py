@@ -49,6 +49,7 @@ from weft_schemas.policy import (
     Phase,
     PhaseRule,
     PiiAction,
+    SelectionRules,
     SensitivityAction,
     ToolRule,
 )
@@ -58,6 +59,9 @@ FOLDER = Path(__file__).parent / "v1"
 
 BODY = BodyRef("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", 300_000)
 ORIGIN = Origin(17, "call-1/result", "firewall", "3", policy_version=4, run="r2")
+
+RELEASED = SelectionRules(duplicate_threshold=0.85)
+"""As policies were written until its last field was left out of new ones."""
 
 EXAMPLES: dict[str, msgspec.Struct] = {
     "item.full": ContextItem(
@@ -167,6 +171,7 @@ EXAMPLES: dict[str, msgspec.Struct] = {
         sensitivity_floor=Sensitivity.INTERNAL,
         sensitivity_action=SensitivityAction.REDACT,
         redaction_hook="mask",
+        selection=RELEASED,
         firewall=FirewallRules(
             threshold=100,
             pii=PiiAction.RAISE,
@@ -174,14 +179,16 @@ EXAMPLES: dict[str, msgspec.Struct] = {
         ),
     ),
     "context_policy.show": ContextPolicy(
+        selection=RELEASED,
         firewall=FirewallRules(
             tools=(ToolRule("hr.*", always_store=False, show="always_summary"),), show="up_to:4000"
-        )
+        ),
     ),
     "context_policy.rule": ContextPolicy(
-        firewall=FirewallRules(tools=(ToolRule("hr.*", threshold=50),))
+        selection=RELEASED, firewall=FirewallRules(tools=(ToolRule("hr.*", threshold=50),))
     ),
-    "context_policy.bare": ContextPolicy(),
+    "context_policy.bare": ContextPolicy(selection=RELEASED),
+    "context_policy.selection": ContextPolicy(selection=SelectionRules(recent=50)),
     "scope_grants.full": ScopeGrants(
         (Grant("", ("project:*",)), Grant("u*", ("user:{principal}", "team:blue")))
     ),

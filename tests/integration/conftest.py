@@ -11,9 +11,10 @@ from tests.integration.command_line import COMPILES, services
 from tests.integration.serving import everything, serving
 
 from weft.log.api import call
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.reading import read_matching
 from weft.log.topology import desired, provision
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 
 

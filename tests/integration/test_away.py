@@ -11,8 +11,8 @@ from tests.integration.conftest import empty
 from tests.provider_rules import check_openai
 
 import weft
-from weft.log.connection import connect
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.supervision.embedded_server import MAX_PAYLOAD, EmbeddedServer
 from weft_schemas.items import ContextItem, ItemKind
 

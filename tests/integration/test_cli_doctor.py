@@ -17,9 +17,10 @@ from tests.integration.snapshotted import turns
 from weft.erasure.session import erase, plan
 from weft.erasure.tombstones import tombstones
 from weft.log.api import call
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.reading import read_matching
 from weft.log.topology import BODIES_STREAM, provision
+from weft.log.transport import connect
 from weft.readmodel.generations import Generations
 from weft.snapshots.trim_mark import write_mark
 from weft.supervision.embedded_server import EmbeddedServer

@@ -12,8 +12,8 @@ import pytest
 import pytest_asyncio
 from tests.integration.command_line import services, weft
 
-from weft.log.connection import connect
 from weft.log.publishing import Publisher
+from weft.log.transport import connect
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -10,9 +10,9 @@ from tests.guarded import guarded_server, password
 from tests.integration.processes import started
 
 import weft
-from weft.log.connection import connect
 from weft.log.reading import read_session
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.items import ContextItem, ItemKind
 

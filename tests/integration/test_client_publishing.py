@@ -13,9 +13,10 @@ import weft.testing
 from weft.client import lazy_connection
 from weft.client.sending import FEW
 from weft.log.bodies import Bodies
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_session
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import SessionClosedEvent

@@ -14,8 +14,8 @@ import pytest
 
 from weft.compiler import service
 from weft.compiler.attempt import CompileResult, CompileTask, attempt
-from weft.log.connection import connect
 from weft.log.publishing import Publisher
+from weft.log.transport import connect
 from weft.readmodel.fold import Fold
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import records_of

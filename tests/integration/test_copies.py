@@ -16,10 +16,11 @@ from weft.copies.exporting import Exported, export
 from weft.copies.forking import fork
 from weft.copies.importing import import_
 from weft.log.bodies import Bodies
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching, read_session
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.readmodel.digest import content_digest
 from weft.readmodel.model import ReadModel
 from weft.supervision.embedded_server import EmbeddedServer

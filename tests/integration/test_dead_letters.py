@@ -11,10 +11,11 @@ from weft.dead_letters.dead_letter import DeadLetter
 from weft.dead_letters.reviving import chosen, dead_letters, revive
 from weft.erasure.history import Target
 from weft.erasure.records import erase_named, publish_own
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.secure_delete import erase as delete
+from weft.log.transport import connect
 from weft.readmodel.model import ReadModel
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings

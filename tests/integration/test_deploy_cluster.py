@@ -17,7 +17,7 @@ import pytest
 from tests.data import ROOT
 
 from weft.log.api import call
-from weft.log.connection import connect
+from weft.log.transport import connect
 from weft.supervision.embedded_server import find_binary
 from weft.supervision.reserved_ports import Port
 

@@ -19,10 +19,11 @@ from weft.client import Client
 from weft.firewall.derive import envelope_for
 from weft.gateway.log.deployment import GatewayDeployment
 from weft.log.api import call
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
 from weft.log.secret_check import METADATA, secret_check
+from weft.log.transport import connect
 from weft.runtime.deployment import known_secret, made_secret, private
 from weft.runtime.settings import Settings, read_settings
 from weft.supervision.embedded_server import EmbeddedServer

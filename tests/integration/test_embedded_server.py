@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from weft.log.api import call
-from weft.log.connection import connect
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import ConfigurationError, Unavailable
 

@@ -18,9 +18,10 @@ from weft.client import erasure_check
 from weft.erasure import session as erasing
 from weft.erasure.tombstones import KNOWN_SECONDS, tombstones
 from weft.log.bodies import Bodies
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.events import ErasureReceiptEvent, decode_event, encode_event
 from weft_schemas.ids import item_message_id

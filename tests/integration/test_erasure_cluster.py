@@ -11,10 +11,11 @@ from tests.leader import leader_of
 
 from weft.log.api import call
 from weft.log.bodies import Bodies
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.supervision.embedded_cluster import EmbeddedCluster
 from weft_schemas.errors import Unavailable
 from weft_schemas.items import ContextItem, ItemKind

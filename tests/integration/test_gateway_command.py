@@ -23,8 +23,8 @@ from weft.gateway.data_folder import DataFolder
 from weft.gateway.log import deployment
 from weft.gateway.log.deployment import GatewayDeployment
 from weft.gateway.weft_server import WeftServer
-from weft.log.connection import connect
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.runtime.settings import Settings
 from weft.supervision.embedded_server import EmbeddedServer
 from weft.supervision.up import running

@@ -16,8 +16,9 @@ from weft.gateway.data_folder import DataFolder, PinFile
 from weft.gateway.hosts.host import Host
 from weft.gateway.log import host_log
 from weft.gateway.tools.quarantine import approved
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import Unavailable
 from weft_schemas.items import ContextItem

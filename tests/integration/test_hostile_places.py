@@ -19,11 +19,11 @@ from tests.integration.test_supervisor_up import until_answering
 
 from weft.client import Client
 from weft.dead_letters.reviving import dead_letters
-from weft.log.connection import connect
 from weft.log.following import Follower
 from weft.log.publishing import Publisher
 from weft.log.reading import read, read_matching
 from weft.log.stream_identity import check, identify
+from weft.log.transport import connect
 from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings

@@ -12,9 +12,10 @@ from tests.integration.indexer_process import PATIENCE, folded, indexer, publish
 
 from weft.indexer.rebuild import rebuild
 from weft.log.api import call
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.reading import read_matching
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel

@@ -9,10 +9,11 @@ from tests.integration.conftest import stored_payloads
 
 from weft.log.api import call
 from weft.log.bulk_publishing import BatchMode, BulkAck, BulkPublisher, best_mode
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import Forbidden, InvalidInput, Overloaded, Unavailable
 from weft_schemas.subjects import item_subject

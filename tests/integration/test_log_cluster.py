@@ -15,13 +15,14 @@ from tests.retrying import PATIENCE, patiently
 
 from weft.log.api import call
 from weft.log.bulk_publishing import BatchMode, BulkPublisher, best_mode
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.consuming import Consumer
 from weft.log.following import Follower
 from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.reading import LOOKED_BACK, newest_first, read_session
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.supervision.embedded_cluster import EmbeddedCluster
 from weft_schemas.errors import Unavailable
 from weft_schemas.subjects import item_subject, stored_filter

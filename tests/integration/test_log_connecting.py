@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.retrying import PATIENCE
 
-from weft.log import connection as connecting
-from weft.log.connection import connect
+from weft.log import transport
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import Unavailable
 
@@ -25,7 +25,7 @@ async def test_a_server_that_is_there_and_says_nothing_yet_is_waited_for(folder:
 
 
 async def test_one_that_never_says_anything_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connecting, "SILENT_SECONDS", 0.5)
+    monkeypatch.setattr(transport, "SILENT_SECONDS", 0.5)
     with (
         socket.create_server(("127.0.0.1", 0)) as silent,
         pytest.raises(Unavailable, match="no nats-server answers"),
@@ -35,7 +35,7 @@ async def test_one_that_never_says_anything_is_given_up(monkeypatch: pytest.Monk
 
 async def test_nobody_there_is_told_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the wait for a server that is there and silent."""
-    monkeypatch.setattr(connecting, "SILENT_SECONDS", math.inf)
+    monkeypatch.setattr(transport, "SILENT_SECONDS", math.inf)
     async with asyncio.timeout(PATIENCE):
         with pytest.raises(Unavailable, match="no nats-server answers"):
             await connect("nats://127.0.0.1:1", timeout=0.5)

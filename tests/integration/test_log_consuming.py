@@ -8,11 +8,12 @@ import pytest
 
 from weft.log import consuming
 from weft.log.api import call
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.consuming import Consumer, Delivery
 from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import ConfigurationError, Unavailable
 from weft_schemas.subjects import item_subject

@@ -9,11 +9,12 @@ from tests.integration.conftest import stored_payloads
 
 from weft.log import duplicate_check
 from weft.log.api import call
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.message import Ack, Message, event_headers
 from weft.log.publishing import Publisher
 from weft.log.record import LogRecord
 from weft.log.topology import LogLimits, provision
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import (
     ConfigurationError,

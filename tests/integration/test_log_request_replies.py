@@ -10,7 +10,8 @@ import pytest
 from nats.aio.msg import Msg
 
 from weft.log.api import call, replied
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import InvalidInput, Unavailable
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from tests.integration.processes import PATIENCE
 
-from weft.log import connection as connecting
-from weft.log.connection import connect
+from weft.log import transport
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 
 
 async def test_attempts_to_reach_a_frozen_server_leave_no_socket_open(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(connecting._OPTIONS, "ping_interval", 0.05)
+    monkeypatch.setitem(transport._OPTIONS, "ping_interval", 0.05)
     async with EmbeddedServer(folder) as server:
         log = await connect(server.url, timeout=0.2)
         gc.collect()

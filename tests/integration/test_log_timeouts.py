@@ -11,16 +11,18 @@ import pytest
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
-import weft.log.connection
+import weft.log.nats_internals
+import weft.log.transport
 from weft.log import in_flight
 from weft.log.api import NO_LEADER, TIMEOUT_SECONDS, call, request
-from weft.log.connection import FLUSH_SECONDS, Connection, connect
+from weft.log.connection import FLUSH_SECONDS, Connection
 from weft.log.message import Ack
 from weft.log.publishing import Publisher
 from weft.log.secure_delete import erase
 from weft.log.stream_health import STILL_SECONDS, stores_nothing
 from weft.log.timeouts import pause
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import Unavailable
 from weft_schemas.subjects import STREAM, item_subject
@@ -95,13 +97,13 @@ async def test_a_word_that_comes_too_late_leaves_the_connection_as_it_was(
     folder: Path, monkeypatch
 ) -> None:
     """nats-py ends its reading for an answer that nobody waits for any more."""
-    monkeypatch.setattr(weft.log.connection, "FLUSH_SECONDS", 0.3)
+    monkeypatch.setattr(weft.log.nats_internals, "FLUSH_SECONDS", 0.3)
     async with EmbeddedServer(folder) as server:
         log = await connect(server.url)
         await frozen(server)
         assert not await log.flushed()
         server.send_signal(signal.SIGCONT)
-        monkeypatch.setattr(weft.log.connection, "FLUSH_SECONDS", 5.0)
+        monkeypatch.setattr(weft.log.nats_internals, "FLUSH_SECONDS", 5.0)
         assert await log.flushed()
         await request(log, "$JS.API.INFO", b"", 5.0)
         await log.close()
@@ -111,7 +113,7 @@ async def test_an_erasure_is_given_the_time_that_a_slow_disk_takes(
     folder: Path, monkeypatch
 ) -> None:
     async with EmbeddedServer(folder) as server:
-        monkeypatch.setitem(weft.log.connection._OPTIONS, "ping_interval", 600)
+        monkeypatch.setitem(weft.log.transport._OPTIONS, "ping_interval", 600)
         log = await connect(server.url)
         await provision(log)
         async with Publisher(log) as publisher:

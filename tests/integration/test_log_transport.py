@@ -4,23 +4,29 @@ public API alone."""
 from __future__ import annotations
 
 import asyncio
+import importlib.metadata
+import os
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import nats.errors
 import pytest
 from nats.aio.client import Client
+from nats.aio.subscription import Subscription
+from nats.aio.transport import TcpTransport
+from nats.protocol.parser import Parser
 from tests.integration.conftest import empty
 
 from weft.log import connection as connecting
-from weft.log import nats_internals
 from weft.log.api import call, replied
 from weft.log.bulk_publishing import BatchMode, BulkPublisher
-from weft.log.connection import Connection, connect, implementation
+from weft.log.connection import Connection
 from weft.log.consuming import Consumer
 from weft.log.message import Message
 from weft.log.nats_internals import FastConnection, missing_internals
 from weft.log.publishing import Publisher
 from weft.log.topology import provision
+from weft.log.transport import connect, implementation
 from weft.log.wire import block_of, commands_in, headers_of, publish_command, status
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import ConfigurationError
@@ -121,13 +127,50 @@ async def test_what_a_handler_raises_ends_nothing(log: Connection) -> None:
     assert seen == [b"0", b"1", b"2"]
 
 
+def test_this_nats_py_is_the_one_that_is_asked_for() -> None:
+    version = importlib.metadata.version("nats-py")
+    asked = os.environ.get("WEFT_NATS_PY", version)
+    assert version == asked or version.startswith(f"{asked}.")
+    folder = Path(str(importlib.metadata.distribution("nats-py").locate_file("nats")))
+    assert Path(nats.__file__).parent.samefile(folder)
+
+
 def test_this_nats_py_has_what_the_fast_one_needs() -> None:
     assert missing_internals() == []
     assert implementation() is FastConnection
 
 
-def test_without_an_internal_the_plain_one_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nats_internals, "METHODS", (*nats_internals.METHODS, "_gone_in_2_99"))
+def _nothing(self: object, *_: object) -> None:
+    """A method or a constructor of another nats-py, with other arguments."""
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "missing"),
+    [
+        (Subscription, "__init__", "Subscription._id"),
+        (TcpTransport, "__init__", "TcpTransport._io_writer"),
+        (Client, "_process_msg", "Client._process_msg(sid,subject,reply,data,headers)"),
+        (Client, "_connect_to_server", "Client._connect_to_server(s)"),
+        (Client, "_close", "Client._close(status,do_cbs)"),
+        (Parser, "parse", "Parser.parse(data)"),
+    ],
+)
+def test_without_an_internal_the_plain_one_is_chosen(
+    monkeypatch: pytest.MonkeyPatch, owner: type, name: str, missing: str
+) -> None:
+    monkeypatch.setattr(owner, name, _nothing)
+    assert missing_internals() == [missing]
+    assert implementation() is Connection
+
+
+def test_a_method_that_is_gone_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(Client, "_process_err")
+    assert missing_internals() == ["Client._process_err(err_msg)"]
+    assert implementation() is Connection
+
+
+def test_a_constructor_that_wants_more_is_no_fault_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Subscription, "__init__", lambda self, connection, more: None)
     assert implementation() is Connection
 
 

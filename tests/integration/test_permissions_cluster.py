@@ -12,9 +12,10 @@ import pytest
 from tests.guarded import install, password
 
 from weft.log.api import call
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.supervision.embedded_server import find_binary
 from weft.supervision.reserved_ports import Port
 from weft_schemas.errors import NotFound, Overloaded, Unavailable

@@ -8,7 +8,7 @@ import asyncio
 import msgspec
 import pytest
 
-from weft.log.connection import connect
+from weft.log.transport import connect
 from weft.runtime import request_server
 from weft.runtime.process import Process
 from weft.runtime.request_client import ask

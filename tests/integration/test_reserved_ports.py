@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.log.connection import connect
+from weft.log.transport import connect
 from weft.supervision.embedded_cluster import EmbeddedCluster
 from weft.supervision.embedded_server import EmbeddedServer
 from weft.supervision.reserved_ports import Port

@@ -11,9 +11,9 @@ from tests.integration.folding import folding
 from tests.integration.processes import started
 
 from weft.client import Client
-from weft.log.connection import connect
 from weft.log.reading import read_matching
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.runtime.settings import read_settings
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.compile import CompileAudit

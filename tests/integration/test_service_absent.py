@@ -15,9 +15,10 @@ from tests.integration.folding import folding
 from tests.integration.logged import publish
 
 from weft.log.api import replied, request
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.runtime import request_client
 from weft.runtime.request_client import ask
 from weft.supervision.embedded_server import EmbeddedServer

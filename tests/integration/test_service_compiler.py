@@ -14,10 +14,11 @@ from tests.integration.folding import folding
 from tests.integration.logged import publish, result
 from tests.integration.processes import PATIENCE, Running
 
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.message import Ack
 from weft.log.reading import last_sequence, read_matching
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.runtime.request_client import ask
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.compile import (

@@ -12,11 +12,12 @@ from tests.integration.logged import publish, result, until
 from tests.integration.processes import started
 
 from weft.log.bodies import Bodies
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read_session
 from weft.log.secure_delete import erase_all
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.runtime.request_client import ask
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.compile import DrilldownReply, DrilldownRequest

@@ -11,8 +11,8 @@ from nats.aio.transport import TcpTransport
 from tests.integration.processes import PATIENCE, Running, started
 
 from weft.cli.services import SERVICES
-from weft.log.connection import connect
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.runtime import application
 from weft.runtime.settings import Settings
 from weft.supervision.embedded_server import EmbeddedServer

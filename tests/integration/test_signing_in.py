@@ -14,8 +14,8 @@ from tests.integration.certificates import make_certificates, make_credentials
 from tests.integration.command_line import services, weft
 
 import weft as client
-from weft.log.connection import connect
 from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import ConfigurationError, Forbidden, Unavailable
 from weft_schemas.items import ContextItem, ItemKind

@@ -7,10 +7,11 @@ from tests.integration.slow_network import slowed
 
 from weft.log import batch, bulk_publishing, in_flight, reading
 from weft.log.bulk_publishing import BatchMode, BulkPublisher
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching, state
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 
 BYTES_PER_SECOND = 4_000_000

@@ -22,12 +22,13 @@ from weft.indexer.rebuild import rebuild
 from weft.indexer.starting import check_replaceable, reopen
 from weft.indexer.writer import Writer
 from weft.log.bodies import Bodies
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.replicas import ReplicaState, answer, replicas
 from weft.log.secure_delete import erase_all
 from weft.log.topology import SNAPSHOTS_STREAM, provision
+from weft.log.transport import connect
 from weft.readmodel.generations import Generations, Reader
 from weft.runtime.roll_call import call_roll
 from weft.snapshots import trimming

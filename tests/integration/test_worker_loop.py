@@ -20,8 +20,9 @@ from tests.integration.logged import (
 )
 
 from weft.log.api import call
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.topology import desired
+from weft.log.transport import connect
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
 from weft.workers import dead_letters

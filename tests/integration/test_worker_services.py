@@ -19,9 +19,10 @@ from tests.integration.logged import (
 
 from weft.firewall import worker as firewall
 from weft.log.bodies import Bodies
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
+from weft.log.transport import connect
 from weft.memory import worker as memory
 from weft.readmodel.generations import Reader
 from weft.readmodel.status import status

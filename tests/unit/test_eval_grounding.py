@@ -122,3 +122,9 @@ def test_a_value_in_another_column_is_not_in_place() -> None:
     filler = "x" * 100
     assert not in_place("HAT170", FLIGHTS, f"number | {filler} | id\n1 | {filler} | HAT170")
     assert not in_place("HAT170", FLIGHTS, f"price\n{filler} HAT170")
+
+
+def test_a_cell_longer_than_the_csv_reader_takes_is_merely_not_found() -> None:
+    block = f'id,text\n7,"{"x" * 200_000}"\n8s8,"short"'
+    item = ContextItem("r", ItemKind.TOOL_RESULT, '{"id": "8s8"}')
+    assert in_place("8s8", item, block)

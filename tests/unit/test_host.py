@@ -1,4 +1,4 @@
-"""Who imports weft, and connects its client, finds his own program as it was."""
+"""Who imports weft, uses its names and connects its client finds his own program as it was."""
 
 from __future__ import annotations
 
@@ -33,8 +33,15 @@ before = host()
 import weft
 from weft_schemas.items import ContextItem, ItemKind
 
+def every_name():
+    for name in weft.__all__:
+        getattr(weft, name)
+    weft.firewall_result('"id","text"\\n' + '"7","some words"\\n' * 4_000)
+    from weft.gateway import serving
+
 async def main(url):
     async with weft.connect(url, tenant="acme") as client:
+        every_name()
         during = host()
         assert client.connection.is_connected
     return during

@@ -87,6 +87,12 @@ def test_only_the_worker_or_service_of_a_service_touches_nats(service: str) -> N
     assert [path.name for path in pure if any(map(TOUCHES_NATS.match, names_in(path)))] == []
 
 
+@pytest.mark.parametrize("service", SERVICES.split())
+def test_a_service_forwards_nothing_of_others(service: str) -> None:
+    names = names_in(WEFT / service / "__init__.py")
+    assert [name for name in names if not name.startswith(f"weft.{service}.")] == []
+
+
 def test_every_part_has_its_layer() -> None:
     assert {part_of(path) for path in MODULES} == set(HEIGHT)
 
@@ -104,12 +110,6 @@ def test_the_contract_imports_nothing_of_weft() -> None:
 PACKAGES = {"weft": WEFT, "weft_eval": WEFT.parent / "weft_eval"} | {
     "weft_schemas": ROOT / "schemas" / "weft_schemas"
 }
-CIRCLES = {
-    frozenset({"weft.log.connection", "weft.log.nats_internals"}),
-    frozenset({"weft.client.client", "weft.client.session", "weft.client.offline"}),
-}
-"""Left where an import in a function, or for the type checker alone, counts too: the connection
-chooses its own faster form, and a client makes sessions, which hold it. Not to grow."""
 
 
 def module_name(package: str, path: Path) -> str:
@@ -124,26 +124,10 @@ PATHS = {
 }
 
 
-def at_loading(nodes: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements that run when a module is loaded, with what stands under `if` and `try`."""
-    for node in nodes:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            yield from at_loading(node.orelse)
-            continue
-        yield node
-        for name in ("body", "orelse", "finalbody"):
-            yield from at_loading(getattr(node, name, []))
-        for handler in getattr(node, "handlers", []):
-            yield from at_loading(handler.body)
-
-
-def needed(path: Path, loading: bool) -> set[str]:
-    """Modules of ours that a module imports: when it is loaded, or anywhere."""
-    tree = ast.parse(path.read_text())
+def needed(path: Path) -> set[str]:
+    """Modules of ours that a module imports, anywhere in it."""
     found = set()
-    for node in at_loading(tree.body) if loading else ast.walk(tree):
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -152,9 +136,9 @@ def needed(path: Path, loading: bool) -> set[str]:
     return found & PATHS.keys()
 
 
-def circles(loading: bool) -> set[frozenset[str]]:
+def circles() -> set[frozenset[str]]:
     """Modules that need each other, directly or by others."""
-    needs = {name: needed(path, loading) - {name} for name, path in PATHS.items()}
+    needs = {name: needed(path) - {name} for name, path in PATHS.items()}
     reached: dict[str, set[str]] = {}
     for name in needs:
         waiting, seen = list(needs[name]), set()
@@ -171,12 +155,9 @@ def circles(loading: bool) -> set[frozenset[str]]:
     }
 
 
-def test_no_modules_need_each_other_to_be_loaded() -> None:
-    assert circles(loading=True) == set()
-
-
-def test_no_more_modules_name_each_other_than_are_listed() -> None:
-    assert circles(loading=False) == CIRCLES
+def test_no_modules_need_each_other() -> None:
+    """Not in a function either, nor for the type checker alone."""
+    assert circles() == set()
 
 
 def test_only_a_package_forwards_what_others_define() -> None:

@@ -40,6 +40,19 @@ def test_ci_runs_the_test_command_on_the_python_that_make_asks_for() -> None:
     assert [step["with"]["python-version"] for step in steps if "with" in step] == [python[1]]
 
 
+def test_the_connection_is_tested_with_each_minor_version_of_nats_py_that_is_allowed() -> None:
+    allowed = re.findall(r"nats-py.*>=2\.(\d+),<2\.(\d+)", (ROOT / "pyproject.toml").read_text())
+    ((first, end),) = set(allowed)
+    minors = [f"2.{minor}" for minor in range(int(first), int(end))]
+    made = re.search(r"^NATS_PY \?= (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert made
+    assert made[1].split() == minors
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())
+    transport = workflow["jobs"]["transport"]
+    assert transport["strategy"]["matrix"]["nats-py"] == minors
+    assert transport["steps"][-1]["run"] == "make transport NATS_PY=${{ matrix.nats-py }}"
+
+
 def test_every_test_that_make_names_is_there() -> None:
     made = subprocess.run(["make", "-pn", "help"], cwd=ROOT, capture_output=True, text=True)
     named = set(re.findall(r"\btests/[\w/]+\.py\b", made.stdout))

@@ -24,9 +24,10 @@ from weft.audit.log_settings import dangers
 from weft.audit.permission_files import findings_in
 from weft.erasure.tombstones import left_of_erased
 from weft.log.api import call
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.reading import nanoseconds
 from weft.log.topology import Durability, LogLimits, actual, desired, diff
+from weft.log.transport import connect
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations
 from weft.readmodel.page_checksums import PageChecksums

@@ -6,6 +6,7 @@ stated it has it next to its field or in its sentence.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import re
@@ -158,7 +159,8 @@ def _in_column(value: str, field: str, block: str) -> bool:
 def _cells(line: str, separator: str) -> list[str]:
     """The cells of a line. Cells between commas may be quoted; a table may have outer bars."""
     if separator == ",":
-        return next(csv.reader([line]), [])
+        with contextlib.suppress(csv.Error):
+            return next(csv.reader([line]), [])
     return line.strip().strip("|").split(separator)
 
 

@@ -87,7 +87,7 @@ def client(settings: Settings) -> Client:
 @asynccontextmanager
 async def connection(settings: Settings, command: str) -> AsyncIterator[Connection]:
     """`async with connection(settings, "fork") as log:`, for commands that need no client."""
-    from weft.log.connection import connect
+    from weft.log.transport import connect
 
     opened = await connect(name=f"weft-{command}", **settings.connection())
     try:

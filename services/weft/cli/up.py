@@ -302,7 +302,7 @@ async def _greet(settings: Settings, counts: Mapping[str, int]) -> None:
 async def _answering(settings: Settings, wanted: int = 0) -> tuple[ProcessState, ...]:
     """The processes that answer a roll call, once all that are wanted do; after some tries, those
     that have answered."""
-    from weft.log.connection import connect
+    from weft.log.transport import connect
     from weft.runtime.roll_call import call_roll
 
     found: tuple[ProcessState, ...] = ()

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, TypeVar, get_args
 
 from weft_schemas.errors import InvalidInput
+from weft_schemas.policy import Phase
 
 T = TypeVar("T")
 
@@ -37,3 +38,11 @@ def expected(name: str, value: object, *kinds: type) -> None:
         wanted = " or ".join(kind.__name__ for kind in kinds)
         article = "an" if wanted[0] in "aeiou" else "a"
         raise InvalidInput(f"{name} is of type {type(value).__name__}; give {article} {wanted}")
+
+
+def phase_named(phase: Phase | str) -> Phase:
+    """The phase, by its name or itself. Raises `InvalidInput`."""
+    try:
+        return Phase(phase)
+    except ValueError:
+        raise InvalidInput(f"phase {phase!r} is unknown; use {', '.join(Phase)}") from None

@@ -8,8 +8,9 @@ from contextlib import AsyncExitStack
 
 from weft.client.outgoing import Outgoing
 from weft.client.sending import Sending
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.publishing import Publisher
+from weft.log.transport import connect
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput, Unavailable, WeftError
 from weft_schemas.ids import derived_key

@@ -11,8 +11,9 @@ import logging
 import time
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
+from weft.client.base_client import BaseClient
 from weft.client.histories import OnEdit, PublishedMessages, Ties, conflicts_of
 from weft.client.parking import Parked, ParkedWarning, refused
 from weft.client.refusals import ItemRefused
@@ -22,9 +23,6 @@ from weft.messages.reading import Messages, ReadMessages, renamed
 from weft.messages.writing import Provider, request_of
 from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.items import ContextItem
-
-if TYPE_CHECKING:
-    from weft.client.client import Client
 
 _log = logging.getLogger(__name__)
 
@@ -94,7 +92,7 @@ async def retried(work: Callable[[], Awaitable[T]], seconds: float) -> T:
 class Spooling:
     """Publishes for one session, or spools while no server accepts it."""
 
-    def __init__(self, client: Client, session: str, spool: Spool) -> None:
+    def __init__(self, client: BaseClient, session: str, spool: Spool) -> None:
         self._client = client
         self._session = session
         self._spool = spool

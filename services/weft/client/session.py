@@ -23,11 +23,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import msgspec
 
 from weft.client.arguments import chosen, listed
+from weft.client.base_client import BaseClient
 from weft.client.drilldown import TOOL_NAME, drilldown_tool, slice_item
 from weft.client.event_check import checked
 from weft.client.histories import OnEdit, PublishedMessages
@@ -66,9 +67,6 @@ from weft_schemas.ids import encode_token
 from weft_schemas.items import ContextItem
 from weft_schemas.policy import ContextPolicy, Phase
 
-if TYPE_CHECKING:
-    from weft.client.client import Client
-
 T = TypeVar("T")
 
 
@@ -81,7 +79,7 @@ class Session:
 
     def __init__(
         self,
-        client: Client,
+        client: BaseClient,
         name: str,
         *,
         phase: Phase,

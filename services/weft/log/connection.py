@@ -1,8 +1,6 @@
-"""The connection to the log: nats-py without its logging, with one clear line for each error.
+"""What weft needs of a connection to the log, by nats-py's public API alone.
 
-`Connection` is what the rest of weft uses, by nats-py's public API alone; `log/nats_internals.py`
-does the same several times faster, and is used if nats-py has the internals that it needs.
-"""
+`log/nats_internals.py` does the same several times faster; `log/transport.py` chooses one."""
 
 from __future__ import annotations
 
@@ -18,34 +16,15 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from weft.log.connect_errors import CredentialRefused, connect_error
-from weft.log.credentials import credentials_file, tls_context
-from weft.log.timeouts import cancelled, done_within
+from weft.log.connect_errors import CredentialRefused
+from weft.log.timeouts import cancelled
 from weft.log.wire import Command, block_of, commands_in
-from weft_schemas.errors import ConfigurationError, WeftError
 
-CONNECT_SECONDS = 3.0
-SILENT_SECONDS = 20.0
-"""Additional time if a server accepts connections but does not answer yet: it is starting,
-recovering or suspended. Giving up early would only make the caller try again."""
-RECONNECT_WAIT_SECONDS = 0.25
-"""Between attempts. nats-py's 2 s would be most of the gap after a server's restart."""
-PING_SECONDS = 2
-"""A server that misses three pings is considered lost: if it is frozen or cut off, it closes no
-socket, and with nats-py's default this would take six minutes to notice."""
 FLUSH_SECONDS = 2
 CANCEL_SECONDS = 0.2
 """Time for nats-py to clean up after a failed attempt to connect."""
 PENDING_BYTES = 8 * 1024 * 1024
 """Bytes that the socket has not yet taken, above which a writer waits."""
-_OPTIONS: dict[str, Any] = {
-    "allow_reconnect": True,
-    "max_reconnect_attempts": -1,
-    "reconnect_time_wait": RECONNECT_WAIT_SECONDS,
-    "ping_interval": PING_SECONDS,
-    "pending_size": PENDING_BYTES,
-}
-
 Handler = Callable[[bytes, bytes, bytes, bytes | None], None]
 """`(subject, reply, payload, header block)`; called in order, must not block."""
 
@@ -83,6 +62,15 @@ class Connection(Client):
         self._down = False
         self._commands: deque[Command] = deque()
         self._writer: asyncio.Task[None] | None = None
+
+    @property
+    def callbacks(self) -> dict[str, Any]:
+        """What nats-py is to call, as options of its `connect`."""
+        return {
+            "error_cb": self._on_error,
+            "disconnected_cb": self._on_disconnect,
+            "reconnected_cb": self._on_reconnect,
+        }
 
     @property
     def is_up(self) -> bool:
@@ -205,11 +193,9 @@ class Connection(Client):
     async def _write_all(self) -> None:
         while self._commands:
             command = self._commands.popleft()
-            try:
+            # What fails is as if lost with a socket: callers that wait for an answer send it again.
+            with contextlib.suppress(nats.errors.Error, OSError):
                 await self.publish(command.subject, command.payload, command.reply, command.headers)
-            except (nats.errors.Error, OSError):
-                # As if lost with a socket: callers that wait for an answer send it again.
-                continue
 
     async def _on_error(self, error: Exception) -> None:
         if self.is_connecting and "authorization" in str(error).lower():
@@ -223,98 +209,10 @@ class Connection(Client):
 
     async def _on_disconnect(self) -> None:
         self._down = True
-        self._commands.clear()
+        self._drop_queued()
 
     async def _on_reconnect(self) -> None:
         _log.info("nats: connected again to %s", self.connected_url and self.connected_url.netloc)
         self._down = False
         for watcher in tuple(self._reconnect_watchers):
             watcher()
-
-
-def implementation() -> type[Connection]:
-    """The fast implementation if nats-py has what it needs, otherwise the plain one."""
-    try:
-        from weft.log.nats_internals import FastConnection, missing_internals
-    except ImportError as error:
-        lacks = [str(error)]
-    else:
-        lacks = missing_internals()
-        if not lacks:
-            return FastConnection
-    _log.warning("this nats-py lacks %s; weft works, and slower", ", ".join(lacks))
-    return Connection
-
-
-async def connect(
-    url: str,
-    *,
-    name: str = "weft",
-    user: str | None = None,
-    password: str | None = None,
-    token: str | None = None,
-    creds: str | None = None,
-    tls_ca: str | None = None,
-    tls_cert: str | None = None,
-    tls_key: str | None = None,
-    timeout: float = CONNECT_SECONDS,
-    kind: type[Connection] | None = None,
-) -> Connection:
-    """Connect to one or more servers (URLs separated by commas) and keep reconnecting.
-
-    `creds` is a credentials file, the `tls_` ones are PEM files. `kind` is the implementation, by
-    default the best available. Raises `Unavailable` if no server answers within `timeout` seconds
-    (`SILENT_SECONDS` later if one accepts connections), `Forbidden` if it refuses the credential
-    and `ConfigurationError` if a file cannot be used.
-    """
-    servers = [part.strip() for part in url.split(",")]
-    credential = {
-        "user": user,
-        "password": password,
-        "token": token,
-        "user_credentials": credentials_file(creds) if creds else None,
-        "tls": tls_context(tls_ca, tls_cert, tls_key),
-    }
-    credential = {key: value for key, value in credential.items() if value is not None}
-    kind, only_tls = kind or implementation(), _asks_for_tls(servers, credential)
-    if only_tls and kind is Connection:
-        # It could not keep nats-py from sending the credential in the clear.
-        raise ConfigurationError(
-            "TLS needs a version of nats-py that weft was tested with; install weft's own range"
-        )
-    connection = kind(only_tls)
-    options = {**_OPTIONS, "name": name, "connect_timeout": timeout, **credential}
-    options["error_cb"] = connection._on_error
-    options["disconnected_cb"] = connection._on_disconnect
-    options["reconnected_cb"] = connection._on_reconnect
-    attempt = asyncio.create_task(connection.connect(servers, **options))
-    try:
-        # With unlimited reconnects nats-py retries for ever; the timeout ends that.
-        if not await done_within(attempt, timeout) and connection.is_met_with_silence:
-            await done_within(attempt, SILENT_SECONDS)
-    finally:
-        # Over TLS nats-py waits for a close that never comes.
-        await cancelled(attempt, again=CANCEL_SECONDS)
-    if attempt.cancelled() or attempt.exception() is not None:
-        error = TimeoutError() if attempt.cancelled() else attempt.exception()
-        raise await _failed(connection, url, error, bool(tls_cert))
-    return connection
-
-
-def _asks_for_tls(servers: list[str], credential: dict[str, Any]) -> bool:
-    # A WebSocket says itself, by its scheme, whether it is encrypted.
-    if all(server.startswith(("ws://", "wss://")) for server in servers):
-        return False
-    return "tls" in credential or any(server.startswith("tls://") for server in servers)
-
-
-async def _failed(
-    connection: Connection, url: str, error: BaseException | None, has_certificate: bool
-) -> WeftError:
-    """Clean up, and return the error to raise. A refused credential is raised by `connect`; any
-    other cause is nats-py's last error."""
-    is_refused = isinstance(error, CredentialRefused)
-    cause = error if is_refused else connection.last_error or error
-    wants_certificate = connection.wants_certificate
-    await connection.abandon()
-    return connect_error(url, cause, wants_certificate, has_certificate)

@@ -6,11 +6,13 @@ sent in the clear if a man in the middle asks for no TLS."""
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from typing import Any
 
 import msgspec
 from nats.aio.client import Client
+from nats.aio.subscription import Subscription
 from nats.aio.transport import TcpTransport
 from nats.errors import ProtocolError
 from nats.protocol.parser import AWAITING_CONTROL_LINE, AWAITING_MSG_PAYLOAD
@@ -27,39 +29,38 @@ from weft.log.connection import (
 )
 from weft.log.timeouts import done_within
 
-FIELDS = (
-    "_ps",
-    "_pending",
-    "_pending_data_size",
-    "_flush_queue",
-    "_transport",
-    "_server_info",
-    "_pongs",
-    "_error_cb",
-)
-METHODS = (
-    "_flush_pending",
-    "_process_msg",
-    "_process_ping",
-    "_process_pong",
-    "_process_err",
-    "_process_info",
-    "_connect_to_server",
-    "_connect_command",
-    "_close",
-)
 _log = logging.getLogger(__name__)
 
-PARSED = ("buf", "state", "needed", "header_needed", "msg_arg")
+INTERNALS = {
+    "Client": "_ps _pending _pending_data_size _flush_queue _transport _server_info _pongs "
+    "_error_cb _flush_pending(force_flush) _close(status,do_cbs) _connect_command() "
+    "_connect_to_server(s) _process_msg(sid,subject,reply,data,headers) _process_ping() "
+    "_process_pong() _process_err(err_msg) _process_info(info,initial_connection)",
+    "Parser": "nc buf state needed header_needed msg_arg parse(data)",
+    "Subscription": "_id",
+    "TcpTransport": "_io_writer",
+}
+"""Attributes that are used here, and methods with their parameters."""
 
 
 def missing_internals() -> list[str]:
     """The internals used here that nats-py lacks; empty if none is missing."""
     client = Client()
-    lacks = [name for name in FIELDS if not hasattr(client, name)]
-    lacks += [name for name in METHODS if not callable(getattr(client, name, None))]
-    parser = getattr(client, "_ps", None)
-    return lacks + [f"Parser.{name}" for name in PARSED if not hasattr(parser, name)]
+    socket = TcpTransport()  # type: ignore[no-untyped-call]
+    objects = (client, Base(client), Subscription(client), socket)
+    return [
+        f"{owner}.{internal}"
+        for (owner, internals), held in zip(INTERNALS.items(), objects, strict=True)
+        for internal in internals.split()
+        if not _has(held, internal)
+    ]
+
+
+def _has(held: object, internal: str) -> bool:
+    name, bracket, parameters = internal.rstrip(")").partition("(")
+    if not bracket or not hasattr(held, name):
+        return hasattr(held, name)
+    return ",".join(inspect.signature(getattr(held, name)).parameters) == parameters
 
 
 class FastConnection(Connection):
@@ -109,8 +110,7 @@ class FastConnection(Connection):
 
     def write_now(self, commands: bytes) -> None:
         """Writes straight to the socket, not by the flusher task, if nothing is queued."""
-        transport = self._transport
-        writer = transport._io_writer if isinstance(transport, TcpTransport) else None
+        writer = getattr(self._transport, "_io_writer", None)
         if writer is None or self._pending or writer.transport.get_write_buffer_size():
             self.write_soon(commands)
         elif self.is_up:
@@ -180,10 +180,6 @@ class FastConnection(Connection):
                 protocol._over_ssl = True
         command: bytes = super()._connect_command()
         return command
-
-    async def _on_disconnect(self) -> None:
-        await super()._on_disconnect()
-        self._drop_queued()
 
 
 async def _ignored(_: Any) -> None:

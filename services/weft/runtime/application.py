@@ -15,9 +15,10 @@ from faststream.asgi import AsgiFastStream, AsgiResponse, get
 from prometheus_client import make_asgi_app
 
 from weft.log.api import call
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.secret_check import check_secret
 from weft.log.timeouts import cancelled
+from weft.log.transport import connect
 from weft.parent_death import die_with_parent
 from weft.runtime.deployment import required_secret
 from weft.runtime.logs import ENDS, fields, set_up_logging

@@ -113,7 +113,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Sentence encoder that routing fuses with its own scores; empty for none."""
 
     def connection(self) -> dict[str, Any]:
-        """Address and credentials, as the arguments of `weft.log.connection.connect`."""
+        """Address and credentials, as the arguments of `weft.log.transport.connect`."""
         credentials = {name: getattr(self, name) for name in _CREDENTIALS}
         return {"url": self.nats_url} | {
             name: None if value is None else str(value) for name, value in credentials.items()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from weft.log.api import call
-from weft.log.connection import connect
+from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
 from weft.supervision.reserved_ports import Port
 from weft_schemas.errors import Unavailable, WeftError

@@ -12,10 +12,10 @@ from typing import IO, cast
 import msgspec
 from msgspec.structs import replace
 
-from weft.log.connection import connect
 from weft.log.secret_check import UNMARKED, DeploymentSecret, check_log, is_marked
 from weft.log.timeouts import cancelled
 from weft.log.topology import Durability, LogLimits, TopologyChange, provision
+from weft.log.transport import connect
 from weft.runtime.deployment import known_secret, made_secret, private
 from weft.runtime.settings import Settings, secret_is_given
 from weft.supervision.embedded_cluster import EmbeddedCluster

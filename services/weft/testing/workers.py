@@ -17,11 +17,11 @@ import msgspec
 
 from weft.client import Client, connect
 from weft.log.connection import Connection
-from weft.log.connection import connect as open_connection
 from weft.log.consuming import Delivery
 from weft.log.message import Ack, Message, Outcome
 from weft.log.publishing import Publisher
 from weft.log.topology import provision
+from weft.log.transport import connect as open_connection
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.broker import Broker
 from weft.runtime.crashpoints import add_worker

@@ -16,9 +16,9 @@ import msgspec
 from weft.client import Client
 from weft.file_lock import FileLock
 from weft.gateway.log.erased_sessions import ErasedSessions, following_erased_sessions
-from weft.log.connection import connect
 from weft.log.reading import state
 from weft.log.secret_check import check_log
+from weft.log.transport import connect
 from weft.runtime.deployment import known_secret, made_secret, private
 from weft.runtime.policies import Policies, following_policies
 from weft.runtime.settings import Settings
