@@ -91,7 +91,7 @@ def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
     tries, waiting = 0, [group for group in choice.exchange if group.key not in shown]
     for group in waiting:
         shapes = [choice.shapes[row.sequence] for row in group.rows]
-        ways = [shape.complete() for shape in shapes], [shape.all() for shape in shapes]
+        ways = [shape.whole() for shape in shapes], [shape.all() for shape in shapes]
         tokens = sum(max(shape.row.whole_tokens, 0) for shape in shapes if shape.fixed is None)
         compact = {shape.row.sequence: shape.all() for shape in shapes}
         room = limit - choice.cost.exact(shown)

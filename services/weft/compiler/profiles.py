@@ -186,11 +186,6 @@ call as fits. With it tau-bench's confirming half gains .012 of its values at 50
 FAILED_LEAST = 60
 """Tokens that are kept for it where the newest result takes all that it can: who does not see that
 an apply failed applies again."""
-MUCH_SHORTER = 0.85
-"""Share of a result's length at which its compact form is shown instead of its whole one, once not
-everything fits. In 37 sessions that nobody tuned for, prompts of 1,000 and 2,000 tokens state up to
-.008 more of what the next step needs, and none less; of LiveMCPBench's values in both halves, as
-many."""
 OTHER_CALLS_SHARE = 0.15
 """Most of a budget that is spent on listing the other calls, each with a line about its result."""
 SHORT_EXCHANGE, SHORT_SHARE = 160, 0.25

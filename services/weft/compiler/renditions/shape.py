@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import msgspec
 
-from weft.compiler.profiles import DENSITY, MUCH_SHORTER
+from weft.compiler.profiles import DENSITY
 from weft.compiler.renditions.error_parts import error_parts
 from weft.compiler.renditions.rendition import (
     Rendition,
@@ -52,16 +52,6 @@ class Shape(msgspec.Struct, frozen=True):
     def all(self) -> Rendition:
         """All of its parts."""
         return self.choose(range(part_count(self.row, self.redacted)))
-
-    def complete(self) -> Rendition:
-        """The whole item; of a result all of its parts, if it has several and they are much
-        shorter: without the escapes of a wrapper, or without the line breaks of JSON."""
-        whole = self.whole()
-        has_parts = self.fixed is None and not self.redacted and self.row.parts is not None
-        if not has_parts or self.row.kind is not ItemKind.TOOL_RESULT:
-            return whole
-        compact = self.all()
-        return compact if len(compact.text) <= MUCH_SHORTER * len(whole.text) else whole
 
     def whole(self) -> Rendition:
         """The whole item, as far as the policy allows."""

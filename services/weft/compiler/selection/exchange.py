@@ -224,7 +224,7 @@ def _least(choice: Choice, group: Group) -> Shown:
 
 
 class _Forms:
-    """The usual and the shortest complete form of each exchange, made once."""
+    """The whole and the shortest complete form of each exchange, made once."""
 
     def __init__(self, choice: Choice, limit: int) -> None:
         self._choice = choice
@@ -239,7 +239,7 @@ class _Forms:
         return tokens <= self._limit * COUNTED_TO
 
     def whole(self, group: Group) -> Shown:
-        return self._made(self._wholes, group, Shape.complete)
+        return self._made(self._wholes, group, Shape.whole)
 
     def compact(self, group: Group) -> Shown:
         return self._made(self._compacts, group, Shape.all)
