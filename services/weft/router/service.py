@@ -2,7 +2,9 @@
 `choose`. Every decision is recorded before it is returned, and every choice when it is made.
 
 The session's earlier use of tools and its values are read from the replica of its data folder;
-without a replica, routing uses only the query.
+without a replica, routing uses only the query. These reads stay in the event loop, unlike other
+reads outside a compile: each is a few statements within a request that an agent's next step waits
+for, and longer ones go to the pool.
 """
 
 from __future__ import annotations
