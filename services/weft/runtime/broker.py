@@ -70,8 +70,8 @@ class Broker(NatsBroker):
 
     def events(self, durable: str, filter: str, kind: Any) -> EventSubscriber:
         """A subscriber for the events of a durable consumer, which decorates its handler. `filter`
-        is the consumer's filter; `kind` is the event type that AsyncAPI documents, under the name of
-        the consumer, which is the worker's."""
+        is the consumer's filter; `kind` is the event type that AsyncAPI documents, under the
+        consumer's name, which is the worker's."""
         direction = "{direction}" if filter == STORED else filter.split(".")[1]
         subject = f"weft.{{tenant}}.{{session}}.{direction}.{{event}}"
         parts = self._parts(subject, "", kind, title=durable)

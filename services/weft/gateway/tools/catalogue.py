@@ -18,10 +18,10 @@ from weft.gateway.hosts.host import Host
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.protocol_json import as_json
 from weft.gateway.tools import search
+from weft.gateway.tools.call_refused import CallRefused
 from weft.gateway.tools.listing import passed_names
 from weft.gateway.tools.own_tools import FIND
 from weft.gateway.tools.quarantine import Pin, Quarantined, check_tools
-from weft.gateway.tools.refusal import CallRefused
 from weft.gateway.tools.tool import GatewayTool, gateway_tools
 from weft.gateway.upstream.manifest import read
 from weft.gateway.upstream.upstream import Upstream
