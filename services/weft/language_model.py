@@ -86,7 +86,7 @@ class ChatEndpoint(msgspec.Struct, frozen=True):
                 return deadline.answer(request)
         except urllib.error.HTTPError as error:
             error.close()
-            raise _refusal(self.url, error.code) from None
+            raise _status_error(self.url, error.code) from None
         except (OSError, http.client.HTTPException) as error:
             raise Unavailable(
                 f"model endpoint {self.url} does not answer: {error}; try again"
@@ -220,7 +220,7 @@ def _text_of(content: bytes, url: str) -> str:
     return (reply.choices[0].message.content or "").strip()
 
 
-def _refusal(url: str, status: int) -> Unavailable | ConfigurationError:
+def _status_error(url: str, status: int) -> Unavailable | ConfigurationError:
     if 300 <= status < 400:
         return ConfigurationError(
             f"model endpoint {url} answered {status} and points elsewhere, where nothing is sent; "

@@ -9,7 +9,7 @@ from tests.integration.test_audit_backtest import compile_and_record
 from tests.integration.test_worker_services import working
 
 from weft.audit.backtest_from_log import backtest_policy
-from weft.audit.checks import comparison, content_digests
+from weft.audit.checks import comparison, content_digests, differing_sessions, items_of
 from weft.audit.compiles import all_compiles
 from weft.audit.reproduce_from_log import reproduce_compile
 from weft.audit.verify import verify
@@ -67,7 +67,8 @@ async def test_a_read_model_that_differs_from_a_trimmed_log_is_mended_from_a_sna
     records = [record async for record in read_matching(log, ">")]
     live, fresh = ReadModel.in_memory(records[1:]), ReadModel.in_memory(records)
     digests = [content_digests(model.db) for model in (live, fresh)]
-    [fault] = comparison(*digests, live.db, fresh.db, needs_snapshot=True)
+    items = [items_of(differing_sessions(*digests), 2, model.db) for model in (live, fresh)]
+    [fault] = comparison(*digests, *items, needs_snapshot=True)
     assert fault.mend == "weft rebuild --from snapshot --verify"
     live.close()
     fresh.close()

@@ -3,6 +3,7 @@ that is sound."""
 
 import asyncio
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
 from weft.log.secure_delete import erase
 from weft.log.topology import provision
+from weft.readmodel import store
 from weft.readmodel.generations import Generations
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import (
@@ -73,6 +75,24 @@ async def derived(log: Connection, event, session: str = "s1") -> int:
     return (
         await publish_raw(log, derived_subject("acme", session, name), encode_event(event))
     ).sequence
+
+
+async def test_the_event_loop_never_waits_for_sqlite(
+    sound: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    await folded(sound, tmp_path)
+    threads: set[str] = set()
+    opening = store.sqlite3.connect
+
+    def traced(*args, **named) -> sqlite3.Connection:
+        db = opening(*args, **named)
+        db.set_trace_callback(lambda _: threads.add(threading.current_thread().name))
+        return db
+
+    monkeypatch.setattr(store.sqlite3, "connect", traced)
+    assert not (await verify(sound, tmp_path, "o200k_base")).faults
+    assert threads
+    assert threading.main_thread().name not in threads
 
 
 async def test_a_sound_log_and_its_read_model_have_no_fault(sound: Connection, tmp_path: Path):

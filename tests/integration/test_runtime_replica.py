@@ -62,6 +62,22 @@ async def test_short_reads_take_turns_with_everything_else(tmp_path: Path) -> No
     assert names[5] != threading.main_thread().name
 
 
+async def test_reads_in_a_thread_are_one_at_a_time_and_tenants_take_turns(tmp_path: Path) -> None:
+    publish(tmp_path)
+    done: list[str] = []
+
+    async def read(replica: Replica, tenant: str) -> None:
+        def work(_: ReadModel) -> None:
+            assert threading.current_thread() is not threading.main_thread()
+            done.append(tenant)
+
+        await replica.read_fairly(tenant, work)
+
+    async with Replica(tmp_path) as replica:
+        await asyncio.gather(*(read(replica, tenant) for tenant in ["acme"] * 4 + ["globex"]))
+    assert done == ["acme", "acme", "globex", "acme", "acme"]
+
+
 async def test_readers_without_work_let_go_of_a_generation_that_was_replaced(
     tmp_path: Path,
 ) -> None:

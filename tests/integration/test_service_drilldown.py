@@ -1,7 +1,9 @@
 """Drill-down from plain NATS: slices of raw bodies, masked, of one's own tenant alone."""
 
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,6 +13,7 @@ from tests.integration.folding import folding
 from tests.integration.logged import publish, result, until
 from tests.integration.processes import started
 
+from weft.firewall import service
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
@@ -18,7 +21,13 @@ from weft.log.reading import read_session
 from weft.log.secure_delete import erase_all
 from weft.log.topology import provision
 from weft.log.transport import connect
+from weft.readmodel.generations import Generations
+from weft.readmodel.store import open_writer
+from weft.runtime.process import Process
+from weft.runtime.replica import Replica
 from weft.runtime.request_client import ask
+from weft.runtime.requests import ReceivedRequest
+from weft.runtime.settings import Settings
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
 from weft_schemas.errors import Forbidden, InvalidInput, NotFound, Unavailable
@@ -66,6 +75,30 @@ async def drilled(
     return await ask(
         log, (asker or tenant, TENANT_SESSION, "drilldown"), asked, DrilldownReply, 60.0
     )
+
+
+async def test_a_handle_is_not_looked_up_in_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generations = Generations(tmp_path)
+    path = generations.new()
+    open_writer(path).close()
+    generations.publish(path)
+    process = Process("compiler", Settings(data_dir=tmp_path, fingerprint_key="secret"))
+    threads: list[str] = []
+
+    def missing(*_: object) -> None:
+        threads.append(threading.current_thread().name)
+        raise NotFound("no such handle")
+
+    monkeypatch.setattr(service, "allowed", missing)
+    unused: Any = None
+    async with Replica(tmp_path) as replica:
+        drilldowns = service._Drilldowns(process, replica, unused, unused)
+        with pytest.raises(NotFound):
+            await drilldowns.drilldown(ReceivedRequest("t", "s", DrilldownRequest("art:x")))
+    assert threads
+    assert threading.main_thread().name not in threads
 
 
 async def settled(log: Connection, tenant: str, items: list[ContextItem]) -> None:

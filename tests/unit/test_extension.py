@@ -1,4 +1,4 @@
-"""A package's own views and sentence encoders, found by entry point: the example, installed."""
+"""What a package adds by entry points is found: the example, installed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ import pytest
 from weft.firewall.views.drill import drill
 from weft.firewall.views.installed import registry
 from weft.firewall.views.registry import Chunk, Part
+from weft.redaction import redaction_hook
 from weft.router.fusion import encoder_named
+from weft.router.query_transform import configured
 from weft.router.router import Router
+from weft.testing import in_memory
 from weft.tokens import DEFAULT_ENCODING
 from weft_schemas.compile import DrilldownRequest
+from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+from weft_schemas.policy import ContextPolicy, Phase, SensitivityAction
 from weft_schemas.routing import RouteRequest, SelectableItem
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -32,9 +37,11 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     (described / "entry_points.txt").write_text("\n".join(lines))
     monkeypatch.syspath_prepend(EXAMPLES)
     monkeypatch.syspath_prepend(tmp_path)
-    registry.cache_clear()
+    for found_once in (registry, redaction_hook):
+        found_once.cache_clear()
     yield
-    registry.cache_clear()
+    for found_once in (registry, redaction_hook):
+        found_once.cache_clear()
 
 
 @pytest.mark.usefixtures("installed")
@@ -62,3 +69,27 @@ def test_an_installed_encoder_is_found_by_its_name() -> None:
         [SelectableItem("a", "star", "x"), SelectableItem("b", "ooo", "u")], encoder=encoder
     )
     assert router.route(RouteRequest("arts", "c", top_k=1)).cards[0].id == "a"
+
+
+@pytest.mark.usefixtures("installed")
+async def test_an_installed_redaction_hook_is_named_by_a_policy() -> None:
+    secret = ContextItem(
+        "u", ItemKind.USER_TURN, "My salary is 1", sensitivity=Sensitivity.RESTRICTED
+    )
+    policy = ContextPolicy(
+        sensitivity_floor=Sensitivity.RESTRICTED,
+        sensitivity_action=SensitivityAction.REDACT,
+        redaction_hook="size",
+    )
+    async with in_memory(policy=policy) as client:
+        await client.publish("s", secret)
+        pack = await client.compile("s", Phase.ANSWER)
+    assert "[restricted: 4 words]" in pack.prompt
+    assert "salary" not in pack.prompt
+
+
+@pytest.mark.usefixtures("installed")
+def test_an_installed_query_transformer_is_found_by_its_name() -> None:
+    transformer = configured("last_sentence")
+    assert transformer("I was in Rome. It rained! Book a hotel") == "Book a hotel"
+    assert transformer("") == ""

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given as given_examples
 from hypothesis import strategies as st
 
-from weft.facts.memory_fact import facts_given, facts_named
+from weft.facts.memory_fact import facts_named, parsed_facts
 
 
 def given(text: str, **metadata: Any) -> list[tuple[str, str]]:
-    return facts_given(metadata, text)
+    return parsed_facts(metadata, text)
 
 
 @pytest.mark.parametrize(

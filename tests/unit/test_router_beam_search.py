@@ -14,8 +14,8 @@ ITEMS = [
     )
     for n in range(600)
 ]
-TREE = Tree(TreeBuilder().build(ITEMS), ITEMS)
-QUERY = query_weights("tool 3 word5 thing2", TREE.frequencies, len(ITEMS))
+TREE = Tree(TreeBuilder().build(ITEMS), ITEMS, {})
+QUERY = query_weights("tool 3 word5 thing2", TREE.frequencies, len(ITEMS), {})
 
 
 def flat(query: WordWeights) -> list[Hit]:
@@ -47,8 +47,8 @@ def test_at_ten_thousand_no_more_than_a_tenth_is_scored() -> None:
         SelectableItem(f"t{n:05}", f"alpha {n}", f"beta gamma {n % 97} delta")
         for n in range(10_000)
     ]
-    tree = Tree(TreeBuilder().build(many), many)
-    query = query_weights("alpha beta gamma delta", tree.frequencies, len(many))
+    tree = Tree(TreeBuilder().build(many), many, {})
+    query = query_weights("alpha beta gamma delta", tree.frequencies, len(many), {})
     search = BeamSearch(tree.root, query, len(many))
     found = list(islice(search, 2_000))
     assert search.leaves_scored <= 1_016  # the node in work is finished
@@ -56,6 +56,6 @@ def test_at_ten_thousand_no_more_than_a_tenth_is_scored() -> None:
 
 
 def test_a_query_of_unknown_words_scores_nothing() -> None:
-    search = BeamSearch(TREE.root, query_weights("zzz", TREE.frequencies, 600), 600)
+    search = BeamSearch(TREE.root, query_weights("zzz", TREE.frequencies, 600, {}), 600)
     assert list(search) == []
     assert search.leaves_scored == 0

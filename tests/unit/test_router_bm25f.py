@@ -1,7 +1,14 @@
 """BM25F: what an item and a query make of their words."""
 
-from weft.router.bm25f import item_weights, parameters_of, query_weights, score
+from functools import partial
+
+from weft.router import bm25f
+from weft.router.bm25f import parameters_of, score
+from weft.router.concepts import own_concepts
 from weft_schemas.routing import SelectableItem
+
+item_weights = partial(bm25f.item_weights, concepts=own_concepts())
+query_weights = partial(bm25f.query_weights, concepts=own_concepts())
 
 
 def test_a_word_in_the_name_counts_more_than_in_the_description() -> None:

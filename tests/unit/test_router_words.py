@@ -1,8 +1,8 @@
-"""Words of names and sentences, and the concepts they belong to."""
+"""Words of names and sentences."""
 
 import pytest
 
-from weft.router.words import concepts_of, words_of
+from weft.router.words import words_of
 
 
 @pytest.mark.parametrize(
@@ -36,11 +36,6 @@ def test_any_script_is_read(text: str, words: list[str]) -> None:
 
 def test_scripts_without_spaces_match_in_part() -> None:
     assert set(words_of("検索")) < set(words_of("全文検索ツール"))
-
-
-def test_words_have_concepts() -> None:
-    assert set(concepts_of(words_of("bitcoins")[0])) & set(concepts_of(words_of("crypto")[0]))
-    assert concepts_of("zzz") == ()
 
 
 def test_reading_is_bounded() -> None:

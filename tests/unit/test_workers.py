@@ -11,6 +11,7 @@ from examples.birthdays import birthdays
 from examples.classifier import salaries
 from faststream.nats import TestNatsBroker
 from faststream.nats.annotations import NatsMessage
+from faststream.specification import AsyncAPI
 
 from weft.cli.services import SERVICES
 from weft.log.topology import WORKERS
@@ -49,6 +50,12 @@ async def test_a_function_becomes_a_worker() -> None:
     assert facts.facts[0].value == "1990-02-03"
     assert (facts.origin.worker, facts.origin.item_id) == ("birthdays", "u1")
     assert await ask(birthdays, turn("Hello.")) == []
+
+
+def test_asyncapi_documents_it_under_its_name() -> None:
+    document = AsyncAPI(broker_of(birthdays), schema_version="3.0.0").to_specification()
+    channels = document.to_jsonable()["channels"]
+    assert channels["birthdays"]["address"] == "weft.{tenant}.{session}.in.{event}"
 
 
 async def test_what_it_does_not_take_gives_nothing() -> None:

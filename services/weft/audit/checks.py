@@ -5,7 +5,7 @@ They are pure functions. Each finding says what to do about it."""
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -247,25 +247,37 @@ def bodies(
     return db.execute(_sql.bodies, (trimmed_before,)).fetchall()
 
 
+def differing_sessions(live: ContentDigests, fresh: ContentDigests) -> list[tuple[str, str]]:
+    """Tenant and name of the sessions in which two read models differ, in order."""
+    names = sorted({*live.sessions, *fresh.sessions})
+    return [name for name in names if live.sessions.get(name) != fresh.sessions.get(name)]
+
+
+def items_of(
+    sessions: Iterable[tuple[str, str]], through: int, db: sqlite3.Connection
+) -> dict[tuple[str, str], set[tuple[int, str]]]:
+    """Session → sequence and id of its items up to a sequence."""
+    return {name: set(db.execute(_sql.items, (*name, through))) for name in sessions}
+
+
 def comparison(
     live: ContentDigests,
     fresh: ContentDigests,
-    live_db: sqlite3.Connection,
-    fresh_db: sqlite3.Connection,
+    live_items: Mapping[tuple[str, str], set[tuple[int, str]]],
+    fresh_items: Mapping[tuple[str, str], set[tuple[int, str]]],
     needs_snapshot: bool = False,
 ) -> list[AuditFinding]:
-    """Where two read models at the same sequence differ. `needs_snapshot` says that the log
-    alone does not hold everything."""
+    """Where two read models at the same sequence differ, given the items of the sessions that do.
+    `needs_snapshot` says that the log alone does not hold everything."""
     if live.digest == fresh.digest:
         return []
-    names = sorted({*live.sessions, *fresh.sessions})
-    different = [name for name in names if live.sessions.get(name) != fresh.sessions.get(name)]
+    different = differing_sessions(live, fresh)
     mend = f"weft rebuild{' --from snapshot' if needs_snapshot else ''} --verify"
     if not different:
         what = "policies, catalogues, tombstones or faults differ from the log"
         return [AuditFinding("digest", f"in the read model, {what}", mend)]
     return [
-        AuditFinding("digest", _differing(name, live.sequence, live_db, fresh_db), mend, *name)
+        AuditFinding("digest", _differing(live_items[name], fresh_items[name]), mend, *name)
         for name in different
     ]
 
@@ -299,11 +311,8 @@ def _explained(finding: AuditFinding, why: str) -> AuditFinding:
     return msgspec.structs.replace(finding, what=what, mend=mend, note=True)
 
 
-def _differing(
-    name: tuple[str, str], through: int, live: sqlite3.Connection, fresh: sqlite3.Connection
-) -> str:
+def _differing(held: set[tuple[int, str]], logged: set[tuple[int, str]]) -> str:
     """The difference in words: items that only one of the two has, or else rows that differ."""
-    held, logged = (set(db.execute(_sql.items, (*name, through))) for db in (live, fresh))
     lacking, surplus = sorted(logged - held), sorted(held - logged)
     if lacking:
         return f"the read model lacks items of the log: {_named(lacking)}"

@@ -5,9 +5,11 @@ two, the derived events and the bodies. It changes nothing.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -23,7 +25,9 @@ from weft.audit.checks import (
     comparison,
     content_digests,
     content_findings,
+    differing_sessions,
     gaps,
+    items_of,
     waiting,
 )
 from weft.erasure.records import erasure_history
@@ -84,45 +88,57 @@ async def verify(
     Raises `Unavailable` if the server or the read model cannot be read, and `ConfigurationError` if
     the log was trimmed and no snapshot fits.
     """
+    async with _replica(data_dir) as live:
+        if live is not None:
+            encoding = await live.run(lambda db: ReadModel(db).encoding())
+        with tempfile.TemporaryDirectory(prefix="weft-verify-") as folder:
+            return await _verified(connection, live, Generations(Path(folder)), encoding, progress)
+
+
+async def _verified(
+    connection: Connection,
+    live: Database | None,
+    generations: Generations,
+    encoding: str,
+    progress: OnStepProgress,
+) -> Verification:
+    """Fold the log into a generation of its own, and check it and the live read model."""
     done = Verification()
     trimmed, aged = await trimmed_before(connection), await aged_before(connection)
     begins = max(trimmed, aged, 1)
-    with tempfile.TemporaryDirectory(prefix="weft-verify-") as folder, _replica(data_dir) as live:
-        encoding = live.encoding() if live is not None else encoding
-        generations = Generations(Path(folder))
-        is_whole = not aged or await starting.holds_aged(connection, encoding, aged)
-        if trimmed or (aged and is_whole):
-            fresh = await starting.start(connection, generations, encoding)
-        else:
-            fresh = await Writer.open(generations.new(), encoding, connection)
-        try:
-            async with Database.reading(fresh.path) as db:
-                await _compare(connection, done, live, fresh, db, begins > 1, progress)
-                await _settled(connection, fresh, db, progress)
-                done.sequence = fresh.checkpoint
-                later = await deleted_after(connection, begins - 1)
-                deleted = merged([(1, begins - 1), *runs_of(later)])
-                found, sources = await db.run(
-                    lambda read: (content_findings(read), UnknownSources(read, deleted))
-                )
-                done.findings += await _judged(connection, found, sources)
-                done.findings += await _doubles(connection, fresh.checkpoint)
-                # Read after `deleted`, so that an erasure that is at work makes no gap.
-                done.findings += gaps(deleted, begins, await erasure_history(connection))
-                held = await db.run(lambda read: bodies(read, begins))
-                await _bodies(connection, done, held, progress)
-                if not is_whole:
-                    done.findings = by_age(done.findings, aged)
-                if (loss := await accepted_loss(connection)) is not None:
-                    done.findings = by_loss(done.findings, loss)
-        finally:
-            await fresh.close()
+    is_whole = not aged or await starting.holds_aged(connection, encoding, aged)
+    if trimmed or (aged and is_whole):
+        fresh = await starting.start(connection, generations, encoding)
+    else:
+        fresh = await Writer.open(generations.new(), encoding, connection)
+    try:
+        async with Database.reading(fresh.path) as db:
+            await _compare(connection, done, live, fresh, db, begins > 1, progress)
+            await _settled(connection, fresh, db, progress)
+            done.sequence = fresh.checkpoint
+            later = await deleted_after(connection, begins - 1)
+            deleted = merged([(1, begins - 1), *runs_of(later)])
+            found, sources = await db.run(
+                lambda read: (content_findings(read), UnknownSources(read, deleted))
+            )
+            done.findings += await _judged(connection, found, sources)
+            done.findings += await _doubles(connection, fresh.checkpoint)
+            # Read after `deleted`, so that an erasure that is at work makes no gap.
+            done.findings += gaps(deleted, begins, await erasure_history(connection))
+            held = await db.run(lambda read: bodies(read, begins))
+            await _bodies(connection, done, held, progress)
+            if not is_whole:
+                done.findings = by_age(done.findings, aged)
+            if (loss := await accepted_loss(connection)) is not None:
+                done.findings = by_loss(done.findings, loss)
+    finally:
+        await fresh.close()
     return done
 
 
-@contextmanager
-def _replica(data_dir: Path) -> Iterator[ReadModel | None]:
-    """The read model in use on a data folder, None if there is none.
+@asynccontextmanager
+async def _replica(data_dir: Path) -> AsyncIterator[Database | None]:
+    """The read model in use on a data folder, in a thread of its own; None if there is none.
 
     Raises `Unavailable` if it cannot be read.
     """
@@ -130,13 +146,14 @@ def _replica(data_dir: Path) -> Iterator[ReadModel | None]:
         yield None
         return
     with Reader(data_dir) as reader:
-        yield reader.model()
+        async with Database(lambda: reader.model().db) as live:
+            yield live
 
 
 async def _compare(
     connection: Connection,
     done: Verification,
-    live: ReadModel | None,
+    live: Database | None,
     fresh: Writer,
     db: Database,
     needs_snapshot: bool,
@@ -160,9 +177,9 @@ async def _compare(
     await _fold(connection, fresh, look.sequence, progress)
     logged = await db.run(content_digests)
     done.compared, done.digest = look.sequence, logged.digest
-    done.findings += await db.run(
-        lambda read: comparison(look, logged, live.db, read, needs_snapshot)
-    )
+    items = partial(items_of, differing_sessions(look, logged), look.sequence)
+    held, in_log = await live.run(items), await db.run(items)
+    done.findings += comparison(look, logged, held, in_log, needs_snapshot)
     last = await reading.last_sequence(connection)
     if last - look.sequence:
         what = f"the read model is {last - look.sequence} events behind"
@@ -170,26 +187,30 @@ async def _compare(
         done.findings.append(AuditFinding("behind", what, mend, note=True))
 
 
-async def _check_identity(connection: Connection, live: ReadModel) -> None:
+async def _check_identity(connection: Connection, live: Database) -> None:
     """Raises `Corrupt` if the read model is of another log, or ahead of this one."""
-    known = get_meta(live.db, "identity")
+    known = await live.run(lambda db: get_meta(db, "identity"))
     if known:
         stored = msgspec.json.decode(str(known), type=StreamIdentity)
-        await stream_identity.check(connection, stored, live.watermark())
-    last = await reading.last_sequence(connection)
-    if live.watermark() > last:
+        await stream_identity.check(connection, stored, await live.run(_watermark))
+    last, folded = await reading.last_sequence(connection), await live.run(_watermark)
+    if folded > last:
         raise Corrupt(
-            f"the read model stands at {live.watermark()}, the log ends at {last}: it lost its tail"
+            f"the read model stands at {folded}, the log ends at {last}: it lost its tail"
         )
 
 
-async def _reaching(live: ReadModel, sequence: int) -> ContentDigests:
+def _watermark(db: sqlite3.Connection) -> int:
+    return ReadModel(db).watermark()
+
+
+async def _reaching(live: Database, sequence: int) -> ContentDigests:
     """The live read model once it has reached a sequence, or after `SETTLE_SECONDS`."""
     clock = asyncio.get_running_loop().time
     deadline = clock() + SETTLE_SECONDS
-    while live.watermark() < sequence and clock() < deadline:
+    while await live.run(_watermark) < sequence and clock() < deadline:
         await asyncio.sleep(_POLL_SECONDS)
-    return await asyncio.to_thread(content_digests, live.db)
+    return await live.run(content_digests)
 
 
 async def _settled(

@@ -288,7 +288,7 @@ async def _greet(settings: Settings, counts: Mapping[str, int]) -> None:
     while not await answers(settings, counts["router"] > 0):
         await asyncio.sleep(_POLL_SECONDS)
     targets = settings.data_dir / TARGETS
-    found = await _answering(settings, sum(counts.values()))
+    found = await _responding_processes(settings, sum(counts.values()))
     write_targets(targets, found)
     hint(f"metrics, whose addresses {targets} keeps for Prometheus:")
     for one in found:
@@ -296,10 +296,10 @@ async def _greet(settings: Settings, counts: Mapping[str, int]) -> None:
     _say_ready(settings)
     while True:
         await asyncio.sleep(_TARGETS_SECONDS)
-        write_targets(targets, await _answering(settings))
+        write_targets(targets, await _responding_processes(settings))
 
 
-async def _answering(settings: Settings, wanted: int = 0) -> tuple[ProcessState, ...]:
+async def _responding_processes(settings: Settings, wanted: int = 0) -> tuple[ProcessState, ...]:
     """The processes that answer a roll call, once all that are wanted do; after some tries, those
     that have answered."""
     from weft.log.transport import connect

@@ -32,7 +32,7 @@ class StatedFact(NamedTuple):
     end: int
 
 
-def facts_given(metadata: Mapping[str, Any], text: str) -> list[tuple[str, str]]:
+def parsed_facts(metadata: Mapping[str, Any], text: str) -> list[tuple[str, str]]:
     """Keys and values in order; of one key only the last. Keys keep their words, in lower case.
 
     An empty value withdraws what was known: the text gives `null` or nothing.

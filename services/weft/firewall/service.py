@@ -66,7 +66,7 @@ class _Drilldowns:
         argument that does not exist, `Forbidden` if the policy in force drops the item, and
         `Unavailable` while there is no envelope yet."""
         request = asked.request
-        found, rules, redacted = await self._replica.read_here(
+        found, rules, redacted = await self._replica.read_fairly(
             asked.tenant,
             lambda model: allowed(model, asked.tenant, request.handle, self._handles),
         )

@@ -29,9 +29,9 @@ from weft.gateway.results.host_result import logged_text, misfit, passed, rename
 from weft.gateway.tasks.calls import TaskCalls
 from weft.gateway.tasks.protocol import BecameTask, call_tool, cancel, outcome
 from weft.gateway.tools.argument_validation import faults, refusal_text
+from weft.gateway.tools.call_refused import CallRefused
 from weft.gateway.tools.catalogue import ToolCatalogue
 from weft.gateway.tools.own_tools import FIND, LOOK
-from weft.gateway.tools.refusal import CallRefused
 from weft.gateway.tools.tool import GatewayTool
 from weft.gateway.upstream.protocol_version import is_modern
 from weft.gateway.upstream.upstream import Upstream

@@ -23,6 +23,7 @@ from weft.gateway.log.host_log import HostLog
 from weft.gateway.tools.catalogue import ToolCatalogue
 from weft.gateway.upstream.manifest import spec_digest
 from weft.gateway.upstream.upstream import Upstream
+from weft.router.concepts import concepts_in
 from weft_schemas.errors import WeftError
 
 AT_ONCE = 4
@@ -49,7 +50,8 @@ class Gateway:
         self.log = HostLog(deployment)
         self.hosts = Hosts(session, self.log.session_after)
         self.questions = Questions(self.log, self.background)
-        self.catalogue = ToolCatalogue(folder, self.options, self.upstreams)
+        concepts = concepts_in(deployment.settings.router_concepts)
+        self.catalogue = ToolCatalogue(folder, self.options, self.upstreams, concepts)
         self.calls = Calls(
             self.options,
             self.upstreams,

@@ -33,8 +33,8 @@ from weft.gateway.results.handle_references import MARK
 from weft.gateway.tasks.protocol import TASKS, TaskParams, UpdateParams
 from weft.gateway.tools import own_tools
 from weft.gateway.tools.argument_validation import faults, refusal_text
+from weft.gateway.tools.call_refused import CallRefused
 from weft.gateway.tools.listing import listed
-from weft.gateway.tools.refusal import CallRefused
 from weft.gateway.upstream.upstream import Upstream
 from weft_schemas.errors import InvalidInput, WeftError
 

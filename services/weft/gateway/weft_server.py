@@ -13,7 +13,7 @@ import msgspec
 from mcp.server.lowlevel.server import Server
 
 from weft.client.drilldown import PARAMETERS as LOOK_PARAMETERS
-from weft.facts.memory_fact import facts_given
+from weft.facts.memory_fact import parsed_facts
 from weft.gateway.hosts.host import Context, Host, Hosts
 from weft.gateway.log.deployment import GatewayDeployment
 from weft.gateway.log.items import call_item, new_id, result_item, slice_item
@@ -204,7 +204,7 @@ class WeftServer:
 
     async def _fact(self, host: Host, key: str, value: str) -> tuple[str, str]:
         """Key and value as they are stored. Raises `InvalidInput` if they cannot be."""
-        facts = facts_given({"key": key, "value": value}, value)
+        facts = parsed_facts({"key": key, "value": value}, value)
         if not facts:
             raise InvalidInput(
                 f"{key!r} is not remembered: memory stands in every later prompt, so passwords, "

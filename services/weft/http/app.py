@@ -254,7 +254,7 @@ async def _received(request: Request[Any, Any, Any]) -> bytes:
     try:
         return await request.body()
     except HTTPException as error:  # it is too large, or the caller has gone
-        raise _refusal(request, error) from None
+        raise _request_error(request, error) from None
 
 
 def _json(content: bytes, headers: dict[str, str] | None = None) -> Response[bytes]:
@@ -278,10 +278,10 @@ def _failed(_: Any, error: WeftError) -> Response[bytes]:
 def _unrouted(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
     allowed = {"allow": headers["allow"]} if "allow" in headers else {}
-    return _problem_response(_refusal(request, error), allowed)
+    return _problem_response(_request_error(request, error), allowed)
 
 
-def _refusal(request: Request[Any, Any, Any], error: HTTPException) -> RequestRefused:
+def _request_error(request: Request[Any, Any, Any], error: HTTPException) -> RequestRefused:
     """What Litestar itself refuses: an unknown path or method, too large a body."""
     if error.status_code == 413:
         return too_large(request.app.state.most_bytes)

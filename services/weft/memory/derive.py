@@ -7,7 +7,7 @@ is in force. That is decided where the log is folded.
 from __future__ import annotations
 
 from weft.facts.keys import is_among, is_secret, key_from
-from weft.facts.memory_fact import facts_given
+from weft.facts.memory_fact import parsed_facts
 from weft.memory.denials import denials_of
 from weft.memory.languages import (
     Languages,
@@ -51,7 +51,7 @@ def facts_of_item(
         author = key_from(item.reserved.author or "")
         said = facts_said(text, "user" if author in _ANYONE else author, languages)
     elif item.kind is ItemKind.MEMORY_FACT:
-        said = [SelfStatement(*pair) for pair in facts_given(item.metadata, text)]
+        said = [SelfStatement(*pair) for pair in parsed_facts(item.metadata, text)]
     else:
         return None
     return _facts(session, item, said, item.sensitivity, origin)

@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 
 from weft.bm25 import inverse_document_frequency
-from weft.router.words import MAX_TEXT, concepts_of, words_of
+from weft.router.concepts import Concepts
+from weft.router.words import MAX_TEXT, words_of
 from weft_schemas.routing import SelectableItem
 
 WordWeights = dict[str, float]
@@ -45,7 +46,7 @@ _MOST_PARAMETERS = 64
 _MOST_OPTIONS = 64
 
 
-def item_weights(item: SelectableItem) -> WordWeights:
+def item_weights(item: SelectableItem, concepts: Concepts) -> WordWeights:
     """Term → weight in this item, 0 to 1, including concepts."""
     raw: dict[str, float] = {}
     for field, text in _texts(item):
@@ -55,24 +56,26 @@ def item_weights(item: SelectableItem) -> WordWeights:
             raw[word] = raw.get(word, 0.0) + share
     weights = {word: value / (_SATURATION + value) for word, value in raw.items()}
     for word, value in list(weights.items()):
-        for concept in concepts_of(word):
+        for concept in concepts.get(word, ()):
             weights[concept] = max(weights.get(concept, 0.0), value)
     return weights
 
 
-def query_weights(query: str, frequencies: Mapping[str, int], total: int) -> WordWeights:
+def query_weights(
+    query: str, frequencies: Mapping[str, int], total: int, concepts: Concepts
+) -> WordWeights:
     """Term → weight in this query; terms that no item contains are left out.
 
     `frequencies` counts the items that contain a term, of `total` items.
     """
     counts = dict.fromkeys(words_of(query), 1)
-    concepts = Counter(concept for word in counts for concept in concepts_of(word))
+    found = Counter(concept for word in counts for concept in concepts.get(word, ()))
     weights = {
         word: inverse_document_frequency(total, frequencies[word])
         for word in counts
         if word in frequencies
     }
-    for concept, count in concepts.items():
+    for concept, count in found.items():
         if concept in frequencies:
             share = CONCEPT_WEIGHT * (1 + math.log(count))
             weights[concept] = share * inverse_document_frequency(total, frequencies[concept])

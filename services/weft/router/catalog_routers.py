@@ -18,6 +18,7 @@ import msgspec
 from weft.log.record import LogRecord
 from weft.router.catalogue import check_catalogue
 from weft.router.catalogue_diff import difference
+from weft.router.concepts import Concepts
 from weft.router.fusion import Encoder
 from weft.router.router import Router
 from weft.router.whole_catalogue import Fetch, whole
@@ -101,9 +102,11 @@ class CatalogRouters:
         encoding: str,
         encoder: Encoder | None = None,
         newest_of: NewestOf | None = None,
+        concepts: Concepts | None = None,
     ) -> None:
         """`newest_of` is asked before something counts as missing; without it, everything in the
         log was taken."""
+        self._concepts = concepts
         self._newest_of = newest_of
         self._taken = 0
         self._fetch = fetch
@@ -196,7 +199,12 @@ class CatalogRouters:
             self._held[key] = CatalogRouter(sequence, router)
 
     def _built(self, catalog: Catalog) -> Router:
-        return Router(catalog.items, encoder=self._encoder, encoding=self._encoding)
+        return Router(
+            catalog.items,
+            encoder=self._encoder,
+            encoding=self._encoding,
+            concepts=self._concepts,
+        )
 
 
 def newest(records: list[LogRecord]) -> list[LogRecord]:

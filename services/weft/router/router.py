@@ -12,6 +12,7 @@ from weft.router.beam_search import BeamSearch, Hit, has_facets
 from weft.router.bm25f import WordWeights, query_weights, score
 from weft.router.cards import card_of, plain
 from weft.router.catalogue_diff import CatalogueDiff, difference
+from weft.router.concepts import Concepts, own_concepts
 from weft.router.confidence import AMBIGUOUS, THRESHOLD, Evidence, confidence, evidence_for
 from weft.router.diversity import diversified
 from weft.router.fusion import Embeddings, Encoder, fused
@@ -40,12 +41,14 @@ class Router:
         encoder: Encoder | None = None,
         max_children: int = MAX_CHILDREN,
         encoding: str = DEFAULT_ENCODING,
+        concepts: Concepts | None = None,
     ) -> None:
         """Ids must be unique (`faults_of` checks that); with an `encoder`, items are also ranked by
-        meaning."""
+        meaning. Without `concepts`, those that come with weft are used."""
         self.items = {item.id: item for item in items}
         self._max_children = max_children
         self._encoding = encoding
+        self._concepts = own_concepts() if concepts is None else concepts
         self._tree = self._built()
         self._names: dict[str, list[str]] | None = None
         self._embeddings = Embeddings(encoder) if encoder is not None else None
@@ -130,10 +133,10 @@ class Router:
 
     def _built(self) -> Tree:
         items = list(self.items.values())
-        return Tree(TreeBuilder(self._max_children).build(items), items)
+        return Tree(TreeBuilder(self._max_children).build(items), items, self._concepts)
 
     def _weights(self, query: str) -> WordWeights:
-        return query_weights(query, self._tree.frequencies, len(self.items))
+        return query_weights(query, self._tree.frequencies, len(self.items), self._concepts)
 
     def _search(self, query: str, request: RouteRequest) -> BeamSearch:
         return BeamSearch(

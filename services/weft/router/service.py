@@ -2,7 +2,9 @@
 `choose`. Every decision is recorded before it is returned, and every choice when it is made.
 
 The session's earlier use of tools and its values are read from the replica of its data folder;
-without a replica, routing uses only the query.
+without a replica, routing uses only the query. These reads stay in the event loop, unlike other
+reads outside a compile: each is a few statements within a request that an agent's next step waits
+for, and longer ones go to the pool.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from weft.log.stream_identity import identify
 from weft.log.timeouts import cancelled
 from weft.readmodel.model import ReadModel
 from weft.router.catalog_routers import FOLLOWED, CatalogRouter, CatalogRouters, newest
+from weft.router.concepts import concepts_in
 from weft.router.fusion import encoder_named
 from weft.router.hydration import hydrate
 from weft.router.query_transform import Transformer, configured, identity
@@ -84,6 +87,7 @@ async def service(process: Process, fork_server: ForkServer | None = None) -> No
         settings.router_api_key or "",
     )
     encoder = encoder_named(settings.router_encoder) if settings.router_encoder else None
+    concepts = concepts_in(settings.router_concepts)
     async with (
         Replica(settings.data_dir) as replica,
         Pool(fork_server, settings.heavy_processes, settings.heavy_seconds) as pool,
@@ -96,7 +100,7 @@ async def service(process: Process, fork_server: ForkServer | None = None) -> No
         async def newest_of(tenant: str) -> int:
             return await _newest_own(process.connection, tenant)
 
-        catalogues = CatalogRouters(fetch, settings.encoding, encoder, newest_of)
+        catalogues = CatalogRouters(fetch, settings.encoding, encoder, newest_of, concepts)
         known = await identify(process.connection)
         through = await _read_so_far(process.connection, catalogues)
         async with Follower(

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from weft.router.bm25f import WordWeights, item_weights
+from weft.router.concepts import Concepts
 from weft_schemas.routing import ChoiceGraph, ChoiceNode, SelectableItem
 
 _DEEP_LABEL = "…"
@@ -51,7 +52,10 @@ class Node:
 class Tree:
     """A catalogue's items under one root."""
 
-    def __init__(self, graph: ChoiceGraph, items: Iterable[SelectableItem]) -> None:
+    def __init__(
+        self, graph: ChoiceGraph, items: Iterable[SelectableItem], concepts: Concepts
+    ) -> None:
+        self._concepts = concepts
         by_id = {item.id: item for item in items}
         self.max_children = graph.max_children
         self.strategy, self.reason = graph.strategy, graph.reason
@@ -111,7 +115,7 @@ class Tree:
         return made[graph.root]
 
     def _leaf(self, item: SelectableItem) -> Node:
-        weights = item_weights(item)
+        weights = item_weights(item, self._concepts)
         weights.update(dict.fromkeys(facets_of(item), 1.0))
         self.frequencies.update(weights.keys())
         leaf = Node(item.name[:80], weights, item)

@@ -1,12 +1,9 @@
-"""Converts names and sentences into the terms that routing compares: split, stemmed, and mapped to
-the concepts of everyday words."""
+"""Converts names and sentences into the words that routing compares: split and stemmed."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
-from importlib.resources import files
 
 import Stemmer
 
@@ -44,25 +41,8 @@ def words_of(text: str) -> list[str]:
     return [word for word in _stemmer.stemWords(parts) if word not in _stop]
 
 
-def concepts_of(word: str) -> tuple[str, ...]:
-    """Concepts of a stemmed word, as terms of their own (`#travel`), which no text can contain."""
-    return _concepts().get(word, ())
-
-
 def _pieces(word: str) -> list[str]:
     """Pairs of neighbouring letters if the script has no spaces, otherwise the word itself."""
     if not _UNSPACED.fullmatch(word):
         return [word]
     return [word[start : start + 2] for start in range(len(word) - 1)]
-
-
-@cache
-def _concepts() -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
-    for line in files(__package__).joinpath("concepts.txt").read_text("utf-8").splitlines():
-        name, _, members = line.partition(":")
-        if line.startswith("#") or not members:
-            continue
-        for word in dict.fromkeys(words_of(f"{name} {members}")):
-            found.setdefault(word, []).append("#" + name)
-    return {word: tuple(names) for word, names in found.items()}

@@ -70,12 +70,16 @@ class Broker(NatsBroker):
 
     def events(self, durable: str, filter: str, kind: Any) -> EventSubscriber:
         """A subscriber for the events of a durable consumer, which decorates its handler. `filter`
-        is the consumer's filter; `kind` is the event type that AsyncAPI documents."""
+        is the consumer's filter; `kind` is the event type that AsyncAPI documents, under the
+        consumer's name, which is the worker's."""
         direction = "{direction}" if filter == STORED else filter.split(".")[1]
         subject = f"weft.{{tenant}}.{{session}}.{direction}.{{event}}"
-        return self._registered(EventSubscriber(*self._parts(subject, "", kind), durable=durable))
+        parts = self._parts(subject, "", kind, title=durable)
+        return self._registered(EventSubscriber(*parts, durable=durable))
 
-    def _parts(self, subject: str, queue: str, kind: Any, *others: str) -> tuple[Any, Any, Any]:
+    def _parts(
+        self, subject: str, queue: str, kind: Any, *others: str, title: str | None = None
+    ) -> tuple[Any, Any, Any]:
         config = NatsSubscriberConfig(
             subject=subject,
             sub_config=ConsumerConfig(filter_subjects=list(others)),
@@ -87,7 +91,7 @@ class Broker(NatsBroker):
         described = NatsSubscriberSpecificationConfig(
             subject=subject,
             queue=queue or None,
-            title_=None,
+            title_=title,
             description_=None,
             include_in_schema=True,
         )

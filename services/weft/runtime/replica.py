@@ -61,6 +61,7 @@ class Replica:
         self.last_damage = Generations(data_dir).last_damage
         self._seats = asyncio.Semaphore(READERS)
         self._turns = Turns()
+        self._turns_apart = Turns()
         self.is_crowding = self._turns.is_crowding
         self._has_read = False
         """Whether a short read was done in this turn of the event loop."""
@@ -135,6 +136,11 @@ class Replica:
                 raise
             self._idle.append(apart)
             return done
+
+    async def read_fairly(self, tenant: str, work: Callable[[ReadModel], T]) -> T:
+        """`read` for requests of which a tenant may send many: one at a time, tenants in turn."""
+        async with self._turns_apart.turn(tenant):
+            return await self.read(work)
 
     async def read_here(self, tenant: str, work: Callable[[ReadModel], T]) -> T:
         """`work` in the event loop, for work of some milliseconds. Threads would wait for the

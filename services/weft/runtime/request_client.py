@@ -51,11 +51,11 @@ async def ask(
     to `wait` seconds beyond `ANSWER_SECONDS`. Raises the service's error, `Forbidden`, and
     `Unavailable`."""
     service = address[2]
-    asking = None
+    pending = None
     try:
         subject = request_subject(*address, principal)
-        asking = _Asking(connection, subject, request, wait)
-        reply = await asking.reply()
+        pending = _PendingRequest(connection, subject, request, wait)
+        reply = await pending.reply()
     except (msgspec.MsgspecError, TypeError, UnicodeEncodeError) as error:
         raise InvalidInput(f"this request to {service} cannot be written: {error}") from None
     except nats.errors.MaxPayloadError:
@@ -69,7 +69,7 @@ async def ask(
         ) from None
     except (nats.errors.TimeoutError, TimeoutError):
         gone = why_away(connection)
-        if asking is not None and asking.was_cut_off and not gone:
+        if pending is not None and pending.was_cut_off and not gone:
             gone = "the server was away meanwhile, and the answer may be lost with it"
         todo = f": {gone}; try again" if gone else "; look at `weft status`"
         raise Unavailable(
@@ -83,7 +83,7 @@ async def ask(
     return _decoded(service, reply.data, kind)
 
 
-class _Asking:
+class _PendingRequest:
     """A request that is sent as often as it has to be; the first reply counts."""
 
     def __init__(
@@ -103,8 +103,8 @@ class _Asking:
         self._sent: set[asyncio.Task[Msg]] = set()
         self._news = asyncio.Event()
         self.was_cut_off = False
-        self._refusal: Msg | None = None
-        """Somebody's reply that it cannot be answered now, while others may still answer."""
+        self._error_reply: Msg | None = None
+        """An error reply that counts only if no other reply comes: its sender cannot answer now."""
 
     async def reply(self) -> Msg:
         """Raises what `replied` raises."""
@@ -163,11 +163,11 @@ class _Asking:
                 raise
             return None
         except (nats.errors.TimeoutError, TimeoutError):
-            if not self._sent and self._refusal is None:
+            if not self._sent and self._error_reply is None:
                 raise
-            return None if self._sent else self._refusal
+            return None if self._sent else self._error_reply
         if self._sent and (reply.headers or {}).get(ERROR_HEADER) in _PASSING:
-            self._refusal = reply
+            self._error_reply = reply
             return None
         return reply
 

@@ -95,8 +95,8 @@ class RequestServer:
                     "tokens, or raise its max_payload"
                 )
         except Exception as error:
-            refused = self._refusal(error)
-            return Response(msgspec.json.encode(refused), headers={ERROR_HEADER: refused.code})
+            reply = self._error_reply(error)
+            return Response(msgspec.json.encode(reply), headers={ERROR_HEADER: reply.code})
         return Response(body)
 
     def _in_turn(self, service: str) -> Around:
@@ -122,7 +122,7 @@ class RequestServer:
         finally:
             self._waiting -= size
 
-    def _refusal(self, error: Exception) -> ErrorReply:
+    def _error_reply(self, error: Exception) -> ErrorReply:
         if isinstance(error, WeftError):
             # The message may quote the very text that cannot be encoded.
             printable = str(error).encode("utf-8", "replace").decode()

@@ -111,6 +111,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Required of hosts by a gateway that serves HTTP, except on loopback."""
     router_encoder: str = ""
     """Sentence encoder that routing fuses with its own scores; empty for none."""
+    router_concepts: Path | None = None
+    """Text file of concepts, which replaces the router's own; an empty file means none."""
 
     def connection(self) -> dict[str, Any]:
         """Address and credentials, as the arguments of `weft.log.transport.connect`."""
@@ -324,6 +326,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "http_port": _number(int, 0, 65_535),
     "log_level": _one_of("debug", "info", "warning", "error"),
     "memory_languages": _existing_file,
+    "router_concepts": _existing_file,
     "durability": _one_of("process", "power", "cluster"),
     "max_age_days": _number(float, 0, inf),
     "max_bytes": _number(int, 0, 2**63 - 1),

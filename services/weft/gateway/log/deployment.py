@@ -170,7 +170,7 @@ class _Keeper:
         """Returns once the server takes connections. Raises `Unavailable`."""
         try:
             async with asyncio.timeout(_START_SECONDS):
-                return await self._answering()
+                return await self._running_address()
         except TimeoutError:
             folder = self._settings.data_dir
             raise Unavailable(
@@ -178,7 +178,7 @@ class _Keeper:
                 f"gateway holds its lock; see {folder / 'weft.log'}, and end that gateway"
             ) from None
 
-    async def _answering(self) -> str:
+    async def _running_address(self) -> str:
         while not self._started.is_set():
             if self._failed is not None:
                 raise Unavailable(f"no weft could be started: {self._failed}")

@@ -18,13 +18,14 @@ from weft.gateway.hosts.host import Host
 from weft.gateway.log.host_log import HostLog
 from weft.gateway.protocol_json import as_json
 from weft.gateway.tools import search
+from weft.gateway.tools.call_refused import CallRefused
 from weft.gateway.tools.listing import passed_names
 from weft.gateway.tools.own_tools import FIND
 from weft.gateway.tools.quarantine import Pin, Quarantined, check_tools
-from weft.gateway.tools.refusal import CallRefused
 from weft.gateway.tools.tool import GatewayTool, gateway_tools
 from weft.gateway.upstream.manifest import read
 from weft.gateway.upstream.upstream import Upstream
+from weft.router.concepts import Concepts
 from weft.router.router import MOST_CARDS, Router
 from weft_schemas.errors import WeftError
 from weft_schemas.routing import Catalog, RouteRequest, SelectableItem
@@ -39,7 +40,11 @@ _log = logging.getLogger(__name__)
 
 class ToolCatalogue:
     def __init__(
-        self, folder: DataFolder, options: Options, upstreams: Mapping[str, Upstream]
+        self,
+        folder: DataFolder,
+        options: Options,
+        upstreams: Mapping[str, Upstream],
+        concepts: Concepts | None = None,
     ) -> None:
         """`upstreams` may be filled later."""
         self.tools: dict[str, GatewayTool] = {}
@@ -52,7 +57,7 @@ class ToolCatalogue:
         self._folder = folder
         self._options = options
         self._upstreams = upstreams
-        self._router = Router([])
+        self._router = Router([], concepts=concepts)
         self._pinned_before: dict[str, Pin] | None = None
         self._published: tuple[str, ...] = ()
         self._is_publishing = False
