@@ -40,8 +40,8 @@ class Index:
                 self._postings.setdefault(term, []).append((place, worth))
 
     def scores(self, query: Mapping[str, float]) -> list[float]:
-        """How well each document matches the query's terms, each of which counts as often as its
-        weight says. A document without any of them has 0."""
+        """How well each document matches the query's terms. A term's weight says how often it
+        counts. A document without any of the terms has 0."""
         found = [0.0] * self._count
         for term, weight in query.items():
             postings = self._postings.get(term, ())

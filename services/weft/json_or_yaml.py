@@ -19,8 +19,9 @@ interpreter's own limit differs from process to process: a host program may have
 
 
 def parsed(content: bytes, source: str) -> Any:
-    """The value in a file: of JSON if it begins with a bracket, else of YAML, of which a file that
-    is named so may begin with a bracket too. Raises `InvalidInput` that names `source`."""
+    """The value in a file: read as JSON if it begins with a bracket, otherwise as YAML. A file
+    whose name says YAML may begin with a bracket, too. Raises `InvalidInput` that names
+    `source`."""
     try:
         if content.lstrip()[:1] in (b"{", b"["):
             try:

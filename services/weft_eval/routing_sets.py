@@ -18,7 +18,7 @@ from weft_schemas.routing import SelectableItem
 class RoutingCase(msgspec.Struct, frozen=True):
     query: str
     gold: tuple[str, ...]
-    """Ids of which one must be shown."""
+    """Ids; at least one of them must be shown."""
 
 
 class RoutingSet(msgspec.Struct, frozen=True):

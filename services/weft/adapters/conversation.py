@@ -1,4 +1,4 @@
-"""A pack's entries as the steps of a conversation, from which every provider's messages are made.
+"""A pack's entries as the steps of a conversation; every provider's messages are made from them.
 
 Providers want each call answered at once, while in a real session other things happen between a
 call and its result. So a turn of calls is placed, with all its results, where the last of them

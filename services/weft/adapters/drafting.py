@@ -81,7 +81,7 @@ class Draft:
         **metadata: Any,
     ) -> str:
         """Append a tool call. `said` is the id of the message that contained it, if any; `waits_as`
-        is the key by which its result finds it, if that is not the call id.
+        is the key that its result finds it by, if that is not the call id.
 
         `arguments` may be an object or its JSON text, and an empty text is no arguments. What is
         not an object, or is nested too deep for an item, is kept only in the item's text.

@@ -139,7 +139,7 @@ def _result(draft: Draft, record: Record, answered: dict[str, Any], path: str) -
 
 
 def _waits(called: dict[str, Any]) -> str:
-    """The key by which a response finds its call: the id, otherwise the name in a form that no id
+    """The key that a response finds its call by: the id, otherwise the name in a form that no id
     has."""
     return called.get("id") or f"\0{called.get('name')}"
 

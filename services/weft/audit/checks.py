@@ -124,7 +124,7 @@ class UnknownSources:
         self._uncounted = {sequence for (sequence,) in db.execute(_sql.uncounted)}
         self._deleted = deleted
         self._of_deleted: set[int] = set()
-        """What was derived of them, and of what was derived of them."""
+        """Items that were derived from deleted ones, directly or through other derived items."""
         self._buried = {tenant for (tenant,) in db.execute(_sql.buried)}
 
     def judged(self, finding: AuditFinding, source: int) -> AuditFinding:
@@ -202,8 +202,9 @@ class DuplicateEnvelopes:
 
 
 def gaps(deleted: Sequence[Run], begins: int, erasures: ErasureHistory) -> list[AuditFinding]:
-    """Messages that are no longer in the log and that no erasure explains, nor that the log
-    `begins` later, trimmed or by age; and erasures that are not finished."""
+    """Messages that are missing from the log without an explanation, and unfinished erasures. An
+    erasure explains a missing message; so does the log's beginning at `begins`, after trimming or
+    by age."""
     unfinished = [_unfinished(target, erasures.of[target]) for target in erasures.unfinished()]
     missing = minus(deleted, merged([(0, begins - 1), *erasures.named()]))
     counts = erasures.counted_only()

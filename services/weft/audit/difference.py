@@ -53,8 +53,8 @@ class Difference(msgspec.Struct, frozen=True):
 def difference(
     before: ContextPack, after: ContextPack, was: SessionView, now: SessionView
 ) -> Difference:
-    """How the second pack differs from the first. `was` and `now` are the views from which the two
-    were compiled."""
+    """How the second pack differs from the first. They were compiled from the views `was` and
+    `now`."""
     shown, earlier = _by_name(after.entries), _by_name(before.entries)
     changes = []
     for name, entry in shown.items():

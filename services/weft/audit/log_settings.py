@@ -12,8 +12,8 @@ from weft.log.topology import Topology
 
 
 def dangers(have: Topology) -> Iterator[tuple[str, str]]:
-    """Settings of somebody else's by which events are lost, cannot be erased, or wait for ever:
-    what there is, and what to do."""
+    """Settings that weft did not make and that lose events, keep them from being erased, or let
+    them wait for ever: for each, what it is and what to do."""
     for name, config in have.streams.items():
         limited = [one for one in ("max_msgs", "max_bytes") if config.get(one, -1) > 0]
         if config.get("discard") != "new" and limited:

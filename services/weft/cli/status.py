@@ -123,7 +123,7 @@ async def _processes(log: Client, notes: list[str]) -> list[ProcessState]:
 
 
 def _amiss(processes: Sequence[ProcessState]) -> list[str]:
-    """The kinds of which no process exists or none works."""
+    """The kinds that have no working process."""
     found = []
     for service, without in NEEDED.items():
         there = [one for one in processes if one.service == service]
@@ -162,7 +162,7 @@ async def _consumers(connection: Connection, notes: list[str]) -> list[ConsumerS
         except WeftError as error:
             notes.append(f"consumer {name} cannot be seen: {error}")
             continue
-        if info["config"].get("durable_name"):  # others are of who reads the log just now
+        if info["config"].get("durable_name"):  # others belong to readers of the moment
             found.append(
                 ConsumerStatus(
                     name, info["num_pending"], info["num_ack_pending"], info["num_redelivered"]

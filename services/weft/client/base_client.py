@@ -178,8 +178,8 @@ class BaseClient:
         its middle was cut out. Equal messages stay separate. If a message of the past was changed,
         the change is not published: it is listed in `conflicts`, or, with `on_edit="raise"`, raises
         `Conflict` before anything is published. The user's last message, if it is the last of all,
-        is never past. A history of which nothing is known counts as another conversation in the
-        session.
+        is never past. A history that shares nothing with what is known counts as another
+        conversation in the session.
 
         The first call for a session asks a service what the session contains, or reads it from the
         log. Raises the same errors as `publish`, and `Conflict` if the session was erased.

@@ -120,7 +120,7 @@ class LoopThread:
 
 
 async def _all_ended() -> None:
-    """Cancels whatever else runs in this loop, so that whoever waits for it learns of the end."""
+    """Cancels all other tasks of this loop, so that those who wait for them learn of the end."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     await cancelled(*others, again=_CANCEL_SECONDS)
     await asyncio.get_running_loop().shutdown_asyncgens()

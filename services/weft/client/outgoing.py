@@ -49,7 +49,8 @@ class PublishAck(msgspec.Struct, frozen=True):
     ids: tuple[str, ...]
     """Of the items, in their order."""
     digests: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    """Of the items' contents, in the same order, by which `Client.confirm` finds conflicts."""
+    """Digests of the items' contents, in the same order; `Client.confirm` finds conflicts by
+    them."""
 
 
 class Sent:
@@ -187,8 +188,8 @@ def _check_session(session: str) -> None:
 
 
 async def _encoded(items: Items, limit: int) -> AsyncIterator[tuple[ContextItem, bytes]]:
-    """Items with their bytes, of which a message takes `limit`. All of a sequence are encoded, and
-    so checked, before the first."""
+    """Items with their bytes, `limit` of which fit into a message. If a sequence is given, all of
+    its items are encoded, and so checked, before the first is returned."""
     if isinstance(items, ContextItem):
         items = [items]
     if isinstance(items, AsyncIterable):

@@ -1,5 +1,5 @@
-"""Items that can never be published as they are, such as one longer than the server's messages: the
-others are published, and whoever gave them is told which one was not."""
+"""Items that can never be published as they are, such as one longer than the server's messages. The
+others are published, and an error tells the caller which one was not."""
 
 from __future__ import annotations
 

@@ -358,7 +358,7 @@ class Session:
 
 
 def _read(messages: Sequence[Any], format: Format, place: int) -> tuple[ContextItem, ...]:
-    """The items of messages, of which others came before; an error names the place among all."""
+    """The items of messages that follow `place` others; an error names the place among all."""
     try:
         return draft(messages, format).items
     except InvalidInput as error:

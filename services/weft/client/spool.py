@@ -27,8 +27,8 @@ class Spooled(msgspec.Struct, frozen=True):
     """One thing that an agent published while no server accepted it."""
 
     mode: Literal["history", "append", "items"]
-    """A whole history, part of which may be in the log already; or something after everything that
-    is known; or items with ids of their own."""
+    """`history`: a whole history, which may be partly in the log already; `append`: messages that
+    follow everything known; `items`: items with ids of their own."""
     groups: tuple[tuple[ContextItem, ...], ...]
     """Groups of items whose parents are in the same group."""
 

@@ -26,8 +26,8 @@ published, and its call becomes its parent."""
 def called_now(
     call: ToolCall, functions: Mapping[str, Function] | None
 ) -> Mapping[str, Function] | None:
-    """The functions for `Session.run`, of which the one that the call names was called already, in
-    this thread; `run` then takes what came of it."""
+    """The functions for `Session.run`. The one that the call names was already called, in this
+    thread; `run` then takes its result."""
     function = function_named(functions or {}, call.name)
     if function is None or call.arguments is None:
         return functions
@@ -52,7 +52,7 @@ class _Called:
 
 
 def function_named(functions: Mapping[str, Function], name: str) -> Function | None:
-    """The function of a tool, by whichever form of its name the provider uses."""
+    """The function of a tool, whose name may be in the form that any provider uses."""
     expected("functions", functions, Mapping)
     if name in functions:
         return functions[name]

@@ -44,7 +44,7 @@ class CompileResult(msgspec.Struct, frozen=True):
     """The sequence that was read."""
     id: str
     audit: bytes
-    """The record from which it can be reproduced."""
+    """The record that is needed to reproduce it."""
 
 
 class Ready(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The audit of a compile, with the manifest from which its prompt can be rendered again."""
+"""The audit of a compile. Its manifest is enough to render the prompt again."""
 
 from __future__ import annotations
 

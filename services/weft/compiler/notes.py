@@ -36,8 +36,8 @@ def note_request(state: State, shown: Shown, included: Collection[str]) -> None:
 
 
 def note_large(state: State, rows: Iterable[ItemRow]) -> None:
-    """The results among `rows`, which are shown as their summaries, of which no budget shows more:
-    there is no clean text of a body in the object store."""
+    """Note which results among `rows` are shown as summaries at any budget: a body in the object
+    store has no clean text."""
     large = [row for row in rows if _size_in_store(row)]
     for row in large[:NAMED]:
         state.ledger.note(

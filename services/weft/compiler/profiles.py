@@ -184,8 +184,8 @@ FAILED_SHARE = 0.5
 """Most of a budget for the call before the newest if it failed: its error line, and as much of the
 call as fits. With it tau-bench's confirming half gains .012 of its values at 500 tokens."""
 FAILED_LEAST = 60
-"""Tokens that are kept for it where the newest result takes all that it can: who does not see that
-an apply failed applies again."""
+"""Tokens that are kept for it even if the newest result could use the whole budget: a model that
+does not see that a change failed makes the same change again."""
 OTHER_CALLS_SHARE = 0.15
 """Most of a budget that is spent on listing the other calls, each with a line about its result."""
 SHORT_EXCHANGE, SHORT_SHARE = 160, 0.25
@@ -364,7 +364,7 @@ values with what tells which they are, in eight sessions that nobody tuned for, 
 of 4,000 tokens hold .84, and .78 without it; of what the next step needs .87 and .85. An answer
 would lose .02 to .10. No value of the panel depends on it."""
 LEAST_PARTS = 5
-"""Parts of an item of which some may be preferred so."""
+"""Least number of an item's parts: with fewer, none is preferred in this way."""
 LEFT_ASIDE = 0.25
 """Factor for the records of a list from which later calls took one or a few others: the agent has
 looked at them and not taken them. Of what the next step needs in the ten made sessions by which it
@@ -393,7 +393,7 @@ NOTHING_SAID = 0.01
 of the panel depends on it, but such prompts puzzle readers."""
 
 CLOSE = 0.985
-"""Share of the budget from which a fit is good enough."""
+"""A fit that uses at least this share of the budget is good enough."""
 GUESSES = 4
 """Guesses by proportion before bisection."""
 FILLS = 24
@@ -467,7 +467,7 @@ DATED, NAMED, LONG = 0.06, 0.08, 0.05
 longer ones. BEAM's tuned half then has .499 / .608 / .715 at 2,000 / 4,000 / 8,000 tokens, against
 .484 / .604 / .692 if it is the same in all. LoCoMo moves by .003 at most."""
 LONG_TEXT = 240
-"""Characters from which length adds nothing."""
+"""Number of characters above which a longer text gains nothing by its length."""
 OWN_WORDS = 0.28
 """Factor for the relevance of an agent's messages, which repeat the words of users and tools: two
 thirds of BEAM's questions rest on users' turns, a tenth of the text. Agents with names are not

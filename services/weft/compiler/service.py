@@ -163,8 +163,8 @@ class Compiler:
         return request
 
     async def _latest_turn(self, asked: ReceivedRequest[Any], request: CompileRequest) -> str:
-        """The latest user turn, by which to route without a query; empty if it is too sensitive to
-        show."""
+        """The latest user turn, which is the routing query of a request without one; empty if it is
+        too sensitive to show."""
         deadline = self._replica.deadline(asked.within(request.timeout))
         await self._replica.reach(request.after, deadline)
 
@@ -184,7 +184,8 @@ class Compiler:
         tenant, session = asked.tenant, asked.session
         base = await self._audits.find(tenant, session, request.stable_from)
         if request.stable_from and not base:
-            # Recorded so: whoever reproduces it may find what was not among the latest.
+            # The record must say that no base was used: a reproduction reads the whole log, and
+            # might find a base that is too old to be found here.
             request = msgspec.structs.replace(request, stable_from="")
         task = CompileTask(
             tenant, session, request, self._key, base, principal=asked.principal, item=item

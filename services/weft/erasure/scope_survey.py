@@ -1,7 +1,7 @@
 """Finds the records of a tenant's log that belong to a scope, one by one and in order. Pure. They
-are: its items, whoever published them; everything under the id of one; slices of their bodies; what
-was derived from any of these; what is remembered for the scope; and events about a session as a
-whole, from its first erased item on."""
+are: the scope's items, from every publisher; everything that has the id of such an item; slices of
+their bodies; what was derived from any of these; what is remembered for the scope; and events about
+a session as a whole, from its first erased item on."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ async def tombstones_after(
 
 
 async def left_of_erased(connection: Connection, tenant: str) -> list[str]:
-    """Erased sessions (empty for the tenant) of which the log holds events nevertheless: an erasure
+    """Erased sessions that still have events in the log (empty for the tenant itself): an erasure
     was interrupted, or somebody has published to them since."""
     found = []
     for session in sorted(await tombstones(connection, tenant)):

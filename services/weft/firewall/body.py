@@ -83,7 +83,7 @@ _LINE = 64
 _LONGEST = 4
 """How many bytes a character takes, by its first byte."""
 _LEADS = (0, 0xC0, 0xE0, 0xF0)
-"""For each index, the first bytes from which a character takes more bytes than that."""
+"""For each index, the lowest first byte of a character that takes more bytes than the index."""
 
 
 def _shares(limit: int) -> tuple[int, int]:

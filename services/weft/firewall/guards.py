@@ -44,8 +44,8 @@ _prefilter = Prefilter({**literals(NEEDLES), **SIGNS})
 
 
 def scan(text: str, rules: FirewallRules, key: bytes, limit: int, raw: bytes = b"") -> Scanned:
-    """Run every guard. `limit` bounds the findings per rule. `raw` is the text from which `text`
-    was cleaned: only there does an erased character still exist. Linear in the length of `text`."""
+    """Run every guard. `limit` bounds the findings per rule. `raw` is the text before it was
+    cleaned to `text`: only it still has the erased characters. Linear in the length of `text`."""
     data = text.encode()
     looked_at = spaced(data)
     lowered = looked_at.lower() if data.isascii() else plain_letters(text.lower().encode())

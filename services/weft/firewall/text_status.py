@@ -164,7 +164,7 @@ def _has_only_system_errors(text: str) -> bool:
 
 
 _ERROR_NAME = re.compile(r"E[A-Z0-9]{2,15}:")
-"""The name of an error, of which the line says what it means."""
+"""The name of an error; the rest of its line says what it means."""
 
 
 def _ends_with_error(text: str) -> bool:

@@ -33,7 +33,7 @@ def fraction(literal: str) -> float:
 
 
 _NEGATIVE_ZERO = re.compile(r"[\[:,\s]-0\s*[,\]}]")
-"""A whole number of which decoders lose the sign."""
+"""A whole number whose sign decoders lose."""
 _decoder = msgspec.json.Decoder(float_hook=fraction)
 
 

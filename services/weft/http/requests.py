@@ -129,7 +129,7 @@ def inflated(content: bytes, encoding: str, most: int) -> bytes:
 
 
 def _unzipped(content: bytes, most: int) -> bytes:
-    """The members of a gzip file, of which RFC 1952 allows several, one after the other."""
+    """The members of a gzip file, one after the other; RFC 1952 allows several."""
     parts, room, at = list[bytes](), most, 0
     for _ in range(MOST_MEMBERS):
         unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)

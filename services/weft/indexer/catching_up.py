@@ -37,8 +37,8 @@ async def catch_up(
 
 async def check_not_trimmed(connection: Connection, writer: Writer, followed: Followed) -> None:
     """Raises `Corrupt` if the writer has not folded what was trimmed from the log: it would have
-    less than others. The mark is written before anything is trimmed, so whoever misses something
-    finds it."""
+    less than others. The mark is written before anything is trimmed, so a writer that misses an
+    event always finds the mark."""
     lacking = first_lacking(followed, writer.checkpoint)
     if lacking is None:
         return

@@ -69,7 +69,7 @@ async def rebuild(
 ) -> Rebuilt:
     """Build a new generation from the whole log, or from the newest `snapshot` and everything after
     it, and have it taken over. With `loss`, build it from what a trimmed log still holds, mark the
-    log, and take a snapshot from which others start.
+    log, and take a snapshot for other replicas to start from.
 
     Raises `Conflict` if another rebuild of this replica runs, `NotFound` if no snapshot fits, and
     `ConfigurationError` if the log alone is incomplete.

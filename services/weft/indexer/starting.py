@@ -223,8 +223,9 @@ async def needs_no_snapshot(connection: Connection, encoding: str) -> None:
 
 
 async def check_lost(connection: Connection, generations: Generations, encoding: str) -> int:
-    """Where the log begins of which everything before is lost. Raises `ConfigurationError` if the
-    log is whole, or if a snapshot, a running replica or this folder may hold what was trimmed."""
+    """The sequence at which the log begins, if everything before it is lost. Raises
+    `ConfigurationError` if the log is whole, or if a snapshot, a running replica or this folder may
+    hold what was trimmed."""
     before = await trimmed_before(connection)
     if not before:
         raise ConfigurationError("nothing is lost: the log was not trimmed. Use `weft rebuild`")

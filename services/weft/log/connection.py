@@ -160,15 +160,17 @@ class Connection(Client):
         await self._ended(super().close(), CANCEL_SECONDS)
 
     async def _ended(self, work: Coroutine[Any, Any, None], seconds: float) -> None:
-        # In a task, which may end in any way: nats-py awaits a future when it closes that its
-        # attempt to reconnect awaits too, and that is cancelled with that attempt.
+        # In a task of its own, whose cancellation does not reach the caller: to close, nats-py
+        # awaits a future that its attempt to reconnect awaits too, and that attempt's cancellation
+        # cancels the future.
         closing = asyncio.create_task(work)
         await asyncio.wait([closing], timeout=seconds)
         await cancelled(closing, again=CANCEL_SECONDS)
 
     def on_violation(self, watcher: Callable[[str], None]) -> Callable[[], None]:
-        """Call `watcher` with each subject, in lower case, on which the server drops what this
-        client sends; returns how to stop that. The dropped message itself is never answered."""
+        """Call `watcher` with each subject, in lower case, that the server does not let this client
+        publish to. Returns a function that removes the watcher. A message that the server drops in
+        this way is never answered."""
         self._violation_watchers.append(watcher)
         return lambda: self._violation_watchers.remove(watcher)
 
@@ -178,8 +180,8 @@ class Connection(Client):
         return lambda: self._reconnect_watchers.remove(watcher)
 
     def on_close(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` when this is being closed, after which nats-py leaves whoever waits for an
-        answer waiting; returns how to stop that."""
+        """Call `watcher` when this is being closed, since nats-py then never ends the requests that
+        still wait for an answer. Returns a function that removes the watcher."""
         self._close_watchers.append(watcher)
         return lambda: self._close_watchers.remove(watcher)
 

@@ -1,7 +1,7 @@
 """Whether a message that the server calls a duplicate really is the same message.
 
-The server compares `Nats-Msg-Id` alone, not the content. Whoever can predict another publisher's id
-could publish under it first, and the other's message would be acknowledged without being stored.
+The server compares only `Nats-Msg-Id`, not the content. A publisher that can predict another one's
+id could use it first; the other's message would then be acknowledged without being stored.
 """
 
 from __future__ import annotations

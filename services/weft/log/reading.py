@@ -238,7 +238,7 @@ class _Pages:
         self._inbox = connection.new_inbox()
         self._page: list[LogRecord] = []
         self._untold = 0
-        """Bytes that came since whoever waits was told that more comes."""
+        """Bytes that have arrived since the waiting reader was last told that more is coming."""
         self._number = 0
         self._news: asyncio.Queue[str] = asyncio.Queue()
 

@@ -16,7 +16,7 @@ async def answer_each(
     connection: Connection, subject: str, state: Callable[[str], msgspec.Struct]
 ) -> Listener:
     """Answer every request on a subject with the state at that time, until the listener is
-    closed. `state` is given the inbox of who asks."""
+    closed. `state` is given the requester's inbox."""
 
     def reply(_: bytes, to: bytes, payload: bytes, headers: bytes | None) -> None:
         inbox = text_of(to or b"")

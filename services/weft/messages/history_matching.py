@@ -256,8 +256,8 @@ USER = _LETTERS[ItemKind.USER_TURN]
 
 
 def _another(known: Sequence[Link], given: Sequence[Link], tied: dict[int, int]) -> list[Found]:
-    """Another conversation in the same session: all of it is new except its system prompt, of which
-    a session has one."""
+    """Another conversation in the same session. All of it is new except its system prompt, since a
+    session has only one."""
     mine = next((at for at, one in enumerate(known) if one.kind == POLICY), None)
     return [
         ("known", tied[at]) if at in tied

@@ -1,2 +1,2 @@
-"""Splits texts into passages: the units in which a prompt shows a long item, and by which it is
-found."""
+"""Splits texts into passages. A prompt shows a long item in these units, and a search finds it by
+them."""

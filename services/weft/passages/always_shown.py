@@ -1,5 +1,5 @@
-"""Splits a text in lines of which some are shown with any part of it, its errors and totals, and
-some stand beside what it says: its passed tests."""
+"""Splits a text in lines. Some of them, such as errors and totals, are shown with any part of it;
+others, such as passed tests, add little to what it says."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""By which names a field tells what its record is, in every notation: JSON, markup and lines. The
-firewall's summaries weigh fields by more names (`firewall/leaf_worth.py`), since they tell the
-values that the next step needs, of which many identify nothing."""
+"""The names of fields that identify a record, in every notation: JSON, markup and lines. The
+firewall's summaries weigh fields by more names (`firewall/leaf_worth.py`), since they also give
+values that the next step needs, and many of these identify nothing."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ NAMES = re.compile(
 TITLES = re.compile(r"(?:^|[_.\- ])(?:subject|summary|label|uri|link|href)$", re.IGNORECASE)
 """Names of fields that do so beside its id, or without one."""
 IDS = re.compile(r"(?:id|uuid|no|key|code|sku|number|reference)$", re.IGNORECASE)
-"""Names of ids, of which a record may have many, its own and those of others."""
+"""Names of ids. A record may have many: its own, and those of other records."""

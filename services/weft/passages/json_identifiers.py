@@ -161,7 +161,7 @@ def _shared(lists: Sequence[Sequence[str]]) -> frozenset[str]:
 
 
 def _identified(part: Part, at: int) -> Part:
-    """The same part, of which the leaf at a position identifies it, with all above that leaf."""
+    """The same part, in which the leaf at a position, and all above that leaf, identify it."""
     children = tuple(
         _identified(msgspec.structs.replace(one, identifies=True), at)
         if one.start <= at < one.end

@@ -46,7 +46,7 @@ def split_log(text: str, content_type: str) -> Part | None:
     if not is_uniform:
         return split_around(text, lines, telling | errors)
     rows = split_around(text, lines, telling | errors, split=split_rows)
-    # What ends with a verdict is one run of a program, of which the verdict says most.
+    # A text that ends with a verdict is one run of a program, and the verdict says most about it.
     return rows if has_verdict else with_ends(text, rows)
 
 

@@ -27,7 +27,8 @@ MOST_IDENTIFIERS = 3
 LONGEST_TAG = 320
 """Characters of a start tag that are shown with anything in its element."""
 MOST_KINDS = 4
-"""Kinds of elements in a list of which the rare ones differ; of more kinds, none does."""
+"""Most kinds of elements in a list for which a rare kind stands out; among more kinds, none
+does."""
 DEEPEST = 40
 """Most levels of nesting that are split."""
 

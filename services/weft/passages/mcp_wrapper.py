@@ -1,7 +1,8 @@
-"""Takes the text out of a tool result of the Model Context Protocol whose wrapper says nothing
-else: one text block, in JSON or as Python prints it, or a list of which the text blocks say the
-elements again; and out of a list of one text block, which other interfaces write, too. The wrapper
-of a short result is longer than what the tool said, and its escapes make the text hard to read."""
+"""Takes the text out of a tool result of the Model Context Protocol if the wrapper adds nothing to
+it: one text block, in JSON or as Python prints it, or a list whose elements are repeated as text
+blocks. Also takes it out of a list of one text block, which other interfaces write, too. The
+wrapper of a short result is longer than what the tool said, and its escapes make the text hard to
+read."""
 
 from __future__ import annotations
 

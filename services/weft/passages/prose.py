@@ -232,8 +232,8 @@ _NUMBERED = re.compile(r"[ \t]*\d{1,3}[.)] +\S")
 def _block(
     text: str, lines: Sequence[IndentedLine], head: Head, depth: int, unit: str = "block"
 ) -> Part:
-    """Lines of which the head is shown with any other, and the one that closes them with the last
-    one before it."""
+    """The lines as a part: its head is shown with any other line, and a closing line with the line
+    before it."""
     count, named = head
     last = without_closing(lines)
     last = last if last > count else len(lines)

@@ -27,7 +27,7 @@ def sentences(text: str, start: int, end: int) -> Iterator[Part]:
 
 
 def _shortened(text: str, part: Part) -> Iterator[Part]:
-    """A part of which no leaf is far too long, be it the first segment of a record."""
+    """The part, split so that no leaf is far too long, not even the first segment of a record."""
     if part.children:
         children = tuple(one for child in part.children for one in _shortened(text, child))
         yield msgspec.structs.replace(part, children=children)

@@ -101,7 +101,7 @@ def _aligned(lines: Sequence[str], starts: Sequence[int]) -> Part | None:
 
 
 def _delimited(lines: Sequence[str], starts: Sequence[int]) -> Part | None:
-    """Records of CSV, of which one with line breaks in quotes has several lines."""
+    """Records of CSV. A record with line breaks in quotes has several lines."""
     begins = _records(lines)
     mark = max(_DELIMITED, key=lines[0].count)
     wanted = lines[0].count(mark)

@@ -1,5 +1,5 @@
-"""Logs and listings of which nearly all lines say the same with other values: their lines are as
-the rows of a table, and the first and the last say how far they reach."""
+"""Logs and listings in which nearly all lines differ only in their values. Their lines are like the
+rows of a table, and the first and the last line show the range that they cover."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def split_rows(text: str, start: int, end: int) -> list[Part]:
 
 
 def with_ends(text: str, root: Part) -> Part:
-    """The same text, of which the first and the last line are shown with any other."""
+    """The same text; its first and last line are shown whenever any other is."""
     first, *rest = root.children
     children = [*_with_first(text, first), *rest]
     children = [*children[:-1], *_with_last(text, children[-1])]

@@ -122,8 +122,8 @@ class DerivedFold:
             self._db.execute(_sql.add_flags, row)
 
     def _clean(self, version: int, item: int, envelope: ResultEnvelope) -> list[Passage]:
-        """Store the clean text, unless the envelope contains it. Returns the texts by which the
-        item is found."""
+        """Store the clean text, unless the envelope contains it. Returns the texts that a search
+        finds the item by."""
         clean = envelope.clean
         text = envelope.summary if envelope.complete or envelope.passthrough else None
         if clean is not None:

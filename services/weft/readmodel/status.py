@@ -121,8 +121,8 @@ def _others(
     session: str | None,
     contents: tuple[tuple[str, str], ...] | msgspec.UnsetType,
 ) -> tuple[Collision, ...] | msgspec.UnsetType:
-    """Those whose id belongs to other content. Digests are compared here and not given out, since a
-    digest tells a short secret to whoever tries all."""
+    """Those whose id belongs to other content. Digests are compared here and not given out: a short
+    secret can be found from its digest by trying all possibilities."""
     if contents is msgspec.UNSET or session is None:
         return msgspec.UNSET
     found: list[Collision] = []

@@ -132,7 +132,7 @@ def _part(event: DerivedEvent) -> str:
 
 
 def _content(event: DerivedEvent) -> object:
-    """Everything that it says, whoever made it."""
+    """Everything that it says, without who made it."""
     blank = Origin(0)
     content = msgspec.structs.replace(event, origin=blank)
     return content

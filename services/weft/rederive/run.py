@@ -52,7 +52,7 @@ WORKERS = ("firewall", "summarizer", "memory")
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """A source from which the worker could not derive; its earlier result still counts."""
+    """A source that the worker could not process; its earlier result still counts."""
 
     session: str
     sequence: int
@@ -194,8 +194,9 @@ class _Rederivation:
         return run in standing.runs or (same and not self._may_differ(standing))
 
     def _may_differ(self, standing: Standing) -> bool:
-        """Whether the result that counts came from another summarizer than the one configured, or
-        from a memory: facts do not tell of which languages it knew the phrases."""
+        """Whether the result that counts may be another than today's worker would give: it came
+        from another summarizer than the configured one, or from a memory-updater, whose facts do
+        not say which languages it knew."""
         if self._worker.name == "summarizer":
             return getattr(standing.current, "model", "") != (self._by or EXTRACTIVE)
         return self._worker.name == "memory"

@@ -21,7 +21,7 @@ from weft.router.tree_builder import MAX_CHILDREN, TreeBuilder
 from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import ChoiceCard, ChoiceGraph, RouteReply, RouteRequest, SelectableItem
 
-SCORER_VERSION = "bm25f-1"
+SCORER_VERSION = "bm25f-2"
 MOST_CARDS = 50
 _FAILED = 0.5
 """Factor for the score of a tool that just failed: it remains if nothing else fits."""

@@ -10,7 +10,7 @@ from weft.durable_files import write_durably
 from weft_schemas.errors import ConfigurationError
 
 SECRET_FILE = "secret"
-"""In the data folder. Whoever has it can predict fingerprints, fences and message ids."""
+"""In the data folder. Anyone who reads it can predict fingerprints, fences and message ids."""
 _OWN = frozenset({SECRET_FILE, "nats", "cluster", "replica", "weft.log"})
 """What `weft up` makes in a data folder."""
 

@@ -1,7 +1,7 @@
 """A FastStream subscriber for events of the log: its batch pull subscriber, consuming by our own
 bounded pulls (`log/consuming.py`; docs/decisions/faststream.md says why). A batch is whatever has
-arrived, each event is acknowledged on its own, and an error that no event caused is raised to
-whoever runs the worker."""
+arrived, each event is acknowledged on its own, and an error that no event caused is raised by
+`ended`."""
 
 from __future__ import annotations
 

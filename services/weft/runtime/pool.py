@@ -29,7 +29,8 @@ TURN_SECONDS = 5.0
 WAITING = 500
 """Requests of one tenant that may wait; as many may be in work in one service."""
 HELD_SECONDS = 0.05
-"""Processor time from which work has blocked the event loop for too long: ten ordinary compiles."""
+"""Work that uses more processor time than this has blocked the event loop for too long: ten
+ordinary compiles."""
 ISOLATION_SECONDS = 60.0
 """For how long all work of a tenant that blocked the loop is done in the pool."""
 CROWDING_SECONDS = 30.0

@@ -138,7 +138,8 @@ class Replica:
             return done
 
     async def read_fairly(self, tenant: str, work: Callable[[ReadModel], T]) -> T:
-        """`read` for requests of which a tenant may send many: one at a time, tenants in turn."""
+        """`read` for requests that a tenant may send in large numbers: one at a time, and tenants
+        take turns."""
         async with self._turns_apart.turn(tenant):
             return await self.read(work)
 

@@ -186,8 +186,8 @@ def _variable(field: str) -> str:
 
 _VARIABLES = tuple(_variable(name) for name in Settings.__struct_fields__)
 _SPELLING = 0.9
-"""Similarity from which an unknown variable counts as misspelt; others' variables (`WEFT_DATA` of
-the tests) stay below it."""
+"""An unknown variable counts as misspelt if it is at least this similar to a known one. Variables
+of other programs, such as `WEFT_DATA` of the tests, are less similar."""
 
 
 def _misspelt(environ: Mapping[str, str]) -> list[str]:

@@ -1,2 +1,2 @@
-"""Finds and masks credentials in texts. It is below the services, so that whoever shows a text,
-derives something from it or sends it masks by the same rules."""
+"""Finds and masks credentials in texts. It is below the services, so that the same rules apply
+wherever a text is shown or sent, or something is derived from it."""

@@ -38,8 +38,8 @@ def spans_in_source(
     data: bytes, find: Callable[[bytes], list[Finding]], raw: bytes = b""
 ) -> list[Finding]:
     """What `find` finds in `data` as it reads without invisible characters, at its place in `data`;
-    nothing if no character is hidden. `raw` is the text from which `data` was cleaned, if it was:
-    only there is a backspace left."""
+    nothing if no character is hidden. `raw` is the text before it was cleaned to `data`, if it was:
+    backspaces are left only there."""
     plain = _as_read(data, raw)
     if plain is None:
         return []

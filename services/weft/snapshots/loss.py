@@ -1,5 +1,5 @@
-"""That an operator has accepted that what was trimmed is lost: no snapshot and no replica holds it
-any more. The log's own metadata say so, for whoever asks later."""
+"""The record that an operator has accepted a loss: no snapshot and no replica holds what was
+trimmed any more. It is in the log's own metadata, where every command can read it later."""
 
 from __future__ import annotations
 

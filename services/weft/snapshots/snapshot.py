@@ -218,12 +218,12 @@ def superseded(
 
 
 async def newest(connection: Connection, encoding: str) -> Snapshot | None:
-    """The newest snapshot from which a replica of this release can start, None if there is none."""
+    """The newest snapshot that a replica of this release can start from; None if there is none."""
     return next(iter(await fitting(connection, encoding)), None)
 
 
 async def fitting(connection: Connection, encoding: str) -> list[Snapshot]:
-    """The snapshots from which a replica of this release can start, newest first."""
+    """The snapshots that a replica of this release can start from, newest first."""
     return [one for one, why in await judged(connection, encoding) if not why]
 
 
@@ -263,8 +263,8 @@ async def _lacks(connection: Connection, one: Snapshot, now: StreamState, before
 
 
 async def of_any_release(connection: Connection, before: int) -> list[Snapshot]:
-    """The snapshots that hold what was trimmed of this log, newest first: those too from which no
-    replica of this release and encoding can start."""
+    """The snapshots that hold what was trimmed from this log, newest first, including those that no
+    replica of this release and encoding can start from."""
     try:
         async with Bucket(connection) as bucket:
             found = await bucket.snapshots()

@@ -101,8 +101,8 @@ async def renew_mark(connection: Connection, before: int) -> None:
 
 
 async def keep_mark(connection: Connection) -> int:
-    """`trimmed_before`, which the log's own metadata say from now on: a log that an earlier release
-    trimmed has none, and whoever edits a stream may drop them."""
+    """`trimmed_before`, stored in the log's own metadata from now on. A log that an earlier release
+    trimmed has no such metadata, and they can be lost when somebody edits the stream."""
     before = await trimmed_before(connection)
     if before and (await state(connection)).metadata.get(_BEFORE) != str(before):
         with suppress(Conflict):  # somebody trims now, and says where it begins then

@@ -1,5 +1,5 @@
-"""Text that an agent repeats from texts that the guards flagged: it goes into no summary that other
-sessions may read."""
+"""Finds what an agent repeats from texts that the guards flagged, so that it does not get into
+summaries that other sessions may read."""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 _PIECE = 20_000
-"""Characters of a line from which it is counted in pieces: bounds what one line can cost."""
+"""A line with more characters than this is counted in pieces, which bounds what one line can
+cost."""
 _SHORT, _MOST = 200, 50_000
 """Characters of a line that is remembered, and how many lines are: some 15 MB."""
 

@@ -34,8 +34,8 @@ _JOINED: dict[str, tuple[str, ...]] = {"cl100k_base": (), "o200k_base": ("\n/", 
 
 
 class Counter:
-    """Counts text, of which most was seen before: new text takes about tiktoken's time, the same
-    text again two fifths of it or less."""
+    """Counts the tokens of texts that it has mostly seen before: new text takes about as long as
+    with tiktoken, the same text again at most two fifths of that."""
 
     def __init__(self, name: str) -> None:
         self._encoder = encoding(name)

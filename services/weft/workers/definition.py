@@ -48,7 +48,7 @@ def _codes(function: Function) -> tuple[Any, Any]:
 
 
 def check_result(function: Function) -> None:
-    """Raises `ConfigurationError` for a function that yields, of which nothing would be taken."""
+    """Raises `ConfigurationError` for a function that yields: what it yields would be lost."""
     for one in _codes(function):
         if inspect.isgeneratorfunction(one) or inspect.isasyncgenfunction(one):
             raise ConfigurationError(

@@ -21,7 +21,7 @@ from weft_schemas.errors import InvalidInput
 BUDGETS = (500, 1_000, 2_000, 4_000)
 """In tokens; those of the published measures."""
 MEASURED = ("values", "turns", "documents", "compiles")
-"""Counts, at least one of which every measure has."""
+"""Names of counts; every measure has at least one of them."""
 
 
 @click.group()

@@ -1,5 +1,5 @@
-"""Which lines of viewed files the newest failures point at: a compiler's message, a traceback or a
-panic says in which file and line something is wrong, and what stands there is what is mended."""
+"""The lines of viewed files that the newest failures point at. A compiler's message, a traceback or
+a panic names a file and a line, and the agent will probably change the code there."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _LONGEST_LABEL = 64
 """Characters. No token spans a label and the blank after it. So the text after it is counted by
 itself: it comes again without the label, or after another one."""
 _LONG_LINES = 100
-"""Characters per line from which that pays: lines that come again in other messages."""
+"""Characters a line must have for this to save time: such lines are repeated in other messages."""
 
 
 @cache

@@ -1,5 +1,5 @@
-"""The calls among the items that are left out, in the mark that counts these items: a model that
-does not see that a call was made may make it again, and does not know what failed."""
+"""Names the calls that a prompt leaves out, in the mark that counts the omitted items. A model that
+does not see an earlier call may repeat it, and does not know what failed."""
 
 from __future__ import annotations
 

@@ -107,8 +107,9 @@ OF_WHOLE, OF_PARTS = "(of all of it:)", "(parts of it:)"
 
 
 def beginning(row: ItemRow, limit: int) -> Rendition:
-    """The first `limit` tokens or so of an item of which not even one part fits; of a failed
-    result, those that tell of its error; of a call, also the names of the arguments behind them."""
+    """About the first `limit` tokens of an item, if not even one part of it fits. Of a failed
+    result, these are the tokens about its error. A call also gets the names of the arguments that
+    are cut off."""
     start = _error_of(row)
     text = row.readable if start else row.whole
     before = f"… {start:,} characters … " if start else ""

@@ -89,7 +89,7 @@ def _without_preamble(text: str) -> str:
 
 
 PREAMBLE = 12
-"""First lines of which some may say nothing by themselves."""
+"""How many of the first lines are checked for saying nothing by themselves."""
 _BODY = re.compile(r"<(?:[\w-]{1,40}:)?[Bb]ody\b[^<>]{0,400}>")
 _COLUMN = "[A-Z][A-Z0-9()%/_-]*(?: [A-Z0-9()%/_-]+)*"
 _PREAMBLE = re.compile(

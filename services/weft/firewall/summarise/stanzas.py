@@ -88,7 +88,7 @@ def _starts(lines: Sequence[str], groups: Sequence[int], offset: int) -> list[in
         return []
     starts = [start for (start, _), key in zip(held, keys, strict=True) if key == often]
     if 2 * sum(lines[start].rstrip().endswith(_ENDS) for start in starts) > len(starts):
-        return []  # paragraphs, of which each begins with a sentence
+        return []  # paragraphs, each of them beginning with a sentence
     # A group that begins otherwise belongs to the record before it, but not what follows the last.
     last = next(end for start, end in held if start == starts[-1])
     if counts[often] < 0.9 * len(held):

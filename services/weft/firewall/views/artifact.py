@@ -1,5 +1,5 @@
-"""A raw body as a buffer from which slices are taken. A file is mapped, not read. In whatever is
-taken out, secrets are masked and hidden characters removed, wherever the edges of the slice lie."""
+"""A raw body as a buffer that slices are taken from. A file is mapped, not read. In every slice,
+secrets are masked and hidden characters removed, wherever its edges are."""
 
 from __future__ import annotations
 

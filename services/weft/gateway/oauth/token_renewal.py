@@ -44,7 +44,7 @@ class SignedInAuth(httpx2.Auth):
     """Safe for any number of requests at once."""
 
     def __init__(self, spec: ServerSpec, path: Path) -> None:
-        """`path` is the file of who is signed in."""
+        """`path` is the file with the tokens of whoever signed in."""
         self._spec = spec
         self._path = path
         self._turn = asyncio.Lock()
