@@ -20,7 +20,7 @@ from weft_schemas.events import Event, Origin
 from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, Phase, SensitivityAction
 
-FILES = {"taubench/gpt-4o-airline.json": 4, "livemcpbench/trajectories_claude-sonnet-4.json": 1}
+FILES = {"taubench/gpt-4o-airline.json": 4, "livemcpbench/trajectories_claude-sonnet-4.json": 2}
 """Sessions of each; those of the second are several times longer."""
 EVERY = 13
 """Events between two compiles: odd, so that they meet every step of a turn."""

@@ -13,9 +13,9 @@ ELSEWHERE = ("weft.cli", "weft.adapters")
 UNITS = (" ", "\n", "a", "a ", '\\"', "[", "<", "a=", "1 may ", ",\n")
 SIZE = 2_000
 """Characters of the text that all are tried on; what is quadratic takes far longer than `LONG`."""
-LONG = 0.004
+LONG = 0.002
 """Seconds below which nothing is slow."""
-LARGER = (4_000, 12_000)
+LARGER = (4_000, 16_000)
 """Of the texts between which the growth is fitted, of what took longer."""
 BOUNDED = {
     "weft.router.query_transform.configured(name)": "looks among the installed packages",
