@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 import re2
 
@@ -35,8 +38,6 @@ _ERROR = re.compile(
 )
 """What tells of an error in a line without a level; not as a part of a name, as a setting, or to
 say that there is none."""
-MAY_TELL = re.compile(rf"(?i:{_WORD})|FAIL")
-"""Told quickly: most lines have none of these words."""
 VARIABLE = re.compile(
     r"\b0x[0-9a-fA-F]+\b|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,}){0,5}\b|\d+(?:[.:,\-/TZ]\d+)*|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\""
 )
@@ -48,9 +49,21 @@ def tells_error(line: str, level: str) -> bool:
     return level in _ERRORS or (not level and _ERROR.search(line[:200]) is not None)
 
 
+def may_tell(text: str, lines: Sequence[str]) -> Iterator[int]:
+    """The numbers of the lines of a text in which an error may be told. Most have none of the words
+    for it. `lines` are all lines of the text with their ends."""
+    plain = _plain(text)
+    starts = list(accumulate(map(len, lines), initial=0))
+    at = 0
+    while (found := _SIGN.search(plain, at)) is not None:
+        number = bisect_right(starts, found.start()) - 1
+        yield number
+        at = starts[number + 1]
+
+
 def first_error(text: str) -> int | None:
     """Where a text first tells of an error; in a line of a lower level only if no other does."""
-    plain = text.encode("ascii", "replace").lower()  # a byte for each character
+    plain = _plain(text)
     lower, at = None, 0
     for _ in range(MOST_SIGNS):
         found = _SIGN.search(plain, at)
@@ -67,6 +80,11 @@ def first_error(text: str) -> int | None:
         end = text.find("\n", sign)
         lower, at = sign if lower is None else lower, len(text) if end < 0 else end
     return lower
+
+
+def _plain(text: str) -> bytes:
+    """A text in lower case, with a byte for each character."""
+    return text.encode("ascii", "replace").lower()
 
 
 _SIGN = re2.compile(

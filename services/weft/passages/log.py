@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.passages.always_shown import split_around
-from weft.passages.error_lines import MAY_TELL, VARIABLE, level_of, tells_error
+from weft.passages.error_lines import VARIABLE, level_of, may_tell, tells_error
 from weft.passages.odd_lines import odd_lines, rare_warnings
 from weft.passages.outcome import outcome_lines
 from weft.passages.part import Part
@@ -42,7 +42,7 @@ def split_log(text: str, content_type: str) -> Part | None:
     if content_type != LOG and not (telling or is_uniform):
         return None
     has_errors = content_type not in (TRACEBACK, LISTING)
-    errors = _first_errors(lines) if has_errors else frozenset[int]()
+    errors = _first_errors(text, lines) if has_errors else frozenset[int]()
     if not is_uniform:
         return split_around(text, lines, telling | errors)
     rows = split_around(text, lines, telling | errors, split=split_rows)
@@ -54,16 +54,15 @@ LEVELLED = 20
 """First lines in which a log shows levels."""
 
 
-def _first_errors(lines: Sequence[str]) -> frozenset[int]:
+def _first_errors(text: str, lines: Sequence[str]) -> frozenset[int]:
     """The numbers of the lines that tell of an error, one for each kind."""
     taken: set[int] = set()
     kinds: set[str] = set()
     room = _ROOM
-    for number, line in enumerate(lines):
+    for number in may_tell(text, lines):
+        line = lines[number]
         longest = min(room, _LONGEST) if taken else LONGEST_FIRST
-        if len(line) > longest or MAY_TELL.search(line) is None:
-            continue
-        if not tells_error(line, level_of(line)):
+        if len(line) > longest or not tells_error(line, level_of(line)):
             continue
         kind = VARIABLE.sub("#", line)
         if kind not in kinds:

@@ -19,6 +19,8 @@ _ODD, _ROOM, _LONGEST = 4, 480, 240
 """Most odd lines, and the characters of all of them and of one."""
 _COMPARED = 200
 """Characters of a line that are compared."""
+_SAMPLED = 200
+"""About how many lines of a long text are compared first: most texts have no usual form."""
 
 
 def odd_lines(lines: Sequence[str]) -> frozenset[int]:
@@ -27,10 +29,13 @@ def odd_lines(lines: Sequence[str]) -> frozenset[int]:
     filled = [at for at, line in enumerate(lines) if line.strip()]
     if len(filled) < MANY:
         return frozenset()
+    sampled = filled[:: max(len(filled) // _SAMPLED, 1)]
+    if not _usual_form(Counter(form_of(lines[at]) for at in sampled)):
+        return _within(lines, _with_rare_cells(lines, filled))
     forms = [form_of(lines[at]) for at in filled]
     counts = Counter(forms)
-    usual, most = counts.most_common(1)[0]
-    if most < _SAME * len(filled) or "#" not in usual:
+    usual = _usual_form(counts)
+    if not usual:
         return _within(lines, _with_rare_cells(lines, filled))
     odd = [at for at, form in zip(filled, forms, strict=True) if counts[form] == 1]
     odd = [at for at in odd if at != filled[0]]  # a heading, `total 12`
@@ -38,6 +43,12 @@ def odd_lines(lines: Sequence[str]) -> frozenset[int]:
     rare = rare_groups([lines[at].split() for at in same], 1)
     odd += [same[at] for group in rare for at in group]
     return _within(lines, odd) if len(odd) <= _ODD else frozenset()
+
+
+def _usual_form(counts: Counter[str]) -> str:
+    """The form of most lines, with values in it; empty if there is none."""
+    form, count = counts.most_common(1)[0]
+    return form if "#" in form and count >= _SAME * counts.total() else ""
 
 
 def rare_warnings(lines: Sequence[str]) -> frozenset[int]:

@@ -8,7 +8,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
 
 from weft.passages.json_unquoted import unquoted
 from weft.passages.literals import Decoded
@@ -176,8 +175,9 @@ def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
     if unit in counted and all(part.unit == unit for part in gap):
         return _mark_of(text, gap, sum(part.count for part in gap), total)
     counts: dict[str, int] = {}
-    for leaf in chain.from_iterable(map(_units, gap)):
-        counts[leaf.unit] = counts.get(leaf.unit, 0) + leaf.count
+    for part in gap:
+        for leaf in _units(part) if part.children else (part,):
+            counts[leaf.unit] = counts.get(leaf.unit, 0) + leaf.count
     if set(counts) == {"line"}:
         numbers = _numbers(text, gap)
         if numbers is not None:
