@@ -11,10 +11,10 @@ from weft.compiler.selection.runs import SAVED, joined, longest_run
 
 
 def with_last_fetched(choice: Choice, shown: Shown) -> Shown:
-    """With those of the calls between the two latest user turns that fit their share whole, newest
-    first. Long results are left to what is chosen part by part."""
+    """With those of the calls between the two latest user turns that fit their share completely,
+    newest first. Long results are left to what is chosen part by part."""
     room = int(max(choice.budget - WITHOUT_LAST_FETCHED, 0) * LAST_FETCHED_SHARE)
-    rest = _wholes(choice, shown, room) if room else []
+    rest = _complete(choice, shown, room) if room else []
     if not rest:
         return shown
     limit = min(choice.budget, choice.cost.exact(shown) + room)
@@ -28,15 +28,18 @@ def with_last_fetched(choice: Choice, shown: Shown) -> Shown:
     return shown
 
 
-def _wholes(choice: Choice, shown: Shown, room: int) -> list[Shown]:
-    """The calls that are not shown and not clearly too large, each whole."""
+def _complete(choice: Choice, shown: Shown, room: int) -> list[Shown]:
+    """The calls that are not shown and not clearly too large, each with all of its parts, in the
+    shortest form."""
     return [
-        {row.sequence: choice.shapes[row.sequence].whole() for row in group.rows}
+        {row.sequence: choice.shapes[row.sequence].all() for row in group.rows}
         for group in choice.last_fetched
         if group.key not in shown and sum(max(row.whole_tokens, 0) for row in group.rows) <= room
     ]
 
 
-def _run(choice: Choice, shown: Shown, wholes: Sequence[Shown], limit: int) -> int:
+def _run(choice: Choice, shown: Shown, complete: Sequence[Shown], limit: int) -> int:
     """How many of them, from the first on, fit beside what is shown."""
-    return longest_run(choice.cost, lambda count: joined(shown, wholes[:count]), len(wholes), limit)
+    return longest_run(
+        choice.cost, lambda count: joined(shown, complete[:count]), len(complete), limit
+    )
