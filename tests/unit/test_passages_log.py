@@ -139,3 +139,31 @@ def test_one_of_many_warnings_is_not() -> None:
     levels = ("WARN", "INFO", "INFO")
     lines = [line(n, levels[n % 3], f"GET /{n * 7919} 200") for n in range(90)]
     assert "WARN" not in shown(lines, -1).replace(lines[-3], "")
+
+
+WARNED = (
+    "drive current of M2 over its limit",
+    "frame flagged, stars are long",
+    "model is out of date",
+)
+
+
+def differing(lines: list[str]) -> list[str]:
+    text = "\n".join(lines) + "\n"
+    outline = outline_of(text, LOG)
+    assert outline is not None
+    return [text[outline.leaves[at].start : outline.leaves[at].end] for at in outline.differing]
+
+
+def test_the_first_line_of_each_kind_of_warning_comes_before_others() -> None:
+    lines = [line(n, "INFO", f"GET /{n * 7919} 200") for n in range(90)]
+    for n, said in enumerate(WARNED * 3):
+        lines.insert(7 * n + 5, line(n, "WARN", said))
+    found = differing(lines)
+    assert len(found) == len(WARNED)
+    assert all(any(said in one for one in found) for said in WARNED)
+
+
+def test_where_a_third_of_the_lines_warn_none_comes_first() -> None:
+    levels = ("WARN", "INFO", "INFO")
+    assert not differing([line(n, levels[n % 3], f"{WARNED[0]} {n * 7919}") for n in range(90)])

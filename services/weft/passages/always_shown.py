@@ -19,11 +19,13 @@ def split_around(
     lines: Sequence[str],
     always: Collection[int],
     asides: Collection[int] = (),
+    differing: Collection[int] = (),
     split: Callable[[str, int, int], list[Part]] = split_stretch,
 ) -> Part:
     """The parts of a text. `lines` are all of its lines with their ends, `always` the numbers of
     those that are shown with any other part, `asides` of those that say little if several stand
-    together; `split` makes the parts of what stands between them."""
+    together, `differing` of those that say more than the others; `split` makes the parts of what
+    stands between them."""
     parts: list[Part] = []
     start = end = run = 0
     for number, line in enumerate(lines):
@@ -41,6 +43,10 @@ def split_around(
                 )
             else:
                 parts.append(Part(end, end + len(line), "line", identifies=True))
+            start = end + len(line)
+        elif number in differing:
+            parts += split(text, start, end) if start < end else []
+            parts.append(Part(end, end + len(line), "line", differs=True))
             start = end + len(line)
         end += len(line)
     start = _close(text, parts, start, end, lines[len(lines) - run :])

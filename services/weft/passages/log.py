@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from weft.passages.always_shown import split_around
 from weft.passages.error_lines import VARIABLE, level_of, may_tell, tells_error
-from weft.passages.odd_lines import odd_lines, rare_warnings
+from weft.passages.odd_lines import first_warnings, odd_lines, rare_warnings
 from weft.passages.outcome import outcome_lines
 from weft.passages.part import Part
 from weft.passages.uniform_lines import are_uniform, split_rows, with_ends
@@ -37,15 +37,17 @@ def split_log(text: str, content_type: str) -> Part | None:
     # Other lines with levels differ in what they say.
     if is_uniform or not has_levels:
         telling |= odd_lines(lines)
+    levels = list(map(level_of, lines)) if has_levels else []
     if has_levels:
-        telling |= rare_warnings(lines)
+        telling |= rare_warnings(lines, levels)
     if content_type != LOG and not (telling or is_uniform):
         return None
     has_errors = content_type not in (TRACEBACK, LISTING)
     errors = _first_errors(text, lines) if has_errors else frozenset[int]()
+    warned = first_warnings(lines, levels)
     if not is_uniform:
-        return split_around(text, lines, telling | errors)
-    rows = split_around(text, lines, telling | errors, split=split_rows)
+        return split_around(text, lines, telling | errors, differing=warned)
+    rows = split_around(text, lines, telling | errors, differing=warned, split=split_rows)
     # A text that ends with a verdict is one run of a program, and the verdict says most about it.
     return rows if has_verdict else with_ends(text, rows)
 

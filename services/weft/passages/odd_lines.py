@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from weft.passages.error_lines import WARNING, level_of
+from weft.passages.error_lines import VARIABLE, WARNING
 from weft.passages.outliers import MANY, rare_groups
 from weft.passages.ruled import is_rule
 
@@ -19,6 +19,8 @@ _ODD, _ROOM, _LONGEST = 4, 480, 240
 """Most odd lines, and the characters of all of them and of one."""
 _COMPARED = 200
 """Characters of a line that are compared."""
+_OTHERS = 4
+"""How many lines with a level a log has at least for each that warns."""
 _SAMPLED = 200
 """About how many lines of a long text are compared first: most texts have no usual form."""
 
@@ -51,12 +53,25 @@ def _usual_form(counts: Counter[str]) -> str:
     return form if "#" in form and count >= _SAME * counts.total() else ""
 
 
-def rare_warnings(lines: Sequence[str]) -> frozenset[int]:
-    """The numbers of the lines with a level that warns, where hardly another line has it."""
-    levels = [(at, level) for at, level in enumerate(map(level_of, lines)) if level]
-    rare = rare_groups([(level,) for _, level in levels], _ODD)
-    found = sorted(levels[at] for group in rare for at in group)
+def rare_warnings(lines: Sequence[str], levels: Sequence[str]) -> frozenset[int]:
+    """The numbers of the lines with a level that warns, where hardly another line has it. `levels`
+    are those of the lines, empty for none."""
+    levelled = [(at, level) for at, level in enumerate(levels) if level]
+    rare = rare_groups([(level,) for _, level in levelled], _ODD)
+    found = sorted(levelled[at] for group in rare for at in group)
     return _within(lines, [at for at, level in found if level in WARNING])
+
+
+def first_warnings(lines: Sequence[str], levels: Sequence[str]) -> frozenset[int]:
+    """The numbers of the lines with a level that warns, the first of each kind; none if more than a
+    quarter of the lines with a level warn."""
+    warned = [at for at, level in enumerate(levels) if level in WARNING]
+    if len(warned) > sum(map(bool, levels)) // _OTHERS:
+        return frozenset()
+    first: dict[str, int] = {}
+    for at in warned:
+        first.setdefault(VARIABLE.sub("#", lines[at]), at)
+    return frozenset(at for at in first.values() if len(lines[at]) <= _LONGEST)
 
 
 def form_of(line: str) -> str:

@@ -32,7 +32,8 @@ class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=
     """It says which thing its siblings are about, so it is shown with any of them."""
     children: tuple[Part, ...] = ()
     differs: bool = False
-    """It is one of the few records of its list that differ from the others, or leads a ranking."""
+    """It is one of the few records or lines that differ from the others, leads a ranking, or
+    warns."""
     is_aside: bool = False
     """It stands beside what a page says: navigation, a form, a footer."""
 
