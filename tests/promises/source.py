@@ -53,7 +53,8 @@ def inner(text: str) -> str:
 
 
 WRAPPER = re.compile(
-    r" \u2026 (?:MCP wrapper|in a list of one text)(?:, [a-z ]+)?(?:, isError: true)? \u2026\Z"
+    r" \u2026 (?:MCP wrapper|in a list of one text)(?:, [a-z ]+)?(?:, 1 field: _meta)?"
+    r"(?:, isError: true)? \u2026\Z"
 )
 _PRINTED = re.compile(r"""(?s)\A.*?TextContent\(type='text', text=('.*'|".*"), annotations=None""")
 
@@ -81,7 +82,8 @@ def unwrapped(source: str) -> str:
             assert block.pop("type") == "text"
             said = held.pop("structuredContent", None)
             assert said is None or str(said.get("result", said)) in (text, str(json.loads(text)))
-            assert not any([*block.values(), held.pop("_meta", None), held.pop("isError") and 0])
+            assert not any([*block.values(), held.pop("isError") and 0])
+            assert isinstance(held.pop("_meta", None), dict | None)
             assert not held
         source = text
 

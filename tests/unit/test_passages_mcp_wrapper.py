@@ -75,13 +75,24 @@ def test_a_wrapper_that_tells_an_error_still_does(wrapped: str) -> None:
     assert plain(decoded(wrapped)) == f"{SAID} \u2026 MCP wrapper, isError: true \u2026"
 
 
+@pytest.mark.parametrize("metadata", [{"fastmcp": {"wrap_result": True}}, {"trace": "7e6e9dbe"}])
+def test_what_a_wrapper_says_about_the_message_is_left_out_with_a_mark(metadata: object) -> None:
+    wrapped = in_json(SAID, _meta=metadata, structuredContent={"result": SAID})
+    assert plain(decoded(wrapped)) == f"{SAID} \u2026 MCP wrapper, 1 field: _meta \u2026"
+    wrapped = in_json(in_json(SAID, isError=True), _meta=metadata)
+    marked = "\u2026 MCP wrapper, 1 field: _meta, isError: true \u2026"
+    assert plain(decoded(wrapped)) == f"{SAID} {marked}"
+    elements = json.loads(listed(["1", "2"], [1, 2]))
+    assert decoded(json.dumps({**elements, "_meta": metadata})).wrapper.endswith(": _meta \u2026")
+
+
 @pytest.mark.parametrize(
     "text",
     [
         in_json(SAID, structuredContent={"pid": 123565}),
         in_json("1", structuredContent={"result": True}),
         in_json(SAID, took_ms=12),
-        in_json(SAID, _meta={"page": 2}),
+        in_json(SAID, _meta=["page 2"]),
         json.dumps({"content": [{"type": "text", "text": SAID, "annotations": {"priority": 1}}]}),
         json.dumps({"content": [{"type": "text", "text": SAID}, {"type": "text", "text": "!"}]}),
         json.dumps({"content": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}]}),

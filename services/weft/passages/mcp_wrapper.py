@@ -40,11 +40,14 @@ class Unwrapped(msgspec.Struct, frozen=True):
     """Whether a wrapper is one that the protocol defines."""
     is_list: bool = False
     """Whether a wrapper is a list alone."""
+    has_metadata: bool = False
+    """Whether a wrapper has the protocol's `_meta`, which is about the message and left out."""
 
     @property
     def mark(self) -> str:
         """Stands behind the text in place of its wrappers."""
         notes = ["MCP wrapper"] * self.is_result + ["in a list of one text"] * self.is_list
+        notes += ["1 field: _meta"] * self.has_metadata
         return f"\u2026 {', '.join(notes)}{', isError: true' * self.is_error} \u2026"
 
     def around(self, inner: Unwrapped) -> Unwrapped:
@@ -54,6 +57,7 @@ class Unwrapped(msgspec.Struct, frozen=True):
             self.is_error or inner.is_error,
             self.is_result or inner.is_result,
             self.is_list or inner.is_list,
+            self.has_metadata or inner.has_metadata,
         )
 
 
@@ -70,7 +74,7 @@ class _Result(msgspec.Struct, forbid_unknown_fields=True):
     structured: msgspec.Raw = msgspec.field(
         default_factory=lambda: msgspec.Raw(b"null"), name="structuredContent"
     )
-    meta: None = msgspec.field(default=None, name="_meta")
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
 
 
 class _List(msgspec.Struct, forbid_unknown_fields=True):
@@ -111,7 +115,7 @@ def _unwrapped(text: str, unescaped: Callable[[str], str]) -> Unwrapped | None:
         is_error = bool(result.is_error)
         elements = _elements_of(result)
         if elements is not None:
-            return Unwrapped(elements, is_error)
+            return Unwrapped(elements, is_error, has_metadata=bool(result.meta))
         if len(result.content) != 1 or not _repeats(result.structured, result.content[0].text):
             return None
         written = bytes(result.content[0].text).decode()
@@ -120,7 +124,8 @@ def _unwrapped(text: str, unescaped: Callable[[str], str]) -> Unwrapped | None:
     if written[0] != '"':
         return None
     is_list = text[0] == "["
-    return Unwrapped(unescaped(written[1:-1]), is_error, not is_list, is_list)
+    text = unescaped(written[1:-1])
+    return Unwrapped(text, is_error, not is_list, is_list, bool(result.meta))
 
 
 def _elements_of(result: _Result) -> str | None:
