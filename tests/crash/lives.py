@@ -53,14 +53,17 @@ async def die(command: Command, point: str, hits: int, environ: Mapping[str, str
 
 
 async def live(
-    command: Command, deaths: Sequence[str], environ: Mapping[str, str], hit: list[str]
+    command: Command,
+    deaths: Sequence[str],
+    environ: Mapping[str, str],
+    hit: list[str],
+    is_forked: bool,
 ) -> None:
-    """Die at each of the points, then run until cancelled. `hit` gets the points as they are. One
-    that does not die is started for real, with a hash seed of its own."""
+    """Die at each of the points, then run until cancelled. `hit` gets the points as they are."""
     for point in deaths:
         await die(command, point, 1 if point.startswith(("indexer", "compiler")) else 4, environ)
         hit.append(point)
-    async with started(*command, is_forked=bool(deaths), **environ) as process:
+    async with started(*command, is_forked=is_forked, **environ) as process:
         await process.process.wait()
         pytest.fail(f"{command} ended: {process.log[-3:]}")
 
@@ -71,15 +74,23 @@ async def living(
     data_dir: Path,
     deaths: Mapping[str, Sequence[str]],
     commands: Mapping[str, Command] = {},
+    is_forked: bool = False,
 ) -> AsyncIterator[list[str]]:
     """Every service over its lives, and somebody who asks for a compile all the time; gives the
-    list of points that killed, as it grows."""
+    list of points that killed, as it grows. One that does not die is started for real, with a hash
+    seed of its own, unless `is_forked`."""
     environ = {"WEFT_NATS_URL": url, "WEFT_DATA_DIR": str(data_dir)}
     hit: list[str] = []
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(
-                live(commands.get(service, work(service)), deaths.get(service, ()), environ, hit)
+                live(
+                    commands.get(service, work(service)),
+                    points := deaths.get(service, ()),
+                    environ,
+                    hit,
+                    is_forked or bool(points),
+                )
             )
             for service in SERVICES
         ]

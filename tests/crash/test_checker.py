@@ -61,7 +61,8 @@ async def test_a_process_that_breaks_the_rule_is_caught(
     await load.publish(server.url)
     service = point.partition(".")[0]
     commands = {service: ("tests.crash.faulty", "work", service)}
-    async with living(server.url, tmp_path, {service: [point]}, commands) as hit:
+    alive = living(server.url, tmp_path, {service: [point]}, commands, is_forked=True)
+    async with alive as hit:
         async with asyncio.timeout(PATIENCE):
             while not hit:
                 await asyncio.sleep(0.05)

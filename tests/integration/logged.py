@@ -3,12 +3,11 @@
 import asyncio
 from collections.abc import Callable
 
-from nats.js.errors import NotFoundError
-
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.message import Ack, Message
 from weft.log.publishing import Publisher
+from weft.log.reading import read_matching
 from weft.log.topology import desired
 from weft_schemas.errors import NotFound
 from weft_schemas.events import Event, decode_event, encode_event
@@ -41,30 +40,22 @@ async def publish_raw(log: Connection, subject: str, payload: bytes) -> Ack:
         return await publisher.publish(subject, payload)
 
 
-async def stored(log: Connection, direction: str = "out") -> list[tuple[int, Event]]:
-    """Every event of a direction, with its sequence."""
-    context, events = log.jetstream(timeout=PATIENCE), []
-    last = (await call(log, f"STREAM.INFO.{STREAM}"))["state"]["last_seq"]
-    sequence = 0
-    while sequence < last:
-        try:
-            message = await context.get_msg(
-                STREAM, seq=sequence + 1, next=True, subject=f"w.{direction}.>", direct=True
-            )
-        except NotFoundError:
-            break
-        sequence = message.seq
-        events.append((sequence, decode_event(message.data)))
-    return events
+async def stored(
+    log: Connection, direction: str = "out", after: int = 0
+) -> list[tuple[int, Event]]:
+    """Every event of a direction, with its sequence; or those after one."""
+    records = read_matching(log, f"w.{direction}.>", after=after)
+    return [(record.sequence, decode_event(record.payload)) async for record in records]
 
 
 async def until(
     log: Connection, enough: Callable[[list[tuple[int, Event]]], bool]
 ) -> list[tuple[int, Event]]:
     """The derived events, as soon as there are enough of them."""
+    events: list[tuple[int, Event]] = []
     async with asyncio.timeout(PATIENCE):
         while True:
-            events = await stored(log)
+            events += await stored(log, after=events[-1][0] if events else 0)
             if enough(events):
                 return events
             await asyncio.sleep(0.05)

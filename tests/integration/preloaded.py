@@ -122,16 +122,16 @@ def shared_preloaded() -> PreloadedProcess:
 
 
 @contextlib.contextmanager
-def fresh_preloaded() -> Iterator[PreloadedProcess]:
-    """One for a test that ends it."""
-    with contextlib.closing(_started()) as made:
+def fresh_preloaded(is_bare: bool = False) -> Iterator[PreloadedProcess]:
+    """One for a test that ends it; `is_bare` has imported nothing, and starts at once."""
+    with contextlib.closing(_started(is_bare)) as made:
         yield made
 
 
-def _started() -> PreloadedProcess:
+def _started(is_bare: bool = False) -> PreloadedProcess:
     ours, theirs = Pipe()
     os.set_inheritable(theirs.fileno(), True)
-    command = [sys.executable, "-m", __name__, str(theirs.fileno())]
+    command = [sys.executable, "-m", __name__, str(theirs.fileno()), *["bare"] * is_bare]
     # Some tests are in another folder by now.
     path = os.pathsep.join([str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
     pid = os.posix_spawn(sys.executable, command, {**os.environ, "PYTHONPATH": path})
@@ -174,4 +174,4 @@ async def _rest(reader: asyncio.StreamReader | None) -> bytes:
 
 
 if __name__ == "__main__":
-    serve(Connection(int(sys.argv[1])), _load, _run)
+    serve(Connection(int(sys.argv[1])), _load if len(sys.argv) == 2 else lambda: None, _run)

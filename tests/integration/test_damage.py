@@ -22,7 +22,7 @@ from weft.readmodel.generations import Generations
 from weft_schemas.errors import Unavailable
 from weft_schemas.items import ContextItem, ItemKind
 
-SESSIONS = 20
+SESSIONS = 10
 REPLICA = ("--firewall", "0", *COMPILES)
 """Nothing but a user's turns is published: an indexer and a compiler have all the work."""
 PAIR = re.compile(rb"(?=([0-9a-f]{8} [0-9a-f]{8}))")

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from tests.data import ROOT
+from tests.integration.serving import everything
 from tests.provider_rules import check_openai, check_responses
 from tests.scripted_model import ANSWER, OpenAI
-
-from weft.testing import deployment
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -42,7 +41,7 @@ class Client:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    async with deployment(tmp_path_factory.mktemp("agents")) as address:
+    async with everything(tmp_path_factory.mktemp("agents")) as address:
         yield address
 
 

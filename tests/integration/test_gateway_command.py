@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 from tests.gateway import called, odd_server, text_of
 from tests.integration.command_line import weft
 from tests.integration.mcp_program import over_stdio
-from tests.integration.preloaded import program
+from tests.integration.preloaded import program, shared_preloaded
 
 from weft.file_lock import FileLock
 from weft.gateway.data_folder import DataFolder
@@ -77,6 +77,7 @@ async def test_a_handle_outlives_its_gateway_and_is_good_for_another_host(tmp_pa
     with anyio.fail_after(60):  # what a gateway did is written shortly after it
         told = await weft("gateway", "status", "--data", str(data))
         while ", 1 call," not in told.out:
+            await asyncio.sleep(0.2)
             told = await weft("gateway", "status", "--data", str(data))
     state = (await weft("gateway", "status", "--json", "--data", str(data))).json
     log = state["gateways"][0]["log"]
@@ -135,7 +136,7 @@ async def test_weft_as_a_server_remembers_from_session_to_session(tmp_path: Path
             nats_url=server.url, data_dir=tmp_path / "data", fingerprint_key="k" * 16
         )
         counts = {"firewall": 1, "memory": 1, "indexer": 1, "compiler": 1}
-        async with running(settings, counts, embedded=False):
+        async with running(settings, counts, embedded=False, preloaded=shared_preloaded()):
             behind = GatewayDeployment(settings, named=True)
             async with behind:
                 first = WeftServer(behind, "user:ada", "first").server()
@@ -229,6 +230,7 @@ async def test_the_status_tells_the_address_that_was_taken(
             (one,) = (await weft("gateway", "status", "--json", "--data", data)).json["gateways"]
             if one["address"] == address:
                 break
+            await asyncio.sleep(0.1)
         process.send_signal(signal.SIGTERM)
         await process.wait()
     assert one["config"] == str(config)

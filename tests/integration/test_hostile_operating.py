@@ -15,7 +15,8 @@ from weft.log.reading import last_sequence
 from weft_schemas.items import ContextItem, ItemKind
 
 SEED = int(os.environ.get("WEFT_SEED") or 20_260_106)
-COUNT = 1_500
+COUNT = 1_500 if os.environ.get("WEFT_SEED") else 500
+"""More by `make attack` and `make fuzz`, which name their seeds."""
 TURN = b'{"type":"item","id":"turn","kind":"user_turn","text":"Who is owned?"}'
 CANARY = "zanzibarquetzal"
 NO_DIGESTS = ("", "x", "../../etc", "A" * 64, "0" * 63, "0" * 64 + "\n", "é" * 64, CANARY, "\x00")

@@ -40,6 +40,18 @@ print(json.dumps({
 raise SystemExit(7)
 """
 """A module that tells what it finds."""
+ENDS = """
+import atexit, os, sys, threading, time
+def thread():
+    time.sleep(0.2)
+    print("a thread")
+atexit.register(print, "at the end")
+threading.Thread(target=thread).start()
+print("said", end=" ")
+print("told", file=sys.stderr)
+exec(sys.argv[1])
+"""
+"""A module that ends before its thread does, and before what it said is written."""
 SECONDS = 60.0
 
 
@@ -59,6 +71,36 @@ async def test_a_forked_program_finds_what_a_real_one_finds(tmp_path: Path, monk
         out, err = await forked.communicate()
     assert (forked.returncode, err) == (real.returncode, real_err) == (7, b"")
     assert json.loads(out) == json.loads(real_out)
+
+
+ENDINGS = {
+    "": 0,
+    "sys.exit()": 0,
+    "sys.exit(7)": 7,
+    "sys.exit(-1)": 255,
+    "sys.exit('words')": 1,
+    "raise ValueError('words')": 1,
+    "os.close(1)": 120,  # what was said cannot be written
+}
+"""What a module does last, and its exit code."""
+
+
+async def test_a_forked_program_ends_as_a_real_one(tmp_path: Path, monkeypatch):
+    (tmp_path / "ends.py").write_text(ENDS)
+    path = (str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")]))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with fresh_preloaded(is_bare=True) as preloaded:
+        for last, code in ENDINGS.items():
+            real = await asyncio.create_subprocess_exec(sys.executable, "-m", "ends", last, **pipes)
+            real_out, real_err = await real.communicate()
+            forked = await program("ends", last, env=os.environ, preloaded=preloaded, **pipes)
+            out, err = await forked.communicate()
+            assert forked.returncode == real.returncode == code, last
+            assert out == real_out == (b"said a thread\nat the end\n" if code != 120 else b"")
+            # A traceback goes through other frames.
+            assert (err[:9], err.splitlines()[-1:]) == (real_err[:9], real_err.splitlines()[-1:])
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
@@ -86,7 +128,7 @@ async def test_an_exit_code_and_what_was_printed_are_those_of_the_command():
 
 
 async def test_a_program_whose_preloaded_process_is_killed_ends_with_it():
-    with fresh_preloaded() as preloaded:
+    with fresh_preloaded(is_bare=True) as preloaded:
         async with waiting(preloaded=preloaded) as forked:
             os.kill(preloaded.pid, signal.SIGKILL)
             assert await forked.wait() == -signal.SIGKILL

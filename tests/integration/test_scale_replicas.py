@@ -24,7 +24,7 @@ from weft_schemas.items import ContextItem, ItemKind
 
 PUBLISHERS = 6
 """Three at a time is the most firewalls that there are."""
-PAUSE_SECONDS = 0.2
+PAUSE_SECONDS = 0.4
 LONG = "a line of a long result that takes a firewall a while\n" * 2_000
 MOST_SECONDS = 300.0
 """Until the test gives up; some 30 on two idle cores."""

@@ -1,6 +1,8 @@
 """What the guards see reaches whoever decides: the entries of a pack, an explanation, the prompt
 beside the fence, and the policy's rules; and it stays with what repeats it."""
 
+from collections.abc import Callable
+
 import pytest
 from tests.folded import model, turn
 
@@ -54,13 +56,9 @@ def of(pack: ContextPack, item: str) -> PackEntry:
 DOCUMENT = ContextItem("d", ItemKind.DOC_SNIPPET, f"Refunds\u200b take a week. {ORDER}")
 
 
-@pytest.mark.parametrize(
-    "events", [[turn("u", "go"), DOCUMENT], [turn("u", "go"), *enveloped(2, ORDER)]]
-)
-def test_a_flagged_item_says_so_in_its_entry_and_in_one_line_by_its_fence(
-    events: list[Event],
-) -> None:
-    pack = compiled(*events, turn("v", "and?"))
+@pytest.mark.parametrize("place", ["a document", "an earlier result"])
+def test_a_flagged_item_says_so_in_its_entry_and_in_one_line_by_its_fence(place: str) -> None:
+    pack = compiled(*PLACES[place]())
     [entry] = [entry for entry in pack.entries if entry.signals]
     signal = next(signal for signal in entry.signals if signal.kind == "injection")
     assert (signal.name, signal.detail) == ("instruction_override", REASON)
@@ -84,18 +82,21 @@ FORMS = {
 }  # fmt: skip
 SAYS = ContextItem("a", ItemKind.AGENT_MSG, f"It says: {ORDER}")
 FACT = ContextItem("f", ItemKind.MEMORY_FACT, f"note = {ORDER}")
-PLACES: dict[str, list[Event]] = {
-    "a document": [turn("u", "go"), DOCUMENT, turn("v", "and?")],
-    "an earlier result": [turn("u", "go"), *enveloped(2, ORDER), turn("v", "and?")],
-    "the open exchange": [turn("u", "go"), *enveloped(2, ORDER)],
-    "what repeats it": [turn("u", "go"), *enveloped(2, ORDER), SAYS, FACT, turn("v", "and?")],
-}
+PLACES: dict[str, Callable[[], list[Event]]] = {
+    "a document": lambda: [turn("u", "go"), DOCUMENT, turn("v", "and?")],
+    "an earlier result": lambda: [turn("u", "go"), *enveloped(2, ORDER), turn("v", "and?")],
+    "the open exchange": lambda: [turn("u", "go"), *enveloped(2, ORDER)],
+    "what repeats it": lambda: [
+        turn("u", "go"), *enveloped(2, ORDER), SAYS, FACT, turn("v", "and?")
+    ],
+}  # fmt: skip
+"""Made by who asks: else each process that collects the tests would make the envelopes."""
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("place", PLACES)
 def test_every_providers_messages_tell_of_it_and_go_by_the_action(place: str, form: str) -> None:
-    events, write = PLACES[place], FORMS[form].messages
+    events, write = PLACES[place](), FORMS[form].messages
     pack = compiled(*events)
     flagged = [one for one in pack.entries if any(s.kind == "injection" for s in one.signals)]
     sent = repr(write(pack.entries))

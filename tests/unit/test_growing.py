@@ -4,7 +4,7 @@ import math
 import re
 
 import pytest
-from tests.growing import growth, searched, slow
+from tests.growing import calls, growth, searched, slow
 
 SIZES = (2_000, 8_000)
 
@@ -42,3 +42,15 @@ def test_a_long_time_that_is_always_charged_double_says_nothing() -> None:
 @pytest.mark.usefixtures("said")
 def test_what_is_always_quadratic_is_not_measured_away() -> None:
     assert growth(lambda text: (len(text) / 4_000) ** 2 * 0.004, "a", SIZES) > 1.5
+
+
+def test_calls_are_counted_of_python_and_of_c() -> None:
+    def one(sign: str) -> str:
+        return sign
+
+    for step in (one, len):
+        assert calls(lambda text, step=step: [step(sign) for sign in text], "a", SIZES) < 1.1
+        quadratic = calls(
+            lambda text, step=step: [step(sign) for _ in text[::100] for sign in text], "a", SIZES
+        )
+        assert quadratic > 1.5

@@ -9,11 +9,13 @@ end with it.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import gc
 import io
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -137,8 +139,28 @@ def serve(
     except BaseException:
         traceback.print_exc()
         os._exit(1)
-    # From here on this is the program, which ends like any other.
-    sys.exit(run(program.arguments))
+    # From here on this is the program.
+    _run_to_its_end(run, program.arguments)
+
+
+def _run_to_its_end(run: RunProgram, arguments: Sequence[str]) -> NoReturn:
+    """End as Python does, but without taking apart all that was imported: that would write to every
+    page, which is shared, and take as long as the start."""
+    try:
+        code = run(arguments)
+    except SystemExit as ended:
+        if not isinstance(ended.code, int | None):
+            raise  # Python prints it
+        code = ended.code or 0
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads, as multiprocessing does
+    atexit._run_exitfuncs()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except (OSError, ValueError):
+        sys.exit(code)  # Python tells of it
+    os._exit(code)
 
 
 class _Serving:
