@@ -194,6 +194,7 @@ class Fold:
                 if (tenant, session) not in self._tombstones:
                     policy = (version, tenant, session, encode_event(event))
                     self._db.execute(_sql.add_policy, policy)
+                    self._sessions.flush()  # their rules may have changed
             case ScopeGrants():
                 self._db.execute(_sql.add_grants, (version, tenant, encode_event(event)))
             case Catalog():

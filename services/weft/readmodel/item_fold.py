@@ -56,7 +56,7 @@ class ItemFold:
         """Whether it conflicts with an item of the same id and other content, which stays."""
         sequence = record.sequence
         content_hash = bytes.fromhex(content_digest(encode_event(item)))
-        rules = self._rules_of(address, sequence)
+        rules = state.rules = state.rules or self._rules_of(address, sequence)
         untrusted = item.kind in rules.untrusted_kinds
         raw, signals = item, tuple[Signal, ...]()
         if untrusted:
