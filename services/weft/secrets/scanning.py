@@ -33,7 +33,7 @@ def secrets_in(data: bytes, limit: int = LIMIT, own: DeploymentRules = NONE) -> 
     looked_at = spaced(data)
     present = _prefilter.present(looked_at.lower())
     found = by_stages(data, unescaped(data), looked_at, present, limit, own)
-    return outside_marks(data, without_overlaps(found))
+    return outside_marks(data, without_overlaps(found)) if found else found
 
 
 def by_stages(
