@@ -58,7 +58,8 @@ class ItemFold:
         content_hash = bytes.fromhex(content_digest(encode_event(item)))
         rules = state.rules = state.rules or self._rules_of(address, sequence)
         untrusted = item.kind in rules.untrusted_kinds
-        raw, signals = item, tuple[Signal, ...]()
+        raw = item
+        signals: tuple[Signal, ...] = ()
         if untrusted:
             item = _stub(item)
         elif item.kind is ItemKind.DOC_SNIPPET:
