@@ -112,11 +112,13 @@ class Writer:
 
     async def seal(self) -> None:
         """Do the work that the last fold postponed."""
-        await self._run(self._fold.seal)
+        if self._fold.is_seal_due:
+            await self._run(self._fold.seal)
 
     async def prepare(self) -> None:
         """Do some work of the next fold ahead."""
-        await self._run(self._fold.prepare)
+        if self._fold.divisible():
+            await self._run(self._fold.prepare)
 
     @property
     def scrubbed(self) -> int:

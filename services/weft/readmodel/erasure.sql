@@ -11,22 +11,12 @@ DELETE FROM sessions WHERE number = ?
 -- name: sessions_of_tenant
 SELECT session FROM sessions WHERE tenant = ?
 
--- name: memories
-DELETE FROM memories WHERE tenant = ?
-
--- name: policies
-DELETE FROM policies WHERE tenant = ?
-
--- name: catalogs
-DELETE FROM catalogs WHERE tenant = ?
-
--- name: grants
-DELETE FROM grants WHERE tenant = ?
-
--- name: artifacts
-DELETE FROM artifacts WHERE tenant = ?
-
--- name: faults
+-- name: rows_of_tenant
+DELETE FROM memories WHERE tenant = ?;
+DELETE FROM policies WHERE tenant = ?;
+DELETE FROM catalogs WHERE tenant = ?;
+DELETE FROM grants WHERE tenant = ?;
+DELETE FROM artifacts WHERE tenant = ?;
 DELETE FROM faults WHERE tenant = ?
 
 -- name: faults_of_session

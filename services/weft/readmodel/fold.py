@@ -123,19 +123,29 @@ class Fold:
         step("commit")
         return folded
 
+    @property
+    def is_seal_due(self) -> bool:
+        """Whether `seal` has something to do."""
+        return self._documents.is_due
+
     def seal(self) -> None:
         """Seal the text index's newest documents in a separate transaction. Searches find the same
         before and after, so no request has to wait for it."""
-        if self._documents.is_due:
-            with transaction(self._db):
-                self._documents.seal()
+        with transaction(self._db):
+            self._documents.seal()
+
+    def divisible(self) -> str:
+        """The newest raw body, if `prepare` should divide it: large JSON, which is divided the same
+        whatever content type the firewall finds. A log or a page that begins with a bracket would
+        be divided in vain."""
+        text = self._bodies.newest()
+        is_json = text[:1] in ("{", "[") and text[-_END:].rstrip()[-1:] in ("}", "]")
+        return text if len(text) >= _LARGE and is_json else ""
 
     def prepare(self) -> None:
-        """Divide the newest raw body while the firewall makes its envelope: most are shown as they
-        are. Only large JSON, which is divided the same whatever content type the firewall finds:
-        a log or a page that begins with a bracket would be divided in vain."""
-        text = self._bodies.newest()
-        if len(text) >= _LARGE and text[0] in "{[" and text[-_END:].rstrip()[-1:] in ("}", "]"):
+        """Divide the newest raw body, if it is `divisible`, while the firewall makes its envelope:
+        most are shown as they are."""
+        if text := self.divisible():
             divided(text, "")
 
     def _new(self, records: Iterable[LogRecord]) -> Iterator[LogRecord]:
@@ -194,6 +204,7 @@ class Fold:
                 if (tenant, session) not in self._tombstones:
                     policy = (version, tenant, session, encode_event(event))
                     self._db.execute(_sql.add_policy, policy)
+                    self._sessions.flush()  # their rules may have changed
             case ScopeGrants():
                 self._db.execute(_sql.add_grants, (version, tenant, encode_event(event)))
             case Catalog():

@@ -56,9 +56,10 @@ class ItemFold:
         """Whether it conflicts with an item of the same id and other content, which stays."""
         sequence = record.sequence
         content_hash = bytes.fromhex(content_digest(encode_event(item)))
-        rules = self._rules_of(address, sequence)
+        rules = state.rules = state.rules or self._rules_of(address, sequence)
         untrusted = item.kind in rules.untrusted_kinds
-        raw, signals = item, tuple[Signal, ...]()
+        raw = item
+        signals: tuple[Signal, ...] = ()
         if untrusted:
             item = _stub(item)
         elif item.kind is ItemKind.DOC_SNIPPET:

@@ -19,6 +19,8 @@ KINDS = {kind.value: kind for kind in ItemKind}
 _levels = {level.value: level for level in Sensitivity}
 _metadata = msgspec.json.Decoder(dict[str, Any])
 _envelope = msgspec.json.Decoder(ResultEnvelope)
+CACHED_ENVELOPES, SMALL = 1_000, 8_192
+"""Small envelopes, by their bytes, that each compile reads again: some 30 MB at most."""
 CACHED_TEXTS = 32
 """Recent results of a few sessions, which each compile reads again: 8 MB of ASCII."""
 
@@ -26,6 +28,11 @@ CACHED_TEXTS = 32
 @lru_cache(maxsize=CACHED_TEXTS)
 def decompressed(data: bytes) -> str:
     return zlib.decompress(data).decode()
+
+
+@lru_cache(maxsize=CACHED_ENVELOPES)
+def _small_envelope(body: bytes) -> ResultEnvelope:
+    return _envelope.decode(body)
 
 
 class ItemRow(msgspec.Struct, frozen=True, dict=True):
@@ -133,7 +140,8 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
     version, envelope = sequence, None
     known = _metadata.decode(metadata) if metadata else {}
     if envelope_version is not None:
-        envelope = _envelope.decode(envelope_body)
+        decode = _small_envelope if len(envelope_body) <= SMALL else _envelope.decode
+        envelope = decode(envelope_body)
         version, text, tokens = envelope_version, envelope.summary, envelope_tokens
         outline = body_outline or b""
     return ItemRow(

@@ -28,30 +28,21 @@ SELECT number, tenant, type, scope, name, until FROM memories WHERE tenant = :te
     OR (type = 'episode' AND source < :at AND EXISTS (
         SELECT 1 FROM victims v WHERE v.session = memories.session AND v.item < memories.version)))
 
--- name: summaries_of_sessions
+-- What was made of the items, but for what goes by triggers.
+-- name: derived
 DELETE FROM summaries WHERE item IN (
-    SELECT c.version FROM closings c JOIN victims v ON v.session = c.session AND v.item < c.version)
-
--- name: derivations_of_sessions
+    SELECT c.version FROM closings c JOIN victims v ON v.session = c.session AND v.item < c.version);
 DELETE FROM derivations WHERE anchor IN (
-    SELECT c.version FROM closings c JOIN victims v ON v.session = c.session AND v.item < c.version)
-
--- name: parked
+    SELECT c.version FROM closings c JOIN victims v ON v.session = c.session AND v.item < c.version);
 DELETE FROM parked WHERE source IN (SELECT item FROM victims) OR source IN (
-    SELECT d.version FROM derivations d JOIN victims v ON v.item = d.anchor)
-
--- name: fault
-DELETE FROM faults WHERE sequence = ? AND tenant = ?
-
--- name: parked_fault
-DELETE FROM parked WHERE source = ? AND session IN (SELECT number FROM sessions WHERE tenant = ?)
-
--- name: collisions
+    SELECT d.version FROM derivations d JOIN victims v ON v.item = d.anchor);
 DELETE FROM collisions WHERE (session, id) IN (
-    SELECT i.session, i.id FROM items i JOIN victims v ON v.item = i.sequence)
-
--- name: artifacts
+    SELECT i.session, i.id FROM items i JOIN victims v ON v.item = i.sequence);
 DELETE FROM artifacts WHERE item IN (SELECT item FROM victims)
+
+-- name: faults
+DELETE FROM faults WHERE sequence = ?1 AND tenant = ?2;
+DELETE FROM parked WHERE source = ?1 AND session IN (SELECT number FROM sessions WHERE tenant = ?2)
 
 -- name: scopes
 DELETE FROM scopes WHERE scope = :scope AND session IN (
@@ -66,18 +57,12 @@ DELETE FROM items WHERE sequence IN (SELECT item FROM victims)
 -- name: renumber
 UPDATE items SET ordinal = -1 - (
     SELECT count(*) FROM items o WHERE o.session = items.session AND o.sequence < items.sequence)
-WHERE session = ?
-
--- name: renumbered
-UPDATE items SET ordinal = -1 - ordinal WHERE session = ?
-
--- name: clear_index
+WHERE session = ?1;
+UPDATE items SET ordinal = -1 - ordinal WHERE session = ?1;
 DELETE FROM superseded WHERE session = ?1;
 DELETE FROM documents WHERE session = ?1;
 DELETE FROM unsealed_documents WHERE session = ?1;
 DELETE FROM postings WHERE session = ?1;
-
--- name: recount
 UPDATE sessions SET documents = 0, words = 0,
     items = (SELECT count(*) FROM items WHERE session = ?1),
     duplicates = (SELECT count(*) FROM collisions WHERE session = ?1 AND NOT conflict),

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from weft.readmodel.store import statements
+from weft_schemas.policy import FirewallRules
 
 _sql = statements("fold")
 
@@ -24,6 +25,8 @@ class SessionState(msgspec.Struct):
     """New ones; the others are in the row."""
     last_ns: int = 0
     last_sequence: int = 0
+    rules: FirewallRules | None = None
+    """In force, once an item needed them."""
 
     def add_item(self, sequence: int, published_ns: int) -> None:
         self.items += 1

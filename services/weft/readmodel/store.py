@@ -31,6 +31,12 @@ def statements(file: str) -> SimpleNamespace:
     return SimpleNamespace(**{name: sql.strip() for name, sql in named})
 
 
+def run_each(db: sqlite3.Connection, script: str, values: tuple[object, ...] = ()) -> None:
+    """Run statements, each of which ends its line with a semicolon, with the same values."""
+    for statement in script.split(";\n"):
+        db.execute(statement, values)
+
+
 def text(file: str) -> str:
     """The whole of `<file>.sql`."""
     return (_FOLDER / f"{file}.sql").read_text(encoding="utf-8")

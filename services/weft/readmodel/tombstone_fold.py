@@ -18,13 +18,12 @@ from weft.readmodel.documents import Documents
 from weft.readmodel.memory_fold import forget
 from weft.readmodel.postings import counted
 from weft.readmodel.session_counters import Sessions
-from weft.readmodel.store import statements
+from weft.readmodel.store import run_each, statements
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.items import ItemKind
 
 _sql = statements("erasure")
 _scope = statements("scope_erasure")
-_OF_TENANT = ("memories", "policies", "catalogs", "grants", "artifacts", "faults")
 
 
 def erase_session(db: sqlite3.Connection, tenant: str, session: str, at: int) -> None:
@@ -40,8 +39,7 @@ def erase_tenant(db: sqlite3.Connection, tenant: str, at: int) -> None:
     """Delete everything of a tenant except tombstones."""
     for (session,) in db.execute(_sql.sessions_of_tenant, (tenant,)).fetchall():
         erase_session(db, tenant, session, at)
-    for table in _OF_TENANT:
-        db.execute(getattr(_sql, table), (tenant,))
+    run_each(db, _sql.rows_of_tenant, (tenant,))
 
 
 def erase_scope(
@@ -57,33 +55,20 @@ def erase_scope(
         pass
     sessions = [number for (number,) in db.execute(_scope.sessions_of_items)]
     forget(db, db.execute(_scope.memories, place).fetchall(), at)
-    db.execute(_scope.summaries_of_sessions)
-    db.execute(_scope.derivations_of_sessions)
-    db.execute(_scope.parked)
-    db.execute(_scope.collisions)
-    db.execute(_scope.artifacts)
+    run_each(db, _scope.derived)
     for sequence in unreadable:
-        db.execute(_scope.fault, (sequence, tenant))
-        db.execute(_scope.parked_fault, (sequence, tenant))
+        run_each(db, _scope.faults, (sequence, tenant))
     db.execute(_scope.scopes, {"tenant": tenant, "scope": scope})
     db.execute(_scope.items)
     db.execute(_scope.clear)
     documents, states = Documents(db), Sessions(db)
     for number in sessions:
-        _close_ranks(db, number, at)
+        run_each(db, _scope.renumber, (number,))
+        db.execute(_scope.note, (number, at))
         _index_again(db, number, documents, states)
     documents.flush()
     documents.seal()
     states.flush()
-
-
-def _close_ranks(db: sqlite3.Connection, number: int, at: int) -> None:
-    db.execute(_scope.renumber, (number,))
-    db.execute(_scope.renumbered, (number,))
-    for statement in _scope.clear_index.splitlines():
-        db.execute(statement, (number,))
-    db.execute(_scope.recount, (number,))
-    db.execute(_scope.note, (number, at))
 
 
 def _index_again(

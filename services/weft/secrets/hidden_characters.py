@@ -29,6 +29,8 @@ _INKLESS = (
 _UNSEEN = re2.compile(f"[{JOINERS}{_INKLESS}]".encode())
 BLANKS = "\r" + _INKLESS
 """Also a carriage return that does not end a line."""
+_SHOWN = bytes((*b"\t\n", *range(32, 127)))
+"""Most texts have no other bytes, and then nothing is hidden in them."""
 _MAY_SPLIT, _JOINS = re.compile(f"[{JOINERS}{BLANKS}]"), re.compile(f"[{JOINERS}]")
 _BACK_OR_ESCAPE = re.compile(f"\b+|(?:\x1b\\[|\x9b)([0-9]{{0,3}})D|(?P<other>{ANSI.pattern})")
 """Backspaces, the terminal's escape for going back, and its other escapes."""
@@ -62,6 +64,8 @@ def spans_in_source(
 
 def _as_read(data: bytes, raw: bytes) -> str | None:
     """The text without invisible and erased characters; None if `data` has none. Linear."""
+    if not raw and not data.translate(None, _SHOWN):
+        return None
     cleaned = None if raw else clean(data)
     if (cleaned is None or cleaned.changed) and _takes_back(raw or data):
         cleaned = clean(_taken_back((raw or data).decode("utf-8", "replace")).encode())

@@ -85,7 +85,7 @@ def _may_match(data: bytes, numbers: tuple[int, ...]) -> Iterator[int]:
     """Those of the rules that may match, by their numbers. In a large text, one search tells that
     none of a group does."""
     wanted = frozenset(numbers)
-    absent = set[int]()
+    absent: set[int] = set()
     for group in rule_groups() if len(data) >= _LARGE else ():
         if len(wanted & group.numbers) > 1 and group.pattern.search(data) is None:
             absent |= group.numbers

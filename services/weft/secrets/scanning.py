@@ -32,8 +32,10 @@ def secrets_in(data: bytes, limit: int = LIMIT, own: DeploymentRules = NONE) -> 
     """Credentials in `data`, in order and without overlaps."""
     looked_at = spaced(data)
     present = _prefilter.present(looked_at.lower())
+    if not present and own is NONE and b"\\" not in data:
+        return []
     found = by_stages(data, unescaped(data), looked_at, present, limit, own)
-    return outside_marks(data, without_overlaps(found))
+    return outside_marks(data, without_overlaps(found)) if found else found
 
 
 def by_stages(

@@ -45,7 +45,7 @@ from weft_schemas.subjects import event_of
 
 _log = logging.getLogger(__name__)
 
-TOGETHER_SECONDS = 0.002
+TOGETHER_SECONDS = 0.004
 """For so long events are processed before the socket is served again. Serving it costs three system
 calls, but derived events wait for it."""
 PUBLISH_PAUSE = 0.5
