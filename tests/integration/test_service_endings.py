@@ -2,20 +2,25 @@
 
 import asyncio
 import contextlib
+import json
 import signal
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+from nats.aio.msg import Msg
 from nats.aio.transport import TcpTransport
 from tests.integration.processes import PATIENCE, Running, started
 
 from weft.cli.services import SERVICES
+from weft.log.api import NO_LEADER
 from weft.log.topology import provision
 from weft.log.transport import connect
 from weft.runtime import application
+from weft.runtime.process import Process
 from weft.runtime.settings import Settings
 from weft.supervision.embedded_server import EmbeddedServer
+from weft_schemas.subjects import STREAM
 
 
 @pytest.mark.parametrize("how", [signal.SIGSTOP, signal.SIGKILL], ids=["frozen", "gone"])
@@ -103,3 +108,45 @@ async def test_a_service_that_loses_a_cancellation_ends_too(server, monkeypatch)
     await asyncio.wait_for(runner.finish(), PATIENCE)
     await runner.close()
     assert runner.failure is None
+
+
+MAPPED = (
+    f'mappings = {{ "$JS.API.STREAM.INFO.{STREAM}": "test.info", '
+    f'"$JS.API.STREAM.MSG.GET.{STREAM}": "test.get" }}\n'
+)
+"""With these, a test answers as the server's API."""
+ELECTING = {"error": {"code": 503, "err_code": NO_LEADER, "description": "unavailable"}}
+
+
+async def test_a_service_begins_once_the_log_is_read_and_not_only_known(folder: Path):
+    """While the nodes of a cluster elect their leaders, one of them tells of the stream, and none
+    reads from it: services that began then ended with that error."""
+    answers = iter([ELECTING, ELECTING, {"error": {"code": 404, "err_code": 10037}}])
+    info = {"config": {"metadata": {}}, "state": {"last_seq": 7}}
+    asked: list[bytes] = []
+
+    async def known(message: Msg) -> None:
+        await message.respond(json.dumps(info).encode())
+
+    async def read(message: Msg) -> None:
+        asked.append(message.data)
+        await message.respond(json.dumps(next(answers)).encode())
+
+    async def service(process: Process) -> None:
+        assert next(answers, None) is None
+        asked.append(b"begun")
+
+    async with EmbeddedServer(folder, extra=MAPPED) as server:
+        settings = Settings(nats_url=server.url, fingerprint_key=b"key", http_port=0)
+        log = await connect(server.url)
+        await log.subscribe("test.info", cb=known)
+        await log.subscribe("test.get", cb=read)
+        await log.flushed()
+        runner = application._Runner(Process("some", settings), service)
+        await runner.connect()
+        await runner.begin()
+        await asyncio.wait_for(runner._task, PATIENCE)
+        await runner.close()
+        await log.close()
+    assert runner.failure is None
+    assert asked == [b'{"seq":8}'] * 3 + [b"begun"]

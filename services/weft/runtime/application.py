@@ -26,7 +26,7 @@ from weft.runtime.process import Process, Service
 from weft.runtime.roll_call import answer_roll_calls
 from weft.runtime.settings import Settings
 from weft.web_server import WebServer, listener
-from weft_schemas.errors import Unavailable, WeftError
+from weft_schemas.errors import Forbidden, NotFound, Unavailable, WeftError
 from weft_schemas.subjects import STREAM
 
 _logger = logging.getLogger(__name__)
@@ -144,9 +144,11 @@ class _Runner:
         deadline = clock() + ELECTION_SECONDS
         while not self._process.stopping.is_set() and clock() < deadline:
             try:
-                info = await call(
-                    self._process.connection, f"STREAM.INFO.{STREAM}", timeout=_ASK_SECONDS
-                )
+                info = await self._ask(f"STREAM.INFO.{STREAM}")
+                # While the nodes elect, one answers this, and none the next.
+                with suppress(NotFound, Forbidden):
+                    beyond = {"seq": info["state"]["last_seq"] + 1}
+                    await self._ask(f"STREAM.MSG.GET.{STREAM}", beyond)
             except Unavailable:
                 await asyncio.sleep(_PAUSE_SECONDS)
             except WeftError:
@@ -154,6 +156,9 @@ class _Runner:
             else:
                 check_secret(info["config"], self._process.settings.fingerprint_key)
                 return
+
+    async def _ask(self, verb: str, body: Any = None) -> dict[str, Any]:
+        return await call(self._process.connection, verb, body, timeout=_ASK_SECONDS)
 
     async def finish(self) -> None:
         self._process.stopping.set()
