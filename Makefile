@@ -105,7 +105,8 @@ ATTACKS := $(filter-out $(DRAWN),$(wildcard tests/integration/test_hostile_*.py 
   tests/integration/test_permissions_*.py)) \
   $(addprefix tests/integration/test_,forged_ids.py erased_for_good.py deployment_secret.py) \
   $(addprefix tests/unit/test_,ranges.py runtime_fair_queueing.py linear_time.py language_model.py \
-    firewall_guards.py firewall_context.py)
+    firewall_guards.py firewall_context.py \
+    drilldown_hidden_characters.py)
 attack: $(STAMP)
 	$(BIN)/python -m pytest -q $(ATTACKS)
 	for seed in $(SEEDS); do \
