@@ -35,6 +35,7 @@ STEPS = (
     "envelope in the log",
     "compile that waits for it",
     "compile of what is there",
+    "compile of another session, in turn",
     "status, which computes next to nothing",
 )
 
@@ -73,11 +74,14 @@ class Tree:
         await self._compiled(session, 0)
         note(STEPS[3])
         begun = time.perf_counter()
-        await self._asked(f"weft-rpc.default.{session}.status", b"{}")
+        await self._compiled(f"s{number % (number // 10 + 1)}", 0, f"paid orders {number}")
         note(STEPS[4])
+        begun = time.perf_counter()
+        await self._asked(f"weft-rpc.default.{session}.status", b"{}")
+        note(STEPS[5])
 
-    async def _compiled(self, session: str, after: int) -> None:
-        request = {"phase": "answer", "query": "paid orders", "budget": 1_000, "after": after}
+    async def _compiled(self, session: str, after: int, query: str = "paid orders") -> None:
+        request = {"phase": "answer", "query": query, "budget": 1_000, "after": after}
         await self._asked(f"weft-rpc.default.{session}.compile", json.dumps(request).encode())
 
     async def _asked(self, subject: str, payload: bytes) -> dict:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tests.folded import codes, envelope, found, model, of_tenant, result, turn
 
+from weft.passages.part import unpacked
+from weft.passages.splitting import outline_of
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
 from weft_schemas.envelope import ExtractedFact
@@ -25,6 +29,21 @@ def test_an_envelope_gives_an_untrusted_item_its_text() -> None:
     assert (row.text, row.pending, row.version) == ("in short", False, 2)
     assert row.sensitivity is Sensitivity.INTERNAL
     assert read.view("t", "s").pending() == []
+
+
+def test_a_result_that_passes_whole_has_its_outline_stored_so_that_no_compile_splits_it() -> None:
+    text = json.dumps([{"order": number, "note": "left at the door " * 3} for number in range(9)])
+    of_json = {"content_type": "application/json", "complete": True}
+    read = model(result("r", text), envelope(1, "r", text, **of_json), result("s"))
+    row = read.view("t", "s").rows([1])[0]
+    assert unpacked(row.outline) == row.parts == outline_of(text, "application/json")
+    assert row.part_count > 1
+
+
+def test_a_summary_that_is_not_the_whole_result_has_no_outline() -> None:
+    summary = json.dumps([{"order": number, "note": "at the door " * 9} for number in range(9)])
+    read = model(result("r"), envelope(1, "r", summary))
+    assert read.view("t", "s").rows([1])[0].parts is None
 
 
 def test_before_its_envelope_an_item_is_pending_for_ever() -> None:

@@ -77,7 +77,7 @@ def ready_for(model: ReadModel, task: CompileTask) -> Ready | None:
     if waits and any(row.sequence <= request.after for row in view.pending()):
         return None
     policy, loosened = policy_of(model, view, request, task.principal)
-    return Ready(view, within_grants(model, view, request, task.principal), policy, loosened)
+    return Ready(view, within_grants(view, request, task.principal), policy, loosened)
 
 
 def is_short_work(ready: Ready, task: CompileTask) -> bool:

@@ -17,12 +17,10 @@ from weft_schemas.loosening import loosened
 from weft_schemas.policy import ContextPolicy
 
 
-def within_grants(
-    model: ReadModel, view: SessionView, request: CompileRequest, principal: str
-) -> CompileRequest:
+def within_grants(view: SessionView, request: CompileRequest, principal: str) -> CompileRequest:
     """The request, limited to the scopes that are granted to the requester now. Raises `Forbidden`
     if it names another scope."""
-    grants = model.view(view.tenant, view.session).grants()
+    grants = view.grants()
     if not isinstance(request.scopes, msgspec.UnsetType):
         for scope in request.scopes:
             if not may_use(grants, principal, view.session, scope):

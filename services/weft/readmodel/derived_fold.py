@@ -103,14 +103,14 @@ class DerivedFold:
             return
         envelope = event.envelope
         count = self._tokens(envelope.encoding, envelope.summary_tokens, envelope.summary)
-        row = (version, source.anchor, count, msgspec.json.encode(envelope))
+        outline, passages = self._clean(version, source.anchor, envelope)
+        row = (version, source.anchor, count, outline, msgspec.json.encode(envelope))
         self._db.execute(_sql.add_envelope, row)
         for one in envelope.artifacts:
             self._db.execute(_sql.add_artifact, (place.address.tenant, one.handle, source.anchor))
         self._db.execute(_sql.settle, (version, source.anchor, version))
         self._flags(version, source, envelope)
         self._documents.supersede(source.anchor, version)
-        passages = self._clean(version, source.anchor, envelope)
         self._bodies.drop(source.anchor)  # most envelopes of short results do without
         self._documents.add(place.state, source.anchor, version, passages)
 
@@ -121,9 +121,12 @@ class DerivedFold:
             row = (source.session, source.anchor, version, msgspec.json.encode(envelope.signals))
             self._db.execute(_sql.add_flags, row)
 
-    def _clean(self, version: int, item: int, envelope: ResultEnvelope) -> list[Passage]:
-        """Store the clean text, unless the envelope contains it. Returns the texts that a search
-        finds the item by."""
+    def _clean(
+        self, version: int, item: int, envelope: ResultEnvelope
+    ) -> tuple[bytes, list[Passage]]:
+        """Store the clean text, unless the envelope contains it. Returns the outline of the
+        envelope's summary if that is the clean text, and the texts that a search finds the item
+        by."""
         clean = envelope.clean
         text = envelope.summary if envelope.complete or envelope.passthrough else None
         if clean is not None:
@@ -132,14 +135,15 @@ class DerivedFold:
             with suppress(Corrupt):
                 text = None if raw is None else clean_text(raw, clean)
         if text is None:
-            return counted([envelope_text(envelope)])
+            return b"", counted([envelope_text(envelope)])
         if clean is None:  # the summary is the whole text
-            return counted(passages_of(text, envelope.content_type)[1])
+            whole, texts = passages_of(text, envelope.content_type)
+            return packed(whole), counted(texts)
         kind = envelope.content_type if envelope.content_type in TYPES else ""
         outline, passages, compressed = divided(text, kind)
         count = self._tokens(envelope.encoding, clean.tokens, text)
         self._db.execute(_sql.add_body, (version, item, count, len(text), outline, compressed))
-        return passages
+        return b"", passages
 
     def _summary(self, place: Place, event: SummaryEvent) -> None:
         source = self._source(place, event.origin)

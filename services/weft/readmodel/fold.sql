@@ -64,7 +64,7 @@ INSERT INTO derivations (anchor, type, worker, origin, run, part, version)
 VALUES (?, ?, ?, ?, ?, ?, ?)
 
 -- name: add_envelope
-INSERT INTO envelopes (version, item, tokens, body) VALUES (?, ?, ?, ?)
+INSERT INTO envelopes (version, item, tokens, outline, body) VALUES (?, ?, ?, ?, ?)
 
 -- name: add_flags
 INSERT INTO flags (session, item, version, body) VALUES (?, ?, ?, ?)

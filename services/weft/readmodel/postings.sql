@@ -46,8 +46,14 @@ FROM json_each(:terms) wanted
 CROSS JOIN postings p ON p.session = :session AND p.term = wanted.value AND p.block <= :newest
 GROUP BY wanted.key
 
--- name: last_document
-SELECT document, version, words FROM documents WHERE session = ? ORDER BY document DESC LIMIT 1
+-- What a search begins with: the newest erasure, the session's first document that is not sealed,
+-- and its last one.
+-- name: begin
+SELECT (SELECT coalesce(max(version), 0) FROM tombstones),
+    (SELECT min(document) FROM unsealed_documents WHERE session = :session),
+    d.document, d.version, d.words
+FROM (SELECT 1) LEFT JOIN documents d ON d.session = :session
+    AND d.document = (SELECT max(document) FROM documents WHERE session = :session)
 
 -- name: document
 SELECT version, words FROM documents WHERE session = ? AND document = ?

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import msgspec
 
 from weft.passages.part import Outline, unpacked
-from weft.passages.splitting import outline_of, readable
+from weft.passages.splitting import readable
 from weft.readmodel.call_text import call_text
 from weft_schemas.envelope import ResultEnvelope, ResultStatus
 from weft_schemas.items import LEVELS, ItemKind, Sensitivity
@@ -56,8 +56,7 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
     metadata: Mapping[str, Any]
     published_ns: int
     outline: bytes = b""
-    """Of `whole`, packed by `passages.packed`; empty if it is one passage, or an untrusted item
-    whose whole text is its envelope's summary."""
+    """Of `whole`, packed by `passages.packed`; empty if it is one passage."""
     pending: bool = False
     """Untrusted and without an envelope at this sequence."""
     parked: bool = False
@@ -112,11 +111,7 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def parts(self) -> Outline | None:
         """The outline of `readable`, None if that is one passage."""
-        if self.outline:
-            return unpacked(self.outline)
-        if self.envelope is None or not self.is_complete:
-            return None
-        return outline_of(self.whole, self.envelope.content_type)
+        return unpacked(self.outline) if self.outline else None
 
     @cached_property
     def readable(self) -> str:

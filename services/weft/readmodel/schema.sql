@@ -102,10 +102,13 @@ CREATE TABLE derivations (
     PRIMARY KEY (anchor, type, worker, origin, run, part)
 ) WITHOUT ROWID;
 
+-- `outline`: of a summary that is the whole clean text; empty if that is one passage, and for all
+-- other summaries.
 CREATE TABLE envelopes (
     version INTEGER PRIMARY KEY,
     item INTEGER NOT NULL,
     tokens INTEGER NOT NULL,
+    outline BLOB NOT NULL,
     body BLOB NOT NULL
 );
 CREATE INDEX envelopes_item ON envelopes (item, version);

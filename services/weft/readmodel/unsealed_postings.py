@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable
 
 from weft.readmodel.postings import BLOCK, Postings, invert, posting
 from weft.readmodel.store import OPEN, statements
-from weft.readmodel.tombstone_fold import newest_tombstone
 
 CACHED_CHARACTERS = 1_000_000
 """Characters of terms cached per connection, some 25 MB with their postings."""
@@ -79,11 +78,12 @@ class UnsealedCache:
 
     def of(self, db: sqlite3.Connection, session: int) -> UnsealedPostings:
         """A session's unsealed postings, as of now."""
-        if (erased := newest_tombstone(db)) != self._tombstone:
+        erased, first, *last = db.execute(_sql.begin, {"session": session}).fetchone()
+        if erased != self._tombstone:
             self._cached.clear()
             self._characters, self._tombstone = 0, erased
-        newest = db.execute(_sql.last_document, (session,)).fetchone()
-        first = db.execute(_sql.first_unsealed, (session,)).fetchone()[0]
+        document, version, words = last
+        newest = None if document is None else (document, version, words)
         if first is None:
             first = newest[0] + 1 if newest else 0
         unsealed = self._cached.pop(session, None)

@@ -7,6 +7,7 @@ import json
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import msgspec
@@ -104,7 +105,7 @@ class SessionView:
 
     def recent(self, limit: int) -> list[ItemRow]:
         """The newest items, newest first."""
-        return self.places(range(max(self._count - limit, 0), self._count))[::-1]
+        return self.span(self._count - limit, self._count - 1)[::-1]
 
     def of_kind(self, kind: ItemKind, limit: int, before: int | None = None) -> list[ItemRow]:
         """The newest items of a kind, newest first, optionally before an ordinal."""
@@ -121,11 +122,15 @@ class SessionView:
 
     def span(self, first_ordinal: int, last_ordinal: int) -> list[ItemRow]:
         """Items by ordinal, both ends included."""
-        return self.places(range(max(first_ordinal, 0), min(last_ordinal + 1, self._count)))
+        first, last = max(first_ordinal, 0), min(last_ordinal, self._count - 1)
+        if first not in self._by_ordinal or last not in self._by_ordinal:
+            return self._items("span", first=first, last=last)
+        return self.places(range(first, last + 1))
 
     def places(self, ordinals: Iterable[int]) -> list[ItemRow]:
         """Items by ordinal, in order; unknown ones are left out."""
-        return self._read("places", ordinals, self._by_ordinal)
+        existing = (ordinal for ordinal in ordinals if 0 <= ordinal < self._count)
+        return self._read("places", existing, self._by_ordinal)
 
     def rows(self, sequences: Iterable[int]) -> list[ItemRow]:
         """Items by log sequence, in order of sequence; unknown ones are left out."""
@@ -143,7 +148,8 @@ class SessionView:
         """Item's sequence → what the guards saw in it, in order; only items with signals."""
         place = {"session": self._number, "at": self.sequence, "limit": MAX_FLAGS}
         found = self._db.execute(_sql.flags, place).fetchall()
-        return {item: signals for item, body in found if (signals := _signals.decode(body))}
+        decoded = ((item, _signals.decode(body)) for item, body, _ in reversed(found))
+        return {item: signals for item, signals in decoded if signals}
 
     def pending(self) -> list[ItemRow]:
         """Items that wait for their envelope, oldest first."""
@@ -190,7 +196,7 @@ class SessionView:
 
     def within(self, scopes: Iterable[str]) -> SessionView:
         """The same view with the memory of these scopes only."""
-        view = self.at(self.sequence)
+        view = copy(self)  # with the rows read so far
         view._readable = frozenset(scopes)
         return view
 

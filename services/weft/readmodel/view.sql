@@ -13,7 +13,7 @@ SELECT i.sequence, i.ordinal, i.id, i.kind, i.text, i.tokens, i.outline, i.paren
     CASE WHEN i.untrusted AND e.version IS NULL THEN EXISTS (
         SELECT 1 FROM waits w WHERE w.item = i.sequence AND w.since <= :at AND w.until > :at
     ) END,
-    b.tokens, b.characters, b.outline, b.packed,
+    b.tokens, b.characters, coalesce(b.outline, e.outline), b.packed,
     (SELECT max(rank) FROM levels
         WHERE item = i.sequence AND version <= :at AND until > :at)
 FROM items i
@@ -36,6 +36,10 @@ WHERE i.sequence IN (
     SELECT item FROM pins WHERE session = :session AND item <= :at ORDER BY item DESC LIMIT :limit)
 ORDER BY i.sequence
 
+-- name: span
+WHERE i.session = :session AND i.ordinal BETWEEN :first AND :last
+ORDER BY i.ordinal
+
 -- The plus, here and below, keeps SQLite from walking the whole session by an index.
 -- name: places
 WHERE i.session = :session AND i.ordinal IN (SELECT value FROM json_each(:numbers))
@@ -56,12 +60,10 @@ WHERE i.session = :session AND i.parent_id IN (SELECT value FROM json_each(:ids)
     AND i.sequence <= :at
 ORDER BY i.sequence
 
--- The newest items with any, in order.
+-- The newest items with any, newest first.
 -- name: flags
-SELECT item, body FROM (
-    SELECT item, body, max(version) FROM flags
-    WHERE session = :session AND version <= :at GROUP BY item ORDER BY item DESC LIMIT :limit)
-ORDER BY item
+SELECT item, body, max(version) FROM flags
+WHERE session = :session AND version <= :at GROUP BY item ORDER BY item DESC LIMIT :limit
 
 -- name: sequence_of_ordinal
 SELECT sequence FROM items WHERE session = ? AND ordinal = ?
