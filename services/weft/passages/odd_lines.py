@@ -31,8 +31,8 @@ def odd_lines(lines: Sequence[str]) -> frozenset[int]:
     filled = [at for at, line in enumerate(lines) if line.strip()]
     if len(filled) < MANY:
         return frozenset()
-    sampled = filled[:: max(len(filled) // _SAMPLED, 1)]
-    if not _usual_form(Counter(form_of(lines[at]) for at in sampled)):
+    step = len(filled) // _SAMPLED
+    if step > 1 and not _usual_form(Counter(form_of(lines[at]) for at in filled[::step])):
         return _within(lines, _with_rare_cells(lines, filled))
     forms = [form_of(lines[at]) for at in filled]
     counts = Counter(forms)
