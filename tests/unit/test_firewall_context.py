@@ -354,6 +354,17 @@ def test_a_setting_in_capitals_that_ends_in_key_is_masked(name: str) -> None:
         assert value not in seen(text)
 
 
+SECRETS = "AZURE_STORAGE_PRIMARY_KEY COSMOS_PRIMARY_KEY FB_PAGE_TOKEN"
+HANDLES = "PRIMARY_KEY PAGE_TOKEN NEXT_PAGE_TOKEN NEXT_SYNC_TOKEN PARTITION_KEY"
+
+
+@pytest.mark.parametrize("name", [*SECRETS.split(), *HANDLES.split()])
+def test_a_setting_in_capitals_is_a_handle_only_if_all_its_words_say_so(name: str) -> None:
+    value = made(random.Random(name))["t"]
+    for text in (f"{name}={value}\n", f'{{"{name}": "{value}"}}'):
+        assert (value in seen(text)) is (name in HANDLES.split())
+
+
 @pytest.mark.parametrize("name", ["booking_token_signing_key", "offerTokenEncryptionKey"])
 def test_a_key_that_makes_tokens_of_offers_is_masked(name: str) -> None:
     value = made(random.Random(name))["t"]

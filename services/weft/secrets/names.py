@@ -53,6 +53,9 @@ setting, in capitals, such a word is the name of a service, which the token open
 _ROW_WORDS = "primary foreign partition sort row object index range issue evaluated"
 _ROW = frozenset(_ROW_WORDS.encode().split())
 """Words that mark a key as one by which a record is found."""
+_HANDLE = _PROGRESS | _ROW | frozenset(b"token key".split())
+"""All words of a setting, in capitals, that is a handle: another one is a name of what the token or
+the key opens, as in `FB_PAGE_TOKEN` or `AZURE_STORAGE_PRIMARY_KEY`."""
 _OPENS = re.compile(rb"(?i)access|auth|secret|pass|bearer|api")
 """A token or a key with such a word opens something: then it is a credential in any case."""
 _ENTERS = re.compile(
@@ -62,9 +65,11 @@ _ENTERS = re.compile(
 """Words for who or what is let in, which count less than the word right before the token or key:
 `users_page_token` is of a page."""
 _FOUND_BY = re.compile(
-    rb"(?i)(?:primary|foreign|partition|sort|row|object|storage|index|hash|range|site|publishable)_key\Z"
+    rb"(?i)(?:primary|foreign|partition|sort|row|object|storage|index|hash|range)_key\Z"
 )
-"""Keys by which a row or an object is found, or that are public."""
+"""Keys by which a row or an object is found."""
+_SHOWN = re.compile(rb"(?i)(?:site|publishable)_key\Z")
+"""Keys that every visitor of a site sees."""
 _WORDS = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _NAME = re.compile(rb"(?i)(?:\w{1,20}[ _-])?[\w.-]{0,40}(?:token|key|secret)[\w-]{0,20}")
 NEAR = 100
@@ -101,9 +106,11 @@ def is_harmless(name: bytes) -> bool:
     if _CREDENTIAL.search(name) and not _PUBLIC.search(name):
         return False
     words = _words_of(name)
-    if not _HARMLESS.isdisjoint(words) or (_WEAK.search(name) and _FOUND_BY.search(name)):
+    if not _HARMLESS.isdisjoint(words) or (_WEAK.search(name) and _SHOWN.search(name)):
         return True
-    return _is_handle(words, name)
+    if name.isupper() and not _HANDLE.issuperset(words):
+        return False
+    return bool(_WEAK.search(name) and _FOUND_BY.search(name)) or _is_handle(words, name)
 
 
 def _is_handle(words: list[bytes], name: bytes) -> bool:
