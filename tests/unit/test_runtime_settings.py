@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,13 @@ def test_each_password_of_several_addresses_is_masked_to_its_end_when_shown():
 )
 def test_other_addresses_are_taken(address: str):
     assert read_settings({"WEFT_NATS_URL": address}).nats_url == address
+
+
+@pytest.mark.parametrize(("size", "is_taken"), [("0", True), ("1048576", True), ("100", False)])
+def test_a_log_that_holds_not_even_one_message_is_refused(size: str, is_taken: bool):
+    told = nullcontext() if is_taken else pytest.raises(ConfigurationError, match="1048576 or more")
+    with told:
+        assert read_settings({"WEFT_MAX_BYTES": size}).max_bytes == int(size)
 
 
 def test_secrets_are_masked_when_shown():

@@ -287,6 +287,17 @@ def _number(kind: type[int] | type[float], least: float, most: float) -> Callabl
     return check
 
 
+def _log_size(text: str) -> float:
+    size = _number(int, 0, 2**63 - 1)(text)
+    if 0 < size < _LEAST_LOG:
+        raise ValueError(f"give 0 for no limit, or {_LEAST_LOG} or more")
+    return size
+
+
+_LEAST_LOG = 1024 * 1024
+"""Bytes of the largest message that a server takes by default."""
+
+
 def _one_of(*words: str) -> Callable[[str], str]:
     def check(text: str) -> str:
         if text not in words:
@@ -329,7 +340,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "router_concepts": _existing_file,
     "durability": _one_of("process", "power", "cluster"),
     "max_age_days": _number(float, 0, inf),
-    "max_bytes": _number(int, 0, 2**63 - 1),
+    "max_bytes": _log_size,
     "idle_close_seconds": _number(float, 0, inf),
     "traces": _traces,
     "trace_content": _yes_or_no,
