@@ -233,7 +233,10 @@ class _Run:
             record.deliveries,
             item.text if item else "",
         )
-        return next(((rule, source) for rule in rules if rule.when(source)), None)
+        for rule in rules:
+            if rule.when(source):
+                return rule, source
+        return None
 
     @asynccontextmanager
     async def _with_body(self, rule: _Rule, source: Source) -> AsyncIterator[Source]:
