@@ -98,12 +98,11 @@ def principal_of(token: str) -> str:
 
 def digest(*parts: str | bytes | int) -> str:
     """Hex SHA-256 over length-prefixed parts, so that no two lists of parts collide."""
-    state = hashlib.sha256()
-    for part in parts:
-        raw = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
-        state.update(b"%d:" % len(raw))
-        state.update(raw)
-    return state.hexdigest()
+    raws = [
+        part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
+        for part in parts
+    ]
+    return hashlib.sha256(b"".join([b"%d:%b" % (len(raw), raw) for raw in raws])).hexdigest()
 
 
 def is_digest(text: str) -> bool:
@@ -169,7 +168,12 @@ def artifact_handle(tenant: str, session: str, item_id: str, key: bytes = b"") -
     replay and on every replica, and is looked up within one tenant. Without the deployment's `key`,
     nobody can compute it from known names."""
     named = digest("artifact", *((key.hex(),) if key else ()), tenant, session, item_id)
-    return "art:" + base64.b32encode(bytes.fromhex(named[:14])).decode().lower()[:10]
+    bits = int(named[:13], 16) >> 2
+    return "art:" + "".join([_BASE32[bits >> place & 31] for place in range(45, -1, -5)])
+
+
+_BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
+"""The digits of RFC 4648, in small letters; `base64` takes four times as long."""
 
 
 def handle_key(secret: bytes) -> bytes:

@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 
 from weft.log.connection import Connection
-from weft.log.replicas import ANSWER_SECONDS, SUBJECT, ReplicaState, answer, replicas
+from weft.log.replicas import ANSWER_SECONDS, ReplicaState, answer, replicas
 
 STATE = ReplicaState("host/data (process 1)", 7, 5)
 
@@ -18,7 +18,7 @@ async def test_a_replica_that_is_slow_to_answer_is_waited_for(log: Connection) -
         late = b"PUB %b %d\r\n%b\r\n" % (to, len(body), body)
         asyncio.get_running_loop().call_later(ANSWER_SECONDS + 0.5, log.write_soon, late)
 
-    listener = await log.listen(SUBJECT, take)
+    listener = await log.listen("weft-rpc.*.@tenant.replicas", take)
     assert await replicas(log, "acme") == [STATE]
     await listener.close()
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from prometheus_client import generate_latest
 
 from weft.http import sse
 from weft.http.callers import caller, check_open, host_name, open_grant
@@ -138,7 +139,9 @@ def test_a_request_is_counted_by_the_error_that_ends_it() -> None:
     for end in ends:
         with pytest.raises(type(end)), counts.request("compile"):
             raise end
-    counted = re.findall(rb'weft_requests_total{code="(\w+)".* (\S+)', metrics.text())
+    counted = re.findall(
+        rb'weft_requests_total{code="(\w+)".* (\S+)', generate_latest(metrics.registry)
+    )
     assert dict(counted) == dict.fromkeys((b"not_found", b"other", b"weft", b"ok"), b"1.0")
 
 

@@ -8,6 +8,7 @@ import msgspec
 from faststream import BaseMiddleware, Depends
 from faststream.nats import TestNatsBroker
 from faststream.specification import AsyncAPI
+from prometheus_client import generate_latest
 
 from weft.runtime.process import Process
 from weft.runtime.request_server import RequestServer
@@ -71,7 +72,7 @@ async def test_errors_are_replies_with_their_code() -> None:
     assert malformed.headers[ERROR_HEADER] == "invalid_input"
     assert "$.text" in msgspec.json.decode(malformed.body)["message"]
     assert b'exception_type="NotFound",handler="weft-rpc.{tenant}.{session}.echo"} 1.0' in (
-        process.metrics.text()
+        generate_latest(process.metrics.registry)
     )
 
 
@@ -79,10 +80,10 @@ async def test_counters_do_not_grow_with_tenants_and_sessions() -> None:
     process = await served()
     async with TestNatsBroker(process.broker) as broker:
         await request(broker, b"{}")
-        before = process.metrics.text().count(b"\n")
+        before = generate_latest(process.metrics.registry).count(b"\n")
         for number in range(20):
             await broker.request(b"{}", f"weft-rpc.t{number}.s{number}.echo", timeout=60)
-    text = process.metrics.text()
+    text = generate_latest(process.metrics.registry)
     assert text.count(b"\n") == before
     assert b'handler="weft-rpc.{tenant}.{session}.echo",status="acked"} 21.0' in text
 

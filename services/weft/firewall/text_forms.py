@@ -165,11 +165,13 @@ def _is_log(raw: bytes) -> bool:
 
 def _repeats(lines: list[str]) -> bool:
     """Whether most lines differ from others only in digits, as in what an installer prints."""
+    if len(lines) < 2 * _ALIKE:
+        return False
     counts = Counter(line[:_WIDTH].translate(_NO_DIGITS) for line in lines)
     alike = sum(
         count for line, count in counts.items() if count >= _ALIKE and any(map(str.isalpha, line))
     )
-    return len(lines) >= 2 * _ALIKE and alike >= 0.6 * len(lines)
+    return alike >= 0.6 * len(lines)
 
 
 _ALIKE = 8

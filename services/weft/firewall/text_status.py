@@ -177,6 +177,8 @@ def _ends_with_error(text: str) -> bool:
 
 def _is_refused(text: str) -> bool:
     """Whether a reply in lines says that it was not accepted or had no success, and why."""
+    if "false" not in text.lower():
+        return False
     no = yes = why = False
     for line in text.splitlines():
         field = _FIELD.match(line)

@@ -17,6 +17,7 @@ from litestar.datastructures import State
 from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
 from litestar.response import Stream
+from prometheus_client import generate_latest
 
 from weft.client import Client
 from weft.http import openapi, problems, sse, tracing
@@ -245,7 +246,8 @@ class Application:
 
         @get("/metrics")
         async def metrics() -> Response[bytes]:
-            return Response(self.metrics.text(), media_type="text/plain; version=0.0.4")
+            counted = generate_latest(self.metrics.registry)
+            return Response(counted, media_type="text/plain; version=0.0.4")
 
         return [openapi_json, page, live, ready, metrics]
 

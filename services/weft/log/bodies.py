@@ -63,11 +63,7 @@ class Bodies:
     """The bodies of one tenant. Holds no state but its publisher; share one between tasks."""
 
     def __init__(
-        self,
-        connection: Connection,
-        publisher: Publisher,
-        tenant: str,
-        bucket: str = BODIES_BUCKET,
+        self, connection: Connection, publisher: Publisher, tenant: str, bucket: str = BODIES_BUCKET
     ) -> None:
         """`tenant` is empty for objects of no tenant, such as snapshots: these are named by the
         digest itself."""
@@ -244,18 +240,14 @@ class Bodies:
         if meta.deleted:
             return False
         subject = self._chunk_subject(meta.nuid)
-        info = await call(
-            self._connection, f"STREAM.INFO.{self._stream}", {"subjects_filter": subject}
-        )
+        filtered = {"subjects_filter": subject}
+        info = await call(self._connection, f"STREAM.INFO.{self._stream}", filtered)
         return int((info["state"].get("subjects") or {}).get(subject, 0)) == meta.chunks
 
     async def _claim(self, meta: ObjectMeta, sequence: int) -> None:
         """Make this upload the object, unless another one was faster. If the outcome stays unknown,
         or the caller gives up, the chunks are kept: they may be the object's."""
-        headers = {
-            "Nats-Rollup": "sub",
-            "Nats-Expected-Last-Subject-Sequence": str(sequence),
-        }
+        headers = {"Nats-Rollup": "sub", "Nats-Expected-Last-Subject-Sequence": str(sequence)}
         try:
             await self._publisher.publish(
                 self._meta_subject(meta.name), msgspec.json.encode(meta), meta.nuid, headers

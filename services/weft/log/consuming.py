@@ -47,11 +47,6 @@ class Delivery:
         self._consumer = consumer
 
     @property
-    def subject(self) -> str:
-        """The subject that it is stored under."""
-        return self.record.subject
-
-    @property
     def data(self) -> bytes:
         return self.record.payload
 

@@ -52,15 +52,9 @@ def event_headers(
     event_id: str, event_type: str, source: str, traceparent: str = ""
 ) -> dict[str, str]:
     """CloudEvents attributes in binary mode, and the trace that the event belongs to."""
-    headers = {
-        "ce-specversion": "1.0",
-        "ce-id": event_id,
-        "ce-type": event_type,
-        "ce-source": source,
-    }
-    if traceparent:
-        headers["traceparent"] = traceparent
-    return headers
+    trace = {"traceparent": traceparent} if traceparent else {}
+    about = {"ce-id": event_id, "ce-type": event_type, "ce-source": source}
+    return {"ce-specversion": "1.0", **about, **trace}
 
 
 def command(message: Message, reply: str, limit: int) -> bytes:

@@ -110,8 +110,10 @@ class FastConnection(Connection):
 
     def write_now(self, commands: bytes) -> None:
         """Writes straight to the socket, not by the flusher task, if nothing is queued."""
-        writer = getattr(self._transport, "_io_writer", None)
-        if writer is None or self._pending or writer.transport.get_write_buffer_size():
+        writer: Any = getattr(self._transport, "_io_writer", None)
+        # Over TLS, a transport that was closed cannot tell what it has still to write.
+        is_open = writer is not None and not writer.is_closing()
+        if not is_open or self._pending or writer.transport.get_write_buffer_size():
             self.write_soon(commands)
         elif self.is_up:
             writer.write(commands)

@@ -34,19 +34,8 @@ class Publisher(InFlight):
         Raises `Unavailable` if the outcome is unknown, and `Overloaded`, `Forbidden`,
         `Conflict`, `InvalidInput` or `ConfigurationError` if it was refused.
         """
-        done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-
-        def settled(_: int, outcome: Outcome) -> None:
-            if not done.done():
-                done.set_result(outcome)
-
-        message = Message(subject, payload, message_id, headers or {})
-        await self.room()
-        self.connection.write_now(self._launch(message, 0, settled))
-        outcome = await done
-        if isinstance(outcome, Ack):
-            return outcome
-        raise outcome
+        (ack,) = await self.publish_many([Message(subject, payload, message_id, headers or {})])
+        return ack
 
     def send(self, messages: Sequence[Message], settled: Callable[[list[Outcome]], None]) -> None:
         """Publish a few messages and return at once; `settled` is called with every outcome, in
@@ -114,7 +103,7 @@ class Publisher(InFlight):
                 await write(b"".join(chunk))
                 chunk, size = [], 0
                 await asyncio.sleep(0)
-        await write(b"".join(chunk))
+        self.connection.write_now(b"".join(chunk))
         while left:
             none_left.clear()
             await none_left.wait()

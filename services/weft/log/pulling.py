@@ -14,16 +14,7 @@ import msgspec
 
 from weft.log.connection import Connection, Listener
 from weft.log.record import LogRecord
-from weft.log.wire import (
-    SETTLED,
-    Delivered,
-    checked_traceparent,
-    header,
-    message_id,
-    publish_command,
-    status,
-    text_of,
-)
+from weft.log.wire import SETTLED, Delivered, header, publish_command, status, text_of
 from weft_schemas.errors import NotFound, Unavailable, WeftError
 from weft_schemas.subjects import STREAM
 
@@ -57,17 +48,9 @@ class RawMessage(NamedTuple):
     headers: bytes | None
 
     def record(self, place: Delivered) -> LogRecord:
-        headers = self.headers
-        return LogRecord(
-            place.stream_sequence,
-            text_of(self.subject),
-            place.published_ns,
-            self.payload,
-            message_id(headers),
-            checked_traceparent(headers),
-            place.deliveries,
-            header(headers, SETTLED),
-        )
+        message = (text_of(self.subject), place.published_ns, self.payload, self.headers)
+        settled = header(self.headers, SETTLED)
+        return LogRecord.of(place.stream_sequence, *message, place.deliveries, settled)
 
 
 class Puller(Generic[T]):

@@ -32,11 +32,18 @@ class LogRecord(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(
-        cls, sequence: int, subject: str, published_ns: int, payload: bytes, block: bytes | None
+        cls,
+        sequence: int,
+        subject: str,
+        published_ns: int,
+        payload: bytes,
+        block: bytes | None,
+        deliveries: int = 1,
+        settled: str = "",
     ) -> Self:
         """A message with its header block as it came off the wire."""
         headers = (message_id(block), checked_traceparent(block))
-        return cls(sequence, subject, published_ns, payload, *headers)
+        return cls(sequence, subject, published_ns, payload, *headers, deliveries, settled)
 
     def address(self) -> StoredSubject:
         """Its subject, taken apart. Raises `InvalidInput`."""

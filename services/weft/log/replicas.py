@@ -12,15 +12,14 @@ import msgspec
 
 from weft.log.connection import Connection, Listener
 from weft.log.scatter_gather import answer_each, gather
-from weft_schemas.ids import TENANT_SESSION, digest
-from weft_schemas.subjects import request_subject
+from weft_schemas.ids import digest
 
 ANSWER_SECONDS = 1.0
 """How long answers are collected; a replica answers within milliseconds."""
 FIRST_SECONDS = 10.0
 """How long the first answer is awaited if the server says that there are replicas: all of them may
 be rewriting their files."""
-SUBJECT = f"weft-rpc.*.{TENANT_SESSION}.replicas"
+_SERVICE = "replicas"
 
 
 class ReplicaState(msgspec.Struct, frozen=True):
@@ -41,12 +40,11 @@ def replica_name(data_dir: Path) -> str:
 
 async def answer(connection: Connection, state: Callable[[], ReplicaState]) -> Listener:
     """Answer for a replica until the listener is closed."""
-    return await answer_each(connection, SUBJECT, lambda _: state())
+    return await answer_each(connection, _SERVICE, lambda _: state())
 
 
 async def replicas(connection: Connection, tenant: str) -> list[ReplicaState]:
     """Those that answer in time, by name; returns at once if none runs."""
-    subject = request_subject(tenant, TENANT_SESSION, "replicas")
-    answers = await gather(connection, subject, FIRST_SECONDS, ANSWER_SECONDS)
-    states = [msgspec.json.decode(one, type=ReplicaState) for one in answers]
+    wait = (FIRST_SECONDS, ANSWER_SECONDS)
+    states = await gather(connection, tenant, _SERVICE, ReplicaState, *wait)
     return sorted(states, key=lambda state: state.name)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from weft.log.connection import Connection
 from weft.log.reading import next_after, state
 from weft_schemas.errors import InvalidInput, NotFound
 
-_NANO = 1_000_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_time(text: str) -> int:
@@ -20,10 +20,8 @@ def parse_time(text: str) -> int:
         raise InvalidInput(
             f"{text!r} is neither a sequence nor a time such as 2026-01-31T12:00:00Z"
         ) from None
-    if time.tzinfo is None:
-        time = time.replace(tzinfo=UTC)
-    whole = time.replace(microsecond=0)
-    return int(whole.timestamp()) * _NANO + time.microsecond * 1_000
+    since = (time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH
+    return since // timedelta(microseconds=1) * 1_000
 
 
 async def sequence_at(connection: Connection, time_ns: int) -> int:

@@ -229,10 +229,8 @@ async def _make(connection: Connection, target: str, wanted: Topology, have: Top
         # Read anew: what somebody wrote since they were compared, such as the mark of a trimming,
         # would be lost. The server has no update that depends on what is there.
         known = await config_of(connection, name) or {}
-        config = {**known, **wanted.streams[name]}
-        config["metadata"] = {**known.get("metadata", {}), **config.get("metadata", {})}
         verb = "UPDATE" if known else "CREATE"
-        await call(connection, f"STREAM.{verb}.{name}", _without_read_only(config))
+        await call(connection, f"STREAM.{verb}.{name}", _merged(known, wanted.streams[name]))
         return
     stream, durable = name.split("/")
     config = {**have.consumers.get((stream, durable), {}), **wanted.consumers[stream, durable]}
@@ -243,13 +241,14 @@ async def _make(connection: Connection, target: str, wanted: Topology, have: Top
 async def add_metadata(connection: Connection, stream: str, metadata: dict[str, str]) -> None:
     """Add to a stream's metadata, and change nothing else."""
     config = (await call(connection, f"STREAM.INFO.{stream}"))["config"]
-    config["metadata"] = {**config.get("metadata", {}), **metadata}
-    await call(connection, f"STREAM.UPDATE.{stream}", _without_read_only(config))
+    await call(connection, f"STREAM.UPDATE.{stream}", _merged(config, {"metadata": metadata}))
 
 
-def _without_read_only(config: Config) -> Config:
-    metadata = {k: v for k, v in config.get("metadata", {}).items() if not k.startswith("_nats.")}
-    return {**config, "metadata": metadata}
+def _merged(known: Config, wanted: Config) -> Config:
+    """A stream's new configuration, without the metadata that the server writes itself."""
+    metadata = {**known.get("metadata", {}), **wanted.get("metadata", {})}
+    own = {name: value for name, value in metadata.items() if not name.startswith("_nats.")}
+    return {**known, **wanted, "metadata": own}
 
 
 def worker_consumer(name: str, subjects: str) -> Config:

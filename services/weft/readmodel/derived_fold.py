@@ -22,7 +22,7 @@ from weft.readmodel.postings import Passage, counted
 from weft.readmodel.precedence import Derivation, superseded_by
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.session_counters import SessionState
-from weft.readmodel.store import OPEN, bounded, statements
+from weft.readmodel.store import OPEN, bounded, insert, statements
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import Corrupt, InvalidInput
 from weft_schemas.events import (
@@ -104,10 +104,11 @@ class DerivedFold:
         envelope = event.envelope
         count = self._tokens(envelope.encoding, envelope.summary_tokens, envelope.summary)
         outline, passages = self._clean(version, source.anchor, envelope)
-        row = (version, source.anchor, count, outline, msgspec.json.encode(envelope))
-        self._db.execute(_sql.add_envelope, row)
+        body = msgspec.json.encode(envelope)
+        insert(self._db, "envelopes", version, source.anchor, count, outline, body)
         for one in envelope.artifacts:
-            self._db.execute(_sql.add_artifact, (place.address.tenant, one.handle, source.anchor))
+            row = (place.address.tenant, one.handle, source.anchor)
+            insert(self._db, "artifacts", *row, conflict="IGNORE")
         self._db.execute(_sql.settle, (version, source.anchor, version))
         self._flags(version, source, envelope)
         self._documents.supersede(source.anchor, version)
@@ -118,8 +119,8 @@ class DerivedFold:
         """Store the envelope's signals, if this or an earlier envelope has any."""
         known = self._db.execute(_sql.has_flags, (source.session, source.anchor)).fetchone()
         if envelope.signals or known:
-            row = (source.session, source.anchor, version, msgspec.json.encode(envelope.signals))
-            self._db.execute(_sql.add_flags, row)
+            signals = msgspec.json.encode(envelope.signals)
+            insert(self._db, "flags", source.session, source.anchor, version, signals)
 
     def _clean(
         self, version: int, item: int, envelope: ResultEnvelope
@@ -142,7 +143,7 @@ class DerivedFold:
         kind = envelope.content_type if envelope.content_type in TYPES else ""
         outline, passages, compressed = divided(text, kind)
         count = self._tokens(envelope.encoding, clean.tokens, text)
-        self._db.execute(_sql.add_body, (version, item, count, len(text), outline, compressed))
+        insert(self._db, "bodies", version, item, count, len(text), outline, compressed)
         return b"", passages
 
     def _summary(self, place: Place, event: SummaryEvent) -> None:
@@ -154,7 +155,7 @@ class DerivedFold:
             return
         count = self._tokens(event.encoding, event.tokens, event.text)
         row = (place.version, source.anchor, count, event.sensitivity.value, event.text)
-        self._db.execute(_sql.add_summary, row)
+        insert(self._db, "summaries", *row)
 
     def _facts(self, place: Place, event: FactsEvent) -> None:
         source = self._source(place, event.origin)
@@ -196,8 +197,7 @@ class DerivedFold:
         source, version = self._item(place, event.origin, "level"), place.version
         if not self._counts(version, "level", source, event.origin, "", _end_level):
             return
-        row = (source.anchor, version, OPEN, LEVELS.index(event.sensitivity))
-        self._db.execute(_sql.add_level, row)
+        insert(self._db, "levels", source.anchor, version, OPEN, LEVELS.index(event.sensitivity))
 
     def _parked(self, place: Place, event: ParkedEvent) -> None:
         origin, version = event.origin, place.version
@@ -206,7 +206,7 @@ class DerivedFold:
         if self._db.execute(_sql.open_parked, key).fetchone():
             return
         row = (version, *key, origin.item_id, event.code, event.error, bounded(event.attempts))
-        self._db.execute(_sql.add_parked, row)
+        insert(self._db, "parked", *row, None, 0)
         if origin.worker == "firewall":
             self._db.execute(_sql.settle, (version, origin.sequence, version))
             self._bodies.drop(origin.sequence)
@@ -260,8 +260,7 @@ class DerivedFold:
         superseded = superseded_by(Derivation(origin.sequence, origin.run, part, version), known)
         if superseded is None:
             return False
-        row = (*key, origin.sequence, origin.run, part, version)
-        self._db.execute(_sql.add_derivation, row)
+        insert(self._db, "derivations", *key, origin.sequence, origin.run, part, version)
         if supersede is not None:
             for old in superseded:
                 supersede(self._db, old.version, version)

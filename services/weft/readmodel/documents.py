@@ -34,8 +34,8 @@ class Documents:
         """By session, in order."""
         self._rows: list[tuple[int, int, int, int, int, int]] = []
         """Of the table of documents, not written yet."""
-        self._full: dict[int, list[Document]] = {}
-        """Sessions with full segments that are not sealed, and their newest documents."""
+        self.full: set[int] = set()
+        """Sessions with full segments that are not sealed."""
 
     def add(
         self, state: SessionState, item: int, version: int, passages: Sequence[Passage]
@@ -71,24 +71,17 @@ class Documents:
         self._db.executemany(_sql.add_unsealed, rows)
         self._new.clear()
 
-    @property
-    def is_due(self) -> bool:
-        """Whether `seal` has something to do."""
-        return bool(self._full)
-
     def seal(self) -> None:
         """Seal the full segments that `flush` left. Call it in a transaction, when no request waits
         for the new documents."""
-        for session, newest in sorted(self._full.items()):
-            stored = self._unsealed(session, newest[0][0] if newest else OPEN)
-            if stored or newest:
-                self._seal_full(session, [*stored, *newest])
-        self._full.clear()
+        for session in sorted(self.full):
+            if documents := self._unsealed(session, OPEN):
+                self._seal_full(session, documents)
+        self.full.clear()
 
     def forget(self) -> None:
         """Drop the documents in memory, after the transaction failed or others erased some."""
         self._new.clear()
-        self._full = {session: [] for session in self._full}
         self._rows.clear()
 
     def _seal_long(self, session: int, new: list[Document]) -> int:
@@ -100,9 +93,9 @@ class Documents:
         start = first if stored is None else stored
         full = end // SEGMENT * SEGMENT
         if full - start <= UNSEALED and full // BLOCK == start // BLOCK:
-            self._full[session] = new
+            self.full.add(session)
             return first
-        self._full.pop(session, None)
+        self.full.discard(session)
         return self._seal_full(session, [*self._unsealed(session, first), *new])
 
     def _seal_full(self, session: int, documents: list[Document]) -> int:

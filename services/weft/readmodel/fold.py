@@ -18,7 +18,7 @@ from weft.readmodel.documents import Documents
 from weft.readmodel.item_fold import ItemFold
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.session_counters import Sessions, SessionState
-from weft.readmodel.store import bounded, get_meta, set_meta, statements, transaction
+from weft.readmodel.store import bounded, get_meta, insert, set_meta, statements, transaction
 from weft.readmodel.tombstone_fold import erase_scope, erase_session, erase_tenant
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.event_place import check_place
@@ -126,7 +126,7 @@ class Fold:
     @property
     def is_seal_due(self) -> bool:
         """Whether `seal` has something to do."""
-        return self._documents.is_due
+        return bool(self._documents.full)
 
     def seal(self) -> None:
         """Seal the text index's newest documents in a separate transaction. Searches find the same
@@ -175,7 +175,8 @@ class Fold:
             folded.faults += 1
             tenant, session = place_of(record.subject)
             safe = str(error).encode("utf-8", "replace").decode()[:500]
-            self._db.execute(_sql.add_fault, (record.sequence, tenant, session, error.code, safe))
+            fault = (record.sequence, tenant, session, error.code, safe)
+            insert(self._db, "faults", *fault, conflict="REPLACE")
 
     def _is_erased(self, address: StoredSubject) -> bool:
         is_tenants = address.direction == "out" and address.session == TENANT_SESSION
@@ -202,14 +203,12 @@ class Fold:
             case ContextPolicy():
                 session = event.session or ""
                 if (tenant, session) not in self._tombstones:
-                    policy = (version, tenant, session, encode_event(event))
-                    self._db.execute(_sql.add_policy, policy)
+                    insert(self._db, "policies", version, tenant, session, encode_event(event))
                     self._sessions.flush()  # their rules may have changed
             case ScopeGrants():
-                self._db.execute(_sql.add_grants, (version, tenant, encode_event(event)))
+                insert(self._db, "grants", version, tenant, encode_event(event))
             case Catalog():
-                catalog = (version, tenant, event.name, encode_event(event))
-                self._db.execute(_sql.add_catalog, catalog)
+                insert(self._db, "catalogs", version, tenant, event.name, encode_event(event))
             case _:
                 state = self._state_of_derived(record, address, event)
                 self._derived.apply(Place(version, address, state), event)
@@ -233,13 +232,12 @@ class Fold:
         last = bounded(event.last_sequence) or record.sequence
         if event.last_sequence and last <= state.closed:
             return
-        row = (record.sequence, state.number, last, event.reason)
-        self._db.execute(_sql.add_closing, row)
+        insert(self._db, "closings", record.sequence, state.number, last, event.reason)
         state.closed = max(state.closed, last)
 
     def _erase(self, tenant: str, event: ErasedEvent | ScopeErasedEvent, version: int) -> None:
         session = None if isinstance(event, ScopeErasedEvent) else event.session or ""
-        self._db.execute(_sql.add_tombstone, (version, tenant, session, event.reason))
+        insert(self._db, "tombstones", version, tenant, session, event.reason)
         self._documents.flush()
         self._sessions.flush()
         if isinstance(event, ScopeErasedEvent):

@@ -18,7 +18,7 @@ from weft.readmodel.documents import Documents
 from weft.readmodel.postings import counted
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.session_counters import SessionState
-from weft.readmodel.store import OPEN, bounded, statements
+from weft.readmodel.store import OPEN, bounded, insert, statements
 from weft.secrets.masked_items import masked_item
 from weft_schemas.envelope import Signal
 from weft_schemas.events import content_digest, encode_event
@@ -68,20 +68,18 @@ class ItemFold:
         text = shown_text(item)
         outline, passages = passages_of(text)
         row = self._row(record, state, item, untrusted, content_hash, outline, _size(raw))
-        if not self._db.execute(_sql.add_item, row).rowcount:
+        if not insert(self._db, "items", *row, conflict="IGNORE"):
             return self._collision(sequence, state, item, content_hash)
         state.add_item(sequence, record.published_ns)
         if signals:
-            self._db.execute(
-                _sql.add_flags, (state.number, sequence, sequence, _json.encode(signals))
-            )
+            insert(self._db, "flags", state.number, sequence, sequence, _json.encode(signals))
         scope = item.metadata.get("scope")
         if scope:
-            self._db.execute(_sql.add_scope, (state.number, scope, sequence))
+            insert(self._db, "scopes", state.number, scope, sequence, conflict="IGNORE")
         if item.metadata.get("pin") is True:
-            self._db.execute(_sql.add_pin, (state.number, sequence))
+            insert(self._db, "pins", state.number, sequence, conflict="IGNORE")
         if untrusted:
-            self._db.execute(_sql.add_wait, (sequence, sequence, OPEN, state.number))
+            insert(self._db, "waits", sequence, sequence, OPEN, state.number, conflict="REPLACE")
             self._bodies.add(sequence, raw.text)
         else:
             self._documents.add(state, sequence, sequence, counted(passages))
@@ -121,8 +119,7 @@ class ItemFold:
     ) -> bool:
         first = self._db.execute(_sql.item_hash, (state.number, item.id)).fetchone()[0]
         conflict: bool = first != content_hash
-        row = (state.number, sequence, item.id, conflict, content_hash)
-        self._db.execute(_sql.add_collision, row)
+        insert(self._db, "collisions", state.number, sequence, item.id, conflict, content_hash)
         state.duplicates += not conflict
         return conflict
 

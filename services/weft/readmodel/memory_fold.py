@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-from weft.readmodel.store import OPEN, statements
+from weft.readmodel.store import OPEN, insert, statements
 
 _sql = statements("memory_fold")
 
@@ -31,7 +31,9 @@ def remember(
             until = version
         else:
             db.execute(_sql.end, (version, number))
-    db.execute(_sql.add, (*key, source, version, version, until, *values))
+    tenant, kind, *name = key
+    row = (kind, tenant, *name, source, version, version, until, None, *values)
+    insert(db, "memories", None, *row)
 
 
 def withdraw(db: sqlite3.Connection, version: int, at: int) -> None:

@@ -2,11 +2,6 @@
 SELECT number, source, version FROM memories
 WHERE tenant = ? AND type = ? AND scope = ? AND name = ? AND until = ?
 
--- name: add
-INSERT INTO memories
-    (tenant, type, scope, name, source, version, since, until, session, tokens, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-
 -- name: end
 UPDATE memories SET until = ? WHERE number = ?
 

@@ -69,9 +69,6 @@ UPDATE sessions SET documents = 0, words = 0,
     last_sequence = coalesce((SELECT max(sequence) FROM items WHERE session = ?1), 0)
 WHERE number = ?1
 
--- name: note
-INSERT OR REPLACE INTO partly_erased (session, at) VALUES (?, ?)
-
 -- name: own
 SELECT tenant, session FROM sessions WHERE number = ?
 

@@ -20,14 +20,7 @@ from typing import Protocol
 import msgspec
 
 from weft.bm25 import inverse_document_frequency, saturation
-from weft.readmodel.postings import (
-    BLOCK,
-    LENGTHS,
-    MAX_TERM,
-    WIDTH,
-    halves,
-    pack,
-)
+from weft.readmodel.postings import BLOCK, LENGTHS, MAX_TERM, WIDTH, halves, pack
 from weft.readmodel.store import statements
 from weft.readmodel.unsealed_postings import UnsealedPostings
 

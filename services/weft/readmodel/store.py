@@ -37,6 +37,13 @@ def run_each(db: sqlite3.Connection, script: str, values: tuple[object, ...] = (
         db.execute(statement, values)
 
 
+def insert(db: sqlite3.Connection, table: str, *row: object, conflict: str = "ABORT") -> int:
+    """Add a row: a value for each column of the table, in the schema's order. Returns how many were
+    added: 0 if the key is taken and `conflict` is IGNORE."""
+    marks = ", ".join("?" * len(row))
+    return db.execute(f"INSERT OR {conflict} INTO {table} VALUES ({marks})", row).rowcount
+
+
 def text(file: str) -> str:
     """The whole of `<file>.sql`."""
     return (_FOLDER / f"{file}.sql").read_text(encoding="utf-8")
@@ -149,7 +156,7 @@ def get_meta(db: sqlite3.Connection, name: str) -> str | int | None:
 
 
 def set_meta(db: sqlite3.Connection, name: str, value: str | int) -> None:
-    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+    insert(db, "meta", name, value, conflict="REPLACE")
 
 
 def bounded(number: int) -> int:

@@ -18,7 +18,7 @@ from weft.readmodel.documents import Documents
 from weft.readmodel.memory_fold import forget
 from weft.readmodel.postings import counted
 from weft.readmodel.session_counters import Sessions
-from weft.readmodel.store import run_each, statements
+from weft.readmodel.store import insert, run_each, statements
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.items import ItemKind
 
@@ -64,7 +64,7 @@ def erase_scope(
     documents, states = Documents(db), Sessions(db)
     for number in sessions:
         run_each(db, _scope.renumber, (number,))
-        db.execute(_scope.note, (number, at))
+        insert(db, "partly_erased", number, at, conflict="REPLACE")
         _index_again(db, number, documents, states)
     documents.flush()
     documents.seal()

@@ -19,7 +19,7 @@ from weft.log.connection import Connection
 from weft.log.consuming import BATCH, Consumer, Delivery
 from weft.log.record import LogRecord
 from weft.log.timeouts import cancelled
-from weft.log.wire import MESSAGE_ID, SETTLED, TRACEPARENT
+from weft.log.wire import SETTLED, block_of, header
 from weft.runtime.handlers import StraightToHandler
 from weft_schemas.subjects import STREAM, stored_form
 
@@ -92,14 +92,6 @@ _sequences = itertools.count(1)
 
 
 def _unstored(message: Msg) -> Delivery:
-    headers = message.headers or {}
-    record = LogRecord(
-        sequence=next(_sequences),
-        subject=stored_form(message.subject),
-        published_ns=0,
-        payload=message.data,
-        message_id=headers.get(MESSAGE_ID.decode(), ""),
-        traceparent=headers.get(TRACEPARENT.decode(), ""),
-        settled=headers.get(SETTLED.decode(), ""),
-    )
+    place, block = (next(_sequences), stored_form(message.subject), 0), block_of(message.headers)
+    record = LogRecord.of(*place, message.data, block, settled=header(block, SETTLED))
     return Delivery(record, b"", None)

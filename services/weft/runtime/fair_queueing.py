@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Hashable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Generic, TypeVar
 
 from weft_schemas.errors import Overloaded
@@ -44,21 +44,25 @@ class ConcurrencyLimits:
     @asynccontextmanager
     async def place(self, tenant: str, session: str) -> AsyncIterator[None]:
         """A place for one request. Raises `Overloaded` at once if too many wait."""
-        own = self._queue((tenant,), self._limits[0])
-        if own.held >= self._limits[0] + self._waiting:
-            raise Overloaded(
-                f"{own.held} requests of tenant {tenant!r} are in work or wait already; try again"
-            )
-        with own, self._queue((tenant, session), self._limits[1]) as theirs:
+        with self._queue(tenant) as own, self._queue(tenant, session) as theirs:
+            if own.held > self._limits[0] + self._waiting:
+                held = f"{own.held - 1} requests of tenant {tenant!r}"
+                raise Overloaded(f"{held} are in work or wait already; try again")
             # The narrowest limit first: a waiting request must not take another tenant's place.
             async with theirs.room, own.room, self._everybody:
                 yield
 
-    def _queue(self, name: tuple[str, ...], places: int) -> _Queue:
-        queue = self._queues.get(name)
-        if queue is None:
-            queue = self._queues[name] = _Queue(places, lambda: self._queues.pop(name))
-        return queue
+    @contextmanager
+    def _queue(self, *name: str) -> Iterator[_Queue]:
+        """One queue, with one request more; forgotten when it is empty."""
+        queue = self._queues.setdefault(name, _Queue(self._limits[len(name) - 1]))
+        queue.held += 1
+        try:
+            yield queue
+        finally:
+            queue.held -= 1
+            if not queue.held:
+                del self._queues[name]
 
 
 class Turns:
@@ -116,21 +120,9 @@ class Turns:
 
 
 class _Queue:
-    """One queue; forgotten when it is empty."""
-
-    def __init__(self, places: int, forget: Callable[[], object]) -> None:
+    def __init__(self, places: int) -> None:
         self.room = asyncio.Semaphore(places)
         self.held = 0
-        self._forget = forget
-
-    def __enter__(self) -> _Queue:
-        self.held += 1
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.held -= 1
-        if not self.held:
-            self._forget()
 
 
 class Arrivals(Generic[Arrived]):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from weft_schemas.events import EVENT_TYPES
 from weft_schemas.items import ItemKind
@@ -64,10 +64,6 @@ class Metrics:
     def in_flight(self, count: Callable[[], int]) -> None:
         """Call `count` for the events in flight whenever the metric is read."""
         self._in_flight.set_function(count)
-
-    def text(self) -> bytes:
-        """The exposition that Prometheus reads."""
-        return generate_latest(self.registry)
 
     def _gauge(self, name: str, about: str) -> Gauge:
         return Gauge(name, about, ("process",), registry=self.registry).labels(self._process)

@@ -8,14 +8,10 @@ import secrets
 import socket
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from weft.log.connection import Connection, Listener
 from weft.log.scatter_gather import answer_each, gather
 from weft.log.wire import is_from_tenant
-from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.status import ProcessState
-from weft_schemas.subjects import request_subject
 
 if TYPE_CHECKING:
     # A client without the dependencies of a process may call the roll.
@@ -27,7 +23,6 @@ FIRST_SECONDS = 2.0
 _SERVICE = "processes"
 _NAMES = secrets.token_hex(16)
 """Random for each process, so that host and process id cannot be found by trial."""
-SUBJECT = f"weft-rpc.*.{TENANT_SESSION}.{_SERVICE}"
 
 
 def state_of(process: Process) -> ProcessState:
@@ -61,13 +56,12 @@ async def answer_roll_calls(process: Process) -> Listener:
         state = state_of(process)
         return for_tenants(state) if is_from_tenant(inbox) else state
 
-    return await answer_each(process.connection, SUBJECT, reply)
+    return await answer_each(process.connection, _SERVICE, reply)
 
 
 async def call_roll(connection: Connection, tenant: str) -> tuple[ProcessState, ...]:
     """Every process that answers in time, by service, host and pid; returns at once if there is
-    none. The credential needs permission for `weft-rpc.<tenant>.@tenant.processes`."""
-    subject = request_subject(tenant, TENANT_SESSION, _SERVICE)
-    answers = await gather(connection, subject, FIRST_SECONDS, ANSWER_SECONDS)
-    states = [msgspec.json.decode(one, type=ProcessState) for one in answers]
+    none."""
+    wait = (FIRST_SECONDS, ANSWER_SECONDS)
+    states = await gather(connection, tenant, _SERVICE, ProcessState, *wait)
     return tuple(sorted(states, key=lambda state: (state.service, state.host, state.pid)))

@@ -22,17 +22,10 @@ from weft.runtime.deployment import known_secret
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.ids import encode_token, principal_token
 
-SECRETS = frozenset(
-    {
-        "password",
-        "token",
-        "fingerprint_key",
-        "summary_api_key",
-        "router_api_key",
-        "reading_api_key",
-        "gateway_token",
-    }
-)
+SECRETS = frozenset((
+    "password", "token", "fingerprint_key", "summary_api_key", "router_api_key", "reading_api_key",
+    "gateway_token",
+))  # fmt: skip
 """Fields that are never shown."""
 
 _CREDENTIALS = ("user", "password", "token", "creds", "tls_ca", "tls_cert", "tls_key")

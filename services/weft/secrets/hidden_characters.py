@@ -64,7 +64,7 @@ def spans_in_source(
 
 def _as_read(data: bytes, raw: bytes) -> str | None:
     """The text without invisible and erased characters; None if `data` has none. Linear."""
-    if not raw and not data.translate(None, _SHOWN):
+    if not (raw or data).translate(None, _SHOWN):
         return None
     cleaned = None if raw else clean(data)
     if (cleaned is None or cleaned.changed) and _takes_back(raw or data):

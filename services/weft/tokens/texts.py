@@ -64,18 +64,18 @@ class Counter:
             return self._ascii(text, start, end)
         if _OTHER_SPACES.search(text):
             return len(self._encoder.encode_ordinary(text))
-        return sum(self._other.each(_OTHER_PIECES.findall(text)))
+        return self._other.sum(_OTHER_PIECES.findall(text))
 
     def _is_joined(self, text: str) -> bool:
-        return any(pair in text for pair in self._joined) if self._joined else False
+        return any(pair in text for pair in self._joined)
 
     def _ascii(self, text: str, start: int, end: int) -> int:
         if start == end:
-            return sum(self._each(text))
+            return self._words(text)
         inner = text[start:end]
         known = self._inner.get(inner)
         if known is None:
-            known = sum(self._each(inner))
+            known = self._words(inner)
             self._remember_inner(inner, known)
         return self._end(text[:start]) + known + self._end(text[end:])
 
@@ -106,15 +106,15 @@ class Counter:
         known = self._spaced[word[1:]] if word[:1] == b" " else self._pieces[word]
         return known + broken
 
-    def _each(self, text: str) -> list[int]:
+    def _words(self, text: str) -> int:
         """Tokens of a text's words, and of the blanks around them."""
         # Up to three digits are a token of their own, so that any digits count as others do.
         data = text.encode().translate(_ZEROS)
         lines = data.find(b"\n", 0, -1) >= 0
         if lines or b"  " in data or len(data.translate(None, _OTHER_BLANKS)) < len(data):
-            return self._pieces.each(_PIECES.findall(data))
+            return self._pieces.sum(_PIECES.findall(data))
         first, *others = data.split(b" ")
-        return [self._pieces[first], *self._spaced.each(others)]
+        return self._pieces[first] + self._spaced.sum(others)
 
 
 def _cut(text: str) -> Iterator[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import compress, repeat
-from operator import is_, sub
+from itertools import compress
+from operator import sub
 from typing import Generic, TypeVar
 
 import tiktoken
@@ -44,15 +44,15 @@ class CountedWords(dict[Key, int], Generic[Key]):
             self.clear()
         self.update(counted)
 
-    def each(self, pieces: Sequence[Key]) -> list[int]:
-        """Tokens of each. Most were seen before, so that nothing else is done for these."""
-        counts = list(map(self.get, pieces))
-        if None not in counts:
-            return counts  # type: ignore[return-value]
-        new = list(compress(pieces, map(is_, counts, repeat(None))))
+    def sum(self, pieces: Sequence[Key]) -> int:
+        """Tokens of all. Most were seen before, so that nothing else is done for these."""
+        try:
+            return sum(map(self.get, pieces))  # type: ignore[arg-type]
+        except TypeError:  # None: some are new
+            new = [piece for piece in pieces if piece not in self]
         if len(new) >= _FEW:
             self.remember(_counted({piece: self.written(piece) for piece in new}, self.encoder))
-        return list(map(self.__getitem__, pieces))
+        return sum(map(self.__getitem__, pieces))
 
 
 def _all_plain(joined: str, texts: Collection[str]) -> bool:

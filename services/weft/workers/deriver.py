@@ -190,10 +190,8 @@ class _Run:
         rule, source = found
         if rule.is_async:
             return None
-        if isinstance(event, ContextItem):
-            if event.body is not None or len(event.text) > HUGE_BYTES:
-                return None
-            source = msgspec.structs.replace(source, body=event.text)
+        if isinstance(event, ContextItem) and (event.body or len(event.text) > HUGE_BYTES):
+            return None
         return _derived(rule, address, _called(rule.function, source, rule.whole))
 
     async def derive(
@@ -217,11 +215,12 @@ class _Run:
     def _found(
         self, record: LogRecord, address: StoredSubject, event: Event, context: WorkContext
     ) -> tuple[_Rule, Source] | None:
-        """The rule for an event and the source without its body; None if no rule takes it."""
+        """The rule for an event and the source, whose body is what stands in the event itself; None
+        if no rule takes it."""
         rules = [rule for rule in self._rules if rule.takes(event)]
         if not rules:
             return None
-        is_item = isinstance(event, ContextItem)
+        item = event if isinstance(event, ContextItem) else None
         source = Source(
             event,
             address.tenant,
@@ -229,11 +228,15 @@ class _Run:
             address.event,
             record.sequence,
             context.policy,
-            context.origin(event.id if isinstance(event, ContextItem) else ""),
-            is_item and context.is_untrusted(event),  # type: ignore[arg-type]
+            context.origin(item.id if item else ""),
+            item is not None and context.is_untrusted(item),
             record.deliveries,
+            item.text if item else "",
         )
-        return next(((rule, source) for rule in rules if rule.when(source)), None)
+        for rule in rules:
+            if rule.when(source):
+                return rule, source
+        return None
 
     @asynccontextmanager
     async def _with_body(self, rule: _Rule, source: Source) -> AsyncIterator[Source]:

@@ -68,7 +68,10 @@ class WorkContext:
     def is_untrusted(self, item: ContextItem, sequence: int = 0) -> bool:
         """Whether an item gets an envelope: by the policy that held at the item's own sequence, not
         by the one in force now. `sequence` is needed if it is not this event's item."""
-        return item.kind in self._untrusted_at(sequence or self.record.sequence)
+        if sequence or self._run:
+            return item.kind in self._untrusted_at(sequence or self.record.sequence)
+        # Live work is done under the policy at the event's sequence.
+        return item.kind in self.policy.firewall.untrusted_kinds
 
     def origin(self, item_id: str = "", sequence: int = 0) -> Origin:
         """The origin of a derived event: this event, unless `sequence` names another."""

@@ -23,6 +23,7 @@ _MAGIC = (
     (b"RIFF", "application/x-riff"),
 )
 """First bytes of common formats, from their specifications."""
+_STARTS = tuple(magic for magic, _ in _MAGIC)
 _SAMPLE = 8_192
 _CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 27})
 _SHARE = 0.1
@@ -32,9 +33,8 @@ _SHARE = 0.1
 def binary_type(data: bytes) -> str | None:
     """The MIME type of bytes that are not text; None for text. An image in text form (a data URL)
     is text."""
-    for magic, mime in _MAGIC:
-        if data.startswith(magic) and not _is_text(data[:256]):
-            return mime
+    if data.startswith(_STARTS) and not _is_text(data[:256]):
+        return next(mime for magic, mime in _MAGIC if data.startswith(magic))
     sample = data[:_SAMPLE]
     if not sample or len(sample) - len(sample.translate(None, _CONTROL)) <= _SHARE * len(sample):
         return None
