@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from weft.compiler.renditions.assembling import assembled
 from weft.passages.json_unquoted import unquoted
-from weft.passages.part import Outline, leaf_count, leaves
+from weft.passages.part import Outline, Part, leaf_count, leaves
 from weft.passages.splitting import outline_of
 
 RECORDS = json.dumps([{"id": n, "name": f"N{n}", "note": "w " * 90} for n in range(14)])
@@ -60,6 +60,18 @@ def test_a_field_stands_where_its_mark_would_be_as_long() -> None:
     assembled = shown(text, [leaf_with(text, "Oslo"), leaf_with(text, '"more"')])
     assert assembled.startswith("{meta: null, id: p1, city: ")
     assert assembled.endswith(f", note: null, more: {'x' * 90}}}")
+
+
+@pytest.mark.parametrize("unit", ["line", "row"])
+def test_a_line_or_a_row_stands_where_its_mark_would_be_as_long(unit: str) -> None:
+    blank = " " * 99
+    lines = ["if x:\n", "  x = 1\n", "a longer line, left out\n", "else:\n", f"{blank}y\n", "z\n"]
+    ends = [sum(map(len, lines[: at + 1])) for at in range(len(lines))]
+    parts = [Part(end - len(line), end, unit) for line, end in zip(lines, ends, strict=True)]
+    made = Outline(Part(0, ends[-1], children=tuple(parts)))
+    assert assembled("".join(lines), made, {0, 2, 3, 4, 5}) == "".join(lines).rstrip("\n")
+    assert assembled("".join(lines), made, {0, 1, 3, 4, 5}).splitlines()[2].startswith("…")
+    assert blank not in assembled("".join(lines), made, {0, 1, 2, 3, 5})
 
 
 def test_left_out_fields_are_named_where_they_are_few_and_plain_words() -> None:

@@ -138,7 +138,7 @@ class _Assembling:
             self._add(f", {held}" if start else held)
             return
         if unit == "row":
-            self._lined(mark, True)
+            self._left_out(gap, mark, True)
         else:
             self._add(f", {mark}" if start else mark)
 
@@ -147,7 +147,15 @@ class _Assembling:
         if self._missing:
             gap, self._missing = self._missing, []
             has_lines = self._text[gap[0].start : gap[-1].end].endswith("\n")
-            self._lined(gap_mark(self._text, gap, self._total), has_lines)
+            self._left_out(gap, gap_mark(self._text, gap, self._total), has_lines)
+
+    def _left_out(self, gap: Sequence[Part], mark: str, has_lines: bool) -> None:
+        """Add the mark of lines, rows or paragraphs, or these themselves if they are no longer."""
+        start, end = gap[0].start, gap[-1].end
+        if end - start <= 2 * len(mark) and len(self._text[start:end].strip()) <= len(mark):
+            self._pieces.append(self._text[start:end])
+        else:
+            self._lined(mark, has_lines)
 
     def _lined(self, mark: str, has_lines: bool) -> None:
         """Add a mark, as a separate line if whole lines are missing."""
