@@ -422,8 +422,12 @@ COHERENT = 250
 """Tokens up to which an item is about one thing: its other parts then count nearly as much as the
 one that answers, and half as much at twice the length."""
 
-STAYS = tuple(step / 10 for step in range(10, 0, -1))
+STAYS = tuple(step / 20 for step in range(20, 0, -1))
 """Shares of a stable prompt's base that may stay; what follows is replaced."""
+SHORTER = (0.7, 0.5)
+"""Shares of the budget for which what follows is also compiled, to fit behind more of the base."""
+MOST_FILLED = 4
+"""Heads, the most promising, behind which what came since is chosen anew."""
 PRICE, MOST_PRICE = 300.0, 0.5
 """The cost of sending a whole budget again, as a share of everything wanted: the first divided by
 the budget's tokens, since in a small budget each new item displaces more, and at most the second.
