@@ -60,7 +60,7 @@ def test_over_the_budget_most_of_a_prompt_still_stays() -> None:
     for before, after in chain(turns(80), budget=400):
         assert after.pack.stats.prompt_tokens <= 400
         shares.append(repeated(before, after))
-    assert sum(shares) / len(shares) > 0.7
+    assert sum(shares) / len(shares) > 0.6
     assert any(share > 0.85 for share in shares)
 
 

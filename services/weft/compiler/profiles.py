@@ -428,14 +428,14 @@ SHORTER = (0.7, 0.5)
 """Shares of the budget for which what follows is also compiled, to fit behind more of the base."""
 MOST_FILLED = 4
 """Heads, the most promising, behind which what came since is chosen anew."""
-PRICE, MOST_PRICE = 360.0, 0.6
+PRICE, MOST_PRICE = 300.0, 0.5
 """The cost of sending a whole budget again, as a share of everything wanted: the first divided by
 the budget's tokens, since in a small budget each new item displaces more, and at most the second.
 Tuned with the constants around them: on the tuned half prompts of 1,000 and 2,000 tokens repeat .55
-and .69 (tau-bench), .49 and .54 (LiveMCPBench) of the one before, and lose .036, .028, .017 and
-.013 of what a next call copies from a new compile. With 420 it is .58 in the mean, against .57, and
-.027 lost, against .023; with 600 .60 and .042. What is new at each step takes .29, .17, .34 and
-.24 of a new compile: nothing that is sent could repeat more than the rest."""
+and .66 (tau-bench), .46 and .53 (LiveMCPBench) of the one before, and lose .032, .022, .027 and
+.013 of what a next call copies from a new compile. With 360 and .6 it is .57 in the mean, against
+.55, at the same loss, but what a loop takes next may be missing. What is new at each step takes
+.29, .17, .34 and .24 of a new compile: no prompt that shows it could repeat more than the rest."""
 OF_HALF = 15.0
 """Factor for values that a new compile with half of the budget would state: they include nine
 tenths of what a next call copies. With 5.0, .003 more of these are lost at the same repetition."""
