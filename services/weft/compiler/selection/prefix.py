@@ -3,19 +3,21 @@ items are appended. The end is replaced when too much is missing compared with a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import (
+    MOST_FILLED,
     MOST_PRICE,
     NEXT_ENTRY,
     OF_HALF,
     PRESENCE,
     PRICE,
+    SHORTER,
     STAYS,
     USED,
     USED_CALLS,
@@ -127,21 +129,12 @@ def select_stable(choice: Choice, prefix: Prefix, ledger: Ledger) -> tuple[Choic
     if everything is not None:
         return choice, everything
     choice = _naming_kept(choice, prefix)
-    pinned = pins_of(choice)
-    best = fresh = selected(choice, pinned)
-    stays: Shown = {}
-    wanted = _Wanted(choice, pinned, fresh)
-    most = -math.inf
-    for head, shown in _prompts(choice, prefix.shown, pinned, fresh):
-        sent = choice.cost.size(shown) - choice.cost.size(head)
-        gain = wanted.share(shown) - _price(choice.budget) * sent / max(choice.budget, 1)
-        if gain > most:
-            stays, best, most = head, shown, gain
-    last = max(stays, default=0)
+    best = _best(choice, prefix.shown)
+    last = max(best.head, default=0)
     kept = [call for call in prefix.named if call < last]
-    choice = with_names(choice, best, kept, last)
-    note_pins(choice, best, ledger)
-    return choice, best
+    choice = with_names(choice, best.shown, kept, last)
+    note_pins(choice, best.shown, ledger)
+    return choice, best.shown
 
 
 def _naming_kept(choice: Choice, prefix: Prefix) -> Choice:
@@ -149,28 +142,92 @@ def _naming_kept(choice: Choice, prefix: Prefix) -> Choice:
     return naming(choice, names_of(kept, choice.withheld))
 
 
+class _Draft(msgspec.Struct, frozen=True):
+    """A prompt that begins with a part of the base."""
+
+    head: Shown
+    shown: Shown
+    gain: float
+    """The share of what is wanted that it states, less the price of what is sent again."""
+    size: int
+
+    def rank(self) -> tuple[float, int]:
+        return self.gain, self.size
+
+
+def _best(choice: Choice, kept: Shown) -> _Draft:
+    """The best draft that fits, else what a new compile shows."""
+    pinned = pins_of(choice)
+    fresh = selected(choice, pinned)
+    newest = _newest(choice, fresh)
+    judge = partial(_judged, choice, _Wanted(choice, pinned, fresh))
+    heads = list(_fitting(choice, kept, {**newest, **pinned}))
+    ends = [fresh, *_shorter(choice, pinned)]
+    afresh = judge({}, fresh)
+    drafts = [
+        afresh,
+        *(judge({}, {**end, **newest}) for end in ends[1:]),
+        *(
+            judge(head, {**pinned, **_behind(choice, head, end), **newest, **head})
+            for head in heads
+            for end in ends
+        ),
+    ]
+    drafts += [
+        judge(head, _filled(choice, head, {**newest, **pinned})) for head in _promising(drafts)
+    ]
+    drafts.sort(key=_Draft.rank, reverse=True)
+    return next((one for one in drafts if choice.cost.fits(one.shown, choice.budget)), afresh)
+
+
+def _judged(choice: Choice, wanted: _Wanted, head: Shown, shown: Shown) -> _Draft:
+    size = choice.cost.size(shown)
+    sent = size - choice.cost.size(head)
+    price = _price(choice.budget) * sent / max(choice.budget, 1)
+    return _Draft(head, shown, wanted.share(shown) - price, size)
+
+
 def _price(budget: int) -> float:
     """The cost of sending a whole budget again, as a share of the weight of everything wanted."""
     return min(PRICE / max(budget, 1), MOST_PRICE)
 
 
-def _prompts(
-    choice: Choice, kept: Shown, pinned: Shown, fresh: Shown
-) -> Iterator[tuple[Shown, Shown]]:
-    """Each part of the base that may stay, with the prompt that begins with it."""
-    yield {}, fresh
-    needed = {**_newest(choice, fresh), **pinned}
+def _fitting(choice: Choice, kept: Shown, needed: Shown) -> Iterator[Shown]:
+    """The parts of the base that fit beside what is `needed`."""
     for head in _heads(choice, kept):
-        if not _holds_pins(choice, head, needed):
-            continue
-        last = max(head, default=0)
-        base = {**needed, **head}
-        if choice.cost.exact(base) > choice.budget:
-            continue
-        base = with_pins_grown(choice, with_exchange(choice, base, head), head)
-        base = with_dialogue(choice, base)
-        later = [group for group in choice.groups if group.key > last and group.key not in base]
-        yield head, fill(choice, base, later, choice.budget)
+        fits = choice.cost.fits({**needed, **head}, choice.budget)
+        if fits and _holds_pins(choice, head, needed):
+            yield head
+
+
+def _shorter(choice: Choice, pinned: Shown) -> Iterator[Shown]:
+    """New compiles that leave room: their ends fit behind more of the base."""
+    for share in SHORTER:
+        yield selected(choice, pinned, choice.budget - int(choice.budget * share))
+
+
+def _behind(choice: Choice, head: Shown, end: Shown) -> Shown:
+    """What `end` shows of the groups behind the head."""
+    last = max(head, default=0)
+    rows = (row for group in choice.groups if group.key > last for row in group.rows)
+    return {row.sequence: end[row.sequence] for row in rows if row.sequence in end}
+
+
+def _promising(drafts: Sequence[_Draft]) -> list[Shown]:
+    """The heads of the best drafts."""
+    ranked = sorted(drafts, key=_Draft.rank, reverse=True)
+    heads = {len(one.head): one.head for one in ranked if one.head}
+    return list(heads.values())[:MOST_FILLED]
+
+
+def _filled(choice: Choice, head: Shown, needed: Shown) -> Shown:
+    """The head, and the most valuable of what came since."""
+    last = max(head, default=0)
+    base = {**needed, **head}
+    base = with_pins_grown(choice, with_exchange(choice, base, head), head)
+    base = with_dialogue(choice, base)
+    later = [group for group in choice.groups if group.key > last and group.key not in base]
+    return fill(choice, base, later, choice.budget)
 
 
 def _newest(choice: Choice, fresh: Shown) -> Shown:
