@@ -64,7 +64,7 @@ def test_a_task_with_a_line_like_a_label_is_one_message_and_no_data() -> None:
     assert task in of(pack, "u").text
     for text in (pack.prompt, *(str(one) for one in messages(pack))):
         assert "holds data" not in text
-    assert "is one message." in pack.prompt.partition("\n")[0]
+    assert "holds one message." in pack.prompt.partition("\n")[0]
 
 
 def test_a_call_whose_arguments_hold_a_template_is_told_and_is_no_call_to_imitate() -> None:

@@ -61,6 +61,20 @@ def test_what_a_short_result_does_not_need_goes_to_the_long_one() -> None:
     assert found["r1"] >= alone["r1"] - 12
 
 
+@pytest.mark.parametrize("phase", [Phase.CALL, Phase.ANSWER])
+def test_beside_a_newest_result_that_takes_its_half_the_others_have_room(phase: Phase) -> None:
+    said = "Shop 7 has all of them. " + "I can ask the shops of the neighbouring towns, too. " * 8
+    before = [TASK, call(7), result(7, 12), ContextItem("a", ItemKind.AGENT_MSG, said)]
+    asked = ContextItem("u2", ItemKind.USER_TURN, "Yes. And what about shop 1 and shop 2?")
+    notes = "Called them: " + "the owner is out until Friday, ask again then. " * 20
+    newest = ContextItem("r2", ItemKind.TOOL_RESULT, notes, "c2")
+    items = [*before, asked, call(1), call(2), result(1, 9), newest]
+    pack = compile_pack(ListView(items), CompileRequest(phase, budget=800)).pack
+    of = {entry.item_id: entry.text for entry in pack.entries}
+    assert notes.strip() in of["r2"]
+    assert of["r1"].count("sku") == 9
+
+
 def test_calls_after_each_other_do_not_share() -> None:
     items = [TASK, call(1), result(1, 60), call(2), result(2, 25)]
     assert shown(items, 1_600)["r2"] == 25

@@ -23,6 +23,8 @@ from weft.compiler.profiles import (
     SAID_SHARE,
     SHORT_EXCHANGE,
     SHORT_SHARE,
+    SIBLINGS_SHARE,
+    WITHOUT_SIBLINGS,
 )
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import Rendition, is_stub
@@ -64,6 +66,7 @@ def with_exchange(choice: Choice, pinned: Shown, kept: Container[int] = ()) -> S
         if is_cut:
             room = limit - cost.exact(shown) + SAVED
             rest = [one for one in rest if forms.least_tokens(one) <= room]
+    shown = _with_siblings(choice, shown)
     before = cost.exact(shown)
     shown = with_next_entry(choice, _with_taken_next(choice, shown, before), kept)
     limit += cost.exact(shown) - before + int(choice.budget * OTHER_CALLS_SHARE)
@@ -83,6 +86,17 @@ def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, boo
     if choice.cost.fits({**shown, **newest}, limit):
         return shown, False
     return with_shares(choice, shown, groups, limit), True
+
+
+def _with_siblings(choice: Choice, shown: Shown) -> Shown:
+    """With more of the results of calls that were made together with the newest."""
+    newest, *siblings = called_together(choice.exchange) or [None]
+    if not 1 <= len(siblings) < MOST_TOGETHER or newest is None or newest.key not in shown:
+        return shown
+    room = int(max(choice.budget - WITHOUT_SIBLINGS, 0) * SIBLINGS_SHARE)
+    limit = min(choice.budget, choice.cost.exact(shown) + room)
+    hidden = [group for group in siblings if group.key not in shown]
+    return fill(choice, with_shares(choice, shown, hidden, limit), siblings, limit)
 
 
 def _with_parts(choice: Choice, shown: Shown, group: Group, limit: int, reserved: int) -> Shown:
