@@ -101,6 +101,6 @@ def test_what_is_too_large_leaves_its_room_to_smaller_parts() -> None:
         CALL,
         ContextItem("r", ItemKind.TOOL_RESULT, "\n\n".join(entries), "c"),
     ]
-    choice = choice_of(items, 420)
+    choice = choice_of(items, 412)
     _, shown = select(choice, Ledger())
     assert choice.cost.exact(shown) > 380

@@ -90,8 +90,8 @@ def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, boo
 
 def _with_siblings(choice: Choice, shown: Shown) -> Shown:
     """With more of the results of calls that were made together with the newest."""
-    newest, *siblings = called_together(choice.exchange) or [None]
-    if not 1 <= len(siblings) < MOST_TOGETHER or newest is None or newest.key not in shown:
+    newest, siblings = choice.exchange[:1], called_together(choice.exchange)[1:]
+    if not 1 <= len(siblings) < MOST_TOGETHER or newest[0].key not in shown:
         return shown
     room = int(max(choice.budget - WITHOUT_SIBLINGS, 0) * SIBLINGS_SHARE)
     limit = min(choice.budget, choice.cost.exact(shown) + room)
