@@ -168,12 +168,7 @@ def artifact_handle(tenant: str, session: str, item_id: str, key: bytes = b"") -
     replay and on every replica, and is looked up within one tenant. Without the deployment's `key`,
     nobody can compute it from known names."""
     named = digest("artifact", *((key.hex(),) if key else ()), tenant, session, item_id)
-    bits = int(named[:13], 16) >> 2
-    return "art:" + "".join([_BASE32[bits >> place & 31] for place in range(45, -1, -5)])
-
-
-_BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
-"""The digits of RFC 4648, in small letters; `base64` takes four times as long."""
+    return "art:" + base64.b32encode(bytes.fromhex(named[:14])).decode().lower()[:10]
 
 
 def handle_key(secret: bytes) -> bytes:

@@ -98,15 +98,11 @@ def _name(
     for step, held in _members(value):
         kind = type(held)
         if kind is str or kind is int or kind is float or kind is VerbatimNumber:
-            text: str = held if kind is str else str(held)  # type: ignore[assignment]
-            if text in found or not 0 < len(text) <= longest:
-                continue
-            is_plain = name and isinstance(step, str) and len(step) <= _KEY
-            found[text] = name + _dotted(step) if is_plain else _below(name, step)
+            text = str(held)
+            if text not in found and 0 < len(text) <= longest:
+                found[text] = _below(name, step)
         elif kind is dict or kind is list:
             _name(held, _below(name, step), depth + 1, most, longest, found)  # type: ignore[arg-type]
-        else:
-            continue
         if len(found) >= most:
             return
 
