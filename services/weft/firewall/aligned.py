@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import or_
 
 LEAST_ROWS = 7
 """With fewer rows, blanks may be below each other by chance."""
@@ -115,27 +116,15 @@ def _names_columns(header: str) -> bool:
 def _spans(header: str, rows: Sequence[str]) -> list[tuple[int, int]]:
     """Begin and end of each stretch in which no position is blank in all lines. What has no name,
     or nothing below its name, belongs to the column before."""
-    filled, named = _filled(rows), _filled([header])
-    return [
-        (start, end)
-        for start, end in _runs(filled | named)
-        if filled & _bits(start, end) and named & _bits(start, end)
-    ]
+    width = max(map(len, (header, *rows)))
+    filled, named = _filled(rows, width), _filled([header], width)
+    runs = (run.span() for run in re.finditer(rb"\x01+", bytes(map(or_, filled, named))))
+    return [(start, end) for start, end in runs if 1 in filled[start:end] and 1 in named[start:end]]
 
 
-def _filled(lines: Sequence[str]) -> int:
-    """A bit for each position at which some line has no blank."""
-    found = 0
-    for line in lines:
-        for place in re.finditer(r"\S+", line):
-            found |= _bits(place.start(), place.end())
+def _filled(lines: Sequence[str], width: int) -> bytearray:
+    """1 for each position at which some line has no blank."""
+    found = bytearray(width)
+    for start, end in {word.span() for line in lines for word in re.finditer(r"\S+", line)}:
+        found[start:end] = b"\1" * (end - start)
     return found
-
-
-def _bits(start: int, end: int) -> int:
-    return (1 << end) - (1 << start)
-
-
-def _runs(bits: int) -> list[tuple[int, int]]:
-    """Where the bits are set, as begin and end of each run."""
-    return [run.span() for run in re.finditer("1+", bin(bits)[:1:-1])]
