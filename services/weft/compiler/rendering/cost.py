@@ -28,6 +28,7 @@ from weft.compiler.rendering.legend import (
     legend,
 )
 from weft.compiler.rendering.named_calls import NamedCall, listed
+from weft.compiler.rendering.parallel_calls import exchanges
 from weft.compiler.rendering.prompt import block, label
 from weft.compiler.renditions.rendition import CURRENT, PARTS, STUB, Rendition
 from weft.days import day_of, written
@@ -60,6 +61,7 @@ class _Cost(NamedTuple):
     speaker: str
     """Consecutive entries of one speaker become one message; each call and result is its own."""
     day: str
+    kind: ItemKind
     item_id: str
     parent_id: str | None
     has_gaps: bool
@@ -125,8 +127,7 @@ class PromptCost:
                     one, omitted_before=missing[sequence], omitted_calls=calls.get(sequence, "")
                 )
             made.append(one)
-        omitted = any(one.omitted_before for one in made)
-        notation = legend(made, omitted)
+        notation = legend(made)
         return [*([notation] if notation else []), *self.above, *undated(made)]
 
     def _missing(self, shown: Mapping[int, Rendition]) -> dict[int, int]:
@@ -188,20 +189,25 @@ class PromptCost:
         prompt, extra, latest, last = self._above, 0, "", ""
         before: str | bool = False
         missing, calls = self._missing(shown), self._calls_before(shown)
-        gaps = bool(missing)
+        in_order = self._in_order(shown)
+        costs = [self._entry(sequence, shown[sequence])[2] for sequence in in_order]
+        gaps = bool(missing) or any(cost.has_gaps for cost in costs)
         fences = messages = handles = False
-        for sequence in self._in_order(shown):
-            cost = self._entry(sequence, shown[sequence])[2]
-            prompt += cost.after_call if before == cost.parent_id else cost.alone
-            extra += cost.extra if cost.speaker == last else cost.extra + MESSAGE - 1
-            if self._dated and cost.day and cost.day != latest:
-                prompt += self._count(written(cost.day, latest) + "\n")
-                latest = cost.day
-            if sequence in missing:
-                prompt += self._count(omission(missing[sequence], calls.get(sequence, "")) + "\n")
-            before, last = cost.item_id, cost.speaker
-            gaps, fences = gaps or cost.has_gaps, fences or cost.has_fence
-            messages, handles = messages or cost.has_message, handles or cost.has_handle
+        for places in exchanges(costs) if gaps else [list(range(len(costs)))]:
+            omitted = [in_order[place] for place in places if in_order[place] in missing]
+            if omitted:
+                named = "; ".join(calls[at] for at in omitted if at in calls)
+                mark = omission(sum(missing[at] for at in omitted), named)
+                prompt += self._count(mark + "\n")
+            for cost in (costs[place] for place in places):
+                prompt += cost.after_call if before == cost.parent_id else cost.alone
+                extra += cost.extra if cost.speaker == last else cost.extra + MESSAGE - 1
+                if self._dated and cost.day and cost.day != latest:
+                    prompt += self._count(written(cost.day, latest) + "\n")
+                    latest = cost.day
+                before, last = cost.item_id, cost.speaker
+                fences, messages = fences or cost.has_fence, messages or cost.has_message
+                handles = handles or cost.has_handle
         sentences = [
             sentence
             for is_used, sentence in (
@@ -266,6 +272,7 @@ def _cost(made: PackEntry, count: Count) -> _Cost:
         extra,
         speaker,
         day_of(made.occurred_at),
+        made.kind,
         made.item_id,
         made.parent_id,
         made.view in (PARTS, STUB, CURRENT),

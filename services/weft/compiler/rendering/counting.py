@@ -72,7 +72,7 @@ def _lines(text: str) -> list[str]:
     return [*lines, text[start:]]
 
 
-def prompt_tokens(entries: Iterable[PackEntry], count: Count) -> int:
+def prompt_tokens(entries: Sequence[PackEntry], count: Count) -> int:
     """Tokens of the prompt that these entries make."""
     written = ["\n".join(lines) for lines in blocks(entries)]
     return sum(count(f"{text}\n") for text in written[:-1]) + sum(map(count, written[-1:]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.compiler.rendering.fencing import has_data, is_message
-from weft.compiler.renditions.rendition import CURRENT, PARTS, STUB
+from weft.compiler.rendering.parallel_calls import is_cut
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
@@ -18,10 +18,10 @@ OPENING = "notation: "
 LEGEND = "legend"
 
 
-def legend(entries: Sequence[PackEntry], omitted: bool) -> PackEntry | None:
-    """The block, or None if there is nothing to explain. `omitted`: items are left out."""
+def legend(entries: Sequence[PackEntry]) -> PackEntry | None:
+    """The block, or None if there is nothing to explain."""
     sentences = []
-    if omitted or any(one.view in (PARTS, STUB, CURRENT) for one in entries):
+    if is_cut(entries):
         is_named = any(one.omitted_calls for one in entries)
         sentences.append(OMITTED_CALLS if is_named else OMISSIONS)
     if any(has_data(one.text) for one in entries if one.item_id):

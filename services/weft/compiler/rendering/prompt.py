@@ -3,15 +3,16 @@ so the tokens of blocks add up, and no block depends on a later one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from weft.adapters.speaker_names import is_reserved, safe
 from weft.adapters.steps import omission
+from weft.compiler.rendering.parallel_calls import below_calls
 from weft.days import day_of, written
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
-RENDER_VERSION = "13"
+RENDER_VERSION = "14"
 """Raised when the same entries would render to another prompt, or the same views to other entries.
 """
 
@@ -27,17 +28,18 @@ LABELS = {
 }
 
 
-def render(entries: Iterable[PackEntry]) -> str:
+def render(entries: Sequence[PackEntry]) -> str:
     """The prompt."""
     return "\n".join(block for entry in blocks(entries) for block in entry)
 
 
-def blocks(entries: Iterable[PackEntry]) -> Iterator[list[str]]:
-    """The lines of each entry: the number of items left out before it, a date if the day changes,
-    its block, and what is known of a call's result if the result is not shown."""
+def blocks(entries: Sequence[PackEntry]) -> Iterator[list[str]]:
+    """The lines of each entry, in the order of the prompt: the number of items left out before it,
+    a date if the day changes, its block, and what is known of a call's result if the result is not
+    shown."""
     previous: PackEntry | None = None
     day = ""
-    for entry in entries:
+    for entry in below_calls(entries):
         lines = []
         if entry.omitted_before:
             lines.append(omission(entry.omitted_before, entry.omitted_calls))
