@@ -20,7 +20,8 @@ from weft.compiler.ranking.query import query_of, situation
 from weft.compiler.ranking.question import understand
 from weft.compiler.ranking.relevance import score_groups
 from weft.compiler.rendering.cost import Costed, Shown
-from weft.compiler.rendering.counting import counter, message_tokens
+from weft.compiler.rendering.counting import counter
+from weft.compiler.rendering.message_tokens import message_tokens
 from weft.compiler.rendering.reasoning import attached, carried, refused_calls
 from weft.compiler.renditions.in_force import in_force, text_in_force
 from weft.compiler.selection.choice import Choice

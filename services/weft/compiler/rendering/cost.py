@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -15,7 +15,7 @@ import msgspec
 from weft.adapters.drafting import compact
 from weft.adapters.steps import omission
 from weft.compiler.candidates.closure import Group
-from weft.compiler.rendering.counting import MESSAGE, Count, message_tokens, prompt_tokens
+from weft.compiler.rendering.counting import MESSAGE, Count, prompt_tokens
 from weft.compiler.rendering.entries import undated
 from weft.compiler.rendering.fencing import has_data, is_message
 from weft.compiler.rendering.legend import (
@@ -27,9 +27,10 @@ from weft.compiler.rendering.legend import (
     OPENING,
     legend,
 )
+from weft.compiler.rendering.message_tokens import message_tokens
 from weft.compiler.rendering.named_calls import NamedCall, listed
 from weft.compiler.rendering.parallel_calls import exchanges
-from weft.compiler.rendering.prompt import block, label
+from weft.compiler.rendering.prompt import block, label, label_below_call
 from weft.compiler.renditions.rendition import CURRENT, PARTS, STUB, Rendition
 from weft.days import day_of, written
 from weft.readmodel.rows import ItemRow
@@ -45,6 +46,8 @@ FILLERS = 12
 """Tokens that a provider's rules add: a first user message, a last one."""
 CALL_IDS = 6
 """Tokens of a call's id, in the call and in its result, and of the syntax around them."""
+LINE_BREAK = 1
+"""Tokens of the last block's line break, which the prompt does not have."""
 FAR = 64
 """With it, twice the sum of the blocks is above the cost of any provider's messages."""
 
@@ -180,47 +183,63 @@ class PromptCost:
         return max(costed.prompt, *costed.messages.values(), 0)
 
     def fits(self, shown: Mapping[int, Rendition], limit: int) -> bool:
-        """Whether `exact` is at most `limit`. Nothing is counted exactly if the estimate is far
-        below."""
-        return self.size(shown) * 2 + FAR <= limit or self.exact(shown) <= limit
+        """Whether `exact` is at most `limit`. Messages are counted only if the sum of the blocks
+        leaves that open: nine of ten times they are not."""
+        prompt, extra = self._sizes(shown)
+        if prompt - LINE_BREAK > limit:
+            return False
+        return (prompt + extra) * 2 + FAR <= limit or self.exact(shown) <= limit
 
     def size(self, shown: Mapping[int, Rendition]) -> int:
-        """As `exact`, added up from the blocks: exact for the prompt, approximate for messages."""
-        prompt, extra, latest, last = self._above, 0, "", ""
-        before: str | bool = False
+        """As `exact`, added up from the blocks."""
+        return sum(self._sizes(shown))
+
+    def _sizes(self, shown: Mapping[int, Rendition]) -> tuple[int, int]:
+        """Tokens of the prompt with a line break behind it, and about how many more the longest
+        provider's messages have."""
         missing, calls = self._missing(shown), self._calls_before(shown)
         in_order = self._in_order(shown)
         costs = [self._entry(sequence, shown[sequence])[2] for sequence in in_order]
-        gaps = bool(missing) or any(cost.has_gaps for cost in costs)
-        fences = messages = handles = False
-        for places in exchanges(costs) if gaps else [list(range(len(costs)))]:
-            omitted = [in_order[place] for place in places if in_order[place] in missing]
-            if omitted:
-                named = "; ".join(calls[at] for at in omitted if at in calls)
-                mark = omission(sum(missing[at] for at in omitted), named)
-                prompt += self._count(mark + "\n")
-            for cost in (costs[place] for place in places):
-                prompt += cost.after_call if before == cost.parent_id else cost.alone
-                extra += cost.extra if cost.speaker == last else cost.extra + MESSAGE - 1
-                if self._dated and cost.day and cost.day != latest:
-                    prompt += self._count(written(cost.day, latest) + "\n")
-                    latest = cost.day
-                before, last = cost.item_id, cost.speaker
-                fences, messages = fences or cost.has_fence, messages or cost.has_message
-                handles = handles or cost.has_handle
+        gaps = [place for place, sequence in enumerate(in_order) if sequence in missing]
+        is_cut = bool(gaps) or any(cost.has_gaps for cost in costs)
+        places: Sequence[Sequence[int]] = [range(len(costs))]
+        if is_cut:
+            places = exchanges(costs, gaps)
+        prompt = self._above + self._legend(costs, is_cut, bool(calls))
+        for omitted in _told_together(gaps, places):
+            told = [in_order[place] for place in omitted]
+            named = "; ".join(calls[one] for one in told if one in calls)
+            prompt += self._count(omission(sum(missing[one] for one in told), named) + "\n")
+        blocks, extra = self._blocks([costs[place] for one in places for place in one])
+        return prompt + blocks, max(extra + FILLERS, 0)
+
+    def _blocks(self, costs: Sequence[_Cost]) -> tuple[int, int]:
+        """Tokens of the blocks in the order of the prompt, with the days above them, and about how
+        many more they have as messages."""
+        tokens, extra, latest, speaker = 0, 0, "", ""
+        before: str | bool = False
+        for cost in costs:
+            tokens += cost.after_call if before == cost.parent_id else cost.alone
+            extra += cost.extra if cost.speaker == speaker else cost.extra + MESSAGE - 1
+            if self._dated and cost.day and cost.day != latest:
+                tokens += self._count(written(cost.day, latest) + "\n")
+                latest = cost.day
+            before, speaker = cost.item_id, cost.speaker
+        return tokens, extra
+
+    def _legend(self, costs: Sequence[_Cost], is_cut: bool, names_calls: bool) -> int:
+        """Tokens of the legend; 0 if it has nothing to explain."""
         sentences = [
             sentence
             for is_used, sentence in (
-                (gaps, OMITTED_CALLS if calls else OMISSIONS),
-                (fences, FENCES),
-                (messages, MESSAGES),
-                (handles, HANDLES),
+                (is_cut, OMITTED_CALLS if names_calls else OMISSIONS),
+                (any(cost.has_fence for cost in costs), FENCES),
+                (any(cost.has_message for cost in costs), MESSAGES),
+                (any(cost.has_handle for cost in costs), HANDLES),
             )
             if is_used
         ]
-        if sentences:
-            prompt += self._count(OPENING + " ".join(sentences) + "\n")
-        return prompt + max(extra + FILLERS, 0)
+        return self._count(OPENING + " ".join(sentences) + "\n") if sentences else 0
 
     def block_tokens(self, shown: Mapping[int, Rendition]) -> int:
         """Tokens of these blocks by themselves, results right after their calls."""
@@ -240,6 +259,15 @@ class PromptCost:
         return held
 
 
+def _told_together(gaps: Sequence[int], places: Sequence[Sequence[int]]) -> Iterable[Sequence[int]]:
+    """The gaps that one mark tells: those of a call and of the results below it."""
+    calls = {place: one[0] for one in places if len(one) > 1 for place in one}
+    told: dict[int, list[int]] = {}
+    for place in gaps:
+        told.setdefault(calls.get(place, place), []).append(place)
+    return told.values()
+
+
 def _places(groups: Sequence[Group]) -> dict[int, tuple[int, bool, int]]:
     """The sort key of each item, by sequence: a result that was logged before its call comes after
     it."""
@@ -257,7 +285,7 @@ def _cost(made: PackEntry, count: Count) -> _Cost:
         alone += count(f"result: ({made.answer})\n")
     after_call, extra, speaker = alone, 0 if made.author else -ROLE, made.kind.value
     if made.kind is ItemKind.TOOL_RESULT:
-        after_call -= count(label(made, None)) - 1
+        after_call -= count(label(made, None)) - count(label_below_call(made))
         speaker = made.item_id
     elif made.kind is ItemKind.TOOL_CALL:
         arguments = count(compact(made.arguments or {})) + count(made.tool_name or "")

@@ -5,8 +5,8 @@ whole stays in its order, and a provider's messages have their own."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Protocol
 
 import msgspec
@@ -38,7 +38,8 @@ def below_calls(entries: Sequence[PackEntry]) -> list[PackEntry]:
     if not is_cut(entries):
         return list(entries)
     made: list[PackEntry] = []
-    for places in exchanges(entries):
+    gaps = [place for place, one in enumerate(entries) if one.omitted_before]
+    for places in exchanges(entries, gaps):
         first, *answers = (entries[place] for place in places)
         omitted = [one for one in (first, *answers) if one.omitted_before]
         if answers and omitted:
@@ -54,28 +55,36 @@ def below_calls(entries: Sequence[PackEntry]) -> list[PackEntry]:
     return made
 
 
-def exchanges(entries: Sequence[Placed]) -> list[list[int]]:
+def exchanges(entries: Sequence[Placed], gaps: Iterable[int]) -> list[list[int]]:
     """The places of the entries in the order of the prompt: each call with its results, as far as
-    only calls and results stand between them, and everything else by itself."""
+    only calls and results stand between them, and everything else by itself. `gaps` are the places
+    of entries before which items are left out."""
+    kinds = [one.kind for one in entries]
+    has_parallel = (ItemKind.TOOL_CALL, ItemKind.TOOL_CALL) in pairwise(kinds)
+    if not has_parallel and ItemKind.TOOL_RESULT not in [kinds[place] for place in gaps]:
+        return [[place] for place in range(len(kinds))]
     made: list[list[int]] = []
     place = 0
-    while place < len(entries):
-        calls = range(place, _end(entries, place, ItemKind.TOOL_CALL))
-        if not calls:
+    while place < len(kinds):
+        results = _end(kinds, place, ItemKind.TOOL_CALL)
+        if results == place:
             made.append([place])
             place += 1
             continue
-        answers = defaultdict[str | None, list[int]](list)
-        place = _end(entries, calls.stop, ItemKind.TOOL_RESULT)
-        for result in range(calls.stop, place):
-            answers[entries[result].parent_id].append(result)
-        made += ([call, *answers.pop(entries[call].item_id, ())] for call in calls)
-        made += ([result] for result in sorted(one for held in answers.values() for one in held))
+        end = _end(kinds, results, ItemKind.TOOL_RESULT)
+        calls = [[call] for call in range(place, results)]
+        below = {entries[one].item_id: call for one, call in enumerate(calls, place)}
+        apart: list[int] = []
+        for result in range(results, end):
+            below.get(entries[result].parent_id or "", apart).append(result)
+        made += calls
+        made += ([result] for result in apart)
+        place = end
     return made
 
 
-def _end(entries: Sequence[Placed], place: int, kind: ItemKind) -> int:
+def _end(kinds: Sequence[ItemKind], place: int, kind: ItemKind) -> int:
     """Where the run of this kind ends that begins at a place."""
-    while place < len(entries) and entries[place].kind is kind:
+    while place < len(kinds) and kinds[place] is kind:
         place += 1
     return place

@@ -65,11 +65,17 @@ def label(entry: PackEntry, previous: PackEntry | None) -> str:
     """Who or what speaks. A result that does not follow its call names the tool and arguments."""
     plain = LABELS[entry.kind]
     if entry.kind is ItemKind.TOOL_RESULT:
-        answered = previous is not None and previous.item_id == entry.parent_id
-        of_call = f"result of {safe(entry.tool_name or '')}{entry.call}"
-        speaker = plain if answered or not entry.tool_name else of_call
+        if not entry.tool_name or (previous is not None and previous.item_id == entry.parent_id):
+            return label_below_call(entry)
+        speaker = f"result of {safe(entry.tool_name)}{entry.call}"
         return f"{speaker} (error)" if entry.is_error else speaker
     if entry.author and entry.kind in (ItemKind.USER_TURN, ItemKind.AGENT_MSG):
         name = safe(entry.author)
         return f"{plain} {name}".rstrip() if not name or is_reserved(name) else name
     return plain
+
+
+def label_below_call(result: PackEntry) -> str:
+    """The label of a result that follows its call."""
+    plain = LABELS[ItemKind.TOOL_RESULT]
+    return f"{plain} (error)" if result.is_error else plain
