@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from math import fsum
 
@@ -75,20 +75,23 @@ def called_after(groups: Sequence[Group]) -> Mapping[int, frozenset[str]]:
     for group in reversed(groups[-FOCUS_LOOK_BACK:]):
         found.update((row.sequence, later) for row in group.rows[1:])
         if group.is_exchange:
-            later |= frozenset(filter(is_specific, values(_beginning(group.rows[0]))))
+            later |= _specific(group.rows[:1])
     return found
 
 
 def stated_after(groups: Sequence[Group]) -> Mapping[int, frozenset[str]]:
     """The specific values in what was said and done next after each result, by its sequence."""
-    found: dict[int, frozenset[str]] = {}
     recent = groups[-FOCUS_LOOK_BACK:]
-    for at, group in enumerate(recent):
-        behind = [row for one in recent[at + 1 : at + 1 + GROUPS_AFTER] for row in one.rows]
-        said = {value for row in behind for value in values(_beginning(row))}
-        specific = frozenset(value for value in said if is_specific(value))
-        found.update((row.sequence, specific) for row in group.rows[1:])
-    return found
+    said = [_specific(group.rows) for group in recent]
+    return {
+        row.sequence: frozenset[str]().union(*said[at : at + GROUPS_AFTER])
+        for at, group in enumerate(recent, 1)
+        for row in group.rows[1:]
+    }
+
+
+def _specific(rows: Iterable[ItemRow]) -> set[str]:
+    return {value for row in rows for value in values(_beginning(row)) if is_specific(value)}
 
 
 def _is_name(value: str) -> bool:
