@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import nats
 
 from tests.bench.stack import answering
@@ -24,6 +25,7 @@ from weft.client import Client
 from weft.runtime.settings import Settings
 from weft.supervision.reserved_ports import Port
 from weft_schemas.events import encode_event
+from weft_schemas.items import ContextItem, ItemKind
 
 EVENTS = 400
 WARM_UP = 50
@@ -56,9 +58,12 @@ class Tree:
         await self._connection.subscribe("weft.default.*.out.envelope", cb=take)
 
     async def measure(self, number: int) -> None:
-        """One event, in a session of ten."""
+        """One event, a result whose call is in the log, in a session of ten exchanges."""
         session = f"s{number // 10}"
-        body, begun = encode_event(result(number)), time.perf_counter()
+        call = ContextItem(f"c{number}", ItemKind.TOOL_CALL, f"list_orders(page={number})")
+        await self._asked(f"weft.default.{session}.in.tool_call", encode_event(call))
+        body = encode_event(msgspec.structs.replace(result(number), parent_id=call.id))
+        begun = time.perf_counter()
 
         def note(step: str) -> None:
             self.spent[step].append((time.perf_counter() - begun) * 1e3)

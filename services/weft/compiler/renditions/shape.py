@@ -32,6 +32,9 @@ class Shape(msgspec.Struct, frozen=True):
     """Parts that are shown whenever the item is."""
     is_limited: bool = False
     """`fixed` is the policy's, and applies even if there is room for more."""
+    made: dict[frozenset[int] | None, Rendition] = msgspec.field(default_factory=dict)
+    """Each rendition that was asked for, by its parts; the whole item under None. What an entry
+    costs is remembered by its rendition."""
 
     def choose(self, chosen: Collection[int]) -> Rendition:
         """The rendition of these parts and the required ones."""
@@ -40,9 +43,11 @@ class Shape(msgspec.Struct, frozen=True):
         if self.redacted:
             return whole(self.row, redacted=True)  # a stub would tell the size of what is hidden
         taken = self.required.union(chosen)
-        if len(taken) == part_count(self.row):
-            return compact(self.row)
-        return of_parts(self.row, taken)
+        made = self.made.get(taken)
+        if made is None:
+            is_all = len(taken) == part_count(self.row)
+            made = self.made[taken] = compact(self.row) if is_all else of_parts(self.row, taken)
+        return made
 
     def beginning(self, limit: int) -> Rendition:
         """Its first `limit` tokens or so, or the whole of a short item."""
@@ -55,7 +60,12 @@ class Shape(msgspec.Struct, frozen=True):
 
     def whole(self) -> Rendition:
         """The whole item, as far as the policy allows."""
-        return self.fixed or whole(self.row, self.redacted)
+        if self.fixed is not None:
+            return self.fixed
+        made = self.made.get(None)
+        if made is None:
+            made = self.made[None] = whole(self.row, self.redacted)
+        return made
 
 
 def required_parts(row: ItemRow) -> frozenset[int]:
