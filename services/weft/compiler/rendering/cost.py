@@ -105,7 +105,8 @@ class PromptCost:
         self._lists: dict[tuple[int, ...], str] = {}
         self._entries: dict[int, tuple[Rendition, PackEntry, _Cost]] = {}
         self._above = sum(count(made.text + "\n") for made in self.above)
-        self._costed: tuple[Shown, Costed] | None = None
+        self._costed: dict[frozenset[int], Costed] = {}
+        self._sized: dict[frozenset[int], tuple[int, int]] = {}
         self._dated = (
             len({day_of(str(row.metadata.get("occurred_at") or "")) for row in self.rows.values()})
             > 1
@@ -116,7 +117,7 @@ class PromptCost:
         made = copy.copy(self)
         made._lists = {}
         made.named = dict(sorted(calls.items(), key=lambda one: one[1].ordinal))
-        made._costed = None
+        made._costed, made._sized = {}, {}
         return made
 
     def entries(self, shown: Mapping[int, Rendition]) -> list[PackEntry]:
@@ -170,12 +171,13 @@ class PromptCost:
 
     def costed(self, shown: Mapping[int, Rendition]) -> Costed:
         """The entries, with the exact tokens of what is sent."""
-        if self._costed is None or self._costed[0] != shown:
+        made = self._costed.get(key := _key(shown))
+        if made is None:
             entries = self.entries(shown)
             messages = message_tokens(entries, self._count) if entries else {}
-            prompt = prompt_tokens(entries, self._count)
-            self._costed = dict(shown), Costed(tuple(entries), prompt, messages)
-        return self._costed[1]
+            made = Costed(tuple(entries), prompt_tokens(entries, self._count), messages)
+            self._costed[key] = made
+        return made
 
     def exact(self, shown: Mapping[int, Rendition]) -> int:
         """Tokens of the prompt or of the longest provider's messages, whichever is more."""
@@ -197,6 +199,12 @@ class PromptCost:
     def _sizes(self, shown: Mapping[int, Rendition]) -> tuple[int, int]:
         """Tokens of the prompt with a line break behind it, and about how many more the longest
         provider's messages have."""
+        sizes = self._sized.get(key := _key(shown))
+        if sizes is None:
+            sizes = self._sized[key] = self._added_up(shown)
+        return sizes
+
+    def _added_up(self, shown: Mapping[int, Rendition]) -> tuple[int, int]:
         missing, calls = self._missing(shown), self._calls_before(shown)
         in_order = self._in_order(shown)
         costs = [self._entry(sequence, shown[sequence])[2] for sequence in in_order]
@@ -266,6 +274,11 @@ def _told_together(gaps: Sequence[int], places: Sequence[Sequence[int]]) -> Iter
     for place in gaps:
         told.setdefault(calls.get(place, place), []).append(place)
     return told.values()
+
+
+def _key(shown: Mapping[int, Rendition]) -> frozenset[int]:
+    """Each rendition is of one item and is made once, and is kept with what it costs."""
+    return frozenset(map(id, shown.values()))
 
 
 def _places(groups: Sequence[Group]) -> dict[int, tuple[int, bool, int]]:
