@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from weft.compiler.candidates.closure import Group
+from weft.compiler.profiles import LEAST_FILLED
 from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import COMPACT, CURRENT, PARTS, STUB, WHOLE, shown_parts
@@ -18,7 +19,10 @@ from weft.compiler.selection.offers import order_parts
 
 
 def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> Shown:
-    """`base` and the most valuable parts of `groups`, within `budget`."""
+    """`base` and the most valuable parts of `groups`, within `budget`, if there is room for any."""
+    room = budget - choice.cost.size(base)
+    if room < LEAST_FILLED:
+        return base
     statement_counts = Counter(value for shown in base.values() for value in values(shown.text))
     rest = [group for group in groups if _can_grow(group, choice, base)]
     shapes = _grown_from(base, choice, rest)
@@ -29,7 +33,7 @@ def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> S
         choice.objective,
         choice.asked,
         statement_counts,
-        budget - choice.cost.size(base),
+        room,
         frozenset(base),
     )
     return fit_budget(choice.cost, additions, shapes, base, budget)
