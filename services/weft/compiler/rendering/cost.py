@@ -44,7 +44,7 @@ ROLE = 2
 """Tokens of a label, which messages do not have."""
 FILLERS = 12
 """Tokens that a provider's rules add: a first user message, a last one."""
-CALL_IDS = 6
+CALL_IDS = 4
 """Tokens of a call's id, in the call and in its result, and of the syntax around them."""
 LINE_BREAK = 1
 """Tokens of the last block's line break, which the prompt does not have."""

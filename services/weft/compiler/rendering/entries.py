@@ -43,8 +43,9 @@ def entry(
 ) -> PackEntry:
     """The entry of one item. Untrusted text is fenced; the handle is shown if much is missing.
 
-    Call ids are the item's place in its session: as unique as the provider's, at a tenth of the
-    tokens. `answer` says why a call has no result beside it, `answered` is the call of a result.
+    Call ids are the item's place in its session: as unique as the provider's, at one token, where
+    a letter before it would take another. `answer` says why a call has no result beside it,
+    `answered` is the call of a result.
     """
     handle = _handle(row, shown)
     text = f"{shown.text} [{handle}]" if handle and _much_is_missing(row, shown) else shown.text
@@ -62,7 +63,7 @@ def entry(
         parent_id=row.parent_id if answered is None else answered.id,
         author=_text(named("author")),
         tool_name=_text(named("tool_name")),
-        call_id=f"c{row.ordinal}" if row.kind is ItemKind.TOOL_CALL else None,
+        call_id=str(row.ordinal) if row.kind is ItemKind.TOOL_CALL else None,
         # What had to be broken in the text would stand whole in a call.
         arguments=None if shown.arguments is None or unbroken(text) != text else shown.arguments,
         turn_id=_text(named("turn_id")),
