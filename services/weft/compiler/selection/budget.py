@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from itertools import accumulate
 
 from weft.compiler.profiles import AHEAD, CLOSE, FILLS, GUESSES, LEAST_PIN, LEAST_ROOM
@@ -30,11 +29,10 @@ def fit_budget(
     order would have to leave again. What is really sent never exceeds `budget`, unless `base` alone
     does."""
     order = _Prefixes(additions, shapes)
-    size_of = cache(lambda count: cost.size({**base, **order.shown(count)}))
     best, most = None, -1
     target, fitted, exceeded = budget, 0, 0
     for _ in range(CORRECTIONS):
-        shown = _fit(order, base, size_of, cost.size, target)
+        shown = _fit(order, base, cost.size, target)
         used = cost.exact(shown)
         if most < used <= budget:
             best, most = shown, used
@@ -47,23 +45,17 @@ def fit_budget(
         target += budget - used
         if fitted and exceeded and not fitted < target < exceeded:
             target = (fitted + exceeded) // 2
-    if best is not None:
-        return best
-    return _fit(
-        order, base, lambda count: cost.exact({**base, **order.shown(count)}), cost.exact, budget
-    )
+    return best if best is not None else _fit(order, base, cost.exact, budget)
 
 
 def _fit(
     order: _Prefixes,
     base: Mapping[int, Rendition],
-    size_of: Callable[[int], int],
     size: Callable[[Mapping[int, Rendition]], int],
     budget: int,
 ) -> Shown:
-    """`size_of` is the size of a prefix, `size` of anything that may be shown."""
     additions = order.additions
-    taken, used = _longest(order.ends, size_of, budget)
+    taken, used = _longest(order.ends, lambda count: size({**base, **order.shown(count)}), budget)
     shown = {**base, **order.shown(taken)}
     room = budget - used
     if room < 0:
