@@ -35,7 +35,8 @@ def masked_item(item: ContextItem, rules: FirewallRules) -> ContextItem:
     metadata = item.metadata
     if REASONING in metadata:
         metadata = _without_secret_reasoning(metadata, own)
-    metadata = _metadata(metadata, own)
+    if metadata:
+        metadata = _metadata(metadata, own)
     if text == item.text and metadata is item.metadata:
         return item
     if isinstance(metadata.get("arguments"), dict):
