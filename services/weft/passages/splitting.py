@@ -31,7 +31,7 @@ def outline_of(text: str, content_type: str = "") -> Outline | None:
 
     `content_type` is the MIME type that the firewall found, empty if it is not known.
     """
-    if len(text) <= SHORT or is_plain_line(text, content_type):
+    if len(text) <= SHORT:
         return None
     decoded_text = decoded(text)
     if decoded_text.wrapper and len(decoded_text.text) <= SHORT:
