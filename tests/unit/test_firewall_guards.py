@@ -9,12 +9,12 @@ from tests.firewall_made import KEY, envelope, signals
 from weft.adapters.formats import read_transcripts
 from weft.bodies.clean import clean
 from weft.firewall.guards import scan
+from weft.prefilter import Prefilter, literals
 from weft.prompt_injection.detection import NEEDLES, THRESHOLD, signals_in, suspicion_score
 from weft.secrets import personal
 from weft.secrets.assigned import NAMES
 from weft.secrets.masking import Finding, fingerprint, masked, without_overlaps
 from weft.secrets.personal import find_personal
-from weft.secrets.prefilter import Prefilter, literals
 from weft.secrets.rule_matching import RULES, rule_groups
 from weft.secrets.scanning import SIGNS
 from weft_eval.guards import PersonalSpan, measure_injection, measure_spans
@@ -179,6 +179,29 @@ def test_full_stops_alone_ask_for_no_rule_and_the_token_with_two_asks_for_its_ow
         token = f"say M{first}.{second}.{third}".encode()
         assert rule.pattern.search(token) is not None
         assert b"." in prefilter.present(token.lower())
+
+
+SHORT_NEEDLES = {"akc": "AKC", "cio": "cio", "eaa": "EAA", "net": "net ", "pat": "pat", "sk": "SK"}
+"""Needles that are in many words, and how what their one rule looks for begins."""
+
+
+@pytest.mark.parametrize("needle", SHORT_NEEDLES)
+def test_short_needles_in_words_ask_for_no_rule_and_their_tokens_do(needle: str) -> None:
+    prefilter = Prefilter(SIGNS)
+    prose = b"ask the patient network of skilled social clerks: sketch, disk, path, pat net cio."
+    assert needle.encode() not in prefilter.present(prose)
+    (rule,) = (one for one in RULES if needle.encode() in one.needles)
+    rng = random.Random(7)
+    endings = {"net": "user anna Secret-77 /add", "sk": rng.choices("0a9f", k=32)}
+    endings["pat"] = [*rng.choices("aZ09", k=14), ".", *rng.choices("0a9f", k=64)]
+    found = 0
+    for size in range(30, 70):
+        ending = endings.get(needle) or rng.choices("aZ09", k=size)
+        token = f"say {SHORT_NEEDLES[needle]}{''.join(ending)} again".encode()
+        if rule.pattern.search(token) is not None:
+            found += 1
+            assert needle.encode() in prefilter.present(token.lower())
+    assert found
 
 
 def test_whatever_a_pattern_of_personal_data_finds_shows_its_sign() -> None:

@@ -1,12 +1,15 @@
 """From a text to its outline: by its form, kept as bytes, searched by its passages."""
 
 import json
+import random
 from itertools import pairwise
 
 import pytest
 
+from weft.passages.asides import split_with_asides
+from weft.passages.literals import decoded
 from weft.passages.part import PASSAGE, leaf_count, leaves, packed, passage_texts, unpacked
-from weft.passages.splitting import SHORT, outline_of
+from weft.passages.splitting import SHORT, is_plain_line, outline_of, passages_of
 
 TEXTS = {
     "json": (json.dumps([{"id": n, "note": "w " * 90} for n in range(30)]), ""),
@@ -20,6 +23,28 @@ TEXTS = {
 def test_a_short_text_is_one_passage() -> None:
     assert outline_of("x" * SHORT) is None
     assert outline_of("") is None
+
+
+def test_a_plain_line_is_one_passage_as_its_splitting_would_say() -> None:
+    rng = random.Random(7)
+    words = 'order paid a - -- # 1. 2024 | main ( " é 日本 key: = ; ... @@ +++ error: meta= * link'
+    plain = 0
+    for _ in range(2_000):
+        words_of_line = rng.choices(words.split(" "), k=rng.randint(90, 130))
+        line = rng.choice([" ", "  ", ". "]).join(words_of_line)[: rng.randint(SHORT + 1, 660)]
+        if is_plain_line(line):
+            plain += 1
+            read = decoded(line)
+            assert (read.text, read.literals, read.form, read.wrapper) == (line, (), "text", "")
+            assert leaf_count(split_with_asides(line)) == 1
+            assert passages_of(line) == (None, [line])
+    assert plain > 1_000
+
+
+@pytest.mark.parametrize("text", ["a\nb", "a\u2028b", 'say {"a": 1}', "see [1]", "<p>one", "a\\nb"])
+def test_a_line_with_a_sign_of_a_form_is_not_plain(text: str) -> None:
+    assert not is_plain_line(text)
+    assert not is_plain_line("one line", "text/csv")
 
 
 @pytest.mark.parametrize("form", TEXTS)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
-from tests.folded import model, turn
+from tests.folded import envelope, model, result, turn
 
+from weft.log.record import LogRecord
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.store import open_writer
+from weft_schemas.envelope import Signal
 from weft_schemas.errors import ConfigurationError
-from weft_schemas.policy import ContextPolicy
+from weft_schemas.events import Event
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import ContextPolicy, FirewallRules
 from weft_schemas.routing import Catalog, SelectableItem
 
 
@@ -42,6 +47,45 @@ def test_a_batch_folded_twice_changes_nothing() -> None:
     again = fold.apply(log)
     assert again.records == 0
     assert ReadModel(db).view("t", "s").item_count() == 2
+
+
+def rows_after(log: list[LogRecord], batch: int) -> dict[str, list[tuple[object, ...]]]:
+    """All rows of a read model into which a log was folded in batches."""
+    db = open_writer(":memory:")
+    fold = Fold(db)
+    for at in range(0, len(log), batch):
+        fold.apply(log[at : at + batch])
+    tables = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
+    return {name: db.execute(f"SELECT * FROM {name}").fetchall() for (name,) in tables}
+
+
+def test_items_folded_together_are_as_folded_one_by_one() -> None:
+    """Among them a duplicate, a conflict, one that cannot be stored, one with a result's envelope,
+    and some before and after policies that decide what is masked."""
+    secret = "my token is ghp_0123456789abcdefghijABCDEFGHIJ012345"
+    events: list[Event] = [
+        *(turn(f"u{n}", f"order {n} of {n % 7}") for n in range(130)),
+        turn("u3", "order 3 of 3"),
+        turn("u4", "something else"),
+        turn("masked", secret),
+        ContextPolicy(firewall=FirewallRules(masked_kinds=())),
+        turn("told", secret),
+        result("r", "42 orders"),
+        envelope(136, "r", "42 orders", signals=(Signal("injection", "told", 1, "why"),)),
+        envelope(136, "r", "no orders", run="again"),
+        ContextItem("d", ItemKind.DOC_SNIPPET, "hid\u200bden", metadata={"pin": True}),
+        turn("long", "word " * 20_000),
+        turn("last", "one more"),
+    ]
+    log = records_of(events, "t", "s")
+    bad = b'{"type":"item","id":"bad","kind":"user_turn","metadata":{"x":"\\ud800"}}'
+    log[50] = msgspec.structs.replace(log[50], payload=bad)
+    together, alone = rows_after(log, len(log)), rows_after(log, 1)
+    assert together == alone
+    assert len(together["faults"]) == 1
+    assert [conflict for *_, conflict, _ in together["collisions"]] == [0, 1]
+    texts = {id: text for _, _, _, id, _, _, text, *_ in together["items"]}
+    assert ("ghp_" in texts["masked"], "ghp_" in texts["told"]) == (False, True)
 
 
 def test_a_failed_transaction_leaves_nothing_behind() -> None:

@@ -7,13 +7,13 @@ from collections import Counter
 import msgspec
 
 from weft.bodies.masking import masked_text
+from weft.prefilter import Prefilter, literals
 from weft.prompt_injection.detection import NEEDLES, find_injections, plain_letters
 from weft.secrets.deployment_rules import deployment_rules
 from weft.secrets.escapes import unescaped
 from weft.secrets.hidden_characters import spans_in_source
 from weft.secrets.masking import Finding, fingerprint, masks_of, without_overlaps
 from weft.secrets.personal import find_personal
-from weft.secrets.prefilter import Prefilter, literals
 from weft.secrets.scanning import (
     SIGNS,
     by_stages,

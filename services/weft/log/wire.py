@@ -154,13 +154,13 @@ def _value(block: bytes, start: int, name: bytes) -> str:
 def message_id(block: bytes | None) -> str:
     """`Nats-Msg-Id`, empty if it is absent or cannot be sent again."""
     value = header(block, MESSAGE_ID)
-    return value if _ID.fullmatch(value) else ""
+    return value if value and _ID.fullmatch(value) else ""
 
 
 def checked_traceparent(block: bytes | None) -> str:
     """`traceparent` if it has the form of W3C's, else empty: it is copied to derived events."""
     value = header(block, TRACEPARENT)
-    return value if _TRACE.fullmatch(value) else ""
+    return value if value and _TRACE.fullmatch(value) else ""
 
 
 def status(block: bytes | None) -> tuple[int, str]:

@@ -29,6 +29,8 @@ _ADDRESS, _AUTHOR = re.compile(r"https?://"), re.compile(r"\b[A-Z][\w'-]{1,30},?
 def with_bibliography(text: str, root: Part) -> Part:
     """The same parts; those of the list of works at the end of a text are marked as an aside."""
     found = list(leaves(root))
+    if len(found) < LEAST_ENTRIES:
+        return root
     first, between, entries = len(found), 0, 0
     for at in range(len(found) - 1, -1, -1):
         if _is_entry(text[found[at].start : found[at].end]):

@@ -84,6 +84,8 @@ def identifying_fields(text: str, fields: list[Value]) -> tuple[int, ...]:
 def link_fields(text: str, fields: list[Value]) -> frozenset[int]:
     """Positions of the fields with addresses in an object that has many: an interface's own links,
     which repeat the ids of what they lead to."""
+    if len(fields) < LEAST_LINKS:
+        return frozenset()
     found = [
         place
         for place, one in enumerate(fields)

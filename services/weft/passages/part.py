@@ -143,6 +143,8 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
             opening = min(part.opening, LONGEST_HEADING)
             below = (*above, (part.start, part.start + opening)) if opening > 0 else above
             for child in part.children:
+                if len(found) == len(starts):
+                    break
                 number = walk(child, number, below)
             return number
 

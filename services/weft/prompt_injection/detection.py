@@ -9,6 +9,7 @@ from itertools import islice
 
 import msgspec
 
+from weft.prefilter import Prefilter, literals
 from weft.prompt_injection.requests import strongest_request
 from weft.prompt_injection.rules import PHRASES, Phrase, any_phrase
 from weft_schemas.envelope import Signal
@@ -17,6 +18,7 @@ THRESHOLD = 2.0
 """A text with at least this score is flagged. On one half of the benign trajectories none scored
 more than 1.6, and the rest is margin; the other half is for reporting."""
 NEEDLES = frozenset(needle for phrase in PHRASES for needle in phrase.needles)
+_prefilter = Prefilter(literals(NEEDLES))
 REQUESTED = "asks for an action in the user's name, which is the user's to decide"
 """Mail does, too, and the user may well want it."""
 
@@ -50,15 +52,14 @@ _MOST = 10_000
 def signals_in(text: str) -> tuple[Signal, ...]:
     """Signals for everything in a text that reaches the threshold."""
     lowered = plain_letters(text.lower().encode("utf-8", "replace"))
-    present = frozenset(needle for needle in NEEDLES if needle in lowered)
-    return find_injections(lowered, present, _MOST)
+    return find_injections(lowered, _prefilter.present(lowered), _MOST)
 
 
 def suspicion_score(text: str) -> float:
     """The highest score in a text, 0 if nothing is found."""
     lowered = plain_letters(text.lower().encode("utf-8", "replace"))
-    present = frozenset(needle for needle in NEEDLES if needle in lowered)
-    return max((found.score for found in suspicions(lowered, present, _MOST)), default=0.0)
+    found = suspicions(lowered, _prefilter.present(lowered), _MOST)
+    return max((one.score for one in found), default=0.0)
 
 
 def suspicions(lowered: bytes, present: frozenset[bytes], limit: int) -> list[Suspicion]:

@@ -99,7 +99,9 @@ class DerivedFold:
 
     def _envelope(self, place: Place, event: EnvelopeEvent) -> None:
         source, version = self._item(place, event.origin, "envelope"), place.version
-        if not self._counts(version, "envelope", source, event.origin):
+        # An item that waits has no envelope yet, nothing of one, and no text of its own.
+        is_first = self._db.execute(_sql.settle, (version, source.anchor, version)).rowcount > 0
+        if not self._counts(version, "envelope", source, event.origin, is_first=is_first):
             return
         envelope = event.envelope
         count = self._tokens(envelope.encoding, envelope.summary_tokens, envelope.summary)
@@ -109,18 +111,13 @@ class DerivedFold:
         for one in envelope.artifacts:
             row = (place.address.tenant, one.handle, source.anchor)
             insert(self._db, "artifacts", *row, conflict="IGNORE")
-        self._db.execute(_sql.settle, (version, source.anchor, version))
-        self._flags(version, source, envelope)
-        self._documents.supersede(source.anchor, version)
+        if envelope.signals or not is_first:  # or an earlier one's are taken back
+            signals = (msgspec.json.encode(envelope.signals), bool(envelope.signals))
+            self._db.execute(_sql.add_flags, (source.session, source.anchor, version, *signals))
+        if not is_first:
+            self._documents.supersede(source.anchor, version)
         self._bodies.drop(source.anchor)  # most envelopes of short results do without
         self._documents.add(place.state, source.anchor, version, passages)
-
-    def _flags(self, version: int, source: _Source, envelope: ResultEnvelope) -> None:
-        """Store the envelope's signals, if this or an earlier envelope has any."""
-        known = self._db.execute(_sql.has_flags, (source.session, source.anchor)).fetchone()
-        if envelope.signals or known:
-            signals = msgspec.json.encode(envelope.signals)
-            insert(self._db, "flags", source.session, source.anchor, version, signals)
 
     def _clean(
         self, version: int, item: int, envelope: ResultEnvelope
@@ -253,10 +250,12 @@ class DerivedFold:
         origin: Origin,
         part: str = "",
         supersede: Callable[[sqlite3.Connection, int, int], None] | None = None,
+        is_first: bool = False,
     ) -> bool:
         """Whether a derived event counts; if so, record it and supersede what it outranks."""
         key = (source.anchor, kind, origin.worker)
-        known = [Derivation(*row) for row in self._db.execute(_sql.derivations, key)]
+        rows = () if is_first else self._db.execute(_sql.derivations, key)
+        known = [Derivation(*row) for row in rows]
         superseded = superseded_by(Derivation(origin.sequence, origin.run, part, version), known)
         if superseded is None:
             return False

@@ -49,17 +49,14 @@ class Documents:
 
     def supersede(self, item: int, until: int) -> None:
         """From `until` on, the item's earlier documents no longer match."""
-        self._write_rows()
+        self.flush()
         self._db.execute(_sql.supersede, (until, item))
-
-    def _write_rows(self) -> None:
-        self._db.executemany(_sql.add_document, self._rows)
-        self._rows.clear()
 
     def flush(self) -> None:
         """Write the added documents, unsealed; if there would be many of these, seal their full
         segments."""
-        self._write_rows()
+        self._db.executemany(_sql.add_document, self._rows)
+        self._rows.clear()
         rows: list[tuple[int, int, int, str, bytes]] = []
         for session, documents in self._new.items():
             sealed = self._seal_long(session, documents)

@@ -39,8 +39,9 @@ FROM summaries s JOIN closings c ON c.version = s.item WHERE s.version = ?1
 -- name: derivations
 SELECT origin, run, part, version FROM derivations WHERE anchor = ? AND type = ? AND worker = ?
 
--- name: has_flags
-SELECT 1 FROM flags WHERE session = ? AND item = ?
+-- name: add_flags
+INSERT INTO flags SELECT ?1, ?2, ?3, ?4
+WHERE ?5 OR EXISTS (SELECT 1 FROM flags WHERE session = ?1 AND item = ?2)
 
 -- name: partly_erased
 SELECT 1 FROM partly_erased WHERE session = ? AND at > ?
@@ -54,9 +55,6 @@ SELECT 1 FROM parked WHERE session = ? AND source = ? AND worker = ? AND revived
 -- name: revive
 UPDATE parked SET revived = ?, dropped = ?
 WHERE session = ? AND source = ? AND (worker = ? OR ? = '') AND revived IS NULL
-
--- name: grants
-SELECT body FROM grants WHERE tenant = ? ORDER BY version DESC LIMIT 1
 
 -- name: has_scope
 SELECT 1 FROM scopes WHERE session = ? AND scope = ?

@@ -4,13 +4,14 @@ be shown, with credentials masked; an untrusted item's only when its envelope ar
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 
 import msgspec
 
 from weft import tokens
 from weft.bodies.clean import clean
 from weft.log.record import LogRecord
-from weft.passages.part import Outline, packed
+from weft.passages.part import packed
 from weft.passages.splitting import passages_of
 from weft.prompt_injection.detection import signals_in
 from weft.readmodel.call_text import call_text
@@ -52,24 +53,39 @@ class ItemFold:
 
     def apply(
         self, record: LogRecord, address: StoredSubject, state: SessionState, item: ContextItem
-    ) -> bool:
-        """Whether it conflicts with an item of the same id and other content, which stays."""
-        sequence = record.sequence
+    ) -> Iterator[bool]:
+        """Two steps: the first makes the item's rows, without reading those of other items; the
+        second writes them and tells whether the item conflicts with one of the same id and other
+        content, which stays."""
+        sequence, raw = record.sequence, item
         content_hash = bytes.fromhex(content_digest(encode_event(item)))
         rules = state.rules = state.rules or self._rules_of(address, sequence)
         untrusted = item.kind in rules.untrusted_kinds
-        raw = item
         signals: tuple[Signal, ...] = ()
         if untrusted:
             item = _stub(item)
         elif item.kind is ItemKind.DOC_SNIPPET:
             item, signals = _cleaned(item)
         item = self._narrowed(address, masked_item(item, rules))
-        text = shown_text(item)
+        # A tool call is shown and found by its tool and arguments.
+        is_call = item.kind is ItemKind.TOOL_CALL
+        text = call_text(item.text, item.metadata) if is_call else item.text
         outline, passages = passages_of(text)
-        row = self._row(record, state, item, untrusted, content_hash, outline, _size(raw))
-        if not insert(self._db, "items", *row, conflict="IGNORE"):
-            return self._collision(sequence, state, item, content_hash)
+        size = bounded(raw.body.size) if raw.body else len(raw.text.encode())
+        # Plain strings and numbers, which SQLite takes several times as fast as other types.
+        row = (
+            item.id, item.parent_id, str(item.kind), item.text,
+            tokens.count(item.text, self._encoding), packed(outline), size,
+            str(item.sensitivity), int(untrusted),
+            _json.encode(item.metadata) if item.metadata else None,
+            record.published_ns, content_hash, item.body.sha256 if item.body else None,
+        )  # fmt: skip
+        documents = [] if untrusted else counted(passages)
+        yield False
+        place = (sequence, state.number, state.items)
+        if not insert(self._db, "items", *place, *row, conflict="IGNORE"):
+            yield self._collision(sequence, state, item.id, content_hash)
+            return
         state.add_item(sequence, record.published_ns)
         if signals:
             insert(self._db, "flags", state.number, sequence, sequence, _json.encode(signals))
@@ -82,60 +98,27 @@ class ItemFold:
             insert(self._db, "waits", sequence, sequence, OPEN, state.number, conflict="REPLACE")
             self._bodies.add(sequence, raw.text)
         else:
-            self._documents.add(state, sequence, sequence, counted(passages))
-        return False
+            self._documents.add(state, sequence, sequence, documents)
+        yield False
 
-    def _row(
-        self,
-        record: LogRecord,
-        state: SessionState,
-        item: ContextItem,
-        untrusted: bool,
-        content_hash: bytes,
-        outline: Outline | None,
-        size: int,
-    ) -> tuple[object, ...]:
-        return (
-            record.sequence,
-            state.number,
-            state.items,
-            item.id,
-            item.parent_id,
-            item.kind.value,
-            item.text,
-            tokens.count(item.text, self._encoding),
-            packed(outline),
-            size,
-            item.sensitivity.value,
-            untrusted,
-            _json.encode(item.metadata) if item.metadata else None,
-            record.published_ns,
-            content_hash,
-            item.body.sha256 if item.body else None,
-        )
-
-    def _collision(
-        self, sequence: int, state: SessionState, item: ContextItem, content_hash: bytes
-    ) -> bool:
-        first = self._db.execute(_sql.item_hash, (state.number, item.id)).fetchone()[0]
+    def _collision(self, at: int, state: SessionState, id: str, content_hash: bytes) -> bool:
+        first = self._db.execute(_sql.item_hash, (state.number, id)).fetchone()[0]
         conflict: bool = first != content_hash
-        insert(self._db, "collisions", state.number, sequence, item.id, conflict, content_hash)
+        insert(self._db, "collisions", state.number, at, id, conflict, content_hash)
         state.duplicates += not conflict
         return conflict
 
     def _narrowed(self, address: StoredSubject, item: ContextItem) -> ContextItem:
         """The item, without its scope if its publisher may not use that one."""
         scope = item.metadata.get("scope")
-        if not scope or self._may_use(address, scope):
+        if not scope:
+            return item
+        row = self._db.execute(_view.grants, (address.tenant,)).fetchone()  # that precede the item
+        grants = msgspec.json.decode(row[0], type=ScopeGrants) if row else None
+        if may_use(grants, address.principal, address.session, scope):
             return item
         metadata = {key: item.metadata[key] for key in item.metadata if key != "scope"}
         return msgspec.structs.replace(item, metadata={**metadata, REFUSED_SCOPE: scope})
-
-    def _may_use(self, address: StoredSubject, scope: str) -> bool:
-        """By the grants that precede the item in the log."""
-        row = self._db.execute(_sql.grants, (address.tenant,)).fetchone()
-        grants = msgspec.json.decode(row[0], type=ScopeGrants) if row else None
-        return may_use(grants, address.principal, address.session, scope)
 
     def _rules_of(self, address: StoredSubject, at: int) -> FirewallRules:
         place = {"tenant": address.tenant, "session": address.session, "at": at}
@@ -154,12 +137,3 @@ def _cleaned(item: ContextItem) -> tuple[ContextItem, tuple[Signal, ...]]:
     cleaned = clean(item.text.encode())
     signals = (*cleaned.signals, *signals_in(cleaned.text))
     return msgspec.structs.replace(item, text=cleaned.text) if cleaned.changed else item, signals
-
-
-def _size(item: ContextItem) -> int:
-    return bounded(item.body.size) if item.body else len(item.text.encode())
-
-
-def shown_text(item: ContextItem) -> str:
-    """The text by which an item is shown and found: for a tool call, its tool and arguments."""
-    return call_text(item.text, item.metadata) if item.kind is ItemKind.TOOL_CALL else item.text

@@ -29,6 +29,8 @@ WIDTH = 4
 MOST_TIMES = 255
 """The greatest frequency that is stored; in longer texts a term counts no more."""
 
+_FEW = 24
+"""Words up to which a text mostly has each once, which is seen sooner than they are counted."""
 MAX_TERM = 40
 """Significant characters of a term; longer words are hashes and base64."""
 
@@ -81,7 +83,9 @@ def counted(passages: Iterable[str]) -> list[Passage]:
     found = []
     for number, text in enumerate(passages):
         if terms := words(text):
-            times = Counter(terms)
+            times: dict[str, int] = dict.fromkeys(terms, 1) if len(terms) <= _FEW else {}
+            if len(times) < len(terms):
+                times = Counter(terms)
             if max(map(len, times)) > MAX_TERM:
                 times = Counter(term[:MAX_TERM] for term in terms)
             counts: Iterable[int] = times.values()

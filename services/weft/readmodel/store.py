@@ -40,8 +40,12 @@ def run_each(db: sqlite3.Connection, script: str, values: tuple[object, ...] = (
 def insert(db: sqlite3.Connection, table: str, *row: object, conflict: str = "ABORT") -> int:
     """Add a row: a value for each column of the table, in the schema's order. Returns how many were
     added: 0 if the key is taken and `conflict` is IGNORE."""
-    marks = ", ".join("?" * len(row))
-    return db.execute(f"INSERT OR {conflict} INTO {table} VALUES ({marks})", row).rowcount
+    return db.execute(_insertion(table, len(row), conflict), row).rowcount
+
+
+@cache
+def _insertion(table: str, columns: int, conflict: str) -> str:
+    return f"INSERT OR {conflict} INTO {table} VALUES ({', '.join('?' * columns)})"
 
 
 def text(file: str) -> str:

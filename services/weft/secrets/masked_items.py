@@ -19,6 +19,7 @@ from weft_schemas.reasoning import Reasoning, clear_texts, reasoning_of
 MASKED = "arguments_masked"
 """Metadata of a call in which something is masked: its arguments are not those of the actual
 call."""
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _NAMES = frozenset(ReservedMetadata.__struct_fields__) - {"arguments", "author"}
 """Metadata by which other items, tools and memories are found: weft's own names, no texts; and a
 model's reasoning, which is kept unchanged or not at all."""
@@ -35,7 +36,8 @@ def masked_item(item: ContextItem, rules: FirewallRules) -> ContextItem:
     metadata = item.metadata
     if REASONING in metadata:
         metadata = _without_secret_reasoning(metadata, own)
-    metadata = _metadata(metadata, own)
+    if metadata:
+        metadata = _metadata(metadata, own)
     if text == item.text and metadata is item.metadata:
         return item
     if isinstance(metadata.get("arguments"), dict):
@@ -47,7 +49,7 @@ def _metadata(metadata: dict[str, Any], own: DeploymentRules) -> dict[str, Any]:
     free = {key: value for key, value in metadata.items() if key not in _NAMES}
     if not free:
         return metadata
-    written = json.dumps(free, ensure_ascii=False, separators=(",", ":"))
+    written = _compact(free)
     shown = as_shown(written, own)
     if shown == written:
         return metadata

@@ -11,8 +11,8 @@ from itertools import islice
 
 import re2
 
+from weft.prefilter import Prefilter
 from weft.secrets.masking import Finding
-from weft.secrets.prefilter import Prefilter
 
 _EMAIL = re2.compile(
     rb"[A-Za-z0-9][A-Za-z0-9._%+'-]{0,63}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+"

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 
 from weft.bodies.masking import masked_text
+from weft.prefilter import Prefilter, literals
 from weft.secrets.assigned import NAMES
 from weft.secrets.deployment_rules import NONE, DeploymentRules
 from weft.secrets.escapes import Origins, unescaped
@@ -14,15 +15,23 @@ from weft.secrets.in_manifests import NAMES as OF_MANIFESTS
 from weft.secrets.masking import Finding, masked, masks_of, without_overlaps
 from weft.secrets.members import NAMES as OF_MEMBERS
 from weft.secrets.personal import find_personal
-from weft.secrets.prefilter import Prefilter, literals
 from weft.secrets.rule_matching import RULES, find_secrets
 
 OF_RULES = (needle for rule in RULES for needle in rule.needles)
 NEEDLES = (*OF_RULES, *NAMES, *OF_MEMBERS, *OF_MANIFESTS)
 """A text without any of these contains no credential that weft's own rules know."""
-SIGNS = {**literals(NEEDLES), b".": r"[a-z0-9]\.[a-z0-9_-]{6}\.[a-z0-9_-]"}
-"""What shows that a needle is there. A full stop is in nearly every text, but the one token without
-a better needle has two of them, with six characters between."""
+SIGNS = {
+    **literals(NEEDLES),
+    b".": r"[a-z0-9]\.[a-z0-9_-]{6}\.[a-z0-9_-]",
+    b"akc": "akc[a-z0-9]{20}",
+    b"cio": "cio[a-z0-9]{20}",
+    b"eaa": "eaa[a-z0-9]{20}",
+    b"net": r"net\s+user",
+    b"pat": r"pat[a-z0-9]{14}\.",
+    b"sk": "sk[0-9a-f]{20}",
+}
+"""What shows that a needle is there. A full stop is in nearly every text, and other short needles
+are in many: their one rule wants more behind them."""
 LIMIT = 10_000
 """Findings of one rule in one text."""
 _prefilter = Prefilter(SIGNS)
