@@ -109,7 +109,8 @@ def check_pairs(pack: ContextPack, items: Sequence[ContextItem], policy: Context
 
 
 def check_order(pack: ContextPack) -> None:
-    """In the order of happening, but for a result that came before its call: it stands behind."""
+    """Entries are in the order of happening, but for a result that came before its call: it stands
+    behind. So is the prompt, but for results of calls that were made together."""
     at = {entry.item_id: entry.sequence for entry in pack.entries if entry.item_id}
     assert len(at) == sum(bool(entry.item_id) for entry in pack.entries)
     places = [
@@ -121,8 +122,12 @@ def check_order(pack: ContextPack) -> None:
     ]
     assert places == sorted(places)
     place = 0
+    calls: dict[str, int] = {}
     for entry in pack.entries:
-        place = pack.prompt.index(entry.text, place)
+        if entry.kind is ItemKind.TOOL_RESULT:
+            assert entry.text in pack.prompt[calls[entry.parent_id or ""] :]
+            continue
+        place = calls[entry.item_id] = pack.prompt.index(entry.text, place)
 
 
 def check_sensitivity(

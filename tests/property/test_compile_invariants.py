@@ -39,16 +39,21 @@ metadata = st.fixed_dictionaries(
     },
 )
 arguments = st.dictionaries(st.sampled_from(["id", "note", "to"]), texts, max_size=3)
+made_together = st.just([ItemKind.TOOL_CALL] * 2 + [ItemKind.TOOL_RESULT] * 2)
+kinds = st.lists(
+    st.one_of(*[st.sampled_from(ItemKind).map(lambda kind: [kind])] * 3, made_together),
+    max_size=18,
+).map(lambda runs: [kind for run in runs for kind in run][:24])
 
 
 @st.composite
 def sessions(draw: st.DrawFn) -> tuple[list[ContextItem], list[str]]:
-    """Items with calls answered, unanswered, twice and by strangers; and which are pending."""
+    """Items with calls answered, unanswered, twice, together and by strangers; and which are
+    pending."""
     items: list[ContextItem] = []
     pending: list[str] = []
     calls: list[str] = []
-    for place in range(draw(st.integers(0, 24))):
-        kind = draw(st.sampled_from(list(ItemKind)))
+    for place, kind in enumerate(draw(kinds)):
         held = dict(draw(metadata))
         parent = None
         if kind is ItemKind.TOOL_CALL:

@@ -89,3 +89,36 @@ def test_what_fits_fits_exactly() -> None:
     exact = cost.exact(shown)
     assert cost.fits(shown, exact)
     assert not cost.fits(shown, exact - 1)
+
+
+@pytest.mark.parametrize("days", [["2023-05-08", "2024-01-01"], ["soon", "2024-01-01"]])
+def test_what_is_shown_of_a_session_of_several_days_fits_its_exact_size(days: list[str]) -> None:
+    said = "Order 7 left, and nobody knows where it went."
+    made = [
+        ContextItem(f"u{n}", ItemKind.USER_TURN, said, metadata={"occurred_at": day})
+        for n, day in enumerate([days[0], *days[1:] * 6])
+    ]
+    cost, shown = cost_of(ListView(made))
+    del shown[min(shown)]
+    exact = cost.exact(shown)
+    assert exact == cost.costed(shown).prompt
+    assert cost.fits(shown, exact)
+
+
+def test_the_block_of_a_result_below_its_call_is_counted_with_the_label_that_it_has_there() -> None:
+    """A bracket and the colon behind it are one token, and the short label has no bracket."""
+    named = {"tool_name": "get"}
+    items = [
+        ContextItem("c", ItemKind.TOOL_CALL, "get(R7)", metadata=named),
+        ContextItem("u", ItemKind.USER_TURN, "Hurry."),
+        ContextItem("r", ItemKind.TOOL_RESULT, "late", "c", metadata=named),
+    ]
+    view = ListView(items)
+    groups = dependency_closure(view, view.recent(9), Ledger())
+    call, result = next(group.rows for group in groups if group.is_exchange)
+
+    def answering(row: ItemRow, shown: Rendition) -> PackEntry:
+        return entry(row, shown, b"", "context", False, answered=None if row is call else call)
+
+    cost = PromptCost((), groups, answering, COUNT)
+    assert cost.block_tokens({result.sequence: whole(result)}) == COUNT("result: late\n")

@@ -95,3 +95,12 @@ def test_a_prompt_within_its_budget_counts_results_where_they_stand() -> None:
     assert pack.stats.prompt_tokens <= 260
     (turn,) = [one for one in messages(pack.entries)["messages"] if "tool_calls" in one]
     assert len(turn["tool_calls"]) == 3
+
+
+def test_the_order_of_an_exchange_does_not_depend_on_what_comes_later() -> None:
+    """Or more of a prompt that grows would be sent again."""
+    late = result("a")
+    entries = [CUT, call("a"), PackEntry("u2", ItemKind.USER_TURN, "Hurry", "context")]
+    entries += [call("b"), late, result("b")]
+    later = [call("c"), call("d"), result("c"), result("d")]
+    assert render([*entries, *later]).startswith(f"{render(entries)}\n")

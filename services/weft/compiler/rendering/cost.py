@@ -16,7 +16,7 @@ from weft.adapters.drafting import compact
 from weft.adapters.steps import omission
 from weft.compiler.candidates.closure import Group
 from weft.compiler.rendering.counting import MESSAGE, Count, prompt_tokens
-from weft.compiler.rendering.entries import undated
+from weft.compiler.rendering.entries import has_several_days, undated
 from weft.compiler.rendering.fencing import has_data, is_message
 from weft.compiler.rendering.legend import (
     FENCES,
@@ -63,7 +63,7 @@ class _Cost(NamedTuple):
     """Approximate extra tokens as a message, if the speaker stays the same."""
     speaker: str
     """Consecutive entries of one speaker become one message; each call and result is its own."""
-    day: str
+    occurred_at: str | None
     kind: ItemKind
     item_id: str
     parent_id: str | None
@@ -107,10 +107,6 @@ class PromptCost:
         self._above = sum(count(made.text + "\n") for made in self.above)
         self._costed: dict[frozenset[int], Costed] = {}
         self._sized: dict[frozenset[int], tuple[int, int]] = {}
-        self._dated = (
-            len({day_of(str(row.metadata.get("occurred_at") or "")) for row in self.rows.values()})
-            > 1
-        )
 
     def naming(self, calls: Mapping[int, NamedCall]) -> PromptCost:
         """The same with the marks of items that are left out naming these calls, by sequence."""
@@ -226,12 +222,14 @@ class PromptCost:
         many more they have as messages."""
         tokens, extra, latest, speaker = 0, 0, "", ""
         before: str | bool = False
+        is_dated = has_several_days(cost.occurred_at for cost in costs)
         for cost in costs:
             tokens += cost.after_call if before == cost.parent_id else cost.alone
             extra += cost.extra if cost.speaker == speaker else cost.extra + MESSAGE - 1
-            if self._dated and cost.day and cost.day != latest:
-                tokens += self._count(written(cost.day, latest) + "\n")
-                latest = cost.day
+            day = day_of(cost.occurred_at) if is_dated else ""
+            if day and day != latest:
+                tokens += self._count(written(day, latest) + "\n")
+                latest = day
             before, speaker = cost.item_id, cost.speaker
         return tokens, extra
 
@@ -298,7 +296,8 @@ def _cost(made: PackEntry, count: Count) -> _Cost:
         alone += count(f"result: ({made.answer})\n")
     after_call, extra, speaker = alone, 0 if made.author else -ROLE, made.kind.value
     if made.kind is ItemKind.TOOL_RESULT:
-        after_call -= count(label(made, None)) - count(label_below_call(made))
+        # With the colon, which may be one token with the end of a label.
+        after_call -= count(f"{label(made, None)}:") - count(f"{label_below_call(made)}:")
         speaker = made.item_id
     elif made.kind is ItemKind.TOOL_CALL:
         arguments = count(compact(made.arguments or {})) + count(made.tool_name or "")
@@ -312,7 +311,7 @@ def _cost(made: PackEntry, count: Count) -> _Cost:
         alone,
         extra,
         speaker,
-        day_of(made.occurred_at),
+        made.occurred_at,
         made.kind,
         made.item_id,
         made.parent_id,

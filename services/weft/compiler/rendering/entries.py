@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -103,10 +103,14 @@ def _reasons(signals: tuple[Signal, ...]) -> str:
 
 def undated(entries: Sequence[PackEntry]) -> list[PackEntry]:
     """The entries, without their times if all are of one day."""
-    days = {entry.occurred_at[:10] for entry in entries if entry.occurred_at}
-    if len(days) > 1:
+    if has_several_days(entry.occurred_at for entry in entries):
         return list(entries)
     return [msgspec.structs.replace(entry, occurred_at=None) for entry in entries]
+
+
+def has_several_days(times: Iterable[str | None]) -> bool:
+    """Whether these times are of more than one day."""
+    return len({time[:10] for time in times if time}) > 1
 
 
 def _safe(text: str, row: ItemRow, key: bytes, untrusted: bool) -> str:

@@ -59,10 +59,13 @@ def exchanges(entries: Sequence[Placed], gaps: Iterable[int]) -> list[list[int]]
     """The places of the entries in the order of the prompt: each call with its results, as far as
     only calls and results stand between them, and everything else by itself. `gaps` are the places
     of entries before which items are left out."""
+    are_below = not any(entries[place].kind is ItemKind.TOOL_RESULT for place in gaps) and all(
+        one.kind is not ItemKind.TOOL_RESULT or one.parent_id == above.item_id
+        for above, one in pairwise(entries)
+    )
+    if are_below:  # nothing moves
+        return [[place] for place in range(len(entries))]
     kinds = [one.kind for one in entries]
-    has_parallel = (ItemKind.TOOL_CALL, ItemKind.TOOL_CALL) in pairwise(kinds)
-    if not has_parallel and ItemKind.TOOL_RESULT not in [kinds[place] for place in gaps]:
-        return [[place] for place in range(len(kinds))]
     made: list[list[int]] = []
     place = 0
     while place < len(kinds):
