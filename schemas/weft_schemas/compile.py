@@ -179,6 +179,7 @@ class ContextPack(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     phase: Phase
     prompt: str
     entries: tuple[PackEntry, ...]
+    """In the order of the log. In a prompt that is cut, results stand below their calls."""
     stats: BuildStats
     sequence: int
     """The read model's sequence that was read."""

@@ -48,7 +48,23 @@ steps = st.one_of(
     st.tuples(st.just("user"), texts),
     st.tuples(st.just("agent"), texts),
     st.tuples(st.just("call"), st.tuples(arguments, texts, st.booleans())),
+    st.tuples(
+        st.just("turn"),
+        st.lists(st.tuples(arguments, texts), min_size=2, max_size=4).flatmap(
+            lambda made: st.tuples(st.just(made), st.permutations(range(len(made))))
+        ),
+    ),
 )
+"""What a session is made of. In a turn calls are made together, and answered in any order."""
+
+
+def called(number: str, arguments: dict[str, Any]) -> ContextItem:
+    metadata = {"tool_name": "look", "arguments": arguments, "call_id": f"k{number}"}
+    return ContextItem(f"c{number}", ItemKind.TOOL_CALL, metadata=metadata)
+
+
+def returned(number: str, said: str) -> ContextItem:
+    return ContextItem(f"r{number}", ItemKind.TOOL_RESULT, said, parent_id=f"c{number}")
 
 
 def session(made: list[tuple[str, Any]]) -> LabelledTranscript:
@@ -56,16 +72,13 @@ def session(made: list[tuple[str, Any]]) -> LabelledTranscript:
     for number, (kind, held) in enumerate(made):
         if kind == "call":
             asked, said, answered = held
-            call = ContextItem(
-                f"c{number}",
-                ItemKind.TOOL_CALL,
-                metadata={"tool_name": "look", "arguments": asked, "call_id": f"k{number}"},
-            )
-            items.append(call)
+            items.append(called(f"{number}", asked))
             if answered:
-                items.append(
-                    ContextItem(f"r{number}", ItemKind.TOOL_RESULT, said, parent_id=f"c{number}")
-                )
+                items.append(returned(f"{number}", said))
+        elif kind == "turn":
+            calls, order = held
+            items += [called(f"{number}.{at}", asked) for at, (asked, _) in enumerate(calls)]
+            items += [returned(f"{number}.{at}", calls[at][1]) for at in order]
         elif held.strip():
             speaker = ItemKind.USER_TURN if kind == "user" else ItemKind.AGENT_MSG
             items.append(ContextItem(f"t{number}", speaker, held))

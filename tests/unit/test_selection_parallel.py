@@ -13,6 +13,7 @@ from weft.compiler.compile import compile_pack
 from weft.compiler.profiles import MOST_TOGETHER
 from weft.compiler.rendering import cost
 from weft.compiler.selection.exchange import with_exchange
+from weft.compiler.selection.parallel import called_together
 from weft.compiler.selection.select import pins_of
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
@@ -73,6 +74,25 @@ def test_beside_a_newest_result_that_takes_its_half_the_others_have_room(phase: 
     of = {entry.item_id: entry.text for entry in pack.entries}
     assert notes.strip() in of["r2"]
     assert of["r1"].count("sku") == 9
+
+
+@pytest.mark.parametrize("phase", [Phase.CALL, Phase.ANSWER])
+def test_the_newest_result_comes_first_whichever_call_it_answers(phase: Phase) -> None:
+    """No mark stands behind the last item, so nobody would know that it is left out."""
+    results = [result(3, 20), result(2, 20), result(1, 4)]
+    items = [TASK, call(1), call(2), call(3), *results]
+    pack = compile_pack(ListView(items), CompileRequest(phase, budget=500)).pack
+    of = {entry.item_id: entry.text for entry in pack.entries}
+    assert of["r1"].count("sku") == 4
+
+
+def test_a_result_that_comes_late_is_no_sibling_of_a_call_made_after_another_result() -> None:
+    together = called_together(
+        choice_of(
+            [TASK, call(1), call(2), result(2, 2), call(3), result(3, 2), result(1, 2)], 9
+        ).exchange
+    )
+    assert [group.rows[0].id for group in together] == ["c1", "c2"]
 
 
 def test_calls_after_each_other_do_not_share() -> None:

@@ -49,7 +49,7 @@ def choice_of(state: State) -> Choice:
         at: later for at, later in repeated(state.groups, state.redacted).items() if at not in own
     }
     newer = _newer(state)
-    exchange = tuple(group for group in newer if group.is_exchange)
+    exchange = _newest_first(newer)
     said = [group for group in newer if group.rows[0].kind is ItemKind.AGENT_MSG]
     counts_values = bool(profile.objective.values)
     old = outdated_by_repetition(state.groups, state.redacted)
@@ -110,9 +110,15 @@ def _last_fetched(state: State) -> tuple[Group, ...]:
     for group in reversed(state.groups):
         if group.key < latest and group.rows[0].kind is ItemKind.USER_TURN:
             break
-        if group.key < latest and group.is_exchange:
+        if group.key < latest:
             found.append(group)
-    return tuple(found)
+    return _newest_first(found)
+
+
+def _newest_first(groups: Sequence[Group]) -> tuple[Group, ...]:
+    """The calls among these, in the order in which their last results came."""
+    calls = (group for group in groups if group.is_exchange)
+    return tuple(sorted(calls, key=lambda group: group.last, reverse=True))
 
 
 def _cost(state: State, rows: Sequence[ItemRow], pinned: Shown) -> PromptCost:

@@ -47,7 +47,7 @@ FILLERS = 12
 CALL_IDS = 4
 """Tokens of a call's id, in the call and in its result, and of the syntax around them."""
 LINE_BREAK = 1
-"""Tokens of the last block's line break, which the prompt does not have."""
+"""Tokens of the last block's line break, at most, which the prompt does not have."""
 FAR = 64
 """With it, twice the sum of the blocks is above the cost of any provider's messages."""
 

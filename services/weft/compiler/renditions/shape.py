@@ -60,11 +60,11 @@ class Shape(msgspec.Struct, frozen=True):
 
     def whole(self) -> Rendition:
         """The whole item, as far as the policy allows."""
-        if self.fixed is not None:
-            return self.fixed
+        if self.fixed is not None or self.redacted:
+            return self.fixed or whole(self.row, redacted=True)
         made = self.made.get(None)
         if made is None:
-            made = self.made[None] = whole(self.row, self.redacted)
+            made = self.made[None] = whole(self.row)
         return made
 
 

@@ -5,6 +5,7 @@ ones."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.rendering.cost import Shown
@@ -14,12 +15,12 @@ from weft.compiler.selection.fill import fill
 
 
 def called_together(exchange: Sequence[Group]) -> Sequence[Group]:
-    """The newest call and those that were made before any of them had its result; `exchange` is
-    newest first."""
-    count = next(
-        (at for at, group in enumerate(exchange) if group.last < exchange[0].key), len(exchange)
-    )
-    return exchange[:count]
+    """The call with the newest result and those that were made together with it: before any of them
+    had its result. `exchange` is newest first."""
+    overlapping = [group for group in exchange if group.last >= exchange[0].key]
+    results = (row.sequence for group in overlapping for row in group.rows[1:])
+    first = min(results, default=inf)
+    return [group for group in overlapping if group.key < first]
 
 
 def with_shares(choice: Choice, shown: Shown, groups: Sequence[Group], limit: int) -> Shown:

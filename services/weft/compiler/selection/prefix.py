@@ -232,7 +232,7 @@ def _filled(choice: Choice, head: Shown, needed: Shown) -> Shown:
 
 def _newest(choice: Choice, fresh: Shown) -> Shown:
     """The latest items as a new compile shows them: saving tokens must not hide them."""
-    rows = choice.groups[-1].rows if choice.groups else ()
+    rows = max(choice.groups, key=lambda group: group.last).rows if choice.groups else ()
     return {row.sequence: fresh[row.sequence] for row in rows if row.sequence in fresh}
 
 
