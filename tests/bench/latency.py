@@ -62,6 +62,7 @@ class Tree:
         session = f"s{number // 10}"
         call = ContextItem(f"c{number}", ItemKind.TOOL_CALL, f"list_orders(page={number})")
         await self._asked(f"weft.default.{session}.in.tool_call", encode_event(call))
+        await asyncio.sleep(PAUSE_SECONDS)
         body = encode_event(msgspec.structs.replace(result(number), parent_id=call.id))
         begun = time.perf_counter()
 
