@@ -182,7 +182,7 @@ class PromptCost:
 
     def fits(self, shown: Mapping[int, Rendition], limit: int) -> bool:
         """Whether `exact` is at most `limit`. Messages are counted only if the sum of the blocks
-        leaves that open: nine of ten times they are not."""
+        leaves that open."""
         prompt, extra = self._sizes(shown)
         if prompt - LINE_BREAK > limit:
             return False
