@@ -14,7 +14,7 @@ from weft.log.api import call
 from weft.log.connection import Connection
 from weft.readmodel.generations import Generations, Reader
 from weft.snapshots.snapshot import take
-from weft_schemas.errors import ConfigurationError
+from weft_schemas.errors import ConfigurationError, Corrupt
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.subjects import STREAM
 
@@ -70,6 +70,25 @@ async def test_a_rebuild_that_fails_leaves_no_file(log: Connection, tmp_path) ->
     with pytest.raises(OSError, match="full disk"):
         await rebuild(log, tmp_path, "o200k_base", fail)
     assert not list(Generations(tmp_path).folder.glob("generation*"))
+
+
+async def test_a_rebuild_whose_generation_is_given_up_does_not_wait_for_it(
+    log: Connection, tmp_path
+) -> None:
+    await publish(log, "s1", turns(0, 3))
+    generations = Generations(tmp_path)
+    live = generations.writer_lock()
+    assert live.acquire()
+    rebuilding = asyncio.create_task(rebuild(log, tmp_path, "o200k_base"))
+    async with asyncio.timeout(PATIENCE):
+        while generations.successor() is None:
+            await asyncio.sleep(0.01)
+        generations.successor.clear()
+        while not generations.sweep():
+            await asyncio.sleep(0.01)
+        with pytest.raises(Corrupt, match="the live indexer gave it up"):
+            await rebuilding
+    live.release()
 
 
 async def test_what_somebody_purged_is_not_deleted_from_the_read_model_as_well(

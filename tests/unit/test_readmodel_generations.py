@@ -81,6 +81,22 @@ def test_an_old_generation_goes_when_its_last_reader_has_left(tmp_path: Path) ->
     assert not [path for path in generations.folder.iterdir() if path.name.startswith(old.name)]
 
 
+def test_what_is_offered_during_a_sweep_stays(tmp_path: Path, monkeypatch) -> None:
+    """Its builder names it, then lets its lock go: between a look at the names and one at the
+    lock."""
+    generations = Generations(tmp_path)
+    generations.publish(made(generations, "current"))
+    path = made(generations, "successor")
+
+    def offered() -> list[Path]:
+        generations.successor.set(path)
+        return [path]
+
+    monkeypatch.setattr(generations, "_files", offered)
+    assert generations.sweep() == []
+    assert generations.successor() == path
+
+
 def test_what_is_being_built_or_offered_is_not_swept(tmp_path: Path) -> None:
     generations = Generations(tmp_path)
     generations.publish(made(generations, "current"))

@@ -244,9 +244,15 @@ async def _compare(connection: Connection, successor: Writer, live: Writer | Non
 async def _handed_over(
     connection: Connection, generations: Generations, path: Path, encoding: str
 ) -> None:
-    """Wait until the live indexer has taken over the successor; do it here if none runs."""
+    """Wait until the live indexer has taken over the successor; do it here if none runs. Raises
+    `Corrupt` if that indexer gave it up."""
     lock = generations.writer_lock()
     while generations.current() != path:
+        if not generations.has(path):
+            raise Corrupt(
+                f"{path.name} was rebuilt, but the live indexer gave it up; see its log for the "
+                "reason, then rebuild again"
+            )
         if lock.acquire():
             try:
                 current = generations.current()

@@ -102,8 +102,29 @@ class Generations:
 
     def sweep(self, keep: tuple[Path, ...] = ()) -> list[Path]:
         """Remove generations that are neither current, kept, being built nor read."""
-        kept = {*keep, self.current(), self.successor(), self.building()}
-        return [path for path in self._files() if path not in kept and _remove(path)]
+        kept = {*keep, *self._named()}
+        return [path for path in self._files() if path not in kept and self._remove(path)]
+
+    def has(self, path: Path) -> bool:
+        """Whether a generation's file is there."""
+        return path.exists()
+
+    def _named(self) -> tuple[Path | None, ...]:
+        return self.current(), self.successor(), self.building()
+
+    def _remove(self, path: Path) -> bool:
+        """Delete a generation that no process reads or builds. Its builder names it before letting
+        the lock go, so only with the lock is it certain that nobody does."""
+        lock = FileLock(path.with_name(f"{path.name}.readers"))
+        if not lock.acquire():
+            return False
+        try:
+            if path in self._named():
+                return False
+            discard(path)
+        finally:
+            lock.release()
+        return True
 
     def _files(self) -> list[Path]:
         return sorted(path for path in self.folder.iterdir() if _NAME.match(path.name))
@@ -222,18 +243,6 @@ def _model(path: Path) -> ReadModel:
 def reader_lock(path: Path) -> FileLock:
     """Held by each reader of a generation: while one holds it, the file is not removed."""
     return FileLock(path.with_name(f"{path.name}.readers"), shared=True)
-
-
-def _remove(path: Path) -> bool:
-    """Delete a generation that no process reads or builds."""
-    lock = FileLock(path.with_name(f"{path.name}.readers"))
-    if not lock.acquire():
-        return False
-    try:
-        discard(path)
-    finally:
-        lock.release()
-    return True
 
 
 def discard(path: Path) -> None:
