@@ -90,6 +90,14 @@ def test_parts_that_are_shown_already_take_no_room_of_others() -> None:
     assert not more & first
 
 
+def test_a_text_much_longer_than_the_room_offers_what_follows_the_parts_that_are_shown() -> None:
+    held = frozenset(range(60))
+    lines = "\n".join(f"O-{n:03} | basket {n} | 12.90 EUR | shipped" for n in range(400))
+    more = offered([lines], 200, held)
+    assert len(more) >= 5
+    assert not more & held
+
+
 def test_what_is_too_large_leaves_its_room_to_smaller_parts() -> None:
     long, short = "It rose by 2 % in each of the years, as others saw. " * 12, "It fell. " * 20
     sizes = (long, long, long, long, short, long, short, long, short, long)

@@ -161,7 +161,9 @@ def _offered(
             _fitting(leaves, outline.differing, room / 4),
             _fitting(leaves, _stating(text, outline, salient.named), room / 4),
         )
-        parts = _nearest(outline, scores.passages.get(row.sequence, {}), first, room)
+        found = scores.passages.get(row.sequence, {})
+        shown = sum(leaves[number].size for number in held)
+        parts = _nearest(outline, found, first, room + shown)
         parts.sort(key=lambda one: (one[0] not in first, -share(one[0]), one[0]))
     taken = []
     for number, part in parts:
