@@ -1,6 +1,7 @@
 """What stands in every prompt, as far as it fits."""
 
 import msgspec
+import pytest
 from tests.choosing import choice_of
 
 from weft.compiler.ledger import Ledger
@@ -139,3 +140,14 @@ def test_the_latest_turn_is_whole_before_others_get_more_than_a_little() -> None
     place = next(at for at, row in choice.cost.rows.items() if row.id == "u1")
     assert choice.cost.exact({place: choice.shapes[place].whole()}) < 320
     assert pins_of(choice)[place].view == WHOLE
+
+
+@pytest.mark.parametrize("length", range(40, 120, 10))
+def test_the_latest_turn_takes_no_room_that_the_newest_result_needs(length: int) -> None:
+    ask = ContextItem("u", ItemKind.USER_TURN, "\n\n".join(["Ships wait at dock two."] * 40))
+    call = ContextItem("c", ItemKind.TOOL_CALL, metadata={"tool_name": "look", "arguments": {}})
+    result = ContextItem("r", ItemKind.TOOL_RESULT, "free " * length + "on Monday", "c")
+    budget = 320
+    choice = choice_of([ask, call, result], budget)
+    _, shown = select(choice, Ledger())
+    assert {choice.cost.rows[at].id: one.view for at, one in shown.items()}["r"] == WHOLE

@@ -75,6 +75,14 @@ def with_exchange(choice: Choice, pinned: Shown, kept: Container[int] = ()) -> S
     return _with_short(choice, shown)
 
 
+def newest_fits(choice: Choice, pinned: Shown) -> bool:
+    """Whether the newest result fits whole beside the pinned items and calls without results."""
+    newest = next(group for group in choice.exchange if len(group.rows) > 1)
+    waiting = [_least(choice, group) for group in choice.exchange if len(group.rows) == 1]
+    whole = {row.sequence: choice.shapes[row.sequence].whole() for row in newest.rows}
+    return choice.cost.fits(joined(pinned, [*waiting, whole]), choice.budget)
+
+
 def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, bool]:
     """With the results of the newest calls if these were made together and the newest does not fit
     whole, and whether that is so."""

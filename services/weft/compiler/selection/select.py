@@ -11,7 +11,7 @@ from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import whole
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.dialogue import with_dialogue
-from weft.compiler.selection.exchange import with_exchange, with_left_calls
+from weft.compiler.selection.exchange import newest_fits, with_exchange, with_left_calls
 from weft.compiler.selection.fill import fill
 from weft.compiler.selection.last_fetched import with_last_fetched
 from weft.compiler.selection.left_out import room_for_names, with_names
@@ -54,12 +54,18 @@ def _beside(choice: Choice, pinned: Shown, room: int) -> Shown:
 
 
 def pins_of(choice: Choice) -> Shown:
-    """The renditions of the pinned groups."""
+    """The renditions of the pinned groups. The latest user turn takes more than its share, but not
+    from the newest result if that fits whole beside the share."""
     has_results = any(len(group.rows) > 1 for group in choice.exchange)
     share = PINS_SHARE if has_results or choice.has_query else PINS_ALONE
+    pinned = pin(choice.pinned, choice.shapes, choice.cost, choice.budget, share)
     is_asked = choice.pinned and choice.pinned[0].rows[0].kind is ItemKind.USER_TURN
-    latest = LATEST_SHARE if is_asked and not choice.has_query else 0.0
-    return pin(choice.pinned, choice.shapes, choice.cost, choice.budget, share, latest)
+    if not is_asked or choice.has_query:
+        return pinned
+    more = pin(choice.pinned, choice.shapes, choice.cost, choice.budget, share, LATEST_SHARE)
+    if has_results and more != pinned and not newest_fits(choice, more):
+        return pinned if newest_fits(choice, pinned) else more
+    return more
 
 
 def everything_whole(choice: Choice) -> Shown | None:
