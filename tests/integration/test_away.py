@@ -116,11 +116,11 @@ async def test_a_session_that_waits_goes_on_when_the_server_is_back(
     away: EmbeddedServer, tmp_path: Path
 ) -> None:
     async with weft.connect(away.url, lazily=True) as client:
-        impatient = client.session("s", on_unavailable="wait", patience=0.0)
+        impatient = client.session("s", on_unavailable="wait", wait_timeout=0.0)
         impatient.add(said("user", "lost?"))
         with pytest.raises(weft.Unavailable):
             await impatient.flush()
-        async with client.session("s", on_unavailable="wait", patience=60) as s:
+        async with client.session("s", on_unavailable="wait", wait_timeout=60) as s:
             s.add(said("user", "there?"))
             flushing = asyncio.create_task(s.flush())
             await asyncio.sleep(0.2)

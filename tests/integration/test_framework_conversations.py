@@ -173,7 +173,7 @@ async def test_a_server_that_is_away_leaves_the_framework_its_own_history(
     """Told by a warning, and by the log where a framework shows no warnings."""
     async with weft.connect(AWAY, lazily=True) as client:
         agent = Conversations(
-            client, "openai", on_unavailable=way, patience=0.1, spool=tmp_path / "spool"
+            client, "openai", on_unavailable=way, wait_timeout=0.1, spool=tmp_path / "spool"
         )
         with pytest.warns(OwnHistoryWarning, match="framework's own history"):
             assert await agent.compiled("s", [USER]) is None

@@ -152,7 +152,7 @@ async def test_a_malformed_message_adds_nothing_and_its_place_is_told() -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"patience": "60"}, "patience is of type str; give an int or float"),
+        ({"wait_timeout": "60"}, "wait_timeout is of type str; give an int or float"),
         ({"spool": None}, "spool is of type NoneType; give a str or Path"),
     ],
 )
@@ -256,7 +256,7 @@ async def test_a_drill_down_that_fails_is_for_the_model_or_for_the_agent(
     call["function"] |= {"arguments": '{"handle": "art:aaaaaaaaaa"}'}  # type: ignore[operator]
     async with weft.testing.in_memory() as client:
         client.drilldown = fail  # type: ignore[method-assign]
-        options: dict[str, Any] = {"on_unavailable": way, "patience": 0.2, "spool": tmp_path}
+        options: dict[str, Any] = {"on_unavailable": way, "wait_timeout": 0.2, "spool": tmp_path}
         session = client.session("s", **options)
         if error.retryable and way != "spool":
             with pytest.raises(type(error)):

@@ -68,7 +68,7 @@ class Client(BaseClient):
         drilldown: bool = True,
         stable: bool = False,
         on_unavailable: OnUnavailable = "raise",
-        patience: float = 60.0,
+        wait_timeout: float = 60.0,
         spool: Path | str = "weft-spool",
     ) -> Session:
         """`async with client.session("s1", budget=32_000) as s:` the loop of one agent; see
@@ -81,13 +81,13 @@ class Client(BaseClient):
         While no server or service can be reached, `on_unavailable`:
 
         - `raise` raises `Unavailable`
-        - `wait` tries again for up to `patience` seconds, then raises it
+        - `wait` tries again for up to `wait_timeout` seconds, then raises it
         - `spool` goes on: publications wait in a file in the folder `spool` and are sent, in order
           and once, as soon as a session of this name gets through; a request consists of the
           agent's own history, whole, with an `UnavailableWarning`. Connect with `lazily=True`, so
           that the agent also starts without a server.
         """
-        expected("patience", patience, int, float)
+        expected("wait_timeout", wait_timeout, int, float)
         expected("spool", spool, str, Path)
         return Session(
             self,
@@ -99,6 +99,6 @@ class Client(BaseClient):
             drilldown=drilldown,
             stable=stable,
             on_unavailable=on_unavailable,
-            patience=patience,
+            wait_timeout=wait_timeout,
             spool=Path(spool),
         )

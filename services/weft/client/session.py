@@ -89,7 +89,7 @@ class Session:
         drilldown: bool,
         stable: bool,
         on_unavailable: OnUnavailable = "raise",
-        patience: float = 0.0,
+        wait_timeout: float = 0.0,
         spool: Path = Path("weft-spool"),
     ) -> None:
         encode_token(name, "session")
@@ -106,7 +106,7 @@ class Session:
         self._added: list[_Added] = []
         self._refused: list[ItemRefused] = []
         """What is to be named when everything else is published."""
-        self._patience = patience if on_unavailable == "wait" else 0.0
+        self._wait_timeout = wait_timeout if on_unavailable == "wait" else 0.0
         self._spooling: Spooling | None = None
         if on_unavailable == "spool":
             self._spooling = Spooling(client, name, Spool(spool, client.tenant, name))
@@ -225,7 +225,7 @@ class Session:
         return done.sequence, done.refused
 
     async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
-        return await retried(work, self._patience)
+        return await retried(work, self._wait_timeout)
 
     async def compile(
         self,

@@ -63,7 +63,7 @@ class WeftClaude:
         budget: int = 8_000,
         timeout: float = 10.0,
         on_unavailable: OnUnavailable = "spool",
-        patience: float = 60.0,
+        wait_timeout: float = 60.0,
         spool: Path | str = "weft-spool",
     ) -> None:
         """`session` replaces Claude Code's session id: then the work continues over several of
@@ -79,7 +79,7 @@ class WeftClaude:
             "timeout": timeout,
             "drilldown": False,
             "on_unavailable": on_unavailable,
-            "patience": patience,
+            "wait_timeout": wait_timeout,
             "spool": spool,
         }
         self._open = OpenSessions(self._opened, lambda one: one.is_needed)

@@ -118,12 +118,12 @@ class Conversations:
         timeout: float = 10.0,
         stable: bool = False,
         on_unavailable: OnUnavailable = "spool",
-        patience: float = 60.0,
+        wait_timeout: float = 60.0,
         spool: Path | str = "weft-spool",
     ) -> None:
         """The options are those of `Client.session`. While weft is away, publications go to a file
-        (`spool`) or are waited for, up to `patience` seconds (`wait`), and the model then gets the
-        framework's own history, with an `OwnHistoryWarning`. `raise` raises `Unavailable`."""
+        (`spool`) or are waited for, up to `wait_timeout` seconds (`wait`), and the model then gets
+        the framework's own history, with an `OwnHistoryWarning`. `raise` raises `Unavailable`."""
         if on_unavailable not in ("spool", "wait", "raise"):
             raise InvalidInput(f"on_unavailable is spool, wait or raise, not {on_unavailable!r}")
         self.client = client
@@ -138,7 +138,7 @@ class Conversations:
             "stable": stable,
             "drilldown": False,  # offered as a tool of the framework's own
             "on_unavailable": on_unavailable,
-            "patience": patience,
+            "wait_timeout": wait_timeout,
             "spool": spool,
         }
         self._open = OpenSessions(self._opened, lambda one: one.is_in_use)
