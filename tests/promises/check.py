@@ -17,6 +17,8 @@ from weft_schemas.items import ContextItem, ItemKind
 
 LABELS = 24
 """Tokens that an item may cost beside its text."""
+FLAG = 40
+"""Tokens of what the guards found, which stands before an item."""
 NOTATION = 60
 """Tokens of the legend."""
 BEGUN = re.compile(r" characters(?:: [^\u2026]+)? \u2026\Z")
@@ -69,6 +71,11 @@ def _within_budget(pack: ContextPack) -> Iterator[str]:
 
 def _shown(pack: ContextPack) -> dict[str, PackEntry]:
     return {entry.item_id: entry for entry in pack.entries if entry.item_id}
+
+
+def _label(entry: PackEntry | None) -> int:
+    """Tokens that an item may cost beside its text."""
+    return LABELS + (FLAG if entry is not None and entry.signals else 0)
 
 
 def _all_there(
@@ -188,10 +195,10 @@ def _pins(
     wanted |= {answered[-1].id} if answered else set()
     pinned = [item for item in items if item.metadata.get("pin") or item.kind is ItemKind.POLICY]
     wanted |= {item.id for item in pinned}
-    size = sum(_count(texts[one]) + LABELS for one in wanted) + NOTATION
+    shown = _shown(pack)
+    size = sum(_count(texts[one]) + _label(shown.get(one)) for one in wanted) + NOTATION
     if size > pack.stats.budget // 2:
         return
-    shown = _shown(pack)
     for one in sorted(wanted):
         if one not in shown:
             yield f"7: {one}: a pin is left out"
@@ -226,11 +233,13 @@ def _exchange(
     after = items[items.index(newest) + 1 :]
     emptied = {item.parent_id for item in after if item.kind is ItemKind.TOOL_RESULT}
     before = waiting + [item for item in items if item.id in emptied - {call.id}]
-    size = sum(_count(texts[item.id]) + LABELS for item in siblings) + 2 * _count(texts[call.id])
+    shown = _shown(pack)
+    size = sum(_count(texts[item.id]) + _label(shown.get(item.id)) for item in siblings)
+    size += 2 * _count(texts[call.id])
     size += sum(2 * _count(texts[item.id]) + LABELS for item in before)
     if size + NOTATION > pack.stats.budget // 2:
         return
-    entry = _shown(pack).get(newest.id)
+    entry = shown.get(newest.id)
     if entry is None:
         yield f"8: {newest.id}: the newest result is left out"
     elif texts[newest.id] not in inner(entry.text) and entry.view != "summary":

@@ -46,6 +46,12 @@ def test_another_question_or_another_answer_is_no_repetition() -> None:
     assert ids([*read(1, 1), *read(2, 1, PAGE + " More.")]) == set()
 
 
+def test_of_calls_made_together_none_refers_to_a_result_that_came_before_its_own() -> None:
+    first, second = read(1, 1), read(2, 1)
+    assert ids([first[0], second[0], second[1], first[1]]) == set()
+    assert ids([first[0], second[0], first[1], second[1]]) == {"r1"}
+
+
 def test_a_short_result_is_told_again() -> None:
     assert ids([*read(1, 1, "x" * (LEAST - 1)), *read(2, 1, "x" * (LEAST - 1))]) == set()
 

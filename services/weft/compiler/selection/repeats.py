@@ -18,7 +18,8 @@ LEAST = 200
 
 def repeated(groups: Sequence[Group], redacted: Collection[int]) -> dict[int, int]:
     """The results that a later group repeats exactly, each with the newest that does, by sequence.
-    Masked results never count as equal, because masks hide what differs."""
+    Masked results never count as equal, because masks hide what differs. Of calls that were made
+    together, a later one may have been answered earlier, and then stands above."""
     newest: dict[tuple[str, int], list[ItemRow]] = {}
     found: dict[int, int] = {}
     for group in reversed(groups):
@@ -29,7 +30,8 @@ def repeated(groups: Sequence[Group], redacted: Collection[int]) -> dict[int, in
             if row.size_of_whole < LEAST:
                 continue
             alike = newest.setdefault((asked, row.size_of_whole), [])
-            repetition = next((later for later in alike if later.whole == row.whole), None)
+            later = (one for one in alike if one.sequence > row.sequence)
+            repetition = next((one for one in later if one.whole == row.whole), None)
             if repetition is None:
                 alike.append(row)
             else:
