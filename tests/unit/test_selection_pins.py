@@ -151,3 +151,16 @@ def test_the_latest_turn_takes_no_room_that_the_newest_result_needs(length: int)
     choice = choice_of([ask, call, result], budget)
     _, shown = select(choice, Ledger())
     assert {choice.cost.rows[at].id: one.view for at, one in shown.items()}["r"] == WHOLE
+
+
+@pytest.mark.parametrize("length", range(20, 36, 2))
+def test_nor_room_that_the_outcome_of_the_newest_call_needs(length: int) -> None:
+    plan = ContextItem("a", ItemKind.AGENT_MSG, "There are two docks. " * 12)
+    ask = ContextItem("u", ItemKind.USER_TURN, "\n\n".join(["Ships wait at dock two."] * length))
+    dates = ", ".join(f"November {day}" for day in range(1, 12))
+    named = {"tool_name": "look", "arguments": {"on": dates}}
+    call = ContextItem("c", ItemKind.TOOL_CALL, metadata=named)
+    result = ContextItem("r", ItemKind.TOOL_RESULT, "free on Monday\n" * 200, "c")
+    choice = choice_of([plan, ask, call, result], 300)
+    _, shown = select(choice, Ledger())
+    assert {"u", "c", "r"} <= {choice.cost.rows[at].id for at in shown}

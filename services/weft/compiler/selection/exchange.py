@@ -75,12 +75,14 @@ def with_exchange(choice: Choice, pinned: Shown, kept: Container[int] = ()) -> S
     return _with_short(choice, shown)
 
 
-def newest_fits(choice: Choice, pinned: Shown) -> bool:
-    """Whether the newest result fits whole beside the pinned items and calls without results."""
+def newest_beside(choice: Choice, pinned: Shown) -> int:
+    """What fits of the newest result beside the pinned items and calls without results: 2 for the
+    whole, 1 for its outcome, 0 for nothing."""
     newest = next(group for group in choice.exchange if len(group.rows) > 1)
     waiting = [_least(choice, group) for group in choice.exchange if len(group.rows) == 1]
     whole = {row.sequence: choice.shapes[row.sequence].whole() for row in newest.rows}
-    return choice.cost.fits(joined(pinned, [*waiting, whole]), choice.budget)
+    forms = [_least(choice, newest), whole]
+    return sum(choice.cost.fits(joined(pinned, [*waiting, form]), choice.budget) for form in forms)
 
 
 def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, bool]:

@@ -11,7 +11,7 @@ from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import whole
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.dialogue import with_dialogue
-from weft.compiler.selection.exchange import newest_fits, with_exchange, with_left_calls
+from weft.compiler.selection.exchange import newest_beside, with_exchange, with_left_calls
 from weft.compiler.selection.fill import fill
 from weft.compiler.selection.last_fetched import with_last_fetched
 from weft.compiler.selection.left_out import room_for_names, with_names
@@ -54,8 +54,8 @@ def _beside(choice: Choice, pinned: Shown, room: int) -> Shown:
 
 
 def pins_of(choice: Choice) -> Shown:
-    """The renditions of the pinned groups. The latest user turn takes more than its share, but not
-    from the newest result if that fits whole beside the share."""
+    """The renditions of the pinned groups. The latest user turn takes more than its share, but no
+    room that the newest result, or at least its outcome, needs."""
     has_results = any(len(group.rows) > 1 for group in choice.exchange)
     share = PINS_SHARE if has_results or choice.has_query else PINS_ALONE
     pinned = pin(choice.pinned, choice.shapes, choice.cost, choice.budget, share)
@@ -63,9 +63,9 @@ def pins_of(choice: Choice) -> Shown:
     if not is_asked or choice.has_query:
         return pinned
     more = pin(choice.pinned, choice.shapes, choice.cost, choice.budget, share, LATEST_SHARE)
-    if has_results and more != pinned and not newest_fits(choice, more):
-        return pinned if newest_fits(choice, pinned) else more
-    return more
+    if more == pinned or not has_results:
+        return more
+    return pinned if newest_beside(choice, more) < newest_beside(choice, pinned) else more
 
 
 def everything_whole(choice: Choice) -> Shown | None:
