@@ -167,6 +167,28 @@ def test_the_latest_result_is_shown_as_a_compile_afresh_shows_it(
     assert sum(shares) / len(shares) > stays
 
 
+@pytest.mark.parametrize("berths", [10, 16, 22])
+def test_the_newest_result_stays_while_the_agent_goes_on_speaking(berths: int) -> None:
+    look = {"tool_name": "look", "arguments": {}}
+    docks = (f"Order R{place:04d}X goes to dock D{place * 7:03d}." for place in range(19))
+    listed = [{"id": at, "note": f"berth {at} of the inner harbour"} for at in range(berths)]
+    items = [
+        ContextItem("a0", ItemKind.AGENT_MSG, "\n".join(docks)),
+        ContextItem("c1", ItemKind.TOOL_CALL, metadata=look),
+        ContextItem("c2", ItemKind.TOOL_CALL, metadata=look),
+        ContextItem("r2", ItemKind.TOOL_RESULT, "", "c2"),
+        ContextItem(
+            "r1", ItemKind.TOOL_RESULT, "\n\n".join(["No dock is free on Monday."] * 5), "c1"
+        ),
+        ContextItem("d", ItemKind.DOC_SNIPPET, json.dumps(listed), metadata={"pin": True}),
+        ContextItem("a1", ItemKind.AGENT_MSG, "\n\n".join(["Let us look at the tides."] * 12)),
+    ]
+    made = compiled(items[:1], budget=500)
+    for count in range(2, len(items) + 1):
+        made = compiled(items[:count], made.audit, budget=500)
+    assert {"r1", "a1"} <= {entry.item_id for entry in made.pack.entries}
+
+
 def test_a_result_that_the_base_cut_is_whole_where_it_is_interpreted() -> None:
     items = readings(8)
     base = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=100))

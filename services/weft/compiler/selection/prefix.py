@@ -40,6 +40,7 @@ from weft.compiler.selection.dialogue import with_dialogue
 from weft.compiler.selection.exchange import with_exchange
 from weft.compiler.selection.fill import fill
 from weft.compiler.selection.left_out import naming, with_names
+from weft.compiler.selection.parallel import called_together
 from weft.compiler.selection.pins import note_pins, with_pins_grown
 from weft.compiler.selection.select import everything_whole, pins_of, selected
 from weft.readmodel.rows import ItemRow
@@ -231,8 +232,11 @@ def _filled(choice: Choice, head: Shown, needed: Shown) -> Shown:
 
 
 def _newest(choice: Choice, fresh: Shown) -> Shown:
-    """The latest items as a new compile shows them: saving tokens must not hide them."""
-    rows = max(choice.groups, key=lambda group: group.last).rows if choice.groups else ()
+    """The latest item and the newest results as a new compile shows them: saving tokens must not
+    hide them."""
+    latest = [max(choice.groups, key=lambda group: group.last)] if choice.groups else []
+    answered = [group for group in choice.exchange if len(group.rows) > 1]
+    rows = [row for group in (*latest, *called_together(answered)) for row in group.rows]
     return {row.sequence: fresh[row.sequence] for row in rows if row.sequence in fresh}
 
 
