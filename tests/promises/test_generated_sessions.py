@@ -104,3 +104,25 @@ def test_no_promise_is_broken_in_a_made_up_session(
     view = folded.model.view(TENANT, transcript.name)
     clean = {row.id: row.whole for row in view.rows(range(view.sequence + 1))}
     assert violations(pack, transcript.items, clean) == []
+
+
+@settings(
+    max_examples=int(os.environ.get("WEFT_EXAMPLES", "120")) // 4,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(
+    st.lists(steps, min_size=1, max_size=10),
+    st.sampled_from(Phase),
+    st.sampled_from([500, 1_000, 2_000]),
+)
+def test_no_promise_is_broken_on_top_of_earlier_prompts(
+    made: list[tuple[str, Any]], phase: Phase, budget: int
+) -> None:
+    transcript = session(made)
+    compiles, base = InProcess(), None
+    clean = compiles.clean_texts(transcript)
+    for position in range(1, len(transcript.items) + 1):
+        request = CompileRequest(phase, budget=budget, stable_from=base)
+        pack = compiles(transcript, position, request)
+        assert violations(pack, transcript.items[:position], clean) == []
+        base = pack.id
