@@ -8,6 +8,7 @@ from tests.session_view import ListView
 from weft.compiler.candidates.closure import Group, dependency_closure
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
+from weft.compiler.profiles import NAMED_TURNS
 from weft.compiler.ranking.focus import (
     called_after,
     in_focus,
@@ -120,8 +121,16 @@ def named(*items: ContextItem) -> frozenset[str]:
 def test_a_user_names_what_few_results_state() -> None:
     turn = said(1, "Pay for BK2X with the card that ends in 6437, ada_9. I have 12 of them.")
     assert named(*BOOKINGS, *profile(), turn) == {"BK2X", "6437"}
-    assert named(*BOOKINGS, *profile(), turn, said(2, "Yes.")) == frozenset()
     assert named(*BOOKINGS, *profile()) == frozenset()
+
+
+def test_what_an_earlier_turn_names_counts_until_a_call_takes_it() -> None:
+    turn = said(1, "Pay for BK2X with the card that ends in 6437. I have 12 of them.")
+    items = [*BOOKINGS, *profile(), turn, said(2, "With that card?", OTHER), said(3, "Yes.")]
+    assert named(*items) == {"6437"}
+    paid = {"tool_name": "pay", "arguments": {"card": "6437"}}
+    assert named(*items, ContextItem("c9", ItemKind.TOOL_CALL, "", metadata=paid)) == frozenset()
+    assert named(*items, *(said(n, "Go on.") for n in range(4, 3 + NAMED_TURNS))) == frozenset()
 
 
 def test_a_user_names_a_function_a_field_or_a_class_but_no_plain_word() -> None:

@@ -16,6 +16,7 @@ from weft.compiler.profiles import (
     FOCUS_SHARED,
     FOCUS_TEXT,
     GROUPS_AFTER,
+    NAMED_TURNS,
     NAMED_VALUES,
 )
 from weft.compiler.ranking.named_parts import is_word_in
@@ -42,13 +43,17 @@ def in_focus(groups: Sequence[Group]) -> Mapping[int, float]:
 
 def named_by_user(groups: Sequence[Group]) -> frozenset[str]:
     """What the latest user turn names and few results state: an order, the last digits of a card, a
-    function, a person."""
-    turn = next((g.rows[0] for g in reversed(groups) if g.rows[0].kind is ItemKind.USER_TURN), None)
-    if turn is None:
+    function, a person. Also what the turns before it name and no call has taken yet."""
+    recent = groups[-FOCUS_LOOK_BACK:]
+    firsts = [group.rows[0] for group in reversed(groups)]
+    turns = list(islice((row for row in firsts if row.kind is ItemKind.USER_TURN), NAMED_TURNS))
+    if not turns:
         return frozenset()
-    told = (one for one in values(_beginning(turn)) if is_specific(one) or _is_name(one))
+    told = [one for one in values(_beginning(turns[0])) if is_specific(one) or _is_name(one)]
+    taken = _specific(group.rows[0] for group in recent if group.is_exchange)
+    told += [one for turn in turns[1:] for one in _specific_in_order(turn) if one not in taken]
     named = tuple(islice(told, NAMED_VALUES))
-    results = [row for group in groups[-FOCUS_LOOK_BACK:] for row in group.rows[1:]]
+    results = [row for group in recent for row in group.rows[1:]]
     counts = Counter(value for row in results if named for value in _stated(named, row))
     return frozenset(value for value, count in counts.items() if count <= FOCUS_SHARED)
 
@@ -91,7 +96,11 @@ def stated_after(groups: Sequence[Group]) -> Mapping[int, frozenset[str]]:
 
 
 def _specific(rows: Iterable[ItemRow]) -> set[str]:
-    return {value for row in rows for value in values(_beginning(row)) if is_specific(value)}
+    return {value for row in rows for value in _specific_in_order(row)}
+
+
+def _specific_in_order(row: ItemRow) -> Iterator[str]:
+    return filter(is_specific, values(_beginning(row)))
 
 
 def _is_name(value: str) -> bool:

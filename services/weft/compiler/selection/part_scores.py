@@ -60,7 +60,7 @@ class Scores(msgspec.Struct, frozen=True):
     focus: Mapping[int, float] = {}
     """By sequence, how far a result is in focus."""
     named: frozenset[str] = frozenset()
-    """Values in results that the latest user turn names."""
+    """Values in results that the newest user turns name."""
     stated: frozenset[str] = frozenset()
     """Names and values in what was said and done last."""
     called: Mapping[int, frozenset[str]] = {}
