@@ -164,3 +164,20 @@ def test_nor_room_that_the_outcome_of_the_newest_call_needs(length: int) -> None
     choice = choice_of([plan, ask, call, result], 300)
     _, shown = select(choice, Ledger())
     assert {"u", "c", "r"} <= {choice.cost.rows[at].id for at in shown}
+
+
+@pytest.mark.parametrize("length", range(4, 16))
+def test_what_the_agent_said_last_takes_nothing_of_the_share_of_pins(length: int) -> None:
+    plan = ContextItem("a", ItemKind.AGENT_MSG, "\n\n".join(["Ships wait at dock two."] * 18))
+    ask = ContextItem("u", ItemKind.USER_TURN, "Go on.")
+    said = ContextItem("s", ItemKind.AGENT_MSG, "I look at the other docks now. " * length)
+    items = [plan, ask, said]
+    limit = 2 * (tokens_of(items[:2]) + 25)  # a mark, and what explains it
+    choice = choice_of(items, limit)
+    shown = pin(choice.pinned, choice.shapes, choice.cost, limit, PINS_SHARE)
+    assert {choice.cost.rows[at].id: one.view for at, one in shown.items()}["a"] == WHOLE
+
+
+def tokens_of(items: list[ContextItem]) -> int:
+    choice = choice_of(items, 9_000)
+    return choice.cost.exact(select(choice, Ledger())[1])

@@ -28,7 +28,7 @@ def pin(
     """Renditions of the pinned groups, which come in order of importance, policies last. First each
     gets a little, as far as the budget goes; then each is shown whole if it fits the pins' share,
     the first also if it fits `latest_share`, else with as many parts as fit. So a larger budget
-    never leaves one out."""
+    never leaves one out. Of that share, what the agent said last takes nothing."""
     shown: Shown = {}
     for group in groups:
         least = _least(group, shapes)
@@ -37,8 +37,11 @@ def pin(
         shown.update(least)
     if groups and not shown:
         shown.update(_grown(shown, groups[0], shapes, cost, budget))
-    limit = max(int(budget * share), cost.exact(shown) if shown else 0)
     held = [group for group in groups if group.key in shown]
+    beside = sum(
+        cost.block_tokens(_least(group, shapes)) for group in held if _is_last(group, held)
+    )
+    limit = max(int(budget * share + beside), cost.exact(shown) if shown else 0)
     for group in held:
         whole = _whole(group, shapes)
         most = max(limit, int(budget * latest_share)) if group is groups[0] else limit
@@ -92,6 +95,12 @@ def least_of_all(groups: Sequence[Group], shapes: Mapping[int, Shape]) -> Shown:
     for group in groups:
         shown.update(_least(group, shapes))
     return shown
+
+
+def _is_last(group: Group, held: Sequence[Group]) -> bool:
+    """Whether a group is what the agent said after all the others."""
+    is_said = group.rows[0].kind is ItemKind.AGENT_MSG
+    return is_said and len(held) > 1 and group.key == max(one.key for one in held)
 
 
 def _whole(group: Group, shapes: Mapping[int, Shape]) -> Shown:
