@@ -28,7 +28,7 @@ def pin(
     """Renditions of the pinned groups, which come in order of importance, policies last. First each
     gets a little, as far as the budget goes; then each is shown whole if it fits the pins' share,
     the first also if it fits `latest_share`, else with as many parts as fit. So a larger budget
-    never leaves one out. Of that share, what the agent said last takes nothing."""
+    never leaves one out. The little of what the agent said last comes on top of that share."""
     shown: Shown = {}
     for group in groups:
         least = _least(group, shapes)

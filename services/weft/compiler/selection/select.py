@@ -59,11 +59,13 @@ def pins_of(choice: Choice) -> Shown:
     has_results = any(len(group.rows) > 1 for group in choice.exchange)
     share = PINS_SHARE if has_results or choice.has_query else PINS_ALONE
     pinned = pin(choice.pinned, choice.shapes, choice.cost, choice.budget, share)
-    is_asked = choice.pinned and choice.pinned[0].rows[0].kind is ItemKind.USER_TURN
-    if not is_asked or choice.has_query:
+    latest = choice.pinned[0].rows[0] if choice.pinned else None
+    if latest is None or latest.kind is not ItemKind.USER_TURN or choice.has_query:
+        return pinned
+    if pinned.get(latest.sequence) == choice.shapes[latest.sequence].whole():
         return pinned
     more = pin(choice.pinned, choice.shapes, choice.cost, choice.budget, share, LATEST_SHARE)
-    if more == pinned or not has_results:
+    if not has_results:
         return more
     return pinned if newest_beside(choice, more) < newest_beside(choice, pinned) else more
 
