@@ -35,7 +35,7 @@ WARM_UP = 8
 """Compiles before the clock starts: two of each phase."""
 RESULT_KB, RESULT_WANTED = 200, 60.0
 RESULT_COLUMNS = (
-    "KB", "wanted p50 ms", "p50 ms", "least", "envelope", "fold", "compile", "sealed after", "n",
+    "KB", "session", "wanted p50 ms", "p50 ms", "least", "envelope", "fold", "compile", "seal", "n",
 )  # fmt: skip
 COLUMNS = ("items", "budget", "wanted p50 ms", "p50 ms", "p99 ms", "p99/p50", "tokens shown", "n")
 
@@ -45,28 +45,29 @@ def speed(sizes: Sequence[int] = SIZES, budgets: Sequence[int] = BUDGETS) -> Non
     rows = [row for size in sizes for row in _of_size(size, budgets)]
     show(f"Compiles of sessions of items of {ITEM_BYTES} bytes, one process", COLUMNS, rows)
     title = "From a raw result to a compile that holds it, milliseconds of a processor, one process"
-    show(title, RESULT_COLUMNS, [_of_results()])
+    show(title, RESULT_COLUMNS, [_of_results("each"), _of_results("one")])
 
 
-def _of_results() -> list[object]:
-    """A result of 200 KB after the other in one session: from the raw result through envelope, fold
-    and compile, as three services do it in turn, without what passes between them. Medians, in
-    milliseconds of a processor."""
+def _of_results(session_of: str) -> list[object]:
+    """A result of 200 KB after the other, in a session of `each` or all in `one`: from the raw
+    result through envelope, fold and compile, as three services do it in turn, without what passes
+    between them. Medians, in milliseconds of a processor."""
     model, spent = ReadModel.in_memory([]), list[list[float]]()
     fold = Fold(model.db)
     gc.collect()
     collect_seldom()
     for number in range(WARM_UP + ROUNDS):
-        call, result = records_of(made(number, RESULT_KB), TENANT, SESSION, 3 * number + 1)
+        session = SESSION if session_of == "one" else f"{SESSION}-{number}"
+        call, result = records_of(made(number, RESULT_KB), TENANT, session, 3 * number + 1)
         fold.apply([call])
         moments = [time.process_time()]
         fold.apply([result])
-        envelope = _envelope(result)
+        envelope = _envelope(result, session)
         moments.append(time.process_time())
-        fold.apply(records_of([envelope], TENANT, SESSION, result.sequence + 1))
+        fold.apply(records_of([envelope], TENANT, session, result.sequence + 1))
         moments.append(time.process_time())
         request = CompileRequest(phase=Phase.INTERPRET)
-        pack = compile_pack(model.view(TENANT, SESSION), request).pack
+        pack = compile_pack(model.view(TENANT, session), request).pack
         moments.append(time.process_time())
         assert envelope.origin.item_id in pack.stats.included_items
         fold.seal()  # nobody waits for it
@@ -77,10 +78,18 @@ def _of_results() -> list[object]:
     steps = list(zip(*spent[WARM_UP:], strict=True))
     whole = [sum(one) for one in zip(*steps[:-1], strict=True)]
     parts = [quantile(step, 0.5) for step in steps]
-    return [RESULT_KB, RESULT_WANTED, quantile(whole, 0.5), min(whole), *parts, len(whole)]
+    return [
+        RESULT_KB,
+        session_of,
+        RESULT_WANTED,
+        quantile(whole, 0.5),
+        min(whole),
+        *parts,
+        len(whole),
+    ]
 
 
-def _envelope(record: LogRecord) -> EnvelopeEvent:
+def _envelope(record: LogRecord, session: str) -> EnvelopeEvent:
     item = record.event()
     assert isinstance(item, ContextItem)
     return envelope_for(
@@ -91,7 +100,7 @@ def _envelope(record: LogRecord) -> EnvelopeEvent:
         fingerprint_key=b"panel",
         encoding=tokens.DEFAULT_ENCODING,
         tenant=TENANT,
-        session=SESSION,
+        session=session,
     )
 
 
