@@ -8,7 +8,7 @@ from tests.session_view import ListView
 from weft.compiler.candidates.closure import Group, dependency_closure
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import NAMED_TURNS
+from weft.compiler.profiles import FOCUS_LOOK_BACK, NAMED_TURNS
 from weft.compiler.ranking.focus import (
     called_after,
     in_focus,
@@ -131,6 +131,8 @@ def test_what_an_earlier_turn_names_counts_until_a_call_takes_it() -> None:
     paid = {"tool_name": "pay", "arguments": {"card": "6437"}}
     assert named(*items, ContextItem("c9", ItemKind.TOOL_CALL, "", metadata=paid)) == frozenset()
     assert named(*items, *(said(n, "Go on.") for n in range(4, 3 + NAMED_TURNS))) == frozenset()
+    long_ago = [said(n, "So far so good.", OTHER) for n in range(4, 4 + FOCUS_LOOK_BACK)]
+    assert named(turn, said(3, "Yes."), *long_ago, *profile()) == frozenset()
 
 
 def test_a_user_names_a_function_a_field_or_a_class_but_no_plain_word() -> None:

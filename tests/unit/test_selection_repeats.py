@@ -50,6 +50,9 @@ def test_of_calls_made_together_none_refers_to_a_result_that_came_before_its_own
     first, second = read(1, 1), read(2, 1)
     assert ids([first[0], second[0], second[1], first[1]]) == set()
     assert ids([first[0], second[0], first[1], second[1]]) == {"r1"}
+    made = groups([*read(0, 1), first[0], second[0], second[1], first[1]])
+    rows = {row.sequence: row.id for group in made for row in group.rows}
+    assert {rows[at]: rows[later] for at, later in repeated(made, ()).items()} == {"r0": "r1"}
 
 
 def test_a_short_result_is_told_again() -> None:

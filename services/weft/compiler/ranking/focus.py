@@ -45,14 +45,15 @@ def named_by_user(groups: Sequence[Group]) -> frozenset[str]:
     """What the latest user turn names and few results state: an order, the last digits of a card, a
     function, a person. Also what the turns before it name and no call has taken yet."""
     recent = groups[-FOCUS_LOOK_BACK:]
-    firsts = [group.rows[0] for group in reversed(groups)]
-    turns = list(islice((row for row in firsts if row.kind is ItemKind.USER_TURN), NAMED_TURNS))
+    turns = [group for group in reversed(groups) if group.rows[0].kind is ItemKind.USER_TURN]
     if not turns:
         return frozenset()
-    told = [one for one in values(_beginning(turns[0])) if is_specific(one) or _is_name(one)]
+    latest = turns[0].rows[0]
+    earlier = [turn.rows[0] for turn in turns[1:NAMED_TURNS] if turn.key >= recent[0].key]
+    told = [one for one in values(_beginning(latest)) if is_specific(one) or _is_name(one)]
     taken = _specific(group.rows[0] for group in recent if group.is_exchange)
-    told += [one for turn in turns[1:] for one in _specific_in_order(turn) if one not in taken]
-    named = tuple(islice(told, NAMED_VALUES))
+    told += [one for turn in earlier for one in _specific_in_order(turn) if one not in taken]
+    named = tuple(islice(dict.fromkeys(told), NAMED_VALUES))
     results = [row for group in recent for row in group.rows[1:]]
     counts = Counter(value for row in results if named for value in _stated(named, row))
     return frozenset(value for value, count in counts.items() if count <= FOCUS_SHARED)

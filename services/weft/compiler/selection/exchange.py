@@ -76,13 +76,18 @@ def with_exchange(choice: Choice, pinned: Shown, kept: Container[int] = ()) -> S
 
 
 def newest_beside(choice: Choice, pinned: Shown) -> int:
-    """What fits of the newest result beside the pinned items and calls without results: 2 for the
-    whole, 1 for its outcome, 0 for nothing."""
-    newest = next(group for group in choice.exchange if len(group.rows) > 1)
-    waiting = [_least(choice, group) for group in choice.exchange if len(group.rows) == 1]
+    """What fits of the newest result that says anything beside the pinned items, calls without
+    results and newer ones that came back empty: 2 for the whole, in the exchange's share of the
+    budget, 1 for its outcome, 0 for nothing."""
+    answered = [group for group in choice.exchange if len(group.rows) > 1]
+    says = [group for group in answered if any(row.whole.strip() for row in group.rows[1:])]
+    newest = says[0] if says else answered[0]
+    others = [one for one in choice.exchange if len(one.rows) == 1 or one.last > newest.last]
+    shown, cost = joined(pinned, [_least(choice, one) for one in others]), choice.cost
     whole = {row.sequence: choice.shapes[row.sequence].whole() for row in newest.rows}
-    forms = [_least(choice, newest), whole]
-    return sum(choice.cost.fits(joined(pinned, [*waiting, form]), choice.budget) for form in forms)
+    limit = min(choice.budget, cost.exact(shown) + int(choice.budget * EXCHANGE_SHARE))
+    outcome_fits = cost.fits(joined(shown, [_least(choice, newest)]), choice.budget)
+    return outcome_fits + cost.fits(joined(shown, [whole]), limit)
 
 
 def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, bool]:

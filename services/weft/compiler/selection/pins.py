@@ -41,7 +41,8 @@ def pin(
     beside = sum(
         cost.block_tokens(_least(group, shapes)) for group in held if _is_last(group, held)
     )
-    limit = max(int(budget * share + beside), cost.exact(shown) if shown else 0)
+    most_of_share = min(int(budget * share + beside), budget)
+    limit = max(most_of_share, cost.exact(shown) if shown else 0)
     for group in held:
         whole = _whole(group, shapes)
         most = max(limit, int(budget * latest_share)) if group is groups[0] else limit

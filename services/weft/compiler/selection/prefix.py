@@ -232,8 +232,8 @@ def _filled(choice: Choice, head: Shown, needed: Shown) -> Shown:
 
 
 def _newest(choice: Choice, fresh: Shown) -> Shown:
-    """The latest item and the newest results as a new compile shows them: saving tokens must not
-    hide them."""
+    """The latest item and the newest results: saving tokens must not hide them, nor cut what a new
+    compile shows whole."""
     latest = [max(choice.groups, key=lambda group: group.last)] if choice.groups else []
     answered = [group for group in choice.exchange if len(group.rows) > 1]
     rows = [row for group in (*latest, *called_together(answered)) for row in group.rows]

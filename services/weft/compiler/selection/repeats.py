@@ -19,7 +19,8 @@ LEAST = 200
 def repeated(groups: Sequence[Group], redacted: Collection[int]) -> dict[int, int]:
     """The results that a later group repeats exactly, each with the newest that does, by sequence.
     Masked results never count as equal, because masks hide what differs. Of calls that were made
-    together, a later one may have been answered earlier, and then stands above."""
+    together, a later one may have been answered earlier: then both stay, since which of them stands
+    above depends on whether the prompt is cut."""
     newest: dict[tuple[str, int], list[ItemRow]] = {}
     found: dict[int, int] = {}
     for group in reversed(groups):
@@ -31,11 +32,11 @@ def repeated(groups: Sequence[Group], redacted: Collection[int]) -> dict[int, in
                 continue
             alike = newest.setdefault((asked, row.size_of_whole), [])
             later = (one for one in alike if one.sequence > row.sequence)
-            repetition = next((one for one in later if one.whole == row.whole), None)
-            if repetition is None:
-                alike.append(row)
+            repetitions = [one.sequence for one in later if one.whole == row.whole]
+            if repetitions:
+                found[row.sequence] = max(repetitions)
             else:
-                found[row.sequence] = repetition.sequence
+                alike.append(row)
     return found
 
 
