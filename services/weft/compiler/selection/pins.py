@@ -38,11 +38,8 @@ def pin(
     if groups and not shown:
         shown.update(_grown(shown, groups[0], shapes, cost, budget))
     held = [group for group in groups if group.key in shown]
-    beside = sum(
-        cost.block_tokens(_least(group, shapes)) for group in held if _is_last(group, held)
-    )
-    most_of_share = min(int(budget * share + beside), budget)
-    limit = max(most_of_share, cost.exact(shown) if shown else 0)
+    said = cost.block_tokens(_said_last(held, shapes))
+    limit = max(min(int(budget * share) + said, budget), cost.exact(shown) if shown else 0)
     for group in held:
         whole = _whole(group, shapes)
         most = max(limit, int(budget * latest_share)) if group is groups[0] else limit
@@ -98,10 +95,13 @@ def least_of_all(groups: Sequence[Group], shapes: Mapping[int, Shape]) -> Shown:
     return shown
 
 
-def _is_last(group: Group, held: Sequence[Group]) -> bool:
-    """Whether a group is what the agent said after all the others."""
-    is_said = group.rows[0].kind is ItemKind.AGENT_MSG
-    return is_said and len(held) > 1 and group.key == max(one.key for one in held)
+def _said_last(held: Sequence[Group], shapes: Mapping[int, Shape]) -> Shown:
+    """A little of what the agent said after all the others; nothing if the last one is no message
+    of the agent."""
+    last = max(held, key=lambda group: group.key, default=None)
+    if last is None or len(held) < 2 or last.rows[0].kind is not ItemKind.AGENT_MSG:
+        return {}
+    return _least(last, shapes)
 
 
 def _whole(group: Group, shapes: Mapping[int, Shape]) -> Shown:
