@@ -28,6 +28,10 @@ _ELEMENTS = re.compile(
 """Marks of so many elements of one object or array."""
 _PUNCTUATION = frozenset('", \t\r\n')
 """What JSON may lose or gain where it is shown in parts: quotes, commas, blanks."""
+_BLANK = frozenset(filter(str.isspace, map(chr, range(0x3001))))
+_PRINTED_PUNCTUATION = _PUNCTUATION | {"'"}
+"""The same of lists and dicts of Python."""
+_COUNTED = re.compile(r"(\d[\d,]*) ([a-z]+)")
 _IDENTIFIES = re.compile(
     r"(?:^|[_.\- ]|(?<=[a-z]))(?:id|uuid|name|number|no|key|date)$", re.IGNORECASE
 )
@@ -93,17 +97,19 @@ def faults_of_parts(source: str, text: str) -> Iterator[str]:
     if WRAPPER.search(inner(text)):
         yield from faults_of_parts(unwrapped(source), WRAPPER.sub("", inner(text)))
         return
-    is_json = _is_json(source) or _holds_json(source)
+    is_printed = _is_printed(source)
+    is_json = is_printed or _is_json(source) or _holds_json(source)
+    ignored = _PRINTED_PUNCTUATION if is_printed else _PUNCTUATION if is_json else _BLANK
     pieces = MARK.split(inner(text))
     marks = ["", *MARK.findall(inner(text))]
-    kept = _Normal(source, is_json)
+    kept = _Normal(source, is_json, ignored)
     at, shown = 0, list[Shown]()
     for number, piece in enumerate(pieces):
         behind, at = at, kept.past(marks[number], at)
         if at < 0:
             yield f"names what is not left out there: {marks[number]!r}"
             return
-        wanted = _normal(piece, is_json)
+        wanted = _normal(piece, ignored)
         if not wanted:
             continue
         place = kept.behind(marks[number], wanted, behind)
@@ -117,10 +123,13 @@ def faults_of_parts(source: str, text: str) -> Iterator[str]:
         is_first = not shown and number == 0
         if is_first and place > 0:
             yield f"its beginning is left out without a mark: {piece[:60]!r}"
+        if not is_json and behind and place > behind:
+            left = source[kept.places[behind - 1] + 1 : kept.places[place]]
+            yield from _miscounted(marks[number], left)
         at = place + len(wanted)
         if len(wanted) > SHORT:
             shown.append(Shown(kept.places[place], kept.places[at - 1] + 1))
-    if shown and at < len(kept.text) and _normal(pieces[-1], is_json):
+    if shown and at < len(kept.text) and _normal(pieces[-1], ignored):
         yield f"its end is left out without a mark: {pieces[-1][-60:]!r}"
     if _is_json(source):
         yield from _unidentified(source, shown)
@@ -128,11 +137,23 @@ def faults_of_parts(source: str, text: str) -> Iterator[str]:
         yield from _broken_lines(source, shown)
 
 
+def _miscounted(mark: str, left: str) -> Iterator[str]:
+    """A mark of whole lines or rows that are not as many as are left out; blank ones may stand on
+    either side of a border. Escaped line breaks may count, so what has them is not checked."""
+    counts = _COUNTED.findall(mark)
+    if {unit.removesuffix("s") for _, unit in counts} - {"line", "row"} or "\\n" in left:
+        return
+    told = sum(int(count.replace(",", "")) for count, _ in counts)
+    lines = left.split("\n")
+    if counts and not sum(bool(line.strip()) for line in lines) <= told <= len(lines):
+        yield f"counts wrongly: {mark!r} for {len(lines)} lines: {left[:80]!r}"
+
+
 class _Normal:
     """A source as it is compared, and where its characters stand."""
 
-    def __init__(self, source: str, is_json: bool) -> None:
-        held = [(at, char) for at, char in _read(source) if not _ignored(char, is_json)]
+    def __init__(self, source: str, is_json: bool, ignored: frozenset[str]) -> None:
+        held = [(at, char) for at, char in _read(source) if char not in ignored]
         self.places = [at for at, _ in held]
         self.text = "".join(char for _, char in held)
         self._source = source
@@ -206,8 +227,8 @@ def _depths(source: str) -> tuple[list[int], frozenset[int]]:
     return depths, frozenset(commas)
 
 
-def _normal(text: str, is_json: bool) -> str:
-    return "".join(char for _, char in _read(text) if not _ignored(char, is_json))
+def _normal(text: str, ignored: frozenset[str]) -> str:
+    return "".join(char for _, char in _read(text) if char not in ignored)
 
 
 _ESCAPE = re.compile(r"\\+(?:[nrt]|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))?")
@@ -234,8 +255,14 @@ def _holds_json(source: str) -> bool:
     return quoted is not None or any(line[0] in "{[" and _is_json(line) for line in lines)
 
 
-def _ignored(char: str, is_json: bool) -> bool:
-    return char in _PUNCTUATION if is_json else char.isspace()
+def _is_printed(source: str) -> bool:
+    """Whether Python printed it as a list or dict."""
+    if source[:1] not in ("{", "[") or _is_json(source):
+        return False
+    try:
+        return isinstance(ast.literal_eval(source), list | dict)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return False
 
 
 def _is_json(source: str) -> bool:

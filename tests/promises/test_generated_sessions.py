@@ -40,7 +40,18 @@ trees = st.recursive(
     ),
     max_leaves=60,
 ).map(json.dumps)
-texts = st.one_of(words, prose, listing, code, records, trees, st.just(""))
+printed = st.one_of(records, trees).map(lambda text: repr(json.loads(text)))
+lines = records.map(json.loads).map(
+    lambda held: "".join(
+        f"- note: {one['note']}\n  status: {one['status']}\n  id: {one['id']}\n" for one in held
+    )
+)
+sections = st.lists(st.one_of(listing, code, prose, lines), min_size=1, max_size=8).map(
+    lambda held: "".join(f"## Part {n}\n\n{text}\n\n" for n, text in enumerate(held))
+)
+texts = st.one_of(
+    words, prose, listing, code, records, trees, printed, lines, sections, st.just("")
+)
 arguments = st.dictionaries(
     st.sampled_from(["id", "path", "text", "limit"]), st.one_of(scalars, prose, listing), max_size=4
 )

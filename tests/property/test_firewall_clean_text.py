@@ -11,7 +11,7 @@ from tests.firewall_cases import SECRETS, secret, secret_value
 from tests.firewall_made import envelope
 
 from weft.bodies.masking import clean_text
-from weft.firewall.python_repr import repr_to_json
+from weft.passages.python_repr import repr_to_json
 from weft_schemas.items import Sensitivity
 from weft_schemas.policy import FirewallRules, PiiAction
 

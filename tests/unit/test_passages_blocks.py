@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from weft.passages.blocks import separators_of
+from weft.passages.lines import lines_of
 from weft.passages.part import Part, leaves, outlined
 from weft.passages.prose import split_prose
 
@@ -70,6 +72,54 @@ def test_the_line_that_tells_a_block_may_stand_further_down() -> None:
     found = heads(f"<feed>\n{entries}</feed>\n")[1:]
     told = [("  <entry>\n", f"    <title>About {n}</title>\n") for n in range(9)]
     assert found == [line for lines in told for line in lines]
+
+
+PREVIEW = "It says how agents of several makers may trade, and proves that this is fair. "
+
+
+def test_the_id_of_a_record_is_shown_wherever_it_stands() -> None:
+    papers = "".join(
+        f"{n}. Trade of agents, part {n}\n   Authors: A. Bee, C. Dee {n}\n   ID: 2507.0{n}v1\n"
+        f"   Preview: {PREVIEW}{n}\n   Comment: {PREVIEW}\n   More: {PREVIEW}\n\n"
+        for n in range(1, 9)
+    )
+    told = [(f"{n}. Trade of agents, part {n}\n", f"   ID: 2507.0{n}v1\n") for n in range(1, 9)]
+    assert heads(f"Results:\n\n{papers}") == [line for lines in told for line in lines]
+
+
+def test_the_id_may_be_the_last_line_of_a_record() -> None:
+    tasks = "".join(
+        f"- name: task {n}\n  about: {PREVIEW}{n}\n  more: {PREVIEW}\n  ticket_id: T-7{n}\n"
+        for n in range(1, 5)
+    )
+    told = [(f"- name: task {n}\n", f"  ticket_id: T-7{n}\n") for n in range(1, 5)]
+    assert heads(tasks) == [line for lines in told for line in lines]
+
+
+def test_a_record_without_a_name_of_its_own_is_told_by_the_one_inside_it() -> None:
+    pods = "".join(
+        f"- apiVersion: v1\n  kind: Pod\n  metadata:\n    labels:\n      app: shop\n"
+        f"    name: shop-{n}\n  spec:\n    text: {PREVIEW}\n"
+        for n in range(9)
+    )
+    told = [("- apiVersion: v1\n", f"    name: shop-{n}\n") for n in range(9)]
+    found = [head for head in heads(f"items:\n{pods}")[1:] if head != "  spec:\n"]
+    assert found == [line for lines in told for line in lines]
+
+
+def test_no_line_of_a_record_stands_with_another_where_rules_part_them() -> None:
+    tickets = "".join(
+        f"Ticket: Login {n}\nReporter: ann\nAbout: {PREVIEW[:150]}\nSolved by: nobody {n}\n"
+        f"{'-' * 20}\n"
+        for n in range(9)
+    )
+    held = [tickets[leaf.start : leaf.end] for leaf in leaves(split_prose(tickets))]
+    assert all(one.startswith("Ticket: ") for one in held)
+
+
+def test_a_line_below_a_title_parts_nothing() -> None:
+    text = "".join(f"Part {n}\n=======\n{PREVIEW * 5}\n" for n in range(9))
+    assert not separators_of(text, lines_of(text, 0, len(text)))
 
 
 @pytest.mark.parametrize("text", [PLAIN, PROTO])

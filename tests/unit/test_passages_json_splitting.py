@@ -50,6 +50,19 @@ def test_blanks_between_records_change_no_part(size: int, comma: str) -> None:
     ]
 
 
+def test_the_few_records_without_a_value_that_the_others_have_differ() -> None:
+    orders = [{"order": n, "sent_at": f"2026-11-{n % 28 + 1:02}T08:{n:02}"} for n in range(40)]
+    orders[23]["sent_at"] = None  # type: ignore[assignment]
+    made = split(json.dumps(orders))
+    found = [part for part in all_parts(made) if part.differs]
+    assert [json.dumps(orders)[part.start : part.end] for part in found] == [
+        '{"order": 23, "sent_at": null}'
+    ]
+    for order in orders[::3]:
+        order["sent_at"] = None  # type: ignore[assignment]
+    assert not any(part.differs for part in all_parts(split(json.dumps(orders))))
+
+
 def rules(odd: int, **other: object) -> list[dict[str, object]]:
     made = [
         {"rule": f"r{n}", "range": f"10.{n}.0.0/16", "remark": "", "open": False} for n in range(40)

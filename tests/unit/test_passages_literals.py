@@ -1,6 +1,8 @@
 """Texts within texts: JSON in JSON, output in a field, the `repr` of an object."""
 
 import json
+from datetime import datetime
+from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings
@@ -21,6 +23,50 @@ def all_of(text: str) -> str:
     made = outline_of(text)
     assert made is not None
     return assembled(readable(text, made), made, range(leaf_count(made.root)))
+
+
+def printed(count: int) -> str:
+    """What Python prints of orders, one of which was not sent."""
+    return repr(
+        [
+            {
+                "order": 70_000 + n,
+                "by": "Ann O'Neil" if n % 2 else 'the "big" one',
+                "sent": None if n == 7 else datetime(2026, 11, n % 28 + 1, 8, n),
+                "price": Decimal(n) / 4,
+                "place": (n, "hall"),
+                "raw": b"\x00a",
+                "paid": n != 9,
+                "lines": [{"sku": f"S-{n}-{m}", "note": None} for m in range(9)],
+            }
+            for n in range(count)
+        ]
+    )
+
+
+def test_what_python_prints_of_a_list_is_split_by_its_records() -> None:
+    text = printed(30)
+    made = outline_of(text)
+    assert made is not None
+    assert made.is_json
+    assert [child.unit for child in made.root.children] == ["record"] * 30
+    assert decoded(text).form == "json"
+    shown = all_of(text)
+    assert "order: 70007" in shown
+    assert "sent: None, price: Decimal('1.75'), place: \"(7, 'hall')\"" in shown
+    assert "Ann O'Neil" in shown
+    assert "paid: False" in shown
+    one = assembled(readable(text, made), made, [3])
+    assert one.startswith("[… 3 of 30 records …, {order: 70003, by: Ann O'Neil, sent: ")
+    differing = [at for at, record in enumerate(made.root.children) if record.differs]
+    assert differing == [7, 9]
+
+
+@pytest.mark.parametrize("end", ["", "}", "] # and more", "]\n\nDone."])
+def test_what_python_did_not_print_as_a_whole_stays_text(end: str) -> None:
+    text = printed(30)[:-1] + end
+    assert decoded(text).form == "text"
+    assert decoded(text).text == text
 
 
 def wrapped(text: str, levels: int) -> str:

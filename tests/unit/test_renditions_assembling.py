@@ -147,7 +147,15 @@ def test_a_paragraph_stands_under_its_heading() -> None:
 
 def test_nothing_chosen_is_one_mark() -> None:
     assert shown(CODE, ()) == f"… {len(CODE.splitlines())} lines …"
-    assert re.fullmatch(r"… \d+ sentences, 1 paragraph …", shown(PROSE, ()))
+    assert re.fullmatch(r"… 3 paragraphs, \d+ sentences …", shown(PROSE, ()))  # two are headings
+
+
+def test_headings_and_the_heads_of_tables_are_counted_where_they_are_left_out() -> None:
+    table = "| id | name |\n|---|---|\n" + "".join(f"| {n} | name {n} |\n" for n in range(9))
+    parts = [f"## Part {n}\n\n{table}\nshort line {n}\n\n" for n in range(9)]
+    text = "# Title\n\n" + "".join(parts)
+    told = shown(text, [leaf_with(text, "short line 4")])
+    assert told.count("… 28 lines, 36 rows …") == 2  # four parts of 16 lines, on either side
 
 
 @pytest.mark.parametrize("text", [CODE, NUMBERED, PROSE, MARKED])

@@ -74,6 +74,21 @@ def test_rows_that_a_table_s_summary_shows_as_examples_are_not_said_of_all_of_it
     assert said == "table: 9 rows x 2 columns\nstate: paid (8), open (1)"
 
 
+def test_rows_of_a_drawn_table_are_examples_though_they_do_not_stand_there_so() -> None:
+    summary = (
+        "table: 9 rows x 2 columns\nstate: paid (8), open (1)\nid,state\n7,open\n… 8 of 9 rows …"
+    )
+    for before in ("", "9 found\n"):
+        said = said_of_whole(before + summary, " id | state\n----+------\n 1 | paid", "9 found\n")
+        assert said == "table: 9 rows x 2 columns\nstate: paid (8), open (1)"
+
+
+def test_a_list_of_statements_that_was_cut_says_so() -> None:
+    files = "".join(f"src/m{n}.go: 1 hunks, +2 -1\n" for n in range(3))
+    summary = f"diff: 35 files, +59 -35\n{files}… 90 lines …"
+    assert said_of_whole(summary, "diff --git a/src/m1.go b/src/m1.go", "diff --git") == summary
+
+
 def test_sentences_of_a_text_are_no_statements_about_it() -> None:
     sentences = [
         f"Clause {n} binds the tenant for {n} years. It ends on day {n}." for n in range(90)

@@ -132,7 +132,7 @@ JSON_IN_TEXT = f"meta=None content=[TextContent(text={json.dumps(WROTE_MORE)!r},
         ("EXECUTION TIMED OUT\n\nsee the log\n", "EXECUTION TIMED OUT\n\nsee the log\n"),
         (
             "EXECUTION TIMED OUT\n\nsee the log\n" + "\n" * 200,
-            "EXECUTION TIMED OUT … 204 lines, 233 characters …",
+            "EXECUTION TIMED OUT … 203 lines, 233 characters …",
         ),
         (JSON_IN_TEXT, f"text: Successfully wrote to a.md … {len(JSON_IN_TEXT)} characters …"),
         (
@@ -143,7 +143,7 @@ JSON_IN_TEXT = f"meta=None content=[TextContent(text={json.dumps(WROTE_MORE)!r},
         (json.dumps({"id": 7, "tags": ["a"] * 40}), "… 219 characters …"),
         (
             "{\n  a: this is no JSON at all,\n" + "\n" * 199,
-            "a: this is no JSON at all, … 202 lines, 230 characters …",
+            "a: this is no JSON at all, … 201 lines, 230 characters …",
         ),
         (POSTED, POSTED),
     ],

@@ -33,6 +33,16 @@ def factors(records: list[dict[str, str]], scores: dict[str, object]) -> dict[st
     return {one.text: one.score / before.score for one, before in pairs}
 
 
+def test_the_record_that_differs_counts_most_though_other_passages_answer_better() -> None:
+    rows = [{"row": n, "ok": n != 133, "error": None if n != 133 else "twice"} for n in range(200)]
+    choice = choice_of([CALL, ContextItem("r", ItemKind.TOOL_RESULT, json.dumps(rows), "c")], 99)
+    (group,) = choice.groups
+    shape = choice.shapes[group.rows[1].sequence]
+    found = Scores({group.key: 1.0}, {group.rows[1].sequence: {0: 9.0, 1: 8.0}})
+    best = max(scored_parts(group, shape, found, 10_000), key=lambda one: one.score)
+    assert '"row": 133' in best.text
+
+
 @pytest.mark.parametrize("since", ["last", "after the result"])
 def test_the_few_parts_of_a_list_that_state_what_was_spoken_of_count_more(since: str) -> None:
     spoken = frozenset({"HIST-BR-03"})

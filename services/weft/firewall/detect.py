@@ -9,10 +9,10 @@ from itertools import islice
 import msgspec
 
 from weft.firewall.form import Form
-from weft.firewall.python_repr import looks_like_repr, repr_to_json
 from weft.firewall.text_forms import text_form
 from weft.firewall.verbatim_json import decoded
 from weft.passages.json_repair import MAX_CHARS, repaired
+from weft.passages.python_repr import looks_like_repr, repr_to_json
 
 _LINE_OF_JSON = re.compile(r"(?<=\n)[ \t]{0,8}[{\[][\s\"{\[]")
 _PREFACE = 2_000

@@ -9,9 +9,9 @@ import re
 
 import msgspec
 
-from weft.firewall.python_repr import STRING, unquoted
 from weft.firewall.verbatim_json import fraction
 from weft.passages.json_repair import repaired
+from weft.passages.python_repr import STRING, unquoted
 
 _BLOCK_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
 _PRINTED = re.compile(r"\A(?:CallToolResult\()?(?:meta=|content=\[|\[?TextContent\()")

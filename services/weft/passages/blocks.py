@@ -1,19 +1,18 @@
-"""Blocks of lines, each a line with those that are indented below it: the first lines that tell one
-from its neighbours, the line that closes it, and the few that differ from the others."""
+"""Blocks of lines, each a line with those that are indented below it: what separates them, the
+lines that tell one from its neighbours, and the line that closes it."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
 
-from weft.passages.identifying_names import NAMES
+from weft.passages.identifying_names import IDS, NAMES, TITLES
 from weft.passages.lines import IndentedLine
-from weft.passages.outliers import MANY, at_most, rare_groups
 from weft.passages.part import Part
 from weft.passages.sentences import LEAST
 
@@ -21,13 +20,35 @@ MOST_IDENTIFIERS = 3
 """Most lines that identify a block, beside one that others begin with, too."""
 KEY = re.compile(r"[ \t]*(?:- )?([\w.-]{1,40}):[ \t]+\S")
 """A field of a record in lines."""
-_DISTINCT = 0.9
+DISTINCT = 0.9
 """Lines that tell this share of the blocks apart tell enough."""
-_LOOKED_AT = 24
+LOOKED_AT = 24
 """Lines of a block among which one is looked for that tells it from others."""
-_OUTLIERS, _MOST_KINDS = 4, 4
-"""Most values that make blocks differ; of blocks of more kinds, none does."""
 _TAG = re.compile(r"\s*<([A-Za-z_][\w:.-]{0,80})")
+
+
+def separators_of(text: str, lines: Sequence[IndentedLine]) -> frozenset[IndentedLine]:
+    """Lines such as `----` between records; none unless the same field begins what follows each: a
+    line below a heading looks alike."""
+    found = [at for at, line in enumerate(lines) if _is_rule(text, line)]
+    if len(found) < LEAST_SEPARATORS:
+        return frozenset()
+    below = (next((one for one in lines[at + 1 :] if not one.is_blank), None) for at in found)
+    keys = [KEY.match(text, line.start, line.end) for line in below if line is not None]
+    names = {key[1] if key is not None else None for key in keys}
+    is_list = len(names) == 1 and None not in names
+    return frozenset(lines[at] for at in found) if is_list else frozenset()
+
+
+def _is_rule(text: str, line: IndentedLine) -> bool:
+    first = text[line.start : line.start + 1]
+    return first in _RULES and bool(_RULE.match(text, line.start, line.end))
+
+
+LEAST_SEPARATORS = 2
+"""Lines of one sign that separate records; a single one may be any line."""
+_RULES = frozenset("-=*_~#")
+_RULE = re.compile(r"([-=*_~#])\1{2,}[ \t\r]*\n?\Z")
 
 
 def head_of(text: str, group: Sequence[IndentedLine]) -> int:
@@ -71,6 +92,23 @@ def heads_of(text: str, groups: Sequence[Sequence[IndentedLine]]) -> list[Head]:
     return heads
 
 
+def with_id(text: str, group: Sequence[IndentedLine], head: Head) -> Head:
+    """The head of a record with the line that holds its id, wherever it stands; of a record without
+    a name, with its name, address or title."""
+    if head.named:
+        return head
+    held = [KEY.match(text, line.start, line.end) for line in group[: head.lines]]
+    names = [key[1] for key in held if key is not None]
+    if any(IDS.search(name) for name in names):
+        return head
+    wanted = (IDS,) if any(NAMES.search(name) for name in names) else (NAMES, TITLES)
+    for number, line in _single(group):
+        key = KEY.match(text, line.start, line.end) if number >= head.lines else None
+        if key is not None and any(one.search(key[1]) for one in wanted):
+            return Head(head.lines, number)
+    return head
+
+
 def _are_several(places: Sequence[int]) -> bool:
     return len(places) > 1
 
@@ -81,22 +119,36 @@ def _named(text: str, groups: Sequence[Sequence[IndentedLine]]) -> list[int]:
     values = defaultdict[str, dict[int, str]](dict)
     lines = defaultdict[str, dict[int, int]](dict)
     for at, group in enumerate(groups):
-        for number, line in _single(group):
-            tag = _tag(text, line)
-            if tag and at not in lines[tag]:
-                lines[tag][at] = number
-                values[tag][at] = text[line.start : line.end].strip()
-    for tag, held in values.items():
-        if len(set(held.values())) >= _DISTINCT * len(groups):
-            return [lines[tag].get(at, 0) for at in range(len(groups))]
+        for number, name in (*_elements(text, group), *_inner_names(text, group)):
+            if at not in lines[name]:
+                lines[name][at] = number
+                values[name][at] = text[group[number].start : group[number].end].strip()
+    for name, held in values.items():
+        if len(set(held.values())) >= DISTINCT * len(groups):
+            return [lines[name].get(at, 0) for at in range(len(groups))]
     return [0] * len(groups)
+
+
+def _elements(text: str, group: Sequence[IndentedLine]) -> Iterator[tuple[int, str]]:
+    """The elements of XML right below the first line, each with its line's number."""
+    found = ((number, tag_of(text, line)) for number, line in _single(group))
+    return ((number, tag) for number, tag in found if tag)
+
+
+def _inner_names(text: str, group: Sequence[IndentedLine]) -> Iterator[tuple[int, str]]:
+    """The fields that identify something, however deep, as `metadata: name:` of YAML does, each
+    with its line's number."""
+    for number, line in enumerate(group[1:LOOKED_AT], 1):
+        key = KEY.match(text, line.start, line.end) if line.end - line.start <= LEAST else None
+        if key is not None and NAMES.search(key[1]):
+            yield number, f"{line.indent} {key[1]}"
 
 
 def _single(group: Sequence[IndentedLine]) -> Iterator[tuple[int, IndentedLine]]:
     """The short lines right below the first of a group, with nothing below themselves, and their
     numbers; of a long group those of its beginning."""
     indent = group[1].indent
-    for number, (line, following) in enumerate(pairwise(group[1:_LOOKED_AT]), 1):
+    for number, (line, following) in enumerate(pairwise([*group[1:LOOKED_AT], group[0]]), 1):
         is_short = line.end - line.start <= LEAST
         if line.indent == indent and is_short and following.indent <= indent and not line.is_blank:
             yield number, line
@@ -110,7 +162,7 @@ def _telling(text: str, groups: Sequence[Sequence[IndentedLine]]) -> list[int]:
         told = len({tuple(held[:count]) for held in fields if held})
         if told > most:
             best, most = count, told
-        if told >= _DISTINCT * len(groups):
+        if told >= DISTINCT * len(groups):
             break
     return [min(best, len(held)) for held in fields]
 
@@ -156,28 +208,7 @@ def closed(parts: Sequence[Part], end: int, count: int) -> list[Part]:
 _BLOCKS = frozenset({"block", "item"})
 
 
-def differing_of(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[int]:
-    """Positions of the few elements of XML that differ from the others of their list: by a rare
-    value in their start tag, or by the elements in them."""
-    if len(groups) < MANY:
-        return frozenset()
-    tags = [_tag(text, group[0]) for group in groups]
-    counts = Counter(filter(None, tags))
-    if not counts or max(counts.values()) < MANY:
-        return frozenset()
-    usual = max(counts, key=counts.__getitem__)
-    listed = [at for at, tag in enumerate(tags) if tag == usual]
-    starts = [text[groups[at][0].start : groups[at][0].end].split() for at in listed]
-    found = {listed[at] for rare in rare_groups(starts, _OUTLIERS) for at in rare}
-    kinds = [tuple(dict.fromkeys(_tag(text, line) for line in groups[at])) for at in listed]
-    kind_counts = Counter(kinds)
-    if 2 * max(kind_counts.values()) >= len(listed) and len(kind_counts) <= _MOST_KINDS:
-        few = max(at_most(len(listed)), min(_OUTLIERS, len(listed) // MANY))
-        found.update(at for at, kind in zip(listed, kinds, strict=True) if kind_counts[kind] <= few)
-    return frozenset(found)
-
-
-def _tag(text: str, line: IndentedLine) -> str:
+def tag_of(text: str, line: IndentedLine) -> str:
     """The name of the element that begins in a line, empty for none."""
     if text.find("<", line.start, line.end) < 0:
         return ""  # most lines

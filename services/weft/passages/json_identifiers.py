@@ -21,7 +21,7 @@ MOST_IDENTIFIERS, MOST_TITLES = 3, 2
 """Of one object; the second, those that are no ids."""
 WORDED_WITHIN = 2_000
 """Characters of a record in which words are looked for."""
-NOTHING = frozenset({"null", "true", "false", '""', "[]", "{}"})
+NOTHING = frozenset({"null", "true", "false", "None", "True", "False", '""', "[]", "{}"})
 """Values that cannot identify a record."""
 _NO_VALUE = ("{", "[", "")
 """What follows a name whose value is no single one, or was cut off."""
@@ -42,9 +42,9 @@ _WORDED_FIELD = re.compile(
     r'"[^"\\]{1,40}"\s*:\s*"([^\W\d_](?:[^"\\/\d\s]{1,60}|[^"\\\s]{0,60}\s[^"\\]{1,160}))"'
 )
 """A field with a string of several words, or with one word without digits."""
-_ENDS_EMPTY = re.compile(r':\s*(?:null|true|false|"")\Z')
+_ENDS_EMPTY = re.compile(r':\s*(?:null|None|[Tt]rue|[Ff]alse|"")\Z')
 """The end of a field that names nothing."""
-_EMPTY_FIELDS = re.compile(r'(?:\s*"[^"\\]{0,80}"\s*:\s*(?:null|""|\[\]|\{\})\s*(?:,|\Z))+\Z')
+_EMPTY_FIELDS = re.compile(r'(?:\s*"[^"\\]{0,80}"\s*:\s*(?:null|None|""|\[\]|\{\})\s*(?:,|\Z))+\Z')
 
 
 def identifying_fields(text: str, fields: list[Value]) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from weft.passages.json_values import Value
 MOST = 2
 """Of one object."""
 STATUS = re.compile(
-    r'"(status|ok|success|accepted|succeeded|outcome)"\s*:\s*("[^"\\]{1,40}"|true|false|\d{3}\b)'
+    r'"(status|ok|success|accepted|succeeded|outcome)"\s*:\s*("[^"\\]{1,40}"|[Tt]rue|[Ff]alse|\d{3}\b)'
 )
 """A field with a word for it, or with a code of HTTP."""
 

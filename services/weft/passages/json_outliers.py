@@ -1,5 +1,5 @@
-"""Which records of a JSON list stand out: those with a rare value in a field that has few, and the
-first of a ranking."""
+"""Which records of a JSON list stand out: those with a rare value in a field that has few, those
+without a value where the others have one, and the first of a ranking."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from weft.passages.json_values import FIELD, RECORD, Value
 from weft.passages.ordered import LEAST_ORDERED, falls
-from weft.passages.outliers import LOOK, MANY, has_few, rare_groups
+from weft.passages.outliers import LOOK, MANY, at_most, has_few, rare_groups
 
 OUTLIERS = 4
 """Most values that make records differ."""
@@ -16,8 +16,9 @@ MOST_COMPARED = 8_000
 
 
 def differing_records(text: str, records: list[Value]) -> frozenset[int]:
-    """Positions of the records with a rare value in a field that has few, see `outliers`, and of
-    the first one where a number or date falls from it on; the beginning of each is looked at."""
+    """Positions of the records with a rare value in a field that has few, see `outliers`, of those
+    without a value in a field that nearly all fill, and of the first one where a number or date
+    falls from it on; the beginning of each is looked at."""
     # The text may be cut off in the last one.
     whole = [at for at, one in enumerate(records) if text[one.end - 1 : one.end] == "}"]
     if not LEAST_ORDERED <= len(whole) <= MOST_COMPARED:
@@ -26,15 +27,31 @@ def differing_records(text: str, records: list[Value]) -> frozenset[int]:
     names = _common(fields)
     few = [name for name in names if len(whole) >= MANY and has_few(_column(fields, name))]
     falling = [name for name in names if falls(_column(fields, name))]
+    filled = [name for name in names if len(whole) >= MANY and _is_filled(_column(fields, name))]
+    unfilled = frozenset(whole[at] for name in filled for at in _empty(_column(fields, name)))
     if not few and not falling:  # most lists end here, so the other records need not be read
-        return frozenset()
+        return unfilled
     fields += [_short_fields(text, records[at]) for at in whole[LOOK:]]
     common = frozenset(_common(fields))
     is_ranked = any(name in common and falls(_column(fields, name)) for name in falling)
     few = [name for name in few if name in common]
     rare = rare_groups([[one[name] for name in few] for one in fields], OUTLIERS) if few else []
-    differing = frozenset(whole[at] for group in rare for at in group)
+    differing = unfilled.union(whole[at] for group in rare for at in group)
     return differing.union(whole[:1]) if is_ranked else differing
+
+
+EMPTY = frozenset({"null", "None", '""', "[]", "{}"})
+"""Values of a field without one."""
+
+
+def _is_filled(column: Sequence[str]) -> bool:
+    """Whether nearly all of these cells have a value, and so many different ones that `outliers`
+    does not look at them."""
+    return len(_empty(column)) <= at_most(len(column)) and not has_few(column)
+
+
+def _empty(column: Sequence[str]) -> list[int]:
+    return [at for at, value in enumerate(column) if value in EMPTY]
 
 
 def _column(fields: Sequence[Mapping[str, str]], name: str) -> list[str]:

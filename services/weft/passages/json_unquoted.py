@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _PLAIN = re.compile(r"[^\s\"\\{}\[\],:](?:[^\"\\{}\[\],\n:]|:(?! ))*(?<!\s)\Z")
-_LITERAL = re.compile(r"(?:true|false|null|-?[0-9.]+(?:[eE][+-]?[0-9]+)?)\Z")
+_LITERAL = re.compile(r"(?:[Tt]rue|[Ff]alse|null|None|-?[0-9.]+(?:[eE][+-]?[0-9]+)?)\Z")
 _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|(?<![ \t\r])[ \t\r]*\n\s*')
 """A string, or the whitespace that indents JSON. The lookbehind keeps a megabyte of blanks linear.
 """

@@ -30,6 +30,11 @@ class IndentedLine(msgspec.Struct, frozen=True, gc=False):
     """It begins with the end tag of an element."""
 
 
+def is_object(text: str, line: IndentedLine) -> bool:
+    """Whether a line begins an object of JSON, as each line of JSON Lines does."""
+    return text.startswith('{"', line.start)
+
+
 def lines_of(text: str, start: int, end: int) -> list[IndentedLine]:
     """All lines; escaped line breaks count if there are few real ones."""
     found: list[IndentedLine] = []

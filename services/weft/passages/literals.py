@@ -17,6 +17,7 @@ import msgspec
 
 from weft.passages.json_repair import MAX_CHARS, repaired
 from weft.passages.mcp_wrapper import unwrapped
+from weft.passages.python_repr import looks_like_repr, with_json_strings, with_json_words
 from weft.passages.sentences import MOST
 
 LEAST, LEAST_JSON = 160, 40
@@ -79,6 +80,8 @@ def decoded(text: str) -> Decoded:
 
 def _decoded(text: str, depth: int) -> Decoded:
     form, is_cut = _form(text)
+    if form == "text" and (printed := _printed(text)):
+        text, form = printed, "json"
     if depth >= DEEPEST or ("\\" not in text and form != "text"):
         return Decoded(text, form, (), is_cut)
     if form == "text" and (begin := _json_below(text)):
@@ -127,6 +130,16 @@ def _form(text: str) -> tuple[str, bool]:
         return "call", False
     is_cut = _is_cut_json(text)
     return ("json" if is_cut else "text"), is_cut
+
+
+def _printed(text: str) -> str:
+    """A list or dict of Python as JSON, with the same values; empty for other texts."""
+    if text[:1] not in ("{", "[") or text.rstrip()[-1:] not in ("}", "]"):
+        return ""
+    if not looks_like_repr(text):
+        return ""
+    made = with_json_strings(text)
+    return made if is_json(with_json_words(made)) else ""
 
 
 _BELOW = re.compile(r"\n(?=[{\[])")

@@ -10,8 +10,18 @@ from itertools import pairwise
 import msgspec
 
 from weft.passages.bare_pieces import is_bare_markup
-from weft.passages.blocks import KEY, Head, closed, differing_of, head_of, heads_of, without_closing
-from weft.passages.lines import IndentedLine, lines_of
+from weft.passages.blocks import (
+    KEY,
+    Head,
+    closed,
+    head_of,
+    heads_of,
+    separators_of,
+    with_id,
+    without_closing,
+)
+from weft.passages.differing_blocks import differing_of
+from weft.passages.lines import IndentedLine, is_object, lines_of
 from weft.passages.markup import split_markup
 from weft.passages.part import Part
 from weft.passages.ruled import Ruled, ruled_tables, with_plain_rules
@@ -71,9 +81,16 @@ def _sections(text: str, lines: Sequence[IndentedLine], unit: _Unit) -> list[Par
     parts = _leaves(text, lines[: starts[0]], unit)
     if starts[0] and any(line.level for line in lines[: starts[0]]):
         parts = _sections(text, lines[: starts[0]], unit)
-    for first, last in zip(starts, [*starts[1:], len(lines)], strict=True):
-        parts += _section(text, lines[first:last], unit)
+    held = [lines[first:last] for first, last in pairwise([*starts, len(lines)])]
+    differing = differing_of(text, held)
+    for number, section in enumerate(held):
+        found = _section(text, section, unit)
+        parts += _differing(found) if number in differing else found
     return parts
+
+
+def _differing(parts: Sequence[Part]) -> list[Part]:
+    return [msgspec.structs.replace(part, differs=True) for part in parts]
 
 
 def _section(text: str, lines: Sequence[IndentedLine], unit: _Unit) -> list[Part]:
@@ -119,7 +136,9 @@ def _tables(text: str, lines: Sequence[IndentedLine]) -> list[Ruled]:
 
 
 def _without_tables(text: str, lines: Sequence[IndentedLine], unit: _Unit) -> list[Part]:
-    return _paragraphs(text, lines, unit) if unit.is_wide else _nested(text, lines, 0)
+    if unit.is_wide and 2 * sum(is_object(text, line) for line in lines) < len(lines):
+        return _paragraphs(text, lines, unit)
+    return _nested(text, lines, 0)
 
 
 def _nested(text: str, lines: Sequence[IndentedLine], depth: int) -> list[Part]:
@@ -127,7 +146,7 @@ def _nested(text: str, lines: Sequence[IndentedLine], depth: int) -> list[Part]:
     neighbours are one leaf."""
     if not lines:
         return []
-    stanzas = list(_stanzas(lines)) if depth == 0 else []
+    stanzas = list(_stanzas(text, lines)) if depth == 0 else []
     if len(stanzas) > 1:
         return _of_stanzas(text, stanzas)
     parts: list[Part] = []
@@ -150,17 +169,19 @@ def _nested(text: str, lines: Sequence[IndentedLine], depth: int) -> list[Part]:
         else:
             parts.append(_block(text, group, head, depth + 1))
         if at in differing:
-            parts[-1] = msgspec.structs.replace(parts[-1], differs=True)
+            parts[-1:] = _differing(parts[-1:])
     return parts
 
 
-def _stanzas(lines: Sequence[IndentedLine]) -> Iterator[list[IndentedLine]]:
-    """Groups of lines between blank ones, each from a least indented line: the records of many
-    programs' output."""
+def _stanzas(text: str, lines: Sequence[IndentedLine]) -> Iterator[list[IndentedLine]]:
+    """Groups of lines between blank ones, each from a least indented line, or between lines that
+    separate them: the records of many programs' output."""
     least = min([line.indent for line in lines if not line.is_blank], default=0)
+    separators = separators_of(text, lines)
     stanza: list[IndentedLine] = []
     for line in lines:
-        if stanza and stanza[-1].is_blank and not line.is_blank and line.indent == least:
+        is_separated = stanza and (stanza[-1] in separators if separators else stanza[-1].is_blank)
+        if is_separated and not line.is_blank and line.indent == least:
             yield stanza
             stanza = []
         stanza.append(line)
@@ -174,27 +195,30 @@ def _of_stanzas(text: str, stanzas: Sequence[list[IndentedLine]]) -> list[Part]:
     parts: list[Part] = []
     is_open = False
     heads, are_records = heads_of(text, stanzas), _are_records(text, stanzas)
-    for stanza, head, is_record in zip(stanzas, heads, are_records, strict=True):
+    differing = differing_of(text, stanzas)
+    for at, (stanza, head) in enumerate(zip(stanzas, heads, strict=True)):
         start, end = stanza[0].start, stanza[-1].end
-        if is_record:
-            parts.append(_block(text, stanza, head, 1, "item"))
-            is_open = False
+        is_small = end - start <= HUNK and not are_records[at]
+        if is_small and is_open and at not in differing and end - parts[-1].start <= HUNK:
+            parts[-1] = Part(parts[-1].start, end, "line", parts[-1].count + len(stanza))
             continue
-        if end - start <= HUNK:
-            if is_open and end - parts[-1].start <= HUNK:
-                parts[-1] = Part(parts[-1].start, end, "line", parts[-1].count + len(stanza))
-            else:
-                parts.append(Part(start, end, "line", len(stanza)))
-            is_open = True
-            continue
-        is_open = False
-        is_told = head.named or head.lines > head_of(text, stanza)  # by more than its first line
-        is_long = stanza[0].end - start > LEAST
-        if not is_told and (is_long or stanza[head.lines].indent > stanza[0].indent):
-            parts += _nested(text, stanza, 1)  # its indentation says what is shown with what
-        else:
-            parts.append(_block(text, stanza, head, 1))
+        found = [Part(start, end, "line", len(stanza))] if is_small else []
+        found = found or _large_stanza(text, stanza, head, are_records[at])
+        parts += _differing(found) if at in differing else found
+        is_open = is_small and at not in differing
     return parts
+
+
+def _large_stanza(
+    text: str, stanza: Sequence[IndentedLine], head: Head, is_record: bool
+) -> list[Part]:
+    if is_record:
+        return [_block(text, stanza, head, 1, "item")]
+    is_told = head.named or head.lines > head_of(text, stanza)  # by more than its first line
+    is_long = stanza[0].end - stanza[0].start > LEAST or is_object(text, stanza[0])
+    if not is_told and (is_long or stanza[head.lines].indent > stanza[0].indent):
+        return _nested(text, stanza, 1)  # its indentation says what is shown with what
+    return [_block(text, stanza, with_id(text, stanza, head), 1)]
 
 
 def _are_records(text: str, groups: Sequence[Sequence[IndentedLine]]) -> list[bool]:
@@ -234,10 +258,10 @@ def _block(
 ) -> Part:
     """The lines as a part: its head is shown with any other line, and a closing line with the line
     before it."""
-    count, named = head
+    count, named = with_id(text, lines, head) if unit == "item" else head
     last = without_closing(lines)
     last = last if last > count else len(lines)
-    if named and named + 1 < last:
+    if named and named < last:
         below = _nested(text, lines[count:named], depth)
         below.append(Part(lines[named].start, lines[named].end, "line", identifies=True))
         below += _nested(text, lines[named + 1 : last], depth)

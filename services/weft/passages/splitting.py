@@ -47,8 +47,8 @@ def outline_of(text: str, content_type: str = "") -> Outline | None:
         return None
     wrapper = decoded_text.wrapper
     is_json = decoded_text.form != "text" or _holds_json(decoded_text)
-    is_decoded = bool(wrapper) or any(not one.is_exact for one in decoded_text.literals)
-    return outlined(root, is_json, is_decoded, wrapper)
+    is_exact = decoded_text.text == text and all(one.is_exact for one in decoded_text.literals)
+    return outlined(root, is_json, not is_exact, wrapper)
 
 
 def is_plain_line(text: str, content_type: str = "") -> bool:

@@ -24,12 +24,26 @@ def said_of_whole(summary: str, shown: str, text: str) -> str:
     if summary.startswith(_PAGE):
         return ""
     below = {"", *map(str.strip, shown.splitlines())}
-    held = summary.split("\n")  # not at other line breaks, which strings in JSON may have
-    if summary.startswith(_TABLE):
-        held = list(takewhile(lambda line: line.strip() not in below, held))  # rows follow the head
-    lines = (line for line in held if line.strip() and not line.lstrip().startswith(_MARK))
-    said = chain.from_iterable(_statements(line, text, shown) for line in lines)
-    return "\n".join(line for line in said if line.strip() not in below)
+    said: list[str] = []
+    is_said = False
+    # Not at other line breaks, which strings in JSON may have.
+    for line in filter(str.strip, _without_rows(summary.split("\n"))):
+        if line.lstrip().startswith(_MARK):
+            said += [line] * is_said  # a list of statements that was cut
+            continue
+        found = [one for one in _statements(line, text, shown) if one.strip() not in below]
+        said += found
+        is_said = found == [line]
+    return "\n".join(said)
+
+
+def _without_rows(lines: list[str]) -> Iterator[str]:
+    """The lines of a summary; of a table's, without the names of the columns and the rows, which
+    follow what is said of each column."""
+    at = next((number for number, line in enumerate(lines[:2]) if line.startswith(_TABLE)), None)
+    if at is None:
+        return iter(lines)
+    return chain(lines[: at + 1], takewhile(lambda line: ": " in line, lines[at + 1 :]))
 
 
 def _statements(line: str, text: str, shown: str) -> Iterator[str]:

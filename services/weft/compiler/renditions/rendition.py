@@ -213,7 +213,7 @@ def stub(row: ItemRow) -> Rendition:
     if outline is None and first_line(decoded(text)) == decoded(text).text.strip():
         return compact(row)  # it says all that there is
     records = record_count(outline) if outline is not None else 0
-    lines = text.count("\n") + 1
+    lines = text.count("\n") + (not text.endswith("\n"))
     count = f"{records} records, " if records else f"{lines} lines, " if lines > 1 else ""
     mark = f"… {count}{len(text):,} characters …"
     first = "" if records else _verdict_of(row) or first_line(_beginning_of(row))

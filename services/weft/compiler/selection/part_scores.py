@@ -350,7 +350,11 @@ def _shares(
     floor = min(1.0, max(PASSAGE_FLOOR, COHERENT / max(row.whole_tokens, 1)))
     rest = floor if row.kind in MESSAGES else 1.0 - FIRST_PART
 
+    differing = outline.differing if row.kind is ItemKind.TOOL_RESULT else frozenset[int]()
+
     def share(number: int) -> float:
+        if number in differing:
+            return 1.0
         passage = bisect_right(outline.passages, number) - 1
         first = FIRST_PART if number == 0 else 0.0
         if not best:

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from weft.bodies.clean import clean
 from weft.firewall.body import Body
 from weft.firewall.bounds import Bounds
-from weft.firewall.python_repr import looks_like_repr, repr_to_json
 from weft.firewall.unwrap import unwrap
+from weft.passages.python_repr import looks_like_repr, repr_to_json
 from weft.secrets.deployment_rules import NONE, DeploymentRules
 from weft.secrets.masking import Finding, masked
 from weft.secrets.scanning import secrets_behind_hidden

@@ -1,4 +1,4 @@
-"""Reads results that a program printed as Python values (`{'a': None}`) as JSON, token by token and
+"""Reads texts that a program printed as Python values (`{'a': None}`) as JSON, token by token and
 without evaluating anything."""
 
 from __future__ import annotations
@@ -43,6 +43,35 @@ def repr_to_json(text: str) -> str:
     """`text` with Python's literals written as in JSON. Linear; anything that is not a literal is
     kept."""
     return _TOKEN.sub(_as_json, text)
+
+
+def with_json_strings(text: str) -> str:
+    """`text` with its string literals as JSON writes them, and with strings for what JSON has no
+    form of: bytes, tuples, and what a class prints, such as `Decimal('1.50')`. All else is kept:
+    values stay as they are written. Linear."""
+    return _LITERAL.sub(_as_string, text)
+
+
+def with_json_words(text: str) -> str:
+    """What `with_json_strings` returns, with JSON's words, of the same length."""
+    return _WORD.sub(lambda match: _SAME_LENGTH.get(match.group(), match.group()), text)
+
+
+_CLOSED = r"(?:'(?:[^'\\\n]++|\\.)*+'|\"(?:[^\"\\\n]++|\\.)*+\")"
+_LITERAL = re.compile(
+    rf"(?P<printed>[A-Za-z_][\w.]{{0,80}}\((?:[^'\"()]++|{_CLOSED})*+\)"
+    rf"|\((?:[^'\"()\[\]{{}}]++|{_CLOSED})*+\)|b{_CLOSED})|(?P<string>{STRING})",
+    re.DOTALL,
+)
+_WORD = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|\b(?:None|True|False|nan|inf)\b', re.DOTALL)
+_SAME_LENGTH = {"None": "null", "True": "true", "False": "false", "nan": "0.0", "inf": "0.0"}
+
+
+def _as_string(match: re.Match[str]) -> str:
+    printed = match["printed"]
+    if printed is None and not (len(match.group()) > 1 and match.group()[-1] == match.group()[0]):
+        return match.group()  # cut off by the end of the text
+    return msgspec.json.encode(printed or unquoted(match.group())).decode()
 
 
 def unquoted(literal: str) -> str:
