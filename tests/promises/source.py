@@ -129,6 +129,8 @@ def faults_of_parts(source: str, text: str) -> Iterator[str]:
         at = place + len(wanted)
         if len(wanted) > SHORT:
             shown.append(Shown(kept.places[place], kept.places[at - 1] + 1))
+    if not is_json and at and at < len(kept.text) and not _normal(pieces[-1], ignored):
+        yield from _miscounted(marks[-1], source[kept.places[at - 1] + 1 :])
     if shown and at < len(kept.text) and _normal(pieces[-1], ignored):
         yield f"its end is left out without a mark: {pieces[-1][-60:]!r}"
     if _is_json(source):
@@ -144,9 +146,9 @@ def _miscounted(mark: str, left: str) -> Iterator[str]:
     if {unit.removesuffix("s") for _, unit in counts} - {"line", "row"} or "\\n" in left:
         return
     told = sum(int(count.replace(",", "")) for count, _ in counts)
-    lines = left.split("\n")
-    if counts and not sum(bool(line.strip()) for line in lines) <= told <= len(lines):
-        yield f"counts wrongly: {mark!r} for {len(lines)} lines: {left[:80]!r}"
+    most, least = left.count("\n") + 1, left.strip().count("\n") + 1
+    if counts and not least <= told <= most:
+        yield f"counts wrongly: {mark!r} for {least} to {most} lines: {left[:80]!r}"
 
 
 class _Normal:

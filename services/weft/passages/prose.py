@@ -95,7 +95,6 @@ def _differing(parts: Sequence[Part]) -> list[Part]:
 
 def _section(text: str, lines: Sequence[IndentedLine], unit: _Unit) -> list[Part]:
     start, end = lines[0].start, lines[-1].end
-    count = sum(not line.is_blank for line in lines)
     if end - start <= LEAST or len(lines) == 1:
         return [Part(start, end, unit.name, _count(lines, unit))]
     body = 1
@@ -103,7 +102,7 @@ def _section(text: str, lines: Sequence[IndentedLine], unit: _Unit) -> list[Part
         body += 1
     children = _sections(text, lines[body:], unit) if body < len(lines) else []
     if not children:
-        return [Part(start, end, unit.name, count)]
+        return [Part(start, end, unit.name, _count(lines, unit))]
     return [Part(start, end, "section", 1, lines[body - 1].end - start, 0, False, tuple(children))]
 
 
