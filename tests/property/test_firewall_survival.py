@@ -50,13 +50,27 @@ def repeated(text: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.builds(lambda part, n, end: part * n + end, text, st.integers(1, 400), text)
 
 
-scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30)
+names = st.sampled_from(
+    ["type", "content", "text", "resource", "isError", "is_error", "structuredContent", "status",
+     "error", "code", "message", "data", "mimeType", "uri", "id", "items", "result", "success"]
+)  # fmt: skip
+"""Fields that the firewall looks at, in results of tools whose fields mean something else."""
+kinds = st.sampled_from(["text", "image", "resource", "error", "ok", 200, 404])
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30) | kinds
 values = st.recursive(
     scalars,
     lambda inner: (
-        st.lists(inner, max_size=6) | st.dictionaries(st.text(max_size=12), inner, max_size=6)
+        st.lists(inner, max_size=6)
+        | st.dictionaries(names | st.text(max_size=12), inner, max_size=6)
     ),
     max_leaves=40,
+)
+records = st.lists(
+    st.dictionaries(
+        names, kinds | st.dictionaries(names, scalars, max_size=2) | values, max_size=5
+    ),
+    min_size=1,
+    max_size=6,
 )
 words = st.text(
     alphabet=string.ascii_letters + " .,:;!?\n\t-_/\\'\"`#*|<>=@0123456789", max_size=300
@@ -111,6 +125,14 @@ def test_any_json_stays_json(value: object) -> None:
         and found.summary
     ):
         json.loads(found.summary)
+
+
+@fuzz
+@given(records, st.booleans())
+def test_any_records_whose_fields_have_the_names_of_a_containers(
+    value: list[object], is_wrapped: bool
+) -> None:
+    check(json.dumps({"content": value} if is_wrapped else value))
 
 
 @fuzz

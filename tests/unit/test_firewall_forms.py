@@ -114,6 +114,14 @@ def test_an_mcp_result_is_summarised_by_what_it_holds() -> None:
     assert "[image image/png 240 bytes]" in found.summary
 
 
+@pytest.mark.parametrize("kind", [{"name": "circle"}, ["circle"], 7, None])
+def test_records_whose_type_is_no_word_are_records(kind: object) -> None:
+    shapes = [{"type": kind, "id": 70_000 + place} for place in range(60)]
+    found = envelope(json.dumps(shapes))
+    assert found.content_type == "application/json"
+    assert "70000" in found.summary
+
+
 def test_structured_content_of_an_mcp_result_counts() -> None:
     result = {"content": [{"type": "text", "text": "see there"}],
               "structuredContent": json.loads(invoices(60))}  # fmt: skip

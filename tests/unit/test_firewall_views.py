@@ -170,6 +170,11 @@ def test_views_of_an_mcp_result_look_at_what_it_holds() -> None:
     assert slice_of(body, "rows", kind, start=5, count=1).text == 'id,name,city\n5,"Doe, 5",Oslo\n'
 
 
+def test_views_of_records_whose_type_is_an_object_look_at_the_records() -> None:
+    body = json.dumps([{"type": {"name": "circle"}, "id": 7}, {"type": {"name": "square"}}])
+    assert slice_of(body, "json", "application/json", path="[0].type.name").text == '"circle"'
+
+
 def test_every_view_that_an_envelope_names_works() -> None:
     needed: dict[str, dict[str, Value]] = {"search": {"pattern": "a"}}
     for body in (LINES, CSV, invoices(40)):

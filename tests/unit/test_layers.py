@@ -34,7 +34,7 @@ LAYERS = (
     "secrets",
     "tokens days bodies bm25 leaves facts prompt_injection shingles terms whole_characters",
     "model_encodings json_or_yaml web_server file_lock durable_files parent_death",
-    "prefilter progress",
+    "part_kind prefilter progress",
 )
 """From the top; parts of one layer do not import each other."""
 TOUCHES_NATS = re.compile(r"nats\b|weft\.log\.(?!record\b)|weft\.(?:runtime|supervision)\.")

@@ -10,6 +10,7 @@ import re
 import msgspec
 
 from weft.firewall.verbatim_json import fraction
+from weft.part_kind import part_kind
 from weft.passages.json_repair import repaired
 from weft.passages.python_repr import STRING, unquoted
 
@@ -85,7 +86,7 @@ def _decoded(text: str) -> UnwrappedResult | None:
 def _from_blocks(
     blocks: list[dict[str, object]], value: object, is_error: bool | None
 ) -> UnwrappedResult | None:
-    if not all(block.get("type") in _BLOCK_TYPES for block in blocks):
+    if not all(part_kind(block) in _BLOCK_TYPES for block in blocks):
         return None
     if not blocks and value is None and is_error is None:
         return None
@@ -104,7 +105,7 @@ def _from_blocks(
 
 def _described(block: dict[str, object], held: dict[str, object]) -> str:
     """One line about a block that cannot be shown, never its bytes."""
-    kind = str(block.get("type"))
+    kind = part_kind(block)
     mime = str(held.get("mimeType", ""))[:80]
     place = str(held.get("uri", ""))[:200]
     data = held.get("data", held.get("blob"))
