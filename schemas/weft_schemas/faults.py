@@ -5,10 +5,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import inspect
+
+from weft_schemas.lone_surrogates import lone_surrogate_in
+
+T = TypeVar("T")
+
+_HALF = "Text has a lone surrogate (half of a character), write it whole"
 
 _PATH = re.compile(r" - at `([$\w.\[\]]+)`\Z")
 _STEP = re.compile(r"\.(\w+)|\[[^][]*\]")
@@ -26,6 +32,16 @@ def fault_of(error: Exception) -> str:
     # Values are in single quotes, types and required fields in backticks.
     said = said.partition("'")[0].rstrip(" :") or type(error).__name__
     return f"{said} at `{path.group(1)}`" if path else said
+
+
+def converted(value: Any, kind: type[T]) -> T:
+    """A decoded value as a Struct. Raises `msgspec.ValidationError` that names the field, also for
+    a lone surrogate: msgspec itself then raises `UnicodeEncodeError`, which names none."""
+    try:
+        return msgspec.convert(value, kind)
+    except UnicodeEncodeError:
+        path = lone_surrogate_in(value) or "$"
+        raise msgspec.ValidationError(f"{_HALF} - at `{path}`") from None
 
 
 def with_valid_values(error: msgspec.ValidationError, kind: Any) -> str:

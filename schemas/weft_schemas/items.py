@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from weft_schemas.errors import InvalidInput
-from weft_schemas.faults import fault_of
+from weft_schemas.faults import converted, fault_of
+from weft_schemas.lone_surrogates import is_encodable
 from weft_schemas.reasoning import Reasoning
 
 MAX_ID_BYTES = 256
@@ -125,9 +126,9 @@ class ContextItem(
         Raises `InvalidInput` naming the item and the key if one has the wrong type.
         """
         try:
-            return msgspec.convert(self.metadata, ReservedMetadata)
+            return converted(self.metadata, ReservedMetadata)
         except msgspec.ValidationError as error:
-            path = fault_of(error).replace("`$.", "`$.metadata.")
+            path = fault_of(error).replace("`$", "`$.metadata", 1)
             raise InvalidInput(f"item {self.id!r}: {path}; mend the reserved key") from None
 
 
@@ -184,17 +185,6 @@ def not_a_number(value: Any, path: str = "$") -> str:
     else:
         return ""
     return next((found for at, one in inner if (found := not_a_number(one, at))), "")
-
-
-def is_encodable(text: str) -> bool:
-    """Whether the text is valid Unicode (no lone surrogates)."""
-    if text.isascii():
-        return True
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def is_deeper(value: Any, limit: int) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
 import yaml
 
 from weft_schemas.errors import InvalidInput
+from weft_schemas.lone_surrogates import lone_surrogate_in
 
 _YAML = (".yaml", ".yml")
 _FAULTS = (msgspec.MsgspecError, yaml.YAMLError, ValueError, LookupError, AttributeError)
@@ -23,18 +25,38 @@ def parsed(content: bytes, source: str) -> Any:
     whose name says YAML may begin with a bracket, too. Raises `InvalidInput` that names
     `source`."""
     try:
-        if content.lstrip()[:1] in (b"{", b"["):
-            try:
-                return msgspec.json.decode(content)
-            except (msgspec.MsgspecError, UnicodeDecodeError):
-                if not source.endswith(_YAML):
-                    raise
-        return yaml.load(content, _PlainLoader)
+        value = _decoded(content, source)
     except RecursionError:
         raise InvalidInput(f"{source}: is nested too deeply; flatten it") from None
     except _FAULTS as error:
         reason = " ".join(str(error).split())
         raise InvalidInput(f"{source}: is neither JSON nor YAML: {reason}") from None
+    if path := lone_surrogate_in(value):
+        raise InvalidInput(
+            f"{source}: {path} has a lone surrogate, which is half of a character; write it whole"
+        )
+    return value
+
+
+def _decoded(content: bytes, source: str) -> Any:
+    """The value, in which texts may have lone surrogates."""
+    if content.lstrip()[:1] in (b"{", b"["):
+        try:
+            return msgspec.json.decode(content)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            if not source.endswith(_YAML):
+                if _has_lone_surrogate(content):
+                    return json.loads(content)
+                raise
+    return yaml.load(content, _PlainLoader)
+
+
+def _has_lone_surrogate(content: bytes) -> bool:
+    """Whether this is JSON that msgspec refuses for that alone: it tells it as a cut-off file."""
+    try:
+        return bool(lone_surrogate_in(json.loads(content)))
+    except ValueError:
+        return False
 
 
 class _PlainLoader(yaml.SafeLoader):

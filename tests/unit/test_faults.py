@@ -7,11 +7,13 @@ import msgspec
 import pytest
 
 from weft.adapters.formats import read_transcripts
+from weft.cli.grants import read_grants
 from weft.cli.policy import read_policy
 from weft.client.event_check import checked
-from weft_schemas.errors import InvalidInput
+from weft.gateway.configuration.file import config_from
+from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.events import decode_event
-from weft_schemas.faults import with_valid_values
+from weft_schemas.faults import converted, with_valid_values
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy
 
@@ -83,3 +85,57 @@ def test_they_are_found_at_any_place(value: dict[str, Any], values: str) -> None
     with pytest.raises(msgspec.ValidationError) as raised:
         msgspec.convert(value, _Held)
     assert with_valid_values(raised.value, _Held).partition("`: ")[2] == values
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        ({"level": "\ud800"}, "$.level"),
+        ({"\ud800": 1}, "$"),
+        ({"by_name": {"a key": ["\ud800"]}}, "$.by_name[...][0]"),
+        ({"by_name": {"n": ["a", "\ud800"]}}, "$.by_name.n[1]"),
+        ("\ud800", "$"),
+    ],
+)
+def test_a_lone_surrogate_is_told_by_its_field(value: Any, path: str) -> None:
+    with pytest.raises(msgspec.ValidationError) as raised:
+        converted(value, _Held)
+    said = "Text has a lone surrogate (half of a character), write it whole"
+    assert str(raised.value) == f"{said} - at `{path}`"
+
+
+@pytest.mark.parametrize("text", ['"\\ud800"', '{"name": "\\ud800"}', '{"\\ud800": 1}'])
+def test_a_file_with_a_lone_surrogate_is_refused_by_its_name(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "given.json"
+    file.write_text(text)
+    for read in (read_policy, read_grants):
+        with pytest.raises(InvalidInput, match=r"given\.json: \$.* has a lone surrogate"):
+            read(file)
+    with pytest.raises(InvalidInput, match=r"given\.json, line 1: "):
+        read_transcripts(text.encode(), "openai", str(file))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"mcpServers": {"a": "\\ud800"}}',
+        '{"mcpServers": {"a": {"\\ud800": 1, "command": "x"}}}',
+        '{"mcpServers": {"a": {"command": "x"}}, "weft": "\\ud800"}',
+        '{"mcpServers": {"a": {"command": "x"}}, "weft": {"mode": "\\ud800"}}',
+    ],
+)
+def test_a_gateways_file_with_a_lone_surrogate_is_told_too(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"^mcp\.json: .* lone surrogate"):
+        config_from(text, "mcp.json", {})
+
+
+def test_metadata_with_a_lone_surrogate_is_told_by_its_place() -> None:
+    line = '{"id": "a", "kind": "user_turn", "text": "x", "metadata": {"\\ud800": 1}}'
+    with pytest.raises(InvalidInput, match=r"lone surrogate .*`\$\.metadata`"):
+        read_transcripts(line.encode(), "weft", "chat.json")
+
+
+def test_an_event_with_a_lone_surrogate_for_a_word_is_refused_before_it_is_sent() -> None:
+    wrong: Any = "\ud800"
+    with pytest.raises(InvalidInput, match=r"lone surrogate .*`\$\.sensitivity_floor`"):
+        checked(ContextPolicy(sensitivity_floor=wrong))

@@ -43,6 +43,11 @@ def test_a_value_is_read_from_either(content: bytes, source: str, value: Any) ->
         (b"a: !!bool maybe", "is neither JSON nor YAML: "),
         (b"a: !!int", "is neither JSON nor YAML: "),
         (b"a: !!timestamp now", "is neither JSON nor YAML: "),
+        (rb'{"a": {"b": ["x", "\ud800"]}}', "$.a.b[1] has a lone surrogate, which is half of"),
+        (rb'{"a": {"\ud800": 1}}', "$.a has a lone surrogate"),
+        (rb'a: {"b c": "\ud800"}', "$.a[...] has a lone surrogate"),
+        (rb'"\ud800"', "$ has a lone surrogate"),
+        (rb'{"a": "\ud800"', "is neither JSON nor YAML: "),
     ],
 )
 def test_every_fault_of_a_file_is_one_line_that_names_it(content: bytes, said: str) -> None:
@@ -51,3 +56,8 @@ def test_every_fault_of_a_file_is_one_line_that_names_it(content: bytes, said: s
     assert str(raised.value).startswith("given.json: ")
     assert said in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_yaml_file_that_looks_like_json_is_told_its_lone_surrogate_too() -> None:
+    with pytest.raises(InvalidInput, match=r"given\.yaml: \$\.a has a lone surrogate"):
+        parsed(rb'{a: "\ud800"}', "given.yaml")

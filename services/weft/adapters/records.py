@@ -12,8 +12,9 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
+from weft.whole_characters import whole_characters
 from weft_schemas.errors import InvalidInput
-from weft_schemas.faults import valid_values
+from weft_schemas.faults import converted, valid_values
 
 T = TypeVar("T")
 
@@ -39,12 +40,12 @@ class Record(msgspec.Struct, frozen=True):
     def fail(self, what: str) -> NoReturn:
         """Raise `InvalidInput` that names file and line, or the place in the argument."""
         place = f"{self.file}, line {self.line}" if self.line else f"{self.file}[{self.index}]"
-        raise InvalidInput(f"{place}: {what}; nothing was published")
+        raise InvalidInput(whole_characters(f"{place}: {what}; nothing was published"))
 
     def to(self, kind: type[T], value: Any = None, path: str = "$") -> T:
         """The record (or `value`, which is at `path` in it) as a Struct."""
         try:
-            return msgspec.convert(self.value if value is None else value, kind)
+            return converted(self.value if value is None else value, kind)
         except msgspec.ValidationError as error:
             message, _, field = str(error).partition(" - at ")
             inner = field.strip("`") or "$"

@@ -8,7 +8,7 @@ import msgspec
 from weft.client.refusals import ItemRefused
 from weft_schemas.errors import InvalidInput, UnknownVersion
 from weft_schemas.events import Event, decode_event, encode_event
-from weft_schemas.faults import with_valid_values
+from weft_schemas.faults import converted, with_valid_values
 from weft_schemas.items import ContextItem, check_item, check_new_item, not_a_number
 from weft_schemas.routing import Catalog
 
@@ -61,7 +61,7 @@ def _check_types(event: msgspec.Struct) -> None:
             if isinstance(item, msgspec.Struct):
                 _check_types(item)
     try:
-        msgspec.convert(_plain(event), type(event))
+        converted(_plain(event), type(event))
     except msgspec.ValidationError as error:
         fault = with_valid_values(error, type(event))
         todo = "" if fault != str(error) else "; send the type that it says"

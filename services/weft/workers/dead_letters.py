@@ -13,7 +13,8 @@ from weft.log.record import LogRecord
 from weft.runtime.logs import safe_error
 from weft_schemas.errors import InvalidInput, WeftError
 from weft_schemas.events import Origin, ParkedEvent, RevivedEvent
-from weft_schemas.items import MAX_ID_BYTES, is_encodable
+from weft_schemas.items import MAX_ID_BYTES
+from weft_schemas.lone_surrogates import is_encodable
 from weft_schemas.subjects import derived_subject, place_of
 
 MOST_ATTEMPTS = 5

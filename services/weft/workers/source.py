@@ -21,7 +21,8 @@ from weft_schemas.events import (
     SummaryEvent,
 )
 from weft_schemas.ids import session_scope
-from weft_schemas.items import LEVELS, ContextItem, Sensitivity, is_encodable
+from weft_schemas.items import LEVELS, ContextItem, Sensitivity
+from weft_schemas.lone_surrogates import is_encodable
 from weft_schemas.policy import ContextPolicy
 
 

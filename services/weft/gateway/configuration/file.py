@@ -24,6 +24,7 @@ from weft.gateway.configuration.config import (
 )
 from weft.gateway.configuration.variables import Variables
 from weft_schemas.errors import ConfigurationError
+from weft_schemas.faults import converted
 
 
 class _Entry(msgspec.Struct, kw_only=True):
@@ -80,7 +81,7 @@ def config_from(
     for name, entry in named.items():
         where = f"{source}: server {name!r}"
         try:
-            spec = _spec(name, msgspec.convert(entry, _Entry), options, variables)
+            spec = _spec(name, converted(entry, _Entry), options, variables)
         except msgspec.ValidationError as error:
             raise ConfigurationError(f"{where}: {error}") from None
         except ValueError as error:
@@ -104,9 +105,9 @@ def _check_names(options: Options, named: Mapping[str, Any], source: str) -> Non
 
 def _options(content: Any) -> Options:
     """Raises `msgspec.ValidationError`."""
-    options = msgspec.convert(content, Options)
+    options = converted(content, Options)
     limits, own = content.get("limits", {}), content.get("servers", {})
-    merged = {name: msgspec.convert(limits | given, Limits) for name, given in own.items()}
+    merged = {name: converted(limits | given, Limits) for name, given in own.items()}
     return msgspec.structs.replace(options, servers=merged)
 
 
