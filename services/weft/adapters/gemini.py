@@ -45,10 +45,10 @@ def read(source: TranscriptSource) -> Reading:
     for record in source.records:
         role = record.to(dict[str, Any]).get("role") or "user"
         # Older examples give a response the role `function`.
-        kind = _KINDS["user"] if role in ("function", "tool") else _KINDS.get(role)
-        if kind is None:
+        role = "user" if role in ("function", "tool") else role
+        if not isinstance(role, str) or role not in _KINDS:
             record.fail(f"$.role: {role!r} is unknown; use user or model")
-        _read(draft, record, kind)
+        _read(draft, record, _KINDS[role])
     return draft.reading()
 
 
@@ -61,9 +61,7 @@ def _as_content(system: Any) -> dict[str, Any]:
 
 
 def _read(draft: Draft, record: Record, kind: ItemKind) -> None:
-    parts = record.value.get("parts") or []
-    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
-        record.fail("$.parts: expected an array of objects")
+    parts = _parts_in(record, record.value, "$")
     used = any(_key(part, "function_call") for part in parts)
     turn_id = f"m{record.index}" if used else None
     said: str | None = None
@@ -77,22 +75,24 @@ def _read(draft: Draft, record: Record, kind: ItemKind) -> None:
             said = draft.add(record, kind, text, turn_id=turn_id)
 
     for at, part in enumerate(parts):
-        called, answered = _key(part, "function_call"), _key(part, "function_response")
+        path = f"$.parts[{at}]"
+        called = _object(record, part, "function_call", path)
+        answered = _object(record, part, "function_response", path)
         if called:
             say()
-            signature = _key(part, "thought_signature") if draft.keeps_reasoning else None
+            keeps = draft.keeps_reasoning
+            signature = _word(record, part, "thought_signature", path) if keeps else None
             reasoning = reasoning_metadata(
                 "gemini", (), {"thought_signature": signature} if signature else {}
             )
-            path = f"$.parts[{at}].functionCall"
-            _call(draft, record, called, path, said, turn_id, reasoning)
+            _call(draft, record, called, f"{path}.functionCall", said, turn_id, reasoning)
         elif answered:
             say()
-            _result(draft, record, answered, f"$.parts[{at}].functionResponse")
+            _result(draft, record, answered, f"{path}.functionResponse")
         elif part.get("thought"):
             draft.left_out["reasoning"] += 1
         else:
-            text = _text(part, draft)
+            text = _text(record, part, path, draft)
             if text:
                 texts.append(text)
     say()
@@ -107,41 +107,42 @@ def _call(
     turn_id: str | None,
     reasoning: dict[str, Any] | None,
 ) -> None:
+    name, call_id = _name(record, called, path), _word(record, called, "id", path)
     draft.call(
         record,
-        _name(record, called, path),
+        name,
         called.get("args") or {},
-        called.get("id"),
+        call_id,
         said,
-        waits_as=_waits(called),
+        waits_as=_waits(name, call_id),
         turn_id=turn_id,
         provider_reasoning=reasoning,
     )
 
 
 def _result(draft: Draft, record: Record, answered: dict[str, Any], path: str) -> None:
+    name, call_id = _name(record, answered, path), _word(record, answered, "id", path)
     response = answered.get("response")
     failed = isinstance(response, dict) and set(response) == {"error"}
     text, content_type = _response(response)
     texts = [text] if text else []
-    for part in answered.get("parts") or ():
-        if isinstance(part, dict):
-            texts.append(_text(part, draft))
+    for at, part in enumerate(_parts_in(record, answered, path)):
+        texts.append(_text(record, part, f"{path}.parts[{at}]", draft))
     draft.result(
         record,
         "\n".join(texts),
-        answered.get("id"),
-        _name(record, answered, path),
-        waits_as=_waits(answered),
+        call_id,
+        name,
+        waits_as=_waits(name, call_id),
         content_type=content_type,
         is_error=True if failed else None,
     )
 
 
-def _waits(called: dict[str, Any]) -> str:
+def _waits(name: str, call_id: str | None) -> str:
     """The key that a response finds its call by: the id, otherwise the name in a form that no id
     has."""
-    return called.get("id") or f"\0{called.get('name')}"
+    return call_id or f"\0{name}"
 
 
 def _response(response: Any) -> tuple[str, str | None]:
@@ -160,20 +161,21 @@ def _name(record: Record, called: dict[str, Any], path: str) -> str:
     return name
 
 
-def _text(part: dict[str, Any], draft: Draft) -> str:
+def _text(record: Record, part: dict[str, Any], path: str, draft: Draft) -> str:
     """A part's text; media as placeholders, code and its output unchanged."""
     if isinstance(part.get("text"), str):
         text: str = part["text"]
         return text
-    inline, linked = _key(part, "inline_data"), _key(part, "file_data")
-    held = inline or linked
+    inline = _object(record, part, "inline_data", path)
+    held = inline or _object(record, part, "file_data", path)
     if held:
         media_type = _key(held, "mime_type") or ""
         block = {"type": "resource", "resource": _resource(held, media_type)}
         return block_text(block, draft.left_out) or unknown_block({"type": "file"}, draft.left_out)
-    code, outcome = _key(part, "executable_code"), _key(part, "code_execution_result")
+    code = _object(record, part, "executable_code", path)
     if code:
         return str(code.get("code") or "")
+    outcome = _object(record, part, "code_execution_result", path)
     if outcome:
         return str(outcome.get("output") or "")
     named = next((key for key, value in part.items() if isinstance(value, dict)), None)
@@ -187,12 +189,37 @@ def _resource(held: dict[str, Any], media_type: str) -> dict[str, Any]:
     return {"mimeType": media_type, "name": name, **where}
 
 
+def _parts_in(record: Record, held: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
+    parts = held.get("parts") or []
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+        record.fail(f"{path}.parts: expected an array of objects")
+    return parts
+
+
+def _object(record: Record, held: Mapping[str, Any], name: str, path: str) -> dict[str, Any] | None:
+    """The object under a name; None if there is nothing."""
+    value = _key(held, name) or None
+    if value is not None and not isinstance(value, dict):
+        record.fail(f"{path}.{_in_api(name)}: expected an object, got `{type(value).__name__}`")
+    return value
+
+
+def _word(record: Record, held: Mapping[str, Any], name: str, path: str) -> str | None:
+    """The text under a name; None if there is nothing."""
+    value = _key(held, name) or None
+    if value is not None and not isinstance(value, str):
+        record.fail(f"{path}.{_in_api(name)}: expected a text, got `{type(value).__name__}`")
+    return value
+
+
 def _key(held: Mapping[str, Any], name: str) -> Any:
     """The value under a name, which the API writes without underscores."""
-    if name in held:
-        return held[name]
+    return held[name] if name in held else held.get(_in_api(name))
+
+
+def _in_api(name: str) -> str:
     first, *others = name.split("_")
-    return held.get(first + "".join(word.capitalize() for word in others))
+    return first + "".join(word.capitalize() for word in others)
 
 
 def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
