@@ -8,6 +8,7 @@ the action before it.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -158,26 +159,35 @@ def _flat_arguments(value: dict[str, Any]) -> dict[str, Any]:
 
 def _asked(meta: _Metadata) -> dict[str, Any] | None:
     """The arguments as the model wrote them, from its stored response."""
-    for choice in (meta.model_response or {}).get("choices") or ():
-        for call in (choice.get("message") or {}).get("tool_calls") or ():
+    for choice in _objects(meta.model_response, "choices"):
+        for call in _objects(choice.get("message"), "tool_calls"):
             if call.get("id") == meta.tool_call_id:
                 try:
                     parsed = json.loads(call["function"]["arguments"])
-                except (ValueError, KeyError, TypeError):
+                except (ValueError, KeyError, TypeError, RecursionError):
                     return None
                 return parsed if isinstance(parsed, dict) else None
     return None
 
 
+def _objects(held: Any, key: str) -> Iterator[dict[str, Any]]:
+    """The objects in the list under a key, in what a stream has beside its own fields."""
+    found = held.get(key) if isinstance(held, dict) else None
+    return (one for one in (found if isinstance(found, list) else ()) if isinstance(one, dict))
+
+
 def _recalled(event: _Event) -> str:
     """What a recall showed the agent: text from the repository and the knowledge base."""
-    known = event.extras.get("microagent_knowledge") or ()
+    known = _objects(event.extras, "microagent_knowledge")
     texts = [event.extras.get("repo_instructions"), *(entry.get("content") for entry in known)]
     return "\n\n".join(str(text) for text in texts if text)
 
 
 def _exit_code(event: _Event, value: dict[str, Any]) -> int | None:
-    code = (event.extras.get("metadata") or {}).get("exit_code", value.get("exit_code"))
+    metadata = event.extras.get("metadata")
+    code = value.get("exit_code")
+    if isinstance(metadata, dict):
+        code = metadata.get("exit_code", code)
     return code if isinstance(code, int) else None
 
 
