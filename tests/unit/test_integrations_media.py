@@ -31,6 +31,14 @@ FORMATS: tuple[Format, ...] = ("openai", "openai-responses", "anthropic", "gemin
 
 
 @pytest.mark.parametrize("format", FORMATS)
+def test_a_part_whose_type_is_an_object_is_no_media(format: Format) -> None:
+    odd = said("user", format, {"type": {"name": "circle"}}, {"type": ["image"]})
+    assert media_in([odd, said("user", format, picture(1, format))], format) == {
+        placeholder_of(picture(1, format), format): picture(1, format)
+    }
+
+
+@pytest.mark.parametrize("format", FORMATS)
 def test_the_media_since_the_latest_words_are_found_and_of_earlier_ones_the_newest(format) -> None:
     early = [said("user", format, picture(at, format)) for at in range(12)]
     late = said("user", format, {"text": "and?", "type": "text"}, *[

@@ -14,6 +14,7 @@ from weft.adapters.media import LeftOut, block_text
 from weft.adapters.reasoning import before_calls, reasoning_metadata
 from weft.adapters.records import Record, TranscriptSource
 from weft.adapters.steps import AnsweredCall, Step
+from weft.part_kind import part_kind
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
@@ -67,7 +68,7 @@ def _read(draft: Draft, record: Record, message: _Message) -> None:
     blocks = message.content or ()
     if isinstance(blocks, str):
         blocks = [{"type": "text", "text": blocks}]
-    kinds = [str(block.get("type")) for block in blocks]
+    kinds = [part_kind(block) for block in blocks]
     turn_id = f"m{record.index}" if CALLS.intersection(kinds) else None
     # The provider's tools answered within the message. What it says then was not said beforehand,
     # but it stays one turn if the message ends with calls: thinking has to precede all of them.
@@ -76,8 +77,8 @@ def _read(draft: Draft, record: Record, message: _Message) -> None:
     thoughts: list[dict[str, Any]] = []
     for at, block in enumerate(blocks):
         path = f"$.content[{at}]"
-        match block.get("type"):
-            case str() as used if used in CALLS:
+        match part_kind(block):
+            case used if used in CALLS:
                 use = record.to(_ToolUse, block, path)
                 reasoning = reasoning_metadata("anthropic", thoughts)
                 thoughts = [] if reasoning else thoughts
@@ -94,7 +95,7 @@ def _read(draft: Draft, record: Record, message: _Message) -> None:
                 thoughts.append(block)
             case "tool_result":
                 _result(draft, record, record.to(_ToolResult, block, path))
-            case str() as ran if ran.endswith("_tool_result"):
+            case ran if ran.endswith("_tool_result"):
                 _result_of_provider(draft, record, block)
                 if is_finished:
                     said, turn_id = None, draft.next_id(record)
@@ -141,7 +142,7 @@ def _readable(value: Any, left_out: LeftOut) -> Any:
         return [_readable(one, left_out) for one in value]
     if not isinstance(value, dict):
         return value
-    text = block_text(value, left_out) if value.get("type") in ("document", "image") else None
+    text = block_text(value, left_out) if part_kind(value) in ("document", "image") else None
     if text is not None:
         return text
     return {

@@ -9,6 +9,7 @@ from typing import Any
 from weft.adapters.drafting import compact
 from weft.adapters.media import LeftOut, block_text, unknown_block
 from weft.adapters.records import Record
+from weft.part_kind import part_kind
 
 Content = str | list[dict[str, Any]] | None
 """What both chat formats allow: a string, or parts tagged by `type`."""
@@ -74,7 +75,7 @@ def _block(block: Any, left_out: LeftOut) -> Any:
 
 def is_thought(part: dict[str, Any]) -> bool:
     """Whether a part is the model's own reasoning, which is never read."""
-    return part.get("type") in ("thinking", "redacted_thinking", "reasoning")
+    return part_kind(part) in ("thinking", "redacted_thinking", "reasoning")
 
 
 def _is_plain(part: dict[str, Any]) -> bool:

@@ -21,6 +21,7 @@ from weft.adapters import (
 )
 from weft.adapters.drafting import Reading
 from weft.adapters.records import LIST_KEYS, Record, TranscriptSource, read_source
+from weft.part_kind import part_kind
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -102,7 +103,7 @@ def detect(source: TranscriptSource) -> str:
         return "openhands"
     if "kind" in first:
         return "weft"
-    if first.get("type") in set(ItemKind):
+    if part_kind(first) in set(ItemKind):
         return "contextweaver"
     keys = ", ".join(sorted(first)[:8]) or "(none)"
     source.records[0].fail(
@@ -196,10 +197,10 @@ _RESPONSES_PARTS = {"input_text", "output_text", "input_image", "input_file"}
 def _is_responses(item: dict[str, Any]) -> bool:
     """Whether only the Responses API has such items. Any chat may have a message with plain
     text."""
-    kind, content = item.get("type"), item.get("content")
-    if kind == "message" or kind is None:
+    kind, content = part_kind(item), item.get("content")
+    if kind == "message" or item.get("type") is None:
         return isinstance(content, list) and any(
-            isinstance(part, dict) and part.get("type") in _RESPONSES_PARTS for part in content
+            isinstance(part, dict) and part_kind(part) in _RESPONSES_PARTS for part in content
         )
     return "role" not in item and kind in responses.TYPES
 
@@ -212,7 +213,7 @@ def _is_anthropic(source: TranscriptSource) -> bool:
         return True
     contents = (record.value.get("content") for record in source.records)
     return any(
-        isinstance(part, dict) and part.get("type") in _ANTHROPIC_BLOCKS
+        isinstance(part, dict) and part_kind(part) in _ANTHROPIC_BLOCKS
         for content in contents
         if isinstance(content, list)
         for part in content

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from weft.adapters.content import result_text, text_of
+import msgspec
+
+from weft.adapters.content import Content, result_text, text_of
 from weft.adapters.conversation import Conversation, conversation, steps_with_memory
 from weft.adapters.drafting import Draft, Reading, compact
 from weft.adapters.media import block_text
@@ -16,6 +18,7 @@ from weft.adapters.openai import FAILED
 from weft.adapters.reasoning import before_calls, of_call, reasoning_metadata
 from weft.adapters.records import Record, TranscriptSource
 from weft.adapters.steps import Step
+from weft.part_kind import part_kind
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
@@ -57,6 +60,12 @@ _ENDED = {
     "failed": "(failed at the provider)",
 }
 """What is told of such a call that contains no answer, by its status."""
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """What is read of a message beside its role."""
+
+    content: Content = None
 
 
 class _Turn:
@@ -142,10 +151,7 @@ def _message(
     role = item.get("role")
     if not isinstance(role, str) or role not in _KINDS:
         record.fail(f"$.role: {role!r} is unknown; use {', '.join(_KINDS)}")
-    content = item.get("content")
-    if content is not None and not isinstance(content, str | list):
-        record.fail(f"$.content: expected `str` or `array`, got `{type(content).__name__}`")
-    text = text_of(record, content, draft.left_out)
+    text = text_of(record, record.to(_Said, item).content, draft.left_out)
     if role != "assistant":
         if text.strip():
             draft.add(record, _KINDS[role], text)
@@ -223,7 +229,7 @@ def _output(output: Any, draft: Draft) -> tuple[str, str | None]:
 
 def _as_text_part(part: dict[str, Any]) -> dict[str, Any]:
     """`input_text` and `output_text` are called `text` in other formats."""
-    if part.get("type") in ("input_text", "output_text") and isinstance(part.get("text"), str):
+    if part_kind(part) in ("input_text", "output_text") and isinstance(part.get("text"), str):
         return {"type": "text", "text": part["text"]}
     return part
 

@@ -38,6 +38,7 @@ from weft.integrations.conversations import (
 from weft.integrations.drill_down import DrillDown
 from weft.integrations.media import Media, media_in, with_media
 from weft.integrations.nested_runs import session_around, tool
+from weft.part_kind import part_kind
 from weft_schemas.ids import digest
 
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
@@ -220,7 +221,7 @@ def _message(message: BaseMessage) -> dict[str, Any]:
             return {"role": "user", "content": [result]}
         case AIMessage():
             blocks = message.content if isinstance(message.content, list) else []
-            said = [one for one in blocks if isinstance(one, dict) and one.get("type") in THOUGHTS]
+            said = [one for one in blocks if isinstance(one, dict) and part_kind(one) in THOUGHTS]
             said += [{"type": "text", "text": message.text}] if message.text else []
             calls = [
                 {

@@ -13,6 +13,7 @@ from typing import Any
 
 from weft.messages import Format
 from weft.messages.reading import draft
+from weft.part_kind import part_kind
 from weft_schemas.errors import InvalidInput
 
 MOST_EARLIER = 8
@@ -75,7 +76,7 @@ def _blocks(message: Any) -> Iterator[Mapping[str, Any]]:
     for block in reversed(held) if isinstance(held, list) else ():
         if not isinstance(block, Mapping) or isinstance(block.get("text"), str):
             continue
-        if block.get("type") in _RESULTS:
+        if part_kind(block) in _RESULTS:
             yield from _blocks(block)
         else:
             yield block
@@ -89,6 +90,6 @@ def _is_users(message: Any) -> bool:
     if not isinstance(held, list):
         return True
     return not any(
-        isinstance(one, Mapping) and (one.get("type") in _RESULTS or "function_response" in one)
+        isinstance(one, Mapping) and (part_kind(one) in _RESULTS or "function_response" in one)
         for one in held
     )

@@ -15,6 +15,7 @@ from weft.adapters.records import LIST_KEYS, Record, TranscriptSource
 from weft.adapters.responses import TYPES as RESPONSE_ITEMS
 from weft.messages.history_matching import History, link
 from weft.messages.plain import plain
+from weft.part_kind import part_kind
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -87,9 +88,9 @@ def tool_call(call: Any) -> ToolCall:
         raise InvalidInput(f"a {type(call).__name__} is no tool call; hand over the provider's own")
     if isinstance(made.get("function") or made.get("custom"), dict):
         return tool_calls({"role": "assistant", "tool_calls": [made]}, "openai")[0]
-    if made.get("type") == "tool_use":
+    if part_kind(made) == "tool_use":
         return tool_calls({"role": "assistant", "content": [made]}, "anthropic")[0]
-    if isinstance(made.get("type"), str) and made["type"].endswith("_call"):
+    if part_kind(made).endswith("_call"):
         return tool_calls([made], "openai-responses")[0]
     part = made if made.get("function_call") or made.get("functionCall") else None
     if part is None and isinstance(made.get("name"), str):
@@ -149,7 +150,7 @@ def turns_of(messages: Sequence[Any], format: Format = "auto") -> list[list[Any]
 
 
 def _is_response_item(made: Any) -> bool:
-    return isinstance(made, dict) and made.get("type") in {"message", *RESPONSE_ITEMS}
+    return isinstance(made, dict) and part_kind(made) in {"message", *RESPONSE_ITEMS}
 
 
 def renamed(items: Sequence[ContextItem], ids: Sequence[str]) -> tuple[ContextItem, ...]:
