@@ -21,7 +21,7 @@ from weft.runtime.process import Process
 from weft.runtime.settings import Settings
 from weft.workers.work_context import Worker
 from weft.workers.worker_loop import run_worker
-from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.errors import InvalidInput, NotFound, Unavailable
 from weft_schemas.events import EnvelopeEvent, ParkedEvent, ScopeErasedEvent
 from weft_schemas.subjects import STREAM
 
@@ -136,6 +136,26 @@ async def test_a_source_that_is_trimmed_after_it_was_replayed_is_parked_again(
     later = [record async for record in read_matching(log, ">", after=whole[-1].sequence)]
     view = ReadModel.in_memory([*whole, *later]).view("acme", "s1")
     assert view.by_ids(["a"])[0].parked
+
+
+async def test_a_source_that_cannot_be_read_is_parked_again_and_not_tried_for_ever(
+    server, log: Connection, monkeypatch: pytest.MonkeyPatch
+):
+    await parked_items(server, log)
+
+    async def unreadable(*_: object) -> None:
+        raise Unavailable("no answer")
+
+    monkeypatch.setattr("weft.workers.record_processor.read", unreadable)
+    monkeypatch.setattr("weft.workers.dead_letters.MOST_DELIVERIES", 3)
+    monkeypatch.setattr("weft.workers.dead_letters._FIRST_DELAY", 0.01)
+    await revive(log, "acme", chosen(await dead_letters(log, "acme"), [1], None))
+    async with working(server.url, WORKER):
+        await until_finished(log)
+    [again] = [one for one in await dead_letters(log, "acme") if one.item_id == "a"]
+    assert (again.open, again.times, again.code, again.attempts) == (True, 2, "given_up", 4)
+    assert "event 1 was to be processed again, but event 5, which says so" in again.error
+    assert (await read_model(log)).view("acme", "s1").by_ids(["a"])[0].parked
 
 
 async def test_a_source_that_is_erased_after_it_was_replayed_is_not_spoken_of_again(

@@ -40,3 +40,4 @@ def test_malformed_input_is_final_at_once_and_a_passing_fault_never(error, deliv
 def test_attempts_come_ever_more_slowly():
     assert [retry_delay(n) for n in range(1, 5)] == [0.25, 0.75, 2.25, 6.75]
     assert retry_delay(MOST_DELIVERIES) == 60.0
+    assert retry_delay(100_000) == 60.0

@@ -39,7 +39,9 @@ class GivenUp(WeftError):
 
 def retry_delay(deliveries: int) -> float:
     """Seconds until the next attempt after `deliveries` of them: 0.25, 0.75, 2.25, 6.75, …, 60."""
-    return float(min(_MOST_DELAY, _FIRST_DELAY * _DELAY_GROWTH ** (deliveries - 1)))
+    # Any number of deliveries is possible, and no float holds 3 ** 647.
+    steps = min(deliveries, MOST_DELIVERIES) - 1
+    return float(min(_MOST_DELAY, _FIRST_DELAY * _DELAY_GROWTH**steps))
 
 
 def worn_out(record: LogRecord) -> GivenUp | None:

@@ -41,6 +41,19 @@ class SourceGone(NotFound):
         self.origin = origin
 
 
+class RevivalGivenUp(dead_letters.GivenUp):
+    """The order to process a parked source again, delivered again and again: its source may be one
+    that cannot be read, so it is parked unread."""
+
+    def __init__(self, origin: Origin, record: LogRecord) -> None:
+        super().__init__(
+            f"event {origin.sequence} was to be processed again, but event {record.sequence}, which"
+            f" says so, was delivered {record.deliveries - 1} times and never finished; look at it,"
+            " then replay or drop it"
+        )
+        self.origin = origin
+
+
 class RecordProcessor:
     """Makes the messages of one worker; their ids are the same in every attempt."""
 
@@ -93,7 +106,8 @@ class RecordProcessor:
 
     async def source(self, record: LogRecord) -> LogRecord:
         """The record to process: this one, or the parked source that it revives for this worker,
-        with this one's number of deliveries. Raises `SourceGone` if that was trimmed."""
+        with this one's number of deliveries. Raises `SourceGone` if that was trimmed, and
+        `RevivalGivenUp` after too many deliveries."""
         if not record.subject.endswith(".revived"):
             return record
         try:
@@ -104,6 +118,8 @@ class RecordProcessor:
             return record
         if not dead_letters.revives(event, self._worker.name):
             return record
+        if dead_letters.worn_out(record) is not None:
+            raise RevivalGivenUp(event.origin, record)
         try:
             source = await read(self._connection, event.origin.sequence)
         except NotFound:
@@ -122,12 +138,12 @@ class RecordProcessor:
             return True
         return holds((await erasure_history(self._connection, tenant)).named(), sequence)
 
-    def source_gone(self, record: LogRecord, gone: SourceGone) -> Message:
+    def parked_again(self, record: LogRecord, why: SourceGone | RevivalGivenUp) -> Message:
         """The message that parks a source again that `record` was to revive."""
         origin = Origin(
-            gone.origin.sequence, gone.origin.item_id, self._worker.name, self._worker.version
+            why.origin.sequence, why.origin.item_id, self._worker.name, self._worker.version
         )
-        event = ParkedEvent(origin, gone.code, str(gone), record.deliveries)
+        event = ParkedEvent(origin, why.code, str(why), record.deliveries)
         part = f"parked after {record.sequence}"
         derived = Derived(dead_letters.parked_subject(record), event, part)
         return self._message(record, derived, 0)

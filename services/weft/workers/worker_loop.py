@@ -30,7 +30,7 @@ from weft.runtime.policies import following_policies
 from weft.runtime.process import Process
 from weft.runtime.tracing import continued
 from weft.workers import dead_letters
-from weft.workers.record_processor import RecordProcessor, SourceGone
+from weft.workers.record_processor import RecordProcessor, RevivalGivenUp, SourceGone
 from weft.workers.watchdog import Watchdog
 from weft.workers.work_context import Worker
 from weft_schemas.errors import (
@@ -225,8 +225,8 @@ class WorkerLoop:
         try:
             source = await self._processor.source(record)
             messages = await self._processor.messages(source)
-        except SourceGone as gone:
-            messages = [self._processor.source_gone(record, gone)]
+        except (SourceGone, RevivalGivenUp) as why:
+            messages = [self._processor.parked_again(record, why)]
             self._publish(delivery, record, messages, "parked", begun)
         except Exception as error:
             self._failed(delivery, source, error, begun)
