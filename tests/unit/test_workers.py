@@ -23,12 +23,14 @@ from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.events import (
     FactsEvent,
     MemoryFact,
+    Origin,
     ParkedEvent,
     SensitivityEvent,
     SummaryEvent,
     encode_event,
 )
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+from weft_schemas.policy import ContextPolicy
 
 PATIENCE = 60
 TURNS = "weft.acme.s1.in.user_turn"
@@ -50,6 +52,45 @@ async def test_a_function_becomes_a_worker() -> None:
     assert facts.facts[0].value == "1990-02-03"
     assert (facts.origin.worker, facts.origin.item_id) == ("birthdays", "u1")
     assert await ask(birthdays, turn("Hello.")) == []
+
+
+def source(item: ContextItem) -> Source:
+    made = ("acme", "s1", str(item.kind), 1, ContextPolicy(), Origin(sequence=1, item_id=item.id))
+    return Source(item, *made, body=item.text)
+
+
+def test_called_as_a_function_it_takes_what_it_takes_of_the_log() -> None:
+    worker = Deriver("greetings", "1")
+
+    @worker.of("user_turn", when=lambda source: source.item.id == "first")
+    def first(source: Source) -> str:
+        return "the first"
+
+    @worker.of("user_turn", "agent_msg", when=lambda source: source.item.id != "never")
+    def other(source: Source) -> str:
+        return "another"
+
+    turns = [ContextItem(id, ItemKind.USER_TURN, "hello") for id in ("first", "second", "never")]
+    assert [worker(source(item)) for item in turns[:2]] == ["the first", "another"]
+    with pytest.raises(
+        InvalidInput, match="does not take this user_turn: it takes agent_msg, user_turn"
+    ):
+        worker(source(turns[2]))
+    with pytest.raises(InvalidInput, match=r"this plan_state: it takes agent_msg"):
+        worker(source(ContextItem("n", ItemKind.PLAN_STATE, "hello")))
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        (".workers:birthdays", "begins with a dot"),
+        ("nowhere_at_all:birthdays", "No module named 'nowhere_at_all'"),
+        ("examples.birthdays:weddings", "has no attribute 'weddings'"),
+    ],
+)
+def test_a_worker_that_is_not_found_is_told_with_what_to_give(path: str, why: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"{why}.*; give MODULE:NAME, from a module that"):
+        loaded(path)
 
 
 def test_asyncapi_documents_it_under_its_name() -> None:

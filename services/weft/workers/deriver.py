@@ -131,8 +131,15 @@ class Deriver:
         return added
 
     def __call__(self, source: Source, **given: Any) -> Any:
-        """Calls the derive function of the source's type, to test it."""
-        rule = next(rule for rule in self._rules if rule.takes(source.event))
+        """Calls the derive function that takes the source, to test it. Raises `InvalidInput` if
+        none takes it."""
+        rule = _rule_for(self._rules, source)
+        if rule is None:
+            taken = ", ".join(sorted({name for one in self._rules for name in one.names()}))
+            raise InvalidInput(
+                f"worker {self.name!r} does not take this {source.name}: it takes {taken}, where "
+                "its `when` allows it; give it a source of these"
+            )
         return rule.function(source, **given)
 
     def worker(self, artifacts: ArtifactStore) -> Worker:
@@ -217,8 +224,7 @@ class _Run:
     ) -> tuple[_Rule, Source] | None:
         """The rule for an event and the source, whose body is what stands in the event itself; None
         if no rule takes it."""
-        rules = [rule for rule in self._rules if rule.takes(event)]
-        if not rules:
+        if not any(rule.takes(event) for rule in self._rules):
             return None
         item = event if isinstance(event, ContextItem) else None
         source = Source(
@@ -233,10 +239,8 @@ class _Run:
             record.deliveries,
             item.text if item else "",
         )
-        for rule in rules:
-            if rule.when(source):
-                return rule, source
-        return None
+        rule = _rule_for(self._rules, source)
+        return None if rule is None else (rule, source)
 
     @asynccontextmanager
     async def _with_body(self, rule: _Rule, source: Source) -> AsyncIterator[Source]:
@@ -249,6 +253,11 @@ class _Run:
         else:
             text = await self._artifacts.text(source.tenant, event)
             yield msgspec.structs.replace(source, body=text)
+
+
+def _rule_for(rules: list[_Rule], source: Source) -> _Rule | None:
+    """The first rule that takes the source."""
+    return next((one for one in rules if one.takes(source.event) and one.when(source)), None)
 
 
 class _ImportedFunction:

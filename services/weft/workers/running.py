@@ -20,16 +20,25 @@ def loaded(path: str) -> Deriver:
     """The worker at `module:name`, found as `python -m` finds modules. Raises `ConfigurationError`
     if there is none, or if it has the name of one of weft's own."""
     module, _, name = path.partition(":")
+    if module.startswith("."):
+        raise _no_worker(path, "its module begins with a dot, and there is no package around it")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
         found = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigurationError(f"there is no worker {path!r}: {error}") from None
+        raise _no_worker(path, error) from None
     if not isinstance(found, Deriver):
         raise ConfigurationError(f"{path!r} is no worker; decorate a function with `derives`")
     check_name(found.name)
     return found
+
+
+def _no_worker(path: str, why: object) -> ConfigurationError:
+    return ConfigurationError(
+        f"there is no worker {path!r}: {why}; give MODULE:NAME, from a module that Python finds in "
+        "this folder"
+    )
 
 
 async def run(process: Process, deriver: Deriver) -> None:
