@@ -11,7 +11,7 @@ import msgspec
 from weft.cli.connecting import client, connected, json_option, running
 from weft.cli.output import hint, print_json, table
 from weft.runtime.settings import Settings
-from weft_schemas.errors import Forbidden, NotFound, Unavailable, WeftError
+from weft_schemas.errors import Forbidden, NotFound, Overloaded, Unavailable, WeftError
 from weft_schemas.status import ProcessState, StatusReply
 from weft_schemas.subjects import AUDIT_STREAM, STREAM
 
@@ -104,14 +104,20 @@ async def _status(settings: Settings, session: str | None) -> Status:
         consumers = await _consumers(log.connection, notes) if streams else []
         read_model = await _read_model(log, session, notes)
         processes = await _processes(log, notes)
-    behind = None
-    if read_model is not None and streams:
-        behind = max(0, streams[0].last - read_model.sequence)
+    behind = _behind(streams, read_model)
     amiss = _amiss(processes)
     notes += amiss
     return Status(
         settings.tenant, not amiss, streams, consumers, processes, read_model, behind, notes
     )
+
+
+def _behind(streams: Sequence[StreamStatus], read_model: StatusReply | None) -> int | None:
+    """None if the stream of events cannot be seen, or the read model."""
+    last = next((one.last for one in streams if one.name == STREAM), None)
+    if last is None or read_model is None:
+        return None
+    return max(0, last - read_model.sequence)
 
 
 async def _processes(log: Client, notes: list[str]) -> list[ProcessState]:
@@ -191,8 +197,8 @@ async def _other_consumers(connection: Connection) -> list[str]:
 async def _read_model(log: Client, session: str | None, notes: list[str]) -> StatusReply | None:
     try:
         return await log.status(session)
-    except Unavailable as error:
-        notes.append(str(error))
+    except (Forbidden, Overloaded, Unavailable) as error:
+        notes.append(f"the read model cannot be asked: {error}")
         return None
 
 
