@@ -264,3 +264,45 @@ async def test_a_drill_down_that_fails_is_for_the_model_or_for_the_agent(
             return
         assert await session.run(call)
         assert session.unsent == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ('{"handle": "art:aaaaaaaaaa", "args": "start=1"}', "args='start=1' is no object"),
+        ('{"handle": "art:aaaaaaaaaa", "args": [1]}', "args=[1] is no object"),
+        ('{"handle": "art:aaaaaaaaaa", "args": {"view": 1}}', "'view' is no argument of a view"),
+        ('{"handle": "art:aaaaaaaaaa", "args": {"self": 1}}', "'self' is no argument of a view"),
+        (
+            '{"handle": "art:aaaaaaaaaa", "max_tokens": "all"}',
+            "max_tokens='all' is no whole number",
+        ),
+        ('{"handle": "art:aaaaaaaaaa", "max_tokens": [1]}', "max_tokens=[1] is no whole number"),
+        ("[]", "the arguments are no JSON object; call again with one"),
+    ],
+)
+async def test_a_malformed_drill_down_is_told_what_to_give(arguments: str, told: str) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "weft_drilldown"}}
+    call["function"] |= {"arguments": arguments}  # type: ignore[operator]
+    async with weft.testing.in_memory() as client:
+        session = client.session("s")
+        session.add({"role": "assistant", "content": None, "tool_calls": [call]})
+        assert await session.run(call)
+        await session.flush()
+        events = [record.event() async for record in client.events("s")]
+    result = [one for one in events if isinstance(one, ContextItem)][-1]
+    assert result.text.startswith("drill-down: ")
+    assert told in result.text
+    assert result.metadata["is_error"] is True
+
+
+async def test_a_fault_of_weft_in_a_drill_down_is_not_told_to_the_model() -> None:
+    async def fail(*_: Any, **__: Any) -> Any:
+        raise ValueError("a fault")
+
+    call = {"id": "c", "type": "function", "function": {"name": "weft_drilldown"}}
+    call["function"] |= {"arguments": '{"handle": "art:aaaaaaaaaa"}'}  # type: ignore[operator]
+    async with weft.testing.in_memory() as client:
+        client.drilldown = fail  # type: ignore[method-assign]
+        with pytest.raises(ValueError, match="a fault"):
+            await client.session("s").run(call)

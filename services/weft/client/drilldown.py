@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from weft.messages.definitions import definition
 from weft.messages.writing import Provider
-from weft_schemas.compile import DrilldownReply
+from weft_schemas.compile import DrilldownReply, DrilldownRequest
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -51,6 +51,33 @@ def checked_arguments(args: Mapping[str, T]) -> Mapping[str, T]:
         if name in _OWN_NAMES:
             raise InvalidInput(f"drill-down: {name!r} is no argument of a view; leave it out")
     return args
+
+
+def asked_slice(arguments: Mapping[str, Any] | None) -> DrilldownRequest:
+    """What a model's call asks for: None are arguments that are no JSON object. Raises
+    `InvalidInput`, which tells the model what to give instead."""
+    if arguments is None:
+        raise InvalidInput("drill-down: the arguments are no JSON object; call again with one")
+    args = arguments.get("args") or {}
+    if not isinstance(args, Mapping):
+        raise InvalidInput(
+            f"drill-down: args={args!r:.60} is no object; give the view's arguments by name, such "
+            'as {"start": 100}'
+        )
+    return DrilldownRequest(
+        str(arguments.get("handle", "")),
+        str(arguments.get("view") or "head"),
+        dict(checked_arguments(args)),
+        _whole_number("max_tokens", arguments.get("max_tokens") or 1_000),
+    )
+
+
+def _whole_number(name: str, given: Any) -> int:
+    """Models also write it as a text."""
+    try:
+        return int(given)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"drill-down: {name}={given!r:.60} is no whole number") from None
 
 
 def drilldown_tool(provider: Provider) -> dict[str, Any]:

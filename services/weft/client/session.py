@@ -29,7 +29,7 @@ import msgspec
 
 from weft.client.arguments import chosen, listed
 from weft.client.base_client import BaseClient
-from weft.client.drilldown import TOOL_NAME, drilldown_tool, slice_item
+from weft.client.drilldown import TOOL_NAME, asked_slice, drilldown_tool, slice_item
 from weft.client.event_check import checked
 from weft.client.histories import OnEdit, PublishedMessages
 from weft.client.offline import (
@@ -336,17 +336,17 @@ class Session:
         return call.name == TOOL_NAME and self._drilldown
 
     async def _drilled(self, call: ToolCall) -> ContextItem:
-        asked = call.arguments or {}
         try:
+            asked = asked_slice(call.arguments)
             drill = partial(
                 self.client.drilldown,
-                str(asked.get("handle", "")),
-                str(asked.get("view") or "head"),
-                max_tokens=int(asked.get("max_tokens") or 1_000),
-                **(asked.get("args") or {}),
+                asked.handle,
+                asked.view,
+                max_tokens=asked.max_tokens,
+                **asked.args,
             )
             reply = await self._patiently(drill)
-        except (InvalidInput, NotFound, TooCostly, TypeError, ValueError) as error:
+        except (InvalidInput, NotFound, TooCostly) as error:
             return result_of(call, str(error), failed=True)
         except (Unavailable, Overloaded) as error:
             if self._spooling is None:
