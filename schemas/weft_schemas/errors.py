@@ -64,7 +64,8 @@ class TooCostly(WeftError):
 
 
 class Conflict(WeftError):
-    """The log has moved in between, or has other content under this id."""
+    """The log changed in between; or a published message was changed, whose id has other content in
+    the log; or the session was erased. Only the first is helped by reading again."""
 
     code = "conflict"
 

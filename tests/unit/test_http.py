@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from prometheus_client import generate_latest
+from tests.data import ROOT
 
 from weft.http import sse
 from weft.http.callers import caller, check_open, host_name, open_grant
@@ -23,7 +24,14 @@ from weft.http.requests import MOST_MEMBERS, inflated
 from weft.runtime.metrics import Metrics
 from weft.web_server import listener
 from weft_schemas import errors
-from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound, Unavailable, WeftError
+from weft_schemas.errors import (
+    ConfigurationError,
+    InvalidInput,
+    NotFound,
+    TooCostly,
+    Unavailable,
+    WeftError,
+)
 
 GOOD = '[[token]]\nname = "a"\ntoken = "0123456789abcdef"\ntenant = "acme"\n'
 
@@ -51,6 +59,7 @@ def tokens(folder: Path, text: str) -> Path:
         (GOOD.replace("token =", "sha256 ="), "no SHA-256"),
         (GOOD + 'user = "u"\n', "both user and password"),
         (GOOD + 'user = "u"\npassword = "p"\ncreds = "c"\n', "several ways"),
+        (GOOD + 'creds = "/none/such"\n', "token 'a': credentials file /none/such: No such file"),
         (GOOD + "rate = 0\n", "$.token[0].rate"),
         (GOOD + 'colour = "red"\n', "colour"),
         (GOOD + 'password = "$NOWHERE"\n', "$NOWHERE is not in the environment"),
@@ -247,6 +256,24 @@ def test_every_error_has_a_status_that_the_document_knows() -> None:
             assert problem.status == status_of(kind("")) in FAULTS
             assert problem.code == kind.code
             assert (problem.status in (429, 503)) == kind.retryable
+
+
+def test_a_request_that_asks_for_too_much_is_the_callers_fault() -> None:
+    assert status_of(TooCostly("too long")) == 422
+    assert "ask for less" in FAULTS[422]
+
+
+def test_the_documentation_lists_every_error_with_its_status() -> None:
+    rows = re.findall(r"^\| ([\d, ]+) \| (`.+?`) \|", (ROOT / "docs/http.md").read_text(), re.M)
+    listed = {
+        (int(status), code.strip("`"))
+        for statuses, codes in rows
+        for status in statuses.split(", ")
+        for code in codes.split(", ")
+    }
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+    told = {(status_of(kind("")), kind.code) for kind in kinds if issubclass(kind, WeftError)}
+    assert told - listed == set()
 
 
 def test_the_document_describes_what_the_contract_says() -> None:

@@ -15,6 +15,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from weft.log.credentials import credentials_file
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.ids import encode_token, principal_token
 
@@ -124,7 +125,9 @@ def _check(grant: TokenGrant, path: Path) -> None:
         encode_token(grant.tenant)
         if grant.principal:
             principal_token(grant.principal)
-    except InvalidInput as error:
+        if grant.creds is not None:
+            credentials_file(grant.creds)
+    except (ConfigurationError, InvalidInput) as error:
         raise ConfigurationError(f"{where}: {error}") from None
 
 

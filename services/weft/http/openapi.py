@@ -27,10 +27,12 @@ FAULTS = {
     403: "The token's credential does not allow it.",
     404: "No such session, item, handle, compile or catalogue.",
     405: "The path has no such method.",
-    409: "The log moved in between.",
+    409: "The log changed in between, which reading again helps; or the session was erased, or a "
+    "published message was changed, which it does not: `detail` says which.",
     413: "The body is larger than this server takes.",
     415: "The body is of another type or encoding than this server reads.",
-    422: "Another request came under this Idempotency-Key before.",
+    422: "The request took more time or memory than one may take: ask for less. Or another request "
+    "came under this Idempotency-Key before.",
     429: "Too many requests, or the log takes no more for now; `Retry-After` says when to come.",
     500: "The deployment is not what this release needs; see the server's log.",
     503: "No service or no quorum answers now; try again.",

@@ -15,6 +15,7 @@ from weft_schemas.errors import (
     InvalidInput,
     NotFound,
     Overloaded,
+    TooCostly,
     Unavailable,
     WeftError,
 )
@@ -26,6 +27,7 @@ STATUSES: dict[type[WeftError], int] = {
     Forbidden: 403,
     NotFound: 404,
     Conflict: 409,
+    TooCostly: 422,
     Overloaded: 429,
     Unavailable: 503,
     ConfigurationError: 500,
