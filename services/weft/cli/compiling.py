@@ -19,7 +19,13 @@ from weft_schemas.policy import Phase
 if TYPE_CHECKING:
     from weft.client import Client
     from weft.client.pack import Pack
-    from weft_schemas.compile import BuildStats, CompileRequest, DrilldownReply, ExplainReply
+    from weft_schemas.compile import (
+        BuildStats,
+        CompileRequest,
+        DrilldownReply,
+        ExplainReply,
+        PendingItem,
+    )
 
 Format = Literal["text", "json", "openai", "anthropic"]
 
@@ -92,7 +98,7 @@ def compile(
         print_json(pack)
     elif format == "text":
         click.echo(pack.prompt)
-        _summarise(pack)
+        _summarise(pack, request["after"])
     else:
         print_json(pack.request(format))
         _tell_notes(pack)
@@ -143,7 +149,7 @@ def _shown(stats: BuildStats) -> str:
     return ", ".join(parts)
 
 
-def _summarise(pack: Pack) -> None:
+def _summarise(pack: Pack, after: int) -> None:
     stats = pack.stats
     dropped = ", ".join(f"{count} {reason}" for reason, count in stats.dropped_reasons.items())
     hint(
@@ -151,13 +157,21 @@ def _summarise(pack: Pack) -> None:
         f"{f' · dropped: {dropped}' if dropped else ''} · sequence {pack.sequence} · {pack.id}"
     )
     for item in pack.pending:
-        waits = f"; --after {item.sequence} waits for it" if item.item_id else ""
-        hint(f"pending: {item.item_id or item.sequence} ({item.reason}){waits}")
+        hint(f"pending: {item.item_id or item.sequence} ({item.reason}){_how_to_wait(item, after)}")
     for entry in pack.entries:
         for signal in entry.signals:
             if signal.kind == "injection":
                 hint(f"flagged: {entry.item_id} {signal.detail} ({signal.name}, {signal.score:g})")
     _tell_notes(pack)
+
+
+def _how_to_wait(item: PendingItem, after: int) -> str:
+    """For an item of a compile that waited until `after` was folded, or until its timeout."""
+    if not item.item_id:
+        return ""
+    if item.sequence > after:
+        return f"; --after {item.sequence} waits for it"
+    return "; a longer --timeout waits for it, and `weft status` tells why it takes so long"
 
 
 def _tell_notes(pack: Pack) -> None:

@@ -1,0 +1,18 @@
+"""What `weft compile` says beside the prompt."""
+
+import pytest
+
+from weft.cli.compiling import _how_to_wait
+from weft_schemas.compile import PendingItem
+
+
+@pytest.mark.parametrize(("after", "said"), [(0, "--after 3 waits"), (2, "--after 3 waits")])
+def test_a_pending_item_that_was_not_waited_for_says_how_to(after: int, said: str) -> None:
+    assert said in _how_to_wait(PendingItem("m2", 3), after)
+
+
+@pytest.mark.parametrize("after", [3, 4])
+def test_one_that_was_waited_for_says_how_to_wait_longer(after: int) -> None:
+    said = _how_to_wait(PendingItem("m2", 3), after)
+    assert "--after" not in said
+    assert "a longer --timeout waits for it, and `weft status` tells why" in said
