@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from math import isfinite
 from typing import Any, TypeVar
 
 import msgspec
@@ -22,6 +23,7 @@ from weft.log.connection import Connection
 from weft_schemas.compile import CompileRequest, ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable, error_from
 from weft_schemas.policy import Phase
+from weft_schemas.ranges import WAIT_SECONDS
 from weft_schemas.routing import RouteRequest
 from weft_schemas.subjects import TIME_LEFT_HEADER, request_subject
 
@@ -89,6 +91,7 @@ class _PendingRequest:
     def __init__(
         self, connection: Connection, subject: str, request: msgspec.Struct, wait: float
     ) -> None:
+        _check_timeout(request)
         self._connection = connection
         self._subject = subject
         self._payload = msgspec.json.encode(request)
@@ -179,6 +182,14 @@ def _decides_a_route(request: Any) -> bool:
     if isinstance(request, CompileRequest):
         return bool(request.catalog) and request.phase == Phase.ROUTE and request.as_of is None
     return isinstance(request, RouteRequest)
+
+
+def _check_timeout(request: Any) -> None:
+    """Raises `InvalidInput` for a time that JSON has no number for, and would be sent as null."""
+    timeout = _allowed(request)
+    if timeout is not None and not isfinite(timeout):
+        least, most = WAIT_SECONDS
+        raise InvalidInput(f"timeout is {timeout}; give seconds, {least:g} to {most:g}")
 
 
 def _allowed(request: Any) -> float | None:
