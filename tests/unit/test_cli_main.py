@@ -7,12 +7,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
 from weft.cli import main
+from weft.rederive.run import rederive
 from weft.runtime import logs
+from weft.runtime.settings import Settings
 from weft.supervision.supervisor import GIVE_UP
 from weft_schemas import errors
 
@@ -325,6 +328,25 @@ def test_one_transcript_and_each_of_them_are_not_both_published(
     given = ["publish", "runs.json", "-s", "s", "--each", "--transcript", "5", *OFFLINE]
     code, _, err = weft(capsys, *given)
     assert (code, "--each publishes all, and --transcript one" in err) == (2, True)
+
+
+async def test_a_worker_to_rederive_that_there_is_not_is_told_with_all_that_there_are() -> None:
+    connection: Any = None
+    named = "use firewall, summarizer, memory, or MODULE:WORKER for one of your own"
+    with pytest.raises(errors.InvalidInput, match=f"'nosuch' is unknown; {named}"):
+        await rederive(connection, Settings(), "nosuch")
+
+
+def test_where_there_is_no_snapshot_it_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def none(*_: object) -> list[object]:
+        return []
+
+    monkeypatch.setattr("weft.cli.snapshot._snapshots", none)
+    said = "there is no snapshot; `weft snapshot` stores one\n"
+    assert weft(capsys, "snapshot", "--list", *OFFLINE) == (0, "", said)
+    assert weft(capsys, "snapshot", "--list", "--json", *OFFLINE) == (0, "[]\n", "")
 
 
 def raising(error: Exception) -> click.Command:

@@ -3,11 +3,12 @@
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.data import ROOT
 
-from weft.cli import main
+from weft.cli import demo, main
 from weft.cli.demo_session import KEY_MARK, SESSION_FILE, demo_key, load
 from weft.tokens import count
 from weft_schemas.items import ItemKind, Sensitivity, check_item
@@ -77,3 +78,15 @@ def test_the_wheel_goes_without_the_recording() -> None:
     build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
     excluded = build["targets"]["wheel"]["exclude"]
     assert excluded == [str(SESSION_FILE.relative_to(ROOT))]
+
+
+def test_progress_is_a_line_for_each_change_also_to_a_state_of_before(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    client: Any = None
+    for _ in ("one chapter", "a later one"):
+        folding = demo._Folding(client, "s", 9)
+        for pending in (2, 2, 1, 2):
+            folding._show(5, 3, pending)
+    told = [int(line.split()[6]) for line in capsys.readouterr().out.splitlines()]
+    assert told == [2, 1, 2] * 2

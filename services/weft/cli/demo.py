@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,31 +114,37 @@ async def _publish(client: Client) -> list[ContextItem]:
     )
     ack = await client.publish(SESSION, items)
     _say(f"acknowledged up to sequence {ack.sequence}; now the workers:")
-    await _settled(client, SESSION, ack.sequence)
+    folding = _Folding(client, SESSION, ack.sequence)
+    await _until("the session is settled", folding.is_settled)
     again = await client.publish(SESSION, items)
     confirmed = await client.confirm(SESSION, again)
     _say(f"published once more: {confirmed.stored} new, {len(confirmed.conflicts)} conflicts")
     return items
 
 
-async def _settled(client: Client, session: str, sequence: int) -> None:
-    """Show the lag until the session is folded and every result has its envelope."""
+class _Folding:
+    """What is folded of a session, or of all: a line for each change of it."""
 
-    await _until("the session is settled", lambda: _is_settled(client, session, sequence))
+    def __init__(self, client: Client, session: str | None, sequence: int) -> None:
+        self._client = client
+        self._session = session
+        self._sequence = sequence
+        self._last_line = ""
 
+    async def is_settled(self) -> bool:
+        """Whether everything up to the sequence is folded and every result has its envelope."""
+        now = await self._client.status(self._session)
+        self._show(now.sequence, now.items, now.pending)
+        return bool(now.sequence >= self._sequence and now.pending == 0)
 
-async def _is_settled(client: Client, session: str | None, sequence: int) -> bool:
-    now = await client.status(session)
-    _show_progress(now.sequence, now.items, now.pending)
-    return bool(now.sequence >= sequence and now.pending == 0)
-
-
-@cache
-def _show_progress(sequence: int, items: int, pending: int) -> None:
-    """A line for each new state, and none if the state is the same."""
-    _say(
-        f"  folded up to {sequence:>6}: {items:>5} items, {pending:>4} results without an envelope"
-    )
+    def _show(self, sequence: int, items: int, pending: int) -> None:
+        line = (
+            f"  folded up to {sequence:>6}: {items:>5} items, {pending:>4} results without an "
+            "envelope"
+        )
+        if line != self._last_line:
+            _say(line)
+        self._last_line = line
 
 
 async def _compile(client: Client) -> None:
@@ -215,8 +220,8 @@ async def _kill_a_worker(up: Up, client: Client, items: Sequence[ContextItem]) -
     _say("SIGKILL to firewall-1; the other one takes over what it held, and it is restarted")
     last = max(ack.sequence for ack in await publishing)
 
-    settled = partial(_is_settled, client, None, last)
-    await _until("all results have their envelopes", settled, pause=1.0)
+    folding = _Folding(client, None, last)
+    await _until("all results have their envelopes", folding.is_settled, pause=1.0)
     results = sum(item.kind is ItemKind.TOOL_RESULT for item in items)
     for session in sessions:
         await _check_envelopes(client, session, len(items), results)

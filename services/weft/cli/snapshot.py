@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.connecting import connected, connection, json_option, running
-from weft.cli.output import print_json, table
+from weft.cli.output import hint, print_json, table
 from weft.cli.progress import progress
 from weft.runtime.settings import Settings
 
@@ -38,6 +38,9 @@ def snapshot(data_dir: Path | None, listing: bool, as_json: bool, settings: Sett
     found = running(_snapshots(settings, None if listing else data_dir or settings.data_dir))
     if as_json:
         print_json(found)
+        return
+    if not found:
+        hint("there is no snapshot; `weft snapshot` stores one")
         return
     columns = ["sequence", "bytes", "taken", "name", "digest"]
     rows = [[one.sequence, one.size, one.taken, one.name[:12], one.digest[:12]] for one in found]

@@ -108,7 +108,10 @@ def _own(connection: Connection, settings: Settings, name: str) -> Deriver:
             return summarizer(settings, EventLog(connection))
         case "memory":
             return memory(EventLog(connection), languages_with(settings.memory_languages))
-    raise InvalidInput(f"worker {name!r} is unknown; use {', '.join(WORKERS)}")
+    raise InvalidInput(
+        f"worker {name!r} is unknown; use {', '.join(WORKERS)}, or MODULE:WORKER for one of your "
+        "own"
+    )
 
 
 @asynccontextmanager
