@@ -15,7 +15,29 @@ T = TypeVar("T")
 
 
 def write_durably(path: Path, content: bytes, flags: int = 0) -> None:
-    """Write the content, and return when it is on disk; `flags` such as `os.O_APPEND`."""
+    """Write the content, and return when it is on disk, as is the name of a new file; `flags` such
+    as `os.O_APPEND`."""
+    is_new = not path.exists()
+    _write(path, content, flags)
+    if is_new:
+        _sync_folder(path.parent)
+
+
+def replace_durably(path: Path, content: bytes) -> None:
+    """Replace the file in one step, and return when that is on disk: after a crash it has the old
+    content or the new, never a part."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}.new")
+    try:
+        _write(draft, content, os.O_TRUNC)
+        os.replace(draft, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)  # on a full disk it would only take room
+        raise
+    _sync_folder(path.parent)
+
+
+def _write(path: Path, content: bytes, flags: int) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
     with open(descriptor, "wb") as file:
         file.write(content)
@@ -23,12 +45,16 @@ def write_durably(path: Path, content: bytes, flags: int = 0) -> None:
         os.fsync(descriptor)
 
 
-def replace_durably(path: Path, content: bytes) -> None:
-    """Replace the file in one step: after a crash it has the old content or the new, never a
-    part."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}.new")
-    write_durably(draft, content, os.O_TRUNC)
-    os.replace(draft, path)
+def _sync_folder(folder: Path) -> None:
+    """A file's name is in its folder, and no sync of the file writes that."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # some file systems cannot sync a folder
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def decoded_lines(path: Path, kind: type[T]) -> list[T]:

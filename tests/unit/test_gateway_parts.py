@@ -2,6 +2,7 @@
 shortening, masking."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tests.gateway_server import KEY
 from weft import tokens
 from weft.gateway.configuration.call_rules import rule_of
 from weft.gateway.configuration.file import config_from, read_config
+from weft.gateway.data_folder import DataFolder, GatewayState
 from weft.gateway.log.erased_sessions import ErasedSessions
 from weft.gateway.log.items import call_item, result_item
 from weft.gateway.masking import Masking, safe_value
@@ -344,3 +346,22 @@ def test_an_erased_session_goes_on_under_a_name_that_was_not_erased() -> None:
         erased.take(LogRecord(number + 1, "w.in.0.t.@tenant.erased", 0, payload))
     assert erased.session_after("s") == "s-3"
     assert erased.session_after("r") == "r"
+
+
+def test_a_gateways_state_is_written_when_it_has_changed_or_its_file_is_gone(
+    tmp_path: Path,
+) -> None:
+    folder = DataFolder(tmp_path)
+    state = GatewayState(os.getpid(), "mcp.json", "auto", "nats://127.0.0.1:4222")
+    file = folder.path / f"running-{state.pid}.json"
+    folder.keep_state(state)
+    first = file.stat().st_ino
+    folder.keep_state(msgspec.structs.replace(state))
+    assert file.stat().st_ino == first
+    changed = msgspec.structs.replace(state, mode="search")
+    folder.keep_state(changed)
+    assert folder.running() == [changed]
+    file.unlink()
+    folder.keep_state(changed)
+    assert folder.running() == [changed]
+    assert sorted(path.name for path in folder.path.iterdir()) == ["manifests", file.name]

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from weft.client.refusals import ItemRefused
-from weft.durable_files import decoded_lines, write_durably
+from weft.durable_files import decoded_lines, replace_durably
 from weft_schemas.errors import Forbidden
 from weft_schemas.items import ContextItem
 
@@ -48,10 +48,7 @@ class Parking:
         if not parked:
             self.path.unlink(missing_ok=True)
             return
-        making = self.path.with_suffix(".parking")
-        making.unlink(missing_ok=True)
-        write_durably(making, b"".join(msgspec.json.encode(one) + b"\n" for one in parked))
-        making.rename(self.path)
+        replace_durably(self.path, b"".join(msgspec.json.encode(one) + b"\n" for one in parked))
 
 
 async def refused(

@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 
 from weft.client.parking import Parked, Parking
-from weft.durable_files import decoded_lines, write_durably
+from weft.durable_files import decoded_lines, replace_durably, write_durably
 from weft.file_lock import FileLock
 from weft_schemas.errors import Unavailable
 from weft_schemas.ids import digest
@@ -119,10 +119,8 @@ class Spool:
         return decoded_lines(self._sending, Spooled)
 
     def _make_ready(self, items: Sequence[ContextItem]) -> None:
-        making = self._ready.with_suffix(".making")
-        making.unlink(missing_ok=True)
-        write_durably(making, b"".join(msgspec.json.encode(item) + b"\n" for item in items))
-        making.rename(self._ready)
+        lines = b"".join(msgspec.json.encode(item) + b"\n" for item in items)
+        replace_durably(self._ready, lines)
 
 
 @contextlib.contextmanager

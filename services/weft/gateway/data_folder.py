@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from weft.durable_files import replace_durably
 from weft.file_lock import FileLock
 from weft.gateway.tools.quarantine import Pin, Quarantined
 from weft.gateway.upstream.manifest import Manifest
@@ -61,6 +62,7 @@ class DataFolder:
         private(data_dir)
         self.path = private(data_dir / "gateway")
         self._manifests = private(self.path / "manifests")
+        self._kept_state: GatewayState | None = None
 
     def pinned(self) -> PinFile:
         """Raises `ConfigurationError` if the file cannot be read: without it, every tool would be
@@ -76,7 +78,7 @@ class DataFolder:
             ) from None
 
     def keep_pinned(self, pinned: PinFile) -> None:
-        replace_file(self.path / "pins.json", msgspec.json.format(msgspec.json.encode(pinned)))
+        replace_durably(self.path / "pins.json", msgspec.json.format(msgspec.json.encode(pinned)))
 
     def stamp(self) -> tuple[int, int]:
         """Changes whenever the file of pins does."""
@@ -105,7 +107,7 @@ class DataFolder:
         return found if found.spec == spec else None
 
     def keep_manifest(self, server: str, manifest: Manifest) -> None:
-        replace_file(self._manifest(server), msgspec.json.encode(manifest))
+        replace_durably(self._manifest(server), msgspec.json.encode(manifest))
 
     def _manifest(self, server: str) -> Path:
         return self._manifests / f"{digest('server', server)[:16]}.json"
@@ -116,7 +118,11 @@ class DataFolder:
         return folder / f"{digest('sign-in', server, url)[:16]}.json"
 
     def keep_state(self, state: GatewayState) -> None:
-        replace_file(self.path / f"running-{state.pid}.json", msgspec.json.encode(state))
+        """Called every second; the file is written when the state has changed."""
+        path = self.path / f"running-{state.pid}.json"
+        if state != self._kept_state or not path.exists():
+            replace_durably(path, msgspec.json.encode(state))
+            self._kept_state = state
 
     def forget_state(self) -> None:
         (self.path / f"running-{os.getpid()}.json").unlink(missing_ok=True)
@@ -133,12 +139,3 @@ class DataFolder:
                 continue
             found.append(state)
         return found
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write the file completely or not at all; only its owner can read it."""
-    draft = path.with_suffix(f".{os.getpid()}.new")
-    with draft.open("wb") as file:
-        os.fchmod(file.fileno(), 0o600)
-        file.write(content)
-    os.replace(draft, path)

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 from mcp.shared.auth import OAuthToken
 
+from weft.durable_files import replace_durably
 from weft.file_lock import FileLock
-from weft.gateway.data_folder import replace_file
 
 _POLL_SECONDS = 0.02
 _EARLY_SECONDS = 5.0
@@ -51,7 +51,7 @@ def read_sign_in(path: Path) -> StoredSignIn | None:
 
 def write_sign_in(path: Path, stored: StoredSignIn) -> None:
     """The caller must hold the lock."""
-    replace_file(path, msgspec.json.encode(stored))
+    replace_durably(path, msgspec.json.encode(stored))
 
 
 @asynccontextmanager
