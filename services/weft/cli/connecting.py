@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -50,6 +51,13 @@ def connected(command: Callable[..., Any]) -> Callable[..., Any]:
     for flag, name, kind, text in reversed(_OPTIONS):
         with_settings = click.option(flag, name, metavar=kind, help=text)(with_settings)
     return with_settings
+
+
+def named_server() -> str | None:
+    """The address that --nats or WEFT_NATS_URL gives to this command, if one does. The option is
+    asked, not the settings: the default address counts as named if it is given."""
+    option = click.get_current_context().params["nats_url"]
+    return option or os.environ.get("WEFT_NATS_URL") or None
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")

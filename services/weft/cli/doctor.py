@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
-from weft.cli.connecting import connected, json_option, running
+from weft.cli.connecting import connected, json_option, named_server, running
 from weft.cli.output import hint, print_json, table
 from weft.runtime.settings import Settings
 
@@ -52,8 +51,7 @@ def doctor(
 
     if data_dir is not None:
         settings = msgspec.structs.replace(settings, data_dir=data_dir)
-    named = bool(ctx.params["nats_url"] or os.environ.get("WEFT_NATS_URL"))
-    checks = running(examine(settings, named, permissions))
+    checks = running(examine(settings, named_server() is not None, permissions))
     if as_json:
         print_json(checks)
     else:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.connecting import connected, json_option
+from weft.cli.connecting import connected, json_option, named_server
 from weft.cli.output import hint, print_json
 from weft.runtime.settings import Settings
 from weft_schemas.errors import ConfigurationError, NotFound
@@ -86,7 +86,7 @@ def serve(
     needed()
     from weft.gateway.configuration.file import read_config
 
-    named = bool(click.get_current_context().params["nats_url"] or os.environ.get("WEFT_NATS_URL"))
+    named = named_server() is not None
     token = settings.gateway_token or ""
     if port is not None and host not in ("127.0.0.1", "localhost", "::1") and not token:
         raise ConfigurationError(

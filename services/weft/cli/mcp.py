@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from weft.cli.connecting import connected
+from weft.cli.connecting import connected, named_server
 from weft.cli.gateway import data_option, forked_when_started, located, needed, until_closed
 from weft.runtime.settings import Settings
 
@@ -35,7 +34,7 @@ def mcp(scope: str, session: str, data_dir: Path | None, settings: Settings) -> 
       claude mcp add memory -- weft mcp --scope user:ada
     """
     needed()
-    named = bool(click.get_current_context().params["nats_url"] or os.environ.get("WEFT_NATS_URL"))
+    named = named_server() is not None
     with forked_when_started(settings) as forked:
         asyncio.run(_serve(located(settings, data_dir), named, forked, scope, session))
 

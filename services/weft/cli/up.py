@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.connecting import connected, running
+from weft.cli.connecting import connected, named_server, running
 from weft.cli.output import hint
 from weft.model_encodings import encoding_named
 from weft.runtime.settings import Settings
@@ -125,13 +125,11 @@ def up(
 def _starts_servers(clustered: bool) -> bool:
     """Whether servers are started here, or one runs that is named. Raises `click.UsageError` for
     options that contradict that."""
-    # The options are asked, not the settings: the default address counts as named if it is given.
-    named = click.get_current_context().params["nats_url"]
-    where = named or os.environ.get("WEFT_NATS_URL")
-    if not where:
+    where = named_server()
+    if where is None:
         return True
     if _is_given("port"):
-        by = "--nats" if named else "WEFT_NATS_URL"
+        by = "--nats" if _is_given("nats_url") else "WEFT_NATS_URL"
         raise click.UsageError(
             f"--port is of a server that is started here, and {by} names one to connect to: "
             f"{where}; leave --port out to use that one, or {by} to start one here"

@@ -168,9 +168,9 @@ def _shown_fault(name: str, value: object) -> str:
     return with_credentials_as(repr(value), f"{MASK}@")
 
 
-def secret_is_given(environ: Mapping[str, str] = os.environ) -> bool:
+def secret_is_given() -> bool:
     """Whether the deployment's secret is set here, and not merely found in the data folder."""
-    return bool(environ.get(_variable("fingerprint_key")))
+    return bool(os.environ.get(_variable("fingerprint_key")))
 
 
 def _variable(field: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft.firewall.form import Form
 from weft.firewall.unwrap import dimensions
 
 _MAGIC = (
@@ -38,7 +39,7 @@ def binary_type(data: bytes) -> str | None:
     sample = data[:_SAMPLE]
     if not sample or len(sample) - len(sample.translate(None, _CONTROL)) <= _SHARE * len(sample):
         return None
-    return None if _is_text(sample) else "application/octet-stream"
+    return None if _is_text(sample) else Form.BINARY.value
 
 
 def _is_text(sample: bytes) -> bool:
