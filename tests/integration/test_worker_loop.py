@@ -86,7 +86,7 @@ async def test_malformed_events_are_parked_at_once_and_hold_nobody_up(server, lo
     await publish_raw(log, "weft.no~token.s1.in.tool_result", b"{}")
     await publish(log, "s1", [result("good", "text")])
     async with working(server.url):
-        events = await until(log, lambda events: len(events) >= 4)
+        events = await until(log, lambda events: len(events) >= 5)
         await until_finished(log)
     parked = {e.origin.sequence: e for _, e in events if isinstance(e, ParkedEvent)}
     assert [parked[ack.sequence].code for ack in bad] == [
