@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from weft.passages.json_unquoted import unquoted
 from weft.passages.literals import Decoded
-from weft.passages.part import Family, Outline, Part
+from weft.passages.part import Family, Outline, Part, leaves
 
 _NUMBERED = re.compile(r"[ \t]*(\d{1,7})([:|\t \u2192])")
 """A line that begins with its number, as editors and `grep -n` write it."""
@@ -20,6 +20,8 @@ _UNIT_NAMES = {"node": "element", "item": "record"}
 """Elements of markup and records in lines are none of JSON, which commas part."""
 _WHOLE = frozenset({"node", "item"})
 """Units that are counted whole, whatever is in them."""
+_PROSE = frozenset({"paragraph", "sentence"})
+"""Units of a text whose headings are paragraphs; other headings are lines."""
 
 
 def assembled(text: str, outline: Outline, chosen: Collection[int]) -> str:
@@ -184,8 +186,8 @@ def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
         return _mark_of(text, gap, sum(part.count for part in gap), total)
     counts: dict[str, int] = {}
     for part in gap:
-        for leaf in _units(part) if part.children else (part,):
-            counts[leaf.unit] = counts.get(leaf.unit, 0) + leaf.count
+        for held, count in _units(text, part):
+            counts[held] = counts.get(held, 0) + count
     if set(counts) == {"line"}:
         numbers = _numbers(text, gap)
         if numbers is not None:
@@ -194,13 +196,18 @@ def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
     return f"… {listed} …"
 
 
-def _units(part: Part) -> Iterator[Part]:
-    """What is counted of a part: of a block or a section, what is in it."""
+def _units(text: str, part: Part) -> Iterator[tuple[str, int]]:
+    """What is counted of a part, and how many: of a block or a section its heading and what is in
+    it."""
     if part.unit in _WHOLE or not part.children:
-        yield part
+        yield part.unit, part.count
         return
+    heading = text.count("\n", part.start, part.start + part.opening)
+    if heading:
+        is_prose = next(leaves(part)).unit in _PROSE
+        yield ("paragraph", 1) if is_prose else ("line", heading)
     for child in part.children:
-        yield from _units(child)
+        yield from _units(text, child)
 
 
 def _mark_of(text: str, gap: Sequence[Part], count: int, total: int, is_call: bool = False) -> str:
