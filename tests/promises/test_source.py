@@ -48,6 +48,6 @@ def test_a_wrong_number_of_lines_that_are_left_out_is_found() -> None:
     source = "".join(f"## Part {n}\n\nfirst {n}\nsecond {n}\n\n" for n in range(9))
     shown = "## Part 0\n\nfirst 0\n… {} lines …\n## Part 8\n\nfirst 8\nsecond 8"
     assert not [*faults_of_parts(source, shown.format(37))]
-    for count in (33, 39):
+    for count in (35, 41):
         (fault,) = faults_of_parts(source, shown.format(count))
         assert fault.startswith("counts wrongly")
