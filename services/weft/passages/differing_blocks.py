@@ -76,7 +76,7 @@ def _by_column(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset
     if columns < _LEAST_COLUMNS or 2 * count < sample.total():
         return frozenset()
     rows = [_cells(text, group) for group in groups]
-    listed = [at for at, row in enumerate(rows) if len(row) == columns]
+    listed = [at for at, row in enumerate(rows) if at and len(row) == columns]  # below the names
     if len(listed) < DISTINCT * len(groups):
         return frozenset()
     rare = rare_groups([rows[at] for at in listed], _OUTLIERS)

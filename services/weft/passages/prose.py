@@ -4,7 +4,7 @@ a long line."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -145,9 +145,11 @@ def _nested(text: str, lines: Sequence[IndentedLine], depth: int) -> list[Part]:
     neighbours are one leaf."""
     if not lines:
         return []
-    stanzas = list(_stanzas(text, lines)) if depth == 0 else []
+    separators = separators_of(text, lines) if depth == 0 else frozenset[IndentedLine]()
+    stanzas = list(_stanzas(lines, separators)) if depth == 0 else []
     if len(stanzas) > 1:
-        return _of_stanzas(text, stanzas)
+        # Between separators, blank lines part what is in one stanza.
+        return _of_stanzas(text, stanzas, 0 if separators else 1)
     parts: list[Part] = []
     groups = list(_indented(lines))
     heads, differing = heads_of(text, groups), differing_of(text, groups)
@@ -172,11 +174,12 @@ def _nested(text: str, lines: Sequence[IndentedLine], depth: int) -> list[Part]:
     return parts
 
 
-def _stanzas(text: str, lines: Sequence[IndentedLine]) -> Iterator[list[IndentedLine]]:
-    """Groups of lines between blank ones, each from a least indented line, or between lines that
-    separate them: the records of many programs' output."""
+def _stanzas(
+    lines: Sequence[IndentedLine], separators: Collection[IndentedLine]
+) -> Iterator[list[IndentedLine]]:
+    """Groups of lines between separators, or else between blank lines, each from a least indented
+    line: the records of many programs' output."""
     least = min([line.indent for line in lines if not line.is_blank], default=0)
-    separators = separators_of(text, lines)
     stanza: list[IndentedLine] = []
     for line in lines:
         is_separated = stanza and (stanza[-1] in separators if separators else stanza[-1].is_blank)
@@ -188,7 +191,7 @@ def _stanzas(text: str, lines: Sequence[IndentedLine]) -> Iterator[list[Indented
         yield stanza
 
 
-def _of_stanzas(text: str, stanzas: Sequence[list[IndentedLine]]) -> list[Part]:
+def _of_stanzas(text: str, stanzas: Sequence[list[IndentedLine]], depth: int) -> list[Part]:
     """Small stanzas share a leaf, which holds no lines of a large one. Of a large one, the first
     line is shown with any other."""
     parts: list[Part] = []
@@ -202,22 +205,22 @@ def _of_stanzas(text: str, stanzas: Sequence[list[IndentedLine]]) -> list[Part]:
             parts[-1] = Part(parts[-1].start, end, "line", parts[-1].count + len(stanza))
             continue
         found = [Part(start, end, "line", len(stanza))] if is_small else []
-        found = found or _large_stanza(text, stanza, head, are_records[at])
+        found = found or _large_stanza(text, stanza, head, are_records[at], depth)
         parts += _differing(found) if at in differing else found
         is_open = is_small and at not in differing
     return parts
 
 
 def _large_stanza(
-    text: str, stanza: Sequence[IndentedLine], head: Head, is_record: bool
+    text: str, stanza: Sequence[IndentedLine], head: Head, is_record: bool, depth: int
 ) -> list[Part]:
     if is_record:
-        return [_block(text, stanza, head, 1, "item")]
+        return [_block(text, stanza, head, depth, "item")]
     is_told = head.named or head.lines > head_of(text, stanza)  # by more than its first line
     is_long = stanza[0].end - stanza[0].start > LEAST or is_object(text, stanza[0])
     if not is_told and (is_long or stanza[head.lines].indent > stanza[0].indent):
-        return _nested(text, stanza, 1)  # its indentation says what is shown with what
-    return [_block(text, stanza, with_id(text, stanza, head), 1)]
+        return _nested(text, stanza, depth)  # its indentation says what is shown with what
+    return [_block(text, stanza, with_id(text, stanza, head), depth)]
 
 
 def _are_records(text: str, groups: Sequence[Sequence[IndentedLine]]) -> list[bool]:
