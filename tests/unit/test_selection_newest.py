@@ -164,3 +164,33 @@ def test_what_the_user_said_and_what_failed_since_the_agent_s_last_message_is_to
     assert {"u8", "c9", "r9", "u9"} <= shown
     assert ("a9" in shown) is has_spoken
     assert "there is no such track here" in pack.prompt
+
+
+@pytest.mark.parametrize("phase", Phase)
+@pytest.mark.parametrize("budget", [400, 700])
+def test_the_one_failure_among_calls_that_were_made_together_is_told(
+    phase: Phase, budget: int
+) -> None:
+    checks = range(12)
+    lines = "\n".join(f"sensor {n} reads {n * 9} ok" for n in range(60))
+    calls = [
+        ContextItem(
+            f"c{n}", ItemKind.TOOL_CALL, metadata={"tool_name": "check", "arguments": {"m": n}}
+        )
+        for n in checks
+    ]
+    results = [
+        ContextItem(
+            f"r{n}",
+            ItemKind.TOOL_RESULT,
+            f"machine {n}\n{lines}\n{'FATAL: its disk is dead' if n == 4 else 'done'}",
+            f"c{n}",
+            metadata={"is_error": n == 4},
+        )
+        for n in checks
+    ]
+    asked = ContextItem("u0", ItemKind.USER_TURN, "Check all machines. Which one is broken?")
+    request = CompileRequest(phase, budget=budget)
+    pack = compile_pack(ListView([asked, *calls, *results]), request).pack
+    assert "FATAL: its disk is dead" in pack.prompt
+    assert {"c4", "r4", "c11", "r11"} <= {entry.item_id for entry in pack.entries}

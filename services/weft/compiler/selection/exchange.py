@@ -167,21 +167,28 @@ def with_left_calls(choice: Choice, shown: Shown, limit: int) -> Shown:
 
 def _with_failed_before(choice: Choice, shown: Shown) -> Shown:
     """With the error line of the call before the newest, if that failed and was not made again:
-    what is done now, or what the user has said to it, is likely meant to mend it."""
+    what is done now, or what the user has said to it, is likely meant to mend it. And with those of
+    the calls that were made together with the newest: one failure among many says the most."""
     before = _failed_before(choice)
-    if before is None or before.key in shown:
-        return shown
+    together = [group for group in called_together(choice.exchange)[1:] if _is_failed(group)]
     limit = min(choice.cost.exact(shown) + int(choice.budget * FAILED_SHARE), choice.budget)
-    return _with_least(choice, shown, before, limit, limit)
+    for group in (*((before,) if before else ()), *together):
+        if group.key not in shown:
+            shown = _with_least(choice, shown, group, limit, limit)
+    return shown
 
 
 def _failed_before(choice: Choice) -> Group | None:
     """The call before the newest, if that failed and was not made again."""
     before = choice.exchange[1] if len(choice.exchange) > 1 else choice.interrupted
-    if before is None or not any(row.failed for row in before.rows[1:]):
+    if before is None or not _is_failed(before):
         return None
     is_again = choice.exchange and before.rows[0].whole == choice.exchange[0].rows[0].whole
     return None if is_again else before
+
+
+def _is_failed(group: Group) -> bool:
+    return any(row.failed for row in group.rows[1:])
 
 
 def _with_taken_next(choice: Choice, shown: Shown, used: int) -> Shown:
