@@ -62,15 +62,19 @@ def test_elements_that_are_all_alike_or_all_unlike_do_not_differ() -> None:
 def test_navigation_and_forms_are_beside_what_a_page_says() -> None:
     links = "".join(f'<li><a href="/{n}">Page {n}</a></li>' for n in range(40))
     body = "".join(f"<p>{f'Sentence {n} of the report. ' * 12}</p>" for n in range(9))
+    head = '<title>Report</title><script src="/a.js"></script><link rel="stylesheet" href="/a.css">'
     text = (
-        f"<html><body><nav><ul>{links}</ul></nav><main>{body}</main>"
-        '<form><input name="q"/></form></body></html>'
+        f"<html><head>{head}</head><body><header><nav><ul>{links}</ul></nav></header>"
+        f'<main>{body}<header><h2>Last</h2></header></main><form><input name="q"/></form></body>'
+        "</html>"
     )
     made = outline(text, "text/html")
     beside = "".join(text[made.leaves[n].start : made.leaves[n].end] for n in sorted(made.asides))
+    assert "/a.js" in beside
     assert "Page 39" in beside
     assert '<input name="q"/>' in beside
     assert "Sentence" not in beside
+    assert "Last" not in beside
 
 
 @pytest.mark.parametrize(

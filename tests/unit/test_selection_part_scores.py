@@ -122,3 +122,17 @@ def test_what_is_too_large_leaves_its_room_to_smaller_parts() -> None:
     choice = choice_of(items, 412)
     _, shown = select(choice, Ledger())
     assert choice.cost.exact(shown) > 380
+
+
+def test_of_a_page_much_larger_than_the_room_its_navigation_is_not_offered() -> None:
+    links = "".join(f'<li><a href="/{n}">Page {n}</a></li>' for n in range(9))
+    body = "".join(f"<p>{f'Sentence {n} of the report. ' * 12}</p>" for n in range(30))
+    page = (
+        f"<html><body><header><nav><ul>{links}</ul></nav></header><main>{body}</main></body></html>"
+    )
+    choice = choice_of([CALL, ContextItem("r", ItemKind.TOOL_RESULT, page, "c")], 99)
+    (group,) = choice.groups
+    shape = choice.shapes[group.rows[1].sequence]
+    offered = scored_parts(group, shape, Scores({group.key: 1.0}, {}), 150)
+    assert offered
+    assert not any("Page 3" in part.text for part in offered)

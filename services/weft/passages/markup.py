@@ -43,6 +43,8 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 """Elements of HTML that are no part of what a page says."""
+_FRAME = re.compile(r"(?:head|header)\Z", re.IGNORECASE)
+"""Elements that are none either if they hold one of these: navigation, scripts, styles."""
 MOST_ASIDE = 3
 """An element that has more than one in so many characters of a page is none of these."""
 _PAGE = re.compile(r"<(?:!doctype html|html|body)\b", re.IGNORECASE)
@@ -148,8 +150,11 @@ class _Splitting:
     def _is_aside(self, one: _Element) -> bool:
         """Whether an element stands beside what a page says. One that has much of the page is the
         page: some are one form."""
-        size = one.end - one.start
-        return MOST_ASIDE * size < self._page and _ASIDE.match(one.name) is not None
+        if MOST_ASIDE * (one.end - one.start) >= self._page:
+            return False
+        if _FRAME.match(one.name):
+            return any(_ASIDE.match(inner.name) for inner in one.children)
+        return _ASIDE.match(one.name) is not None
 
     def parts(self, holder: _Element, depth: int) -> list[Part]:
         """What is in an element: sections under their headings, elements and text."""

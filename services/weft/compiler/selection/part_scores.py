@@ -164,7 +164,10 @@ def _offered(
         found = scores.passages.get(row.sequence, {})
         shown = sum(leaves[number].size for number in held)
         parts = _nearest(outline, found, first, room + shown)
-        parts.sort(key=lambda one: (one[0] not in first, -share(one[0]), one[0]))
+        asides = outline.asides  # few are shown: others need the room
+        parts.sort(
+            key=lambda one: (one[0] not in first, one[0] in asides, -share(one[0]), one[0])
+        )
     taken = []
     for number, part in parts:
         if number in held or (held and part.size > room):
