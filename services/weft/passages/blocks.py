@@ -30,7 +30,9 @@ _TAG = re.compile(r"\s*<([A-Za-z_][\w:.-]{0,80})")
 def separators_of(text: str, lines: Sequence[IndentedLine]) -> frozenset[IndentedLine]:
     """Lines such as `----` between records; none unless the same field begins what follows each: a
     line below a heading looks alike."""
-    found = [at for at, line in enumerate(lines) if _is_rule(text, line)]
+    if not lines or _RULE.search(text, lines[0].start, lines[-1].end) is None:
+        return frozenset()
+    found = [at for at, line in enumerate(lines) if _RULE.match(text, line.start, line.end)]
     if len(found) < LEAST_SEPARATORS:
         return frozenset()
     below = (next((one for one in lines[at + 1 :] if not one.is_blank), None) for at in found)
@@ -40,15 +42,9 @@ def separators_of(text: str, lines: Sequence[IndentedLine]) -> frozenset[Indente
     return frozenset(lines[at] for at in found) if is_list else frozenset()
 
 
-def _is_rule(text: str, line: IndentedLine) -> bool:
-    first = text[line.start : line.start + 1]
-    return first in _RULES and bool(_RULE.match(text, line.start, line.end))
-
-
 LEAST_SEPARATORS = 2
 """Lines of one sign that separate records; a single one may be any line."""
-_RULES = frozenset("-=*_~#")
-_RULE = re.compile(r"([-=*_~#])\1{2,}[ \t\r]*\n?\Z")
+_RULE = re.compile(r"^([-=*_~#])\1{2,}[ \t\r]*$", re.MULTILINE)
 
 
 def head_of(text: str, group: Sequence[IndentedLine]) -> int:

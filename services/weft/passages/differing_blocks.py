@@ -38,7 +38,12 @@ def differing_of(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozens
 
 
 def _by_field(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[int]:
-    listed = [at for at, group in enumerate(groups) if len(group) > 1 or is_object(text, group[0])]
+    has_objects = text.find('{"', groups[0][0].start, groups[-1][-1].end) >= 0
+    listed = [
+        at
+        for at, group in enumerate(groups)
+        if len(group) > 1 or (has_objects and is_object(text, group[0]))
+    ]
     if len(listed) < max(MANY, len(groups) / 2):
         return frozenset()
     sample = [_values(text, groups[at]) for at in _spread(listed)]

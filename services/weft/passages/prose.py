@@ -135,9 +135,14 @@ def _tables(text: str, lines: Sequence[IndentedLine]) -> list[Ruled]:
 
 
 def _without_tables(text: str, lines: Sequence[IndentedLine], unit: _Unit) -> list[Part]:
-    if unit.is_wide and 2 * sum(is_object(text, line) for line in lines) < len(lines):
+    if unit.is_wide and not _are_objects(text, lines):
         return _paragraphs(text, lines, unit)
     return _nested(text, lines, 0)
+
+
+def _are_objects(text: str, lines: Sequence[IndentedLine]) -> bool:
+    """Whether most lines are objects of JSON."""
+    return 2 * sum(is_object(text, line) for line in lines) >= len(lines) > 0
 
 
 def _nested(text: str, lines: Sequence[IndentedLine], depth: int) -> list[Part]:

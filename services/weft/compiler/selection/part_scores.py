@@ -165,9 +165,7 @@ def _offered(
         shown = sum(leaves[number].size for number in held)
         parts = _nearest(outline, found, first, room + shown)
         asides = outline.asides  # few are shown: others need the room
-        parts.sort(
-            key=lambda one: (one[0] not in first, one[0] in asides, -share(one[0]), one[0])
-        )
+        parts.sort(key=lambda one: (one[0] not in first, one[0] in asides, -share(one[0]), one[0]))
     taken = []
     for number, part in parts:
         if number in held or (held and part.size > room):
