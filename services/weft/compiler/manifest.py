@@ -31,7 +31,9 @@ def manifest_of(
 
 
 def _version(row: ItemRow, shown: Rendition) -> int:
-    return row.summary_version if shown.view == SUMMARY and row.envelope is None else row.version
+    if shown.view == SUMMARY and row.envelope is None and not row.stored:
+        return row.summary_version
+    return row.version
 
 
 def _view(entry: PackEntry, rows: Mapping[int, ItemRow], shown: Mapping[int, Rendition]) -> str:

@@ -14,13 +14,14 @@ from weft.compiler.selection.choice import Choice
 from weft.compiler.state import State, asked_budget
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
+from weft_schemas.items import ItemKind
 
 
 def note_all(state: State, choice: Choice, shown: Shown, entries: Iterable[PackEntry]) -> None:
     """Write all notes of a finished selection into the ledger."""
     note_request(state, shown, [one.item_id for one in entries if one.item_id])
-    summaries = (at for at, one in sorted(shown.items()) if one.view == SUMMARY)
-    note_large(state, map(choice.cost.rows.__getitem__, summaries))
+    rows = ((choice.cost.rows[at], one.view) for at, one in sorted(shown.items()))
+    note_large(state, (row for row, view in rows if view == SUMMARY or row.stored))
 
 
 def note_request(state: State, shown: Shown, included: Collection[str]) -> None:
@@ -36,28 +37,42 @@ def note_request(state: State, shown: Shown, included: Collection[str]) -> None:
 
 
 def note_large(state: State, rows: Iterable[ItemRow]) -> None:
-    """Note which results among `rows` are shown as summaries at any budget: a body in the object
-    store has no clean text."""
+    """Note which items among `rows` are shown as summaries at any budget: a text in the object
+    store is not in the read model."""
     large = [row for row in rows if _size_in_store(row)]
     for row in large[:NAMED]:
         state.ledger.note(
-            f"result {row.id!r:.80} of {_size_in_store(row):,} bytes is shown as its summary: its "
+            f"{_named(row)} of {_size_in_store(row):,} bytes is shown {_form(row)}: its "
             "body is in the object store, as all over 256 KiB are; read it by its handle"
         )
     if more := large[NAMED:]:
         many = len(more) > 1
+        kind = "result" if all(row.kind is ItemKind.TOOL_RESULT for row in more) else "item"
         state.ledger.note(
-            f"{len(more)} more result{'s' * many} in the object store {'are' if many else 'is'} "
+            f"{len(more)} more {kind}{'s' * many} in the object store {'are' if many else 'is'} "
             f"shown as {'their summaries' if many else 'its summary'}"
         )
 
 
 NAMED = 3
-"""Such results with a note each."""
+"""Such items with a note each."""
+
+
+def _named(row: ItemRow) -> str:
+    kind = "result" if row.kind is ItemKind.TOOL_RESULT else row.kind.value.replace("_", " ")
+    return f"{kind} {row.id!r:.80}"
+
+
+def _form(row: ItemRow) -> str:
+    if row.kind is ItemKind.TOOL_CALL:
+        return "without its text"
+    return "as its summary" if row.text else "by its size, as it has no summary yet"
 
 
 def _size_in_store(row: ItemRow) -> int:
     """Bytes of a body in the object store, 0 for any other."""
+    if row.stored:
+        return row.stored
     artifacts = row.envelope.artifacts if row.envelope is not None else ()
     return artifacts[0].size if artifacts and artifacts[0].body is not None else 0
 

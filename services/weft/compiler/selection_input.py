@@ -129,6 +129,7 @@ def _cost(state: State, rows: Sequence[ItemRow], pinned: Shown) -> PromptCost:
         item_entry,
         state.policy,
         state.key,
+        (state.view.tenant, state.view.session),
         state.candidates.latest_user,
         group_of(state.groups),
         state.flags,

@@ -66,5 +66,4 @@ def _why_no_message(state: State, entries: Iterable[PackEntry]) -> str | msgspec
 def _withheld(row: ItemRow, shown: Rendition) -> int:
     """About how many tokens of an item are not shown."""
     size = row.size_of_whole
-    whole = row.whole_tokens if row.is_complete or row.envelope is None else row.envelope.raw_tokens
-    return max(whole - round(max(row.whole_tokens, 0) * len(shown.text) / max(size, 1)), 0)
+    return max(row.raw_tokens - round(max(row.whole_tokens, 0) * len(shown.text) / max(size, 1)), 0)

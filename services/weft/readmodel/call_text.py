@@ -30,6 +30,23 @@ def call_arguments(text: str, metadata: Mapping[str, Any]) -> dict[str, Any] | N
     return written if written == arguments else arguments
 
 
+def tells_all(metadata: Mapping[str, Any], size: int) -> bool:
+    """Whether a call's text of `size` bytes, which is not at hand, is its name with its arguments,
+    in whatever order: then a prompt shows all of it."""
+    name, arguments = metadata.get("tool_name"), metadata.get("arguments")
+    if not isinstance(name, str) or not isinstance(arguments, dict):
+        return False
+    frame = len(f"{name}()".encode())
+    return size in (frame + len(_json(arguments, one).encode()) for one in _SEPARATORS)
+
+
+_SEPARATORS = ((",", ":"), (", ", ": "))
+
+
+def _json(value: object, separators: tuple[str, str]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=separators)
+
+
 def _written(text: str, name: str) -> dict[str, Any] | None:
     """The arguments of a text that is `name({…})`."""
     if not text.startswith(f"{name}({{") or not text.endswith("})"):

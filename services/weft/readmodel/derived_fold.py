@@ -13,9 +13,11 @@ from typing import Any
 import msgspec
 
 from weft import tokens
+from weft.bodies.clean import clean
 from weft.bodies.masking import clean_text
 from weft.passages.part import packed
 from weft.passages.splitting import TYPES, passages_of
+from weft.prompt_injection.detection import signals_in
 from weft.readmodel.documents import Documents
 from weft.readmodel.memory_fold import remember, withdraw
 from weft.readmodel.postings import Passage, counted
@@ -38,7 +40,7 @@ from weft_schemas.events import (
     encode_event,
 )
 from weft_schemas.ids import session_scope
-from weft_schemas.items import LEVELS
+from weft_schemas.items import LEVELS, ItemKind
 from weft_schemas.subjects import StoredSubject
 
 _sql = statements("fold")
@@ -150,9 +152,27 @@ class DerivedFold:
             raise Contradiction(f"closing {source.anchor}: a scope of its session was erased since")
         if not self._counts(place.version, "summary", source, event.origin):
             return
-        count = self._tokens(event.encoding, event.tokens, event.text)
-        row = (place.version, source.anchor, count, event.sensitivity.value, event.text)
+        text = event.text
+        stored = self._db.execute(_sql.stored_kind, (source.anchor,)).fetchone()
+        if stored is not None:
+            text = self._shown_instead(place, source.anchor, ItemKind(stored[0]), text)
+        is_same = text == event.text
+        count = self._tokens(event.encoding if is_same else "", event.tokens, text)
+        row = (place.version, source.anchor, count, event.sensitivity.value, text)
         insert(self._db, "summaries", *row)
+
+    def _shown_instead(self, place: Place, item: int, kind: ItemKind, text: str) -> str:
+        """The summary of an item whose text is in the object store: prompts show it and searches
+        find it as they do with texts, so one of a document is cleaned and examined."""
+        if kind is ItemKind.DOC_SNIPPET:
+            cleaned = clean(text.encode())
+            text, signals = cleaned.text, (*cleaned.signals, *signals_in(cleaned.text))
+            flags = (msgspec.json.encode(signals), bool(signals))
+            self._db.execute(_sql.add_flags, (place.state.number, item, place.version, *flags))
+        if kind is not ItemKind.TOOL_CALL:
+            self._documents.supersede(item, place.version)
+            self._documents.add(place.state, item, place.version, counted([text]))
+        return text
 
     def _facts(self, place: Place, event: FactsEvent) -> None:
         source = self._source(place, event.origin)

@@ -43,6 +43,10 @@ SELECT origin, run, part, version FROM derivations WHERE anchor = ? AND type = ?
 INSERT INTO flags SELECT ?1, ?2, ?3, ?4
 WHERE ?5 OR EXISTS (SELECT 1 FROM flags WHERE session = ?1 AND item = ?2)
 
+-- Of a trusted item whose text is in the object store.
+-- name: stored_kind
+SELECT kind FROM items WHERE sequence = ? AND body IS NOT NULL AND NOT untrusted
+
 -- name: partly_erased
 SELECT 1 FROM partly_erased WHERE session = ? AND at > ?
 

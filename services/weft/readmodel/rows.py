@@ -11,7 +11,7 @@ import msgspec
 
 from weft.passages.part import Outline, unpacked
 from weft.passages.splitting import readable
-from weft.readmodel.call_text import call_text
+from weft.readmodel.call_text import call_text, tells_all
 from weft_schemas.envelope import ResultEnvelope, ResultStatus
 from weft_schemas.items import LEVELS, ItemKind, Sensitivity
 
@@ -21,6 +21,8 @@ _metadata = msgspec.json.Decoder(dict[str, Any])
 _envelope = msgspec.json.Decoder(ResultEnvelope)
 CACHED_ENVELOPES, SMALL = 1_000, 8_192
 """Small envelopes, by their bytes, that each compile reads again: some 30 MB at most."""
+BYTES_PER_TOKEN = 4
+"""About, of a text that is not at hand."""
 CACHED_TEXTS = 32
 """Recent results of a few sessions, which each compile reads again: 8 MB of ASCII."""
 
@@ -73,13 +75,16 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
     """Characters of the clean text."""
     outdated: tuple[int, ...] = ()
     """Numbers of the facts that a `memory_fact` gives and `text` leaves out for newer values."""
+    stored: int = 0
+    """Bytes of a trusted item's text that are in the object store and not in the read model: `text`
+    is then the summarizer's summary, empty until there is one, and of a call always empty."""
 
     @property
     def is_complete(self) -> bool:
         """Whether `whole` is the item's whole text, and not only a summary."""
         envelope = self.envelope
         if envelope is None:
-            return not self.parked and not self.pending
+            return not self.parked and not self.pending and not self.stored
         return bool(self.packed) or envelope.complete or envelope.passthrough
 
     @property
@@ -102,6 +107,15 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
     def whole_tokens(self) -> int:
         """Of `whole`; approximate for a large result."""
         return self.packed_tokens if self.packed else self.tokens
+
+    @property
+    def raw_tokens(self) -> int:
+        """Of all that the log has of the item; approximate if that is more than `whole`."""
+        if self.stored:
+            return self.stored // BYTES_PER_TOKEN
+        if self.envelope is None or self.is_complete:
+            return self.whole_tokens
+        return self.envelope.raw_tokens
 
     @property
     def size_of_whole(self) -> int:
@@ -130,7 +144,7 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
         sequence, ordinal, id, kind, text, tokens, outline, parent_id, sensitivity, metadata,
         published_ns, untrusted, envelope_version, envelope_tokens, envelope_body,
         summary_version, summary_tokens, summary, waits,
-        body_tokens, body_size, body_outline, body, raised,
+        body_tokens, body_size, body_outline, body, raised, stored,
     ) = row  # fmt: skip
     version, envelope = sequence, None
     known = _metadata.decode(metadata) if metadata else {}
@@ -139,6 +153,10 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
         envelope = decode(envelope_body)
         version, text, tokens = envelope_version, envelope.summary, envelope_tokens
         outline = body_outline or b""
+    if stored and kind == ItemKind.TOOL_CALL:
+        stored = 0 if tells_all(known, stored) else stored
+    elif stored and summary:
+        version, text, tokens = summary_version, summary, summary_tokens
     return ItemRow(
         sequence=sequence,
         ordinal=ordinal,
@@ -161,6 +179,7 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
         packed=body or b"",
         packed_tokens=body_tokens or 0,
         packed_size=body_size or 0,
+        stored=stored,
     )
 
 

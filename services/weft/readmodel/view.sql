@@ -15,7 +15,8 @@ SELECT i.sequence, i.ordinal, i.id, i.kind, i.text, i.tokens, i.outline, i.paren
     ) END,
     b.tokens, b.characters, coalesce(b.outline, e.outline), b.packed,
     (SELECT max(rank) FROM levels
-        WHERE item = i.sequence AND version <= :at AND until > :at)
+        WHERE item = i.sequence AND version <= :at AND until > :at),
+    CASE WHEN i.body IS NOT NULL AND NOT i.untrusted THEN i.size ELSE 0 END
 FROM items i
 LEFT JOIN envelopes e ON e.version = (
     SELECT max(version) FROM envelopes WHERE item = i.sequence AND version <= :at)

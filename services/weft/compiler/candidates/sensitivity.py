@@ -88,5 +88,5 @@ def redact(row: ItemRow, hook: RedactionHook) -> ItemRow:
         metadata = {**metadata, "arguments": {"redacted": text}}
     return msgspec.structs.replace(
         row, text=text, tokens=-1, metadata=metadata, envelope=None, summary="", summary_tokens=0,
-        outline=b"", packed=b"", packed_tokens=0,
+        outline=b"", packed=b"", packed_tokens=0, stored=0,
     )  # fmt: skip

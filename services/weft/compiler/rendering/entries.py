@@ -14,6 +14,7 @@ from weft.compiler.renditions.rendition import PARTS, REDACTED, REFERENCE, STUB,
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
 from weft_schemas.envelope import Signal
+from weft_schemas.ids import artifact_handle, handle_key
 from weft_schemas.items import ItemKind
 
 HANDLE_FROM = 300
@@ -40,14 +41,15 @@ def entry(
     answer: str = "",
     answered: ItemRow | None = None,
     signals: tuple[Signal, ...] = (),
+    place: tuple[str, str] = ("", ""),
 ) -> PackEntry:
     """The entry of one item. Untrusted text is fenced; the handle is shown if much is missing.
 
     Call ids are the item's place in its session: as unique as the provider's, at one token, where
     a letter before it would take another. `answer` says why a call has no result beside it,
-    `answered` is the call of a result.
+    `answered` is the call of a result, `place` the tenant and the session.
     """
-    handle = _handle(row, shown)
+    handle = _handle(row, shown, key, place)
     text = f"{shown.text} [{handle}]" if handle and _much_is_missing(row, shown) else shown.text
     entry_text = text
     if shown.view not in OWN_WORDS:
@@ -140,7 +142,9 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _handle(row: ItemRow, shown: Rendition) -> str | None:
+def _handle(row: ItemRow, shown: Rendition, key: bytes, place: tuple[str, str]) -> str | None:
+    if row.stored:  # no envelope tells it; drill-down finds the item by it all the same
+        return artifact_handle(*place, row.id, handle_key(key))
     if row.envelope is None or shown.view == REDACTED:
         return None
     return row.envelope.artifacts[0].handle if row.envelope.artifacts else None
@@ -154,6 +158,7 @@ def _failed(row: ItemRow, shown: Rendition) -> bool:
 
 
 def _much_is_missing(row: ItemRow, shown: Rendition) -> bool:
-    if row.envelope is None or shown.view not in (PARTS, STUB, SUMMARY):
+    if shown.view not in (PARTS, STUB, SUMMARY):
         return False
-    return row.envelope.raw_tokens - len(shown.text) / _CHARACTERS > HANDLE_FROM
+    raw = row.raw_tokens if row.envelope is None else row.envelope.raw_tokens
+    return raw - len(shown.text) / _CHARACTERS > HANDLE_FROM

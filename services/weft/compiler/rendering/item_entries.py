@@ -42,7 +42,8 @@ def entries_of(
     groups = dependency_closure(view, view.rows({*shown, *named}), Ledger())
     flags = flags_among(view, groups)
     groups, redacted = withhold(groups, flags, policy, Ledger())
-    make = partial(item_entry, policy, key, None, group_of(groups), flags)
+    place = (view.tenant, view.session)
+    make = partial(item_entry, policy, key, place, None, group_of(groups), flags)
     cost = PromptCost(above, groups, make, counter(view.encoding))
     calls = names_of((one for one in groups if one.key in named), redacted | flags.keys())
     return cost.naming(calls).entries({at: one for at, one in shown.items() if at in cost.rows})
@@ -51,6 +52,7 @@ def entries_of(
 def item_entry(
     policy: ContextPolicy,
     key: bytes,
+    place: tuple[str, str],
     latest_user: int | None,
     groups: Mapping[int, Group],
     flags: Flags,
@@ -68,7 +70,7 @@ def item_entry(
     answer = groups[row.sequence].waits if row is call else ""
     answered = None if row is call else call
     signals = flags.get(row.sequence, ())
-    return entry(row, shown, key, section, untrusted, answer, answered, signals)
+    return entry(row, shown, key, section, untrusted, answer, answered, signals, place)
 
 
 def group_of(groups: Sequence[Group]) -> dict[int, Group]:

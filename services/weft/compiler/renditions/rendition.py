@@ -48,6 +48,8 @@ def whole(row: ItemRow, redacted: bool = False) -> Rendition:
     clean text is not stored."""
     if redacted:
         return Rendition(REDACTED, row.text)
+    if row.stored:
+        return _of_stored(row)
     if not row.is_complete:
         return Rendition(SUMMARY, _with_facts(row))
     if row.kind is ItemKind.TOOL_RESULT and not row.whole.strip():
@@ -56,6 +58,32 @@ def whole(row: ItemRow, redacted: bool = False) -> Rendition:
         return Rendition(CURRENT, row.whole)
     is_call = row.kind is ItemKind.TOOL_CALL and not row.metadata.get(MASKED)
     return Rendition(WHOLE, row.whole, call_arguments(row.text, row.metadata) if is_call else None)
+
+
+def _of_stored(row: ItemRow) -> Rendition:
+    """An item whose text is in the object store: its summary, if there is one. Of a call all
+    arguments that stand beside its text."""
+    if row.kind is ItemKind.TOOL_CALL:
+        name, given = row.metadata.get("tool_name"), row.metadata.get("arguments")
+        if isinstance(given, dict):
+            return Rendition(SUMMARY, _beside_stored(row, row.whole))
+        return Rendition(SUMMARY, f"{name or ''}({_stored_mark(row)})")
+    if not row.text:
+        return Rendition(STUB, _stored_mark(row))
+    return Rendition(SUMMARY, _beside_stored(row, row.text))
+
+
+def _beside_stored(row: ItemRow, text: str) -> str:
+    """What is shown of an item, with the mark of its text if that is in the object store."""
+    if not row.stored:
+        return text
+    if row.kind is ItemKind.TOOL_CALL:
+        return f"{text}\n{_stored_mark(row)}"
+    return f"… summary of {row.stored:,} bytes …\n{text}"
+
+
+def _stored_mark(row: ItemRow) -> str:
+    return f"… {row.stored:,} bytes …"
 
 
 def compact(row: ItemRow) -> Rendition:
@@ -85,7 +113,8 @@ def of_parts(row: ItemRow, chosen: Collection[int]) -> Rendition:
     if row.parts is None:
         return whole(row)
     text = assembled(row.readable, row.parts, chosen)
-    return Rendition(PARTS, _under_summary(row, text), recipe=ranges(chosen))
+    text = _beside_stored(row, _under_summary(row, text))
+    return Rendition(PARTS, text, recipe=ranges(chosen))
 
 
 def _under_summary(row: ItemRow, text: str) -> str:
@@ -121,7 +150,8 @@ def beginning(row: ItemRow, limit: int) -> Rendition:
     room = max(limit * _CHARACTERS * NAMES_SHARE, LEAST_NAMES)
     names = _named(_arguments_behind(row, end), room)
     mark = f"… {left:,} characters{': ' * bool(names)}{names} …"
-    return Rendition(PARTS, f"{before}{text[start:end].rstrip()} {mark}", recipe=f"<{limit}")
+    cut = _beside_stored(row, f"{before}{text[start:end].rstrip()} {mark}")
+    return Rendition(PARTS, cut, recipe=f"<{limit}")
 
 
 def _error_of(row: ItemRow) -> int:
@@ -196,6 +226,8 @@ _CHARACTERS = 3
 
 def summarised(row: ItemRow) -> Rendition:
     """The summary: the envelope's, or the summarizer's."""
+    if row.stored:
+        return _of_stored(row)
     if row.envelope is not None:
         return Rendition(SUMMARY, _with_facts(row))
     return Rendition(SUMMARY, row.summary)
@@ -205,6 +237,9 @@ def stub(row: ItemRow) -> Rendition:
     """One line: the item's line that says most, or how many records it lists, and its size."""
     if not row.is_complete and row.envelope is not None and row.envelope.raw_size:
         return Rendition(STUB, f"… {row.envelope.raw_size:,} bytes …")
+    if row.stored:
+        is_call = row.kind is ItemKind.TOOL_CALL
+        return _of_stored(row) if is_call else Rendition(STUB, _stored_mark(row))
     text, outline = row.whole, row.parts
     if not text.strip():
         return Rendition(STUB, "(empty)")
