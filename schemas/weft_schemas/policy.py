@@ -11,7 +11,7 @@ import msgspec
 
 from weft_schemas.envelope import Signal
 from weft_schemas.errors import InvalidInput
-from weft_schemas.items import ItemKind, Sensitivity
+from weft_schemas.items import LEVELS, ItemKind, Sensitivity
 
 
 class Phase(StrEnum):
@@ -250,6 +250,25 @@ class FirewallRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def rule_for(rules: FirewallRules, tool_name: str | None) -> ToolRule | None:
     """The first rule whose glob matches the tool's name."""
     return next((rule for rule in rules.tools if fnmatchcase(tool_name or "", rule.tool)), None)
+
+
+def rule_of_result(rules: FirewallRules, own: str | None, of_call: str | None) -> ToolRule | None:
+    """The rule for a result that names the tool `own`, or else has a call that names the tool
+    `of_call`. If neither names one, the strictest of all rules, since any may be meant."""
+    name = own or of_call
+    return rule_for(rules, name) if name else strictest_rule(rules)
+
+
+def strictest_rule(rules: FirewallRules) -> ToolRule | None:
+    """A rule for any tool that is as strict as every rule; None if no rule is about a tool."""
+    if not rules.tools:
+        return None
+    levels = [rule.sensitivity for rule in rules.tools if rule.sensitivity is not None]
+    limits = (most_shown(rules, rule) for rule in (None, *rules.tools))
+    most = min((limit for limit in limits if limit is not None), default=None)
+    show: Show = "fit" if most is None else f"up_to:{most}" if most else "always_summary"
+    level = max(levels, key=LEVELS.index, default=None)
+    return ToolRule("*", sensitivity=level, show=show)
 
 
 def teaches(rules: MemoryRules, tool_name: str | None) -> bool:

@@ -37,6 +37,9 @@ RESULTS = {
     "other_read": LARGE,
 }
 
+BY_CALL = {"small, by its call": SMALL, "huge, by its call": LARGE * 5}
+"""Results that do not name their tool. The huge one is worked on in a subprocess."""
+
 
 async def test_every_rule_of_a_tool_holds_from_its_policy_event_on(server, log: Connection):
     async with (
@@ -62,6 +65,9 @@ async def test_every_rule_of_a_tool_holds_from_its_policy_event_on(server, log: 
     assert numbers == [row["number"] for row in ROWS if row["number"] in numbers]
     assert len(kept) >= 15
     assert invoices.sensitivity is Sensitivity.CONFIDENTIAL
+    for name in BY_CALL:
+        assert envelopes[name].sensitivity is Sensitivity.CONFIDENTIAL
+        assert before[name].envelope.sensitivity is Sensitivity.PUBLIC
     assert envelopes["raw_read"].passthrough
     assert envelopes["raw_read"].summary == LARGE
     assert not envelopes["short_weather"].passthrough
@@ -77,6 +83,11 @@ async def enveloped(client: Client, session: str) -> dict[str, EnvelopeEvent]:
         ContextItem(f"{tool}@{session}", ItemKind.TOOL_RESULT, text, metadata={"tool_name": tool})
         for tool, text in RESULTS.items()
     ]
+    for name, text in BY_CALL.items():
+        called = f"call of {name}@{session}"
+        call = ContextItem(called, ItemKind.TOOL_CALL, metadata={"tool_name": "invoices_list"})
+        await client.publish(session, call)
+        items.append(ContextItem(f"{name}@{session}", ItemKind.TOOL_RESULT, text, called))
     await client.publish(session, items)
 
     def mine(events) -> dict[str, EnvelopeEvent]:

@@ -7,6 +7,7 @@ from functools import partial
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.candidates.older_calls import older_calls
+from weft.compiler.candidates.tool_rules import rule_of
 from weft.compiler.profiles import LEAST_ASKED, PROFILES, READ_AGAIN
 from weft.compiler.ranking.focus import (
     called_after,
@@ -36,7 +37,7 @@ from weft.compiler.selection.repeats import outdated_by_repetition, repeated
 from weft.compiler.state import State
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
-from weft_schemas.policy import shown_up_to
+from weft_schemas.policy import most_shown
 
 
 def choice_of(state: State) -> Choice:
@@ -55,7 +56,11 @@ def choice_of(state: State) -> Choice:
     old = outdated_by_repetition(state.groups, state.redacted)
     passes = tuple(listed_passes(state.groups)) if counts_values else ()
     ahead = _ahead(state, passes) if counts_values else {}
-    shapes = {row.sequence: _shape(state, row, repeats) for row in rows}
+    shapes = {
+        row.sequence: _shape(state, row, group.rows[0], repeats)
+        for group in state.groups
+        for row in group.rows
+    }
     is_all = state.ledger.total >= state.view.item_count()
     return Choice(
         groups=state.groups,
@@ -187,11 +192,11 @@ def _passages(state: State, rows: Sequence[ItemRow]) -> Mapping[int, Mapping[int
     return {at: one for at, one in found.items() if at not in others} if others else found
 
 
-def _shape(state: State, row: ItemRow, repeats: Container[int]) -> Shape:
+def _shape(state: State, row: ItemRow, call: ItemRow, repeats: Container[int]) -> Shape:
     redacted = row.sequence in state.redacted
     if row.kind is ItemKind.TOOL_RESULT and not redacted and row.is_complete:
-        name = row.metadata.get("tool_name")
-        limit = shown_up_to(state.policy.firewall, name if isinstance(name, str) else None)
+        rules = state.policy.firewall
+        limit = most_shown(rules, rule_of(row, call, rules))
         if limit is not None and row.whole_tokens > limit and row.envelope is not None:
             return Shape(row, False, summarised(row), frozenset(), is_limited=True)
         if row.sequence in repeats:

@@ -16,6 +16,7 @@ from weft.firewall.views.drill import Slice, drill
 from weft.log.publishing import Publisher
 from weft.readmodel.model import ReadModel
 from weft.readmodel.status import LoggedArtifact, artifact
+from weft.readmodel.view import SessionView
 from weft.redaction import redaction_hook
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.pool import Pool
@@ -27,7 +28,14 @@ from weft_schemas.compile import DrilldownReply, DrilldownRequest
 from weft_schemas.envelope import Signal
 from weft_schemas.errors import Forbidden, NotFound, Unavailable
 from weft_schemas.ids import handle_key
-from weft_schemas.policy import FirewallRules, SensitivityAction, SignalAction, action_on
+from weft_schemas.items import ItemKind, Sensitivity
+from weft_schemas.policy import (
+    FirewallRules,
+    SensitivityAction,
+    SignalAction,
+    action_on,
+    rule_of_result,
+)
 
 SHORT_BYTES = 32 * 1024
 SHORT_SLICE = 4_000
@@ -191,6 +199,7 @@ def allowed(
     found = artifact(model.db, tenant, handle, key)
     view = model.view(tenant, found.session)
     policy = view.policy()[1]
+    found = msgspec.structs.replace(found, sensitivity=_level(view, found, policy.firewall))
     action = action_on(policy.firewall, signals_of(found))
     if action is SignalAction.DROP:
         raise Forbidden(
@@ -210,3 +219,17 @@ def allowed(
         raise NotFound(f"no artifact {handle!r} in tenant {tenant!r}; it may have been erased")
     hook = redaction_hook(policy.redaction_hook)
     return found, policy.firewall, hook(rows[0].text, found.sensitivity, rows[0])
+
+
+def _level(view: SessionView, found: LoggedArtifact, rules: FirewallRules) -> Sensitivity:
+    """The artifact's level: of a result that does not name its tool, that of its call's tool too,
+    which its envelope may not know."""
+    if not rules.tools or found.kind is not ItemKind.TOOL_RESULT:
+        return found.sensitivity
+    for row in view.by_ids([found.item_id]):
+        calls = view.by_ids([row.parent_id]) if row.parent_id and not row.tool_name else []
+        named = calls[0].tool_name if calls else ""
+        rule = None if row.tool_name else rule_of_result(rules, "", named)
+        if rule is not None and rule.sensitivity is not None:
+            return found.sensitivity.raised_to(rule.sensitivity)
+    return found.sensitivity

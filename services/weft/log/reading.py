@@ -17,6 +17,7 @@ from weft.log.record import LogRecord
 from weft.log.wire import publish_command, servers_header, status
 from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound, Unavailable
 from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.items import ItemKind
 from weft_schemas.subjects import STREAM, stored_filter
 
 PAGE = 500
@@ -176,6 +177,19 @@ class EventLog:
     ) -> AsyncGenerator[LogRecord, None]:
         """A session's events in order, those after a sequence."""
         return read_session(self._connection, tenant, session, after=after)
+
+    async def items(
+        self, tenant: str, session: str, kind: ItemKind, *, after: int, through: int
+    ) -> list[LogRecord]:
+        """A session's items of one kind, `after < sequence <= through`, in order, whether or not
+        they were published as a principal."""
+        span = {"after": after, "through": through}
+        found = [
+            record
+            for name in (kind.value, f"{kind.value}.*")
+            async for record in read_session(self._connection, tenant, session, event=name, **span)
+        ]
+        return sorted(found, key=lambda record: record.sequence)
 
 
 async def newest_first(

@@ -88,6 +88,12 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
         return bool(self.packed) or envelope.complete or envelope.passthrough
 
     @property
+    def tool_name(self) -> str:
+        """Of a call or a result; empty if it names no tool."""
+        named = self.metadata.get("tool_name")
+        return named if isinstance(named, str) else ""
+
+    @property
     def failed(self) -> bool:
         """Whether a result's call failed: as its publisher says, else as the firewall found."""
         said = self.metadata.get("is_error")

@@ -103,7 +103,7 @@ async def rederive(
 def _own(connection: Connection, settings: Settings, name: str) -> Deriver:
     match name:
         case "firewall":
-            return firewall(settings)
+            return firewall(settings, EventLog(connection))
         case "summarizer":
             return summarizer(settings, EventLog(connection))
         case "memory":

@@ -40,7 +40,7 @@ class InMemoryWorkers:
         self.log = log
         nothing = cast(Any, None)  # bodies are in their events here, and are not fetched
         artifacts = ArtifactStore(cast(Connection, nothing), cast(Publisher, nothing))
-        own = (firewall(settings), summarizer(settings, log), memory(log))
+        own = (firewall(settings, log), summarizer(settings, log), memory(log))
         self._workers = [one.worker(artifacts) for one in (*own, *workers)]
         self._policies = Policies()
         self._subprocess_worker = _InProcess()

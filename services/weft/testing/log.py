@@ -12,6 +12,7 @@ from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.store import open_writer
 from weft_schemas.errors import NotFound
 from weft_schemas.events import Event
+from weft_schemas.items import ItemKind
 
 
 class MemoryLog(EventLog):
@@ -47,3 +48,10 @@ class MemoryLog(EventLog):
             address = record.address()
             if (address.tenant, address.session) == (tenant, session):
                 yield record
+
+    async def items(
+        self, tenant: str, session: str, kind: ItemKind, *, after: int, through: int
+    ) -> list[LogRecord]:
+        found = [record async for record in self.session(tenant, session, after=after)]
+        known = (record for record in found if record.sequence <= through)
+        return [record for record in known if record.address().event == kind]

@@ -10,6 +10,7 @@ import msgspec
 
 from weft.compiler.candidates.closure import Group, group_of
 from weft.compiler.candidates.flags import Flags, apply_actions
+from weft.compiler.candidates.tool_rules import raised
 from weft.compiler.ledger import Ledger
 from weft.readmodel.rows import ItemRow
 from weft.redaction import RedactionHook, redaction_hook
@@ -20,7 +21,9 @@ from weft_schemas.policy import ContextPolicy, SensitivityAction
 def withhold(
     groups: Sequence[Group], flags: Flags, policy: ContextPolicy, ledger: Ledger
 ) -> tuple[tuple[Group, ...], frozenset[int]]:
-    """`apply_actions` and `apply_floor`: the remaining groups, and the redacted sequences."""
+    """`raised`, `apply_actions` and `apply_floor`: the remaining groups, and the redacted
+    sequences."""
+    groups = raised(groups, policy.firewall)
     kept, flagged = apply_actions(groups, flags, policy.firewall, ledger)
     return apply_floor(kept, policy, ledger, flagged)
 
