@@ -306,3 +306,22 @@ async def test_a_fault_of_weft_in_a_drill_down_is_not_told_to_the_model() -> Non
         client.drilldown = fail  # type: ignore[method-assign]
         with pytest.raises(ValueError, match="a fault"):
             await client.session("s").run(call)
+
+
+async def test_a_request_holds_what_can_neither_be_sent_nor_spooled(tmp_path: Path) -> None:
+    """Without a server, and with a spool that cannot be written."""
+    folder = tmp_path / "spool"
+    folder.touch()
+    async with weft.connect("nats://127.0.0.1:9", lazily=True) as client:
+        session = client.session("s", on_unavailable="spool", spool=folder)
+        session.add({"role": "user", "content": "What is the weather?"})
+        with pytest.warns(weft.UnavailableWarning, match="1 of its messages and items are only in"):
+            asked = await session.request("openai")
+        assert [one["content"] for one in asked["messages"]] == ["What is the weather?"]
+        session.add({"role": "assistant", "content": "Where?"}, {"role": "user", "content": "Oslo"})
+        folder.unlink()
+        with pytest.warns(weft.UnavailableWarning, match="what it publishes is spooled"):
+            asked = await session.request("openai")
+        told = [one["content"] for one in asked["messages"]]
+        assert told == ["What is the weather?", "Where?", "Oslo"]
+        assert session.unsent == 0

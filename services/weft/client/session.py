@@ -159,7 +159,15 @@ class Session:
             for turn in turns_of(given, format):
                 added.append(_Added(_read(turn, format, place)))
                 place += len(turn)
-        self._added.extend(added)
+        for one in added:
+            self._note(one)
+
+    def _note(self, added: _Added) -> None:
+        """It is to be published, and the agent's own history goes on with it even if it cannot be
+        published or spooled."""
+        self._added.append(added)
+        if self._spooling is not None:
+            self._own.add([added.items], added.is_message)
 
     async def publish(
         self, messages: Messages, *, format: Format = "auto", on_edit: OnEdit = "report"
@@ -201,8 +209,6 @@ class Session:
             del self._added[:left]
             if left:
                 self._refused.extend(refused)
-            if self._spooling is not None:
-                self._own.add(alike[:left], is_message)
         if self._refused:
             told, self._refused = self._refused, []
             raise _left_out(told, "published" if self._spooling is None else "published or spooled")
@@ -294,7 +300,8 @@ class Session:
         except Unavailable as error:
             if self._spooling is None:
                 raise
-            warnings.warn(_without(self.name, error), UnavailableWarning, stacklevel=2)
+            warning = _without(self.name, error, self.unsent)
+            warnings.warn(warning, UnavailableWarning, stacklevel=2)
             request, offered = self._own.request(provider, fallback), [*tools]
         else:
             request, offered = pack.request(provider), [*tools, *self.tools(provider)]
@@ -319,7 +326,7 @@ class Session:
         """
         made = tool_call(call)
         if self._is_own(made):
-            self._added.append(_Added((await self._drilled(made),)))
+            self._note(_Added((await self._drilled(made),)))
             return True
         if functions is None:
             return False
@@ -329,7 +336,7 @@ class Session:
             result = result_of(made, unknown_tool(made.name, names), failed=True)
         else:
             result = result_of(made, *await called(function, made))
-        self._added.append(_Added((result,)))
+        self._note(_Added((result,)))
         return True
 
     def _is_own(self, call: ToolCall) -> bool:
@@ -381,10 +388,13 @@ def _left_out(refused: Sequence[ItemRefused], rest: str) -> ItemRefused:
     return ItemRefused(f"{first}{others}; {became}; everything else that was added is {rest}")
 
 
-def _without(session: str, error: WeftError) -> str:
+def _without(session: str, error: WeftError, unsent: int) -> str:
+    kept = "what it publishes is spooled"
+    if unsent:
+        kept = f"{unsent} of its messages and items are only in memory, not spooled either"
     return (
         f"session {session!r}: this request is made of the agent's own history, neither scanned "
-        f"nor within a budget, and what it publishes is spooled: {error}"
+        f"nor within a budget, and {kept}: {error}"
     )
 
 
