@@ -28,6 +28,11 @@ class MaskRedactionHook:
         return f"[REDACTED: {sensitivity.value}]"
 
 
+def installed_hooks() -> tuple[str, ...]:
+    """The names of the hooks that a policy can name on this machine."""
+    return ("mask", *sorted(point.name for point in entry_points(group=ENTRY_POINTS)))
+
+
 @cache
 def redaction_hook(name: str) -> RedactionHook:
     """The hook of this name. Raises `ConfigurationError` if no package offers it."""
@@ -35,7 +40,7 @@ def redaction_hook(name: str) -> RedactionHook:
         return MaskRedactionHook()
     offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
     if name not in offered:
-        known = ", ".join(["mask", *sorted(offered)])
+        known = ", ".join(installed_hooks())
         raise ConfigurationError(
             f"redaction hook {name!r} is not installed; use one of {known}, or install the package "
             f"that offers it under {ENTRY_POINTS}"

@@ -143,6 +143,26 @@ async def test_a_policy_is_an_event_of_the_tenant(
     assert await last_sequence(log) == 2, "a policy published again is in force again"
 
 
+async def test_a_policy_with_an_unknown_redaction_hook_is_refused(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    file = tmp_path / "policy.json"
+    file.write_text('{"name": "own", "redaction_hook": "acme"}')
+    done = await weft("policy", "publish", str(file), url=server.url)
+    assert (done.code, await last_sequence(log)) == (2, 0)
+    assert "redaction_hook 'acme' is not installed here; use one of mask" in done.err
+    arguments = ("policy", "publish", str(file), "--hook-elsewhere")
+    assert (await weft(*arguments, url=server.url)).code == 0
+    told = await weft("doctor", "--json", "--data", str(tmp_path), url=server.url)
+    (check,) = [one for one in told.json if one["name"] == "redaction hooks"]
+    assert check["state"] == "note"
+    assert "policy 'own' of the tenant names the hook 'acme'" in check["found"]
+    file.write_text('{"name": "own"}')
+    assert (await weft("policy", "publish", str(file), url=server.url)).code == 0
+    told = await weft("doctor", "--json", "--data", str(tmp_path), url=server.url)
+    assert "redaction hooks" not in [one["name"] for one in told.json]
+
+
 async def test_the_policy_in_force_is_shown_for_a_tenant_a_session_and_a_moment(
     server: EmbeddedServer, log: Connection, tmp_path: Path
 ) -> None:

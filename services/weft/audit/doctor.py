@@ -32,7 +32,8 @@ from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations
 from weft.readmodel.page_checksums import PageChecksums
 from weft.readmodel.store import get_meta
-from weft.runtime.policies import grants_in_force
+from weft.redaction import installed_hooks
+from weft.runtime.policies import grants_in_force, policies_in_force
 from weft.runtime.roll_call import call_roll
 from weft.runtime.settings import Settings
 from weft.snapshots.loss import accepted_loss
@@ -220,6 +221,7 @@ async def _server(log: Connection, settings: Settings) -> list[Check]:
     checks += _payload(log)
     checks += await _log(log, settings)
     checks += await _scopes(log, settings)
+    checks += await _hooks(log, settings)
     checks += await _erased(log, settings.tenant)
     return [*checks, *(await _processes(log, settings))]
 
@@ -288,6 +290,32 @@ async def _scopes(log: Connection, settings: Settings) -> list[Check]:
         return [Check("scopes", "ok", found)]
     found = f"open: who asks tenant {settings.tenant} without a principal may use every scope"
     return [Check("scopes", "note", found, "`weft grants publish` says who may use which")]
+
+
+async def _hooks(log: Connection, settings: Settings) -> list[Check]:
+    """Redaction hooks of the policies in force that are not installed on this machine."""
+    try:
+        found = await policies_in_force(log, settings.tenant)
+    except (NotFound, Forbidden):
+        return []
+    except WeftError as error:
+        return [Check("redaction hooks", "note", f"the policies cannot be seen: {error}")]
+    known = installed_hooks()
+    lacking = [one for one in found.values() if one.redaction_hook not in known]
+    # Compiles run beside a read model; elsewhere the hook need not be installed.
+    state: CheckState = "fault" if Generations(settings.data_dir).current() else "note"
+    do = "install the package that offers it wherever compiles run, or publish another policy"
+    return [
+        Check(
+            "redaction hooks",
+            state,
+            f"policy {one.name!r} of {f'session {one.session!r}' if one.session else 'the tenant'} "
+            f"names the hook {one.redaction_hook!r}, which is not installed here: a compile that "
+            "needs it fails",
+            do,
+        )
+        for one in lacking
+    ]
 
 
 async def _erased(log: Connection, tenant: str) -> list[Check]:

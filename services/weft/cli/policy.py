@@ -25,13 +25,18 @@ def policy() -> None:
 
 @policy.command()
 @click.argument("file", type=click.Path(path_type=Path))
+@click.option("--hook-elsewhere", is_flag=True,
+              help="Its redaction hook is installed where compiles run, not here.")  # fmt: skip
 @json_option
 @connected
-def publish(file: Path, as_json: bool, settings: Settings) -> None:
+def publish(file: Path, hook_elsewhere: bool, as_json: bool, settings: Settings) -> None:
     """Put the policy in FILE (JSON or YAML) in force.
 
     It applies to the tenant, or to the session that it names; fields that it leaves out have
     their defaults. Compiles use it from its sequence on; earlier compiles stay reproducible.
+
+    A redaction hook that is not installed here is refused, since every compile that needs it
+    would fail; --hook-elsewhere says that it is installed where compiles run.
 
     \b
     Example:
@@ -39,6 +44,8 @@ def publish(file: Path, as_json: bool, settings: Settings) -> None:
       weft policy publish strict.yaml
     """
     made = read_policy(file)
+    if not hook_elsewhere:
+        _check_hook(file, made.redaction_hook)
     sequence = running(_publish(settings, made))
     if as_json:
         print_json({"name": made.name, "session": made.session, "sequence": sequence})
@@ -120,6 +127,17 @@ def read_policy(file: Path) -> ContextPolicy:
     if made.firewall.secret_patterns:
         _check_patterns(file, made)
     return made
+
+
+def _check_hook(file: Path, hook: str) -> None:
+    from weft.redaction import installed_hooks
+
+    if hook not in installed_hooks():
+        raise InvalidInput(
+            f"{file}: redaction_hook {hook!r} is not installed here; use one of "
+            f"{', '.join(installed_hooks())}, install the package that offers it, or say "
+            "--hook-elsewhere if it is installed where compiles run"
+        )
 
 
 def _check_patterns(file: Path, made: ContextPolicy) -> None:
