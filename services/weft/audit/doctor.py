@@ -49,8 +49,12 @@ SERVER = (2, 12)
 FAST_SERVER = (2, 14)
 """From this version on, bulk publishing uses fast ingest."""
 LITTLE_BYTES = 1 << 30
+FULL_SHARE, LEAST_ROOM = 0.01, 8_192
+"""The log is full if less than this share of its limit is left, or so few bytes: most events do not
+fit any more."""
 LITTLE_SHARE = 0.1
-"""Share of the disk. Less free space gets a note; less than `LITTLE_BYTES` is a fault."""
+"""Share of the disk, or of the log's limit. Less free space gets a note; less than `LITTLE_BYTES` of
+the disk is a fault."""
 SKEW_SECONDS = 2.0
 """Most difference to the server's clock. Times in logs and the closing of idle sessions depend on
 the clocks."""
@@ -249,6 +253,7 @@ async def _log(log: Connection, settings: Settings) -> list[Check]:
     checks = [Check("permissions", "ok", "this credential sees the log")]
     checks += _clock(info)
     checks += nodes(info)
+    checks += _room(info)
     return [*checks, await _topology(log, settings, info), *(await _snapshots(log, settings))]
 
 
@@ -348,6 +353,26 @@ def _clock(info: dict[str, Any]) -> Iterator[Check]:
         yield Check("clock", "fault", found, "keep both by NTP")
     else:
         yield Check("clock", "ok", found)
+
+
+def _room(info: dict[str, Any]) -> Iterator[Check]:
+    """How much of the log's own limit is left; nothing without a limit."""
+    most, used = info["config"].get("max_bytes", -1), info["state"]["bytes"]
+    if most <= 0:
+        return
+    left = max(most - used, 0)
+    found = f"{used:,} of {most:,} bytes (WEFT_MAX_BYTES) are used"
+    do = (
+        "`weft snapshot`, then `weft trim --before N`; or raise WEFT_MAX_BYTES, and run "
+        "`weft provision`"
+    )
+    if left < max(FULL_SHARE * most, LEAST_ROOM):
+        told = f"the log is full, and refuses events, those of an erasure too: {found}"
+        yield Check("room", "fault", told, do)
+    elif left < LITTLE_SHARE * most:
+        yield Check("room", "note", found, do)
+    else:
+        yield Check("room", "ok", found)
 
 
 def nodes(info: dict[str, Any]) -> Iterator[Check]:

@@ -16,7 +16,7 @@ from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.record import LogRecord
 from weft.log.secure_delete import erase_all
-from weft_schemas.errors import InvalidInput
+from weft_schemas.errors import InvalidInput, Overloaded
 from weft_schemas.events import ERASURE_RECORDS, ErasingEvent, Event, encode_event
 from weft_schemas.ids import TENANT_SESSION, digest
 from weft_schemas.subjects import STREAM, derived_subject, stored_filter
@@ -43,7 +43,14 @@ async def publish_own(publisher: Publisher, tenant: str, event: Event, fresh: bo
     id = secrets.token_hex(16) if fresh else digest("erasure", tenant, payload)[:32]
     headers = event_headers(id, f"weft.{name}", "/weft/erase")
     subject = derived_subject(tenant, TENANT_SESSION, name)
-    return (await publisher.publish(subject, payload, id, headers)).sequence
+    try:
+        return (await publisher.publish(subject, payload, id, headers)).sequence
+    except Overloaded as error:
+        raise Overloaded(
+            f"the erasure is not finished: its own events, a few hundred bytes each, find no room "
+            f"({error}). If the log is at its limit, make some with `weft snapshot` and then `weft "
+            "trim --before N`, or raise WEFT_MAX_BYTES and run `weft provision`; then erase again"
+        ) from error
 
 
 async def erasure_history(connection: Connection, tenant: str | None = None) -> ErasureHistory:
