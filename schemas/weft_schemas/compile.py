@@ -104,7 +104,7 @@ class BuildStats(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Items of the session at the sequence read."""
     no_message: str | msgspec.UnsetType = msgspec.UNSET
     """If the prompt has no message that a model could answer, though the session has some: why the
-    latest of them is dropped, as in `dropped_reasons`."""
+    latest of them is dropped, as in `dropped_reasons`, or `empty` if it has no text."""
 
 
 class PackEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

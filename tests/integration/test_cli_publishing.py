@@ -7,9 +7,13 @@ import msgspec
 import pytest
 from tests.integration.command_line import weft
 
+from weft.erasure.records import publish_own
 from weft.log.connection import Connection
+from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_session
+from weft.snapshots.trim_mark import write_mark
 from weft.supervision.embedded_server import EmbeddedServer
+from weft_schemas.events import ErasedEvent
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy
 
@@ -126,6 +130,13 @@ async def test_an_unknown_session_is_not_found(server: EmbeddedServer, log: Conn
     assert done.err == (
         "weft: session 'nobody' of tenant 'default' has no events; is it spelt right?\n"
     )
+    async with Publisher(log) as publisher:
+        await publish_own(publisher, "default", ErasedEvent("gone"))
+    done = await weft("events", "--session", "gone", url=server.url)
+    assert "has no events: it was erased by event 1\n" in done.err
+    await write_mark(log, 5)
+    done = await weft("events", "--session", "nobody", url=server.url)
+    assert "has no events: the log was trimmed before event 5" in done.err
 
 
 async def test_a_policy_is_an_event_of_the_tenant(

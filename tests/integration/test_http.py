@@ -201,6 +201,17 @@ async def test_a_session_is_closed_with_or_without_a_body(http):
     assert (await http.post("/v1/sessions/bare/compile")).status_code == 415
 
 
+async def test_a_session_that_never_was_is_not_found(http):
+    listed = (await http.get("/v1/status")).json()["sequence"]
+    for method, path in (("GET", "status"), ("GET", "events"), ("POST", "close")):
+        reply = await http.request(method, f"/v1/sessions/nosuch/{path}")
+        assert (reply.status_code, reply.json()["code"]) == (404, "not_found"), reply.text
+        assert "'nosuch'" in reply.json()["detail"]
+    assert (await http.get("/v1/status")).json()["sequence"] == listed
+    await publish(http, "nosuch", item("m1"))
+    assert (await http.get("/v1/sessions/nosuch/status")).json()["items"] == 1
+
+
 async def test_a_session_is_closed(http):
     await publish(http, "closed", item("m1"))
     closed = (await http.post("/v1/sessions/closed/close", json={})).json()

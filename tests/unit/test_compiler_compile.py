@@ -5,6 +5,7 @@ import json
 
 import msgspec
 import pytest
+from msgspec import UNSET
 from tests.provider_rules import check_anthropic, check_openai
 from tests.session_view import ListView
 
@@ -12,8 +13,10 @@ from weft import tokens
 from weft.adapters import anthropic, openai
 from weft.compiler.compile import compile_pack
 from weft.firewall.derive import envelope_for
+from weft.messages.writing import request
 from weft.readmodel.model import ReadModel, records_of
 from weft_schemas.compile import CompileRequest, ContextPack
+from weft_schemas.errors import InvalidInput
 from weft_schemas.events import EnvelopeEvent, Event, Origin
 from weft_schemas.items import BodyRef, ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, FirewallRules, Phase, PhaseRule, SelectionRules
@@ -223,6 +226,16 @@ def test_pending_items_are_named_and_their_text_is_nowhere() -> None:
 def test_a_sequence_that_the_log_has_not_reached_is_told() -> None:
     pack = compiled([said("u", ItemKind.USER_TURN)], as_of=99)
     assert pack.stats.notes == (f"as of 99: what is read ends at {pack.sequence}",)
+
+
+def test_a_turn_without_text_alone_is_no_message() -> None:
+    pack = compiled([said("u", ItemKind.USER_TURN, " ")])
+    assert pack.stats.no_message == "empty"
+    with pytest.raises(InvalidInput, match="its messages have no text"):
+        request(pack, "openai")
+    assert compiled([said("c", ItemKind.TOOL_CALL, "", tool_name="f")]).stats.no_message is UNSET
+    more = [said("u", ItemKind.USER_TURN, ""), said("a", ItemKind.AGENT_MSG, "Yes?")]
+    assert compiled(more).stats.no_message is UNSET
 
 
 def test_results_in_the_object_store_are_noted_as_shown_by_their_summary() -> None:

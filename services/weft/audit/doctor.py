@@ -53,8 +53,8 @@ FULL_SHARE, LEAST_ROOM = 0.01, 8_192
 """The log is full if less than this share of its limit is left, or so few bytes: most events do not
 fit any more."""
 LITTLE_SHARE = 0.1
-"""Share of the disk, or of the log's limit. Less free space gets a note; less than `LITTLE_BYTES` of
-the disk is a fault."""
+"""Share of the disk, or of the log's limit. Less free space gets a note; less than `LITTLE_BYTES`
+of the disk is a fault."""
 SKEW_SECONDS = 2.0
 """Most difference to the server's clock. Times in logs and the closing of idle sessions depend on
 the clocks."""

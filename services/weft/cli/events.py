@@ -10,7 +10,7 @@ import click
 from weft.cli.connecting import client, connected, running, session_option
 from weft.cli.output import print_json_line
 from weft.runtime.settings import Settings
-from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.errors import InvalidInput
 from weft_schemas.events import EnvelopeEvent, FactsEvent
 from weft_schemas.items import ContextItem
 from weft_schemas.subjects import event_of
@@ -40,15 +40,13 @@ def events(session: str, first: int, follow: bool, as_json: bool, settings: Sett
       weft events --session s1
       weft events --session s1 --from 120 --follow --json | jq -c .event
     """
-    if not running(_show(settings, session, first, follow, as_json), talks=True):
-        since = f" from sequence {first} on" if first > 1 else ""
-        raise NotFound(
-            f"session {session!r} of tenant {settings.tenant!r} has no events{since}; "
-            "is it spelt right?"
-        )
+    running(_show(settings, session, first, follow, as_json), talks=True)
 
 
-async def _show(settings: Settings, session: str, first: int, follow: bool, as_json: bool) -> int:
+async def _show(settings: Settings, session: str, first: int, follow: bool, as_json: bool) -> None:
+    """Raises `NotFound` if there are none."""
+    from weft.client.absent_sessions import no_events
+
     count = 0
     async with client(settings) as log:
         async for record in log.events(session, first=first, follow=follow):
@@ -57,7 +55,8 @@ async def _show(settings: Settings, session: str, first: int, follow: bool, as_j
                 print_json_line(_document(record))
             else:
                 click.echo(_line(record))
-    return count
+        if not count:
+            raise await no_events(log.connection, settings.tenant, session, first)
 
 
 def _document(record: LogRecord) -> dict[str, Any]:

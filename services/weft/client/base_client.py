@@ -45,7 +45,7 @@ from weft_schemas.compile import (
     ExplainReply,
     ExplainRequest,
 )
-from weft_schemas.errors import Forbidden, Unavailable, WeftError
+from weft_schemas.errors import Forbidden, NotFound, Unavailable, WeftError
 from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import TENANT_SESSION, encode_token
 from weft_schemas.items import BodyRef, ContextItem
@@ -404,6 +404,20 @@ class BaseClient:
         of a session's items, their `places`."""
         asked = StatusRequest(ids=listed("ids", ids))
         return await self._ask(session or TENANT_SESSION, "status", asked, StatusReply)
+
+    async def _known_session(self, session: str) -> StatusReply:
+        """The status of a session that exists. Raises `NotFound` for another, after everything that
+        the log contains is folded."""
+        found = await self.status(session)
+        if not found.sessions:
+            asked = StatusRequest(newest=True)
+            found = await self._ask(session, "status", asked, StatusReply)
+        if not found.sessions:
+            raise NotFound(
+                f"tenant {self.tenant!r} has no session {session!r}, or it was erased; check its "
+                "name, or publish to it first"
+            )
+        return found
 
     async def sessions(self, *, beyond: str = "", limit: int = LISTED) -> SessionsReply:
         """The tenant's sessions by name, one page at a time; pass `reply.next` as `beyond` to get

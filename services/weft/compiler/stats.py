@@ -52,12 +52,17 @@ def stats_of(state: State, costed: Costed, choice: Choice, shown: Shown) -> Buil
 _MESSAGES = frozenset(
     {ItemKind.USER_TURN, ItemKind.AGENT_MSG, ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT}
 )
+_SAID = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
+"""Which of them are no messages of a provider if they have no text."""
+EMPTY = "empty"
 
 
 def _why_no_message(state: State, entries: Iterable[PackEntry]) -> str | msgspec.UnsetType:
-    if any(one.kind in _MESSAGES for one in entries):
+    told = [one for one in entries if one.kind in _MESSAGES]
+    if any(one.text.strip() or one.kind not in _SAID for one in told):
         return msgspec.UNSET
     reasons = {one.item_id: one.reason for one in state.ledger.dropped}
+    reasons |= {one.item_id: EMPTY for one in told}
     messages = (row for row in state.candidates.rows if row.kind in _MESSAGES)
     latest = max(messages, key=lambda row: row.sequence, default=None)
     return reasons.get(latest.id, msgspec.UNSET) if latest is not None else msgspec.UNSET

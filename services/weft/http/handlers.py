@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 import msgspec
 
 from weft.client import Client
+from weft.client.absent_sessions import no_events
 from weft.client.drilldown import checked_arguments
 from weft.client.histories import PublishedMessages
 from weft.client.pack import Pack
@@ -27,7 +28,7 @@ from weft.http.payloads import (
 from weft.http.problems import problem_of
 from weft.log.record import LogRecord
 from weft_schemas.compile import CompileRequest, DrilldownReply, DrilldownRequest, ExplainReply
-from weft_schemas.errors import InvalidInput, WeftError
+from weft_schemas.errors import InvalidInput, NotFound, Unavailable, WeftError
 from weft_schemas.routing import ChoiceReply, HydrateRequest, HydrationResult, RouteReply
 from weft_schemas.status import SessionsReply, StatusReply
 
@@ -76,6 +77,8 @@ async def messages(call: OperationCall) -> PublishedMessages:
 
 
 async def close(call: OperationCall) -> Closed:
+    with suppress(Unavailable):  # without a replica a close is stored all the same
+        await call.client._known_session(call.session)
     ack = await call.client.close_session(call.session, call.body.reason)
     return Closed(call.session, ack.sequence)
 
@@ -158,7 +161,7 @@ async def status(call: OperationCall) -> StatusReply:
 
 
 async def session_status(call: OperationCall) -> StatusReply:
-    return await call.client.status(call.session)
+    return await call.client._known_session(call.session)
 
 
 async def sessions(call: OperationCall) -> SessionsReply:
@@ -175,6 +178,11 @@ async def events(call: OperationCall) -> EventPage:
                 return EventPage(tuple(found), record.sequence)
             found.append(_event(record))
             size += len(record.payload)
+    if not found and _first(call) == 1:  # a later page may be empty, and a log trimmed
+        try:
+            await call.client._known_session(call.session)
+        except (NotFound, Unavailable):
+            raise await no_events(log.connection, log.tenant, call.session) from None
     return EventPage(tuple(found), None)
 
 

@@ -42,6 +42,8 @@ def request(pack: ContextPack, provider: Provider) -> dict[str, Any]:
 
 
 def _why_nothing(stats: BuildStats) -> str:
+    if stats.no_message == "empty":
+        return "its messages have no text, so there is nothing to answer; publish one that has"
     if stats.no_message != "budget":
         return f"every message is dropped ({stats.no_message}); `weft explain` says why"
     if not stats.budget:
