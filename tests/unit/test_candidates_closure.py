@@ -57,8 +57,31 @@ def test_a_result_without_its_call_is_dropped_and_says_what_is_missing() -> None
     groups, ledger = closed(view, "r", "s")
     assert ids(groups) == []
     assert {drop.item_id: (drop.reason, drop.detail) for drop in ledger.dropped} == {
-        "r": ("orphan", "its call is not in the log"),
-        "s": ("orphan", "its call is not in the log"),
+        "r": ("orphan", "its call 'gone' is not in the log"),
+        "s": ("orphan", "it names no call; give `parent_id`, or the `call_id` that its call has"),
+    }
+
+
+def test_a_result_that_no_call_has_says_why() -> None:
+    def tied(item_id: str, kind: ItemKind, name: str) -> ContextItem:
+        return ContextItem(item_id, kind, "x", metadata={"tool_name": "f", "call_id": name})
+
+    items = [
+        tied("far", ItemKind.TOOL_CALL, "2"),
+        *(ContextItem(f"u{n}", ItemKind.USER_TURN, "and") for n in range(40)),
+        tied("c", ItemKind.TOOL_CALL, "1"),
+        tied("r", ItemKind.TOOL_RESULT, "1"),
+        tied("again", ItemKind.TOOL_RESULT, "1"),
+        tied("late", ItemKind.TOOL_RESULT, "2"),
+        result("of a turn", "u1"),
+    ]
+    groups, ledger = closed(ListView(items), "r", "again", "late", "of a turn")
+    assert ids(groups) == [["c", "r"]]
+    assert {drop.item_id: drop.detail for drop in ledger.dropped} == {
+        "again": "the call with its call_id '1' has a result already; name the call in `parent_id` "
+        "if it has several",
+        "late": "no call with its call_id '2' is within 32 items; name the call in `parent_id`",
+        "of a turn": "its parent 'u1' is a user_turn and no call",
     }
 
 

@@ -63,8 +63,29 @@ def dependency_closure(
             groups.append(group_of([row]))
     for row in answers.get(0, ()):
         if _is_open(row, ledger):
-            ledger.drop([row], "orphan", "its call is not in the log")
+            ledger.drop([row], "orphan", _why_alone(view, row, complete.values()))
     return tuple(sorted(groups, key=lambda group: group.key))
+
+
+def _why_alone(view: SessionView, result: ItemRow, rows: Iterable[ItemRow]) -> str:
+    """Why no call has this result."""
+    name = _call_id(result)
+    if any(row.kind is ItemKind.TOOL_CALL and _call_id(row) == name for row in rows if name):
+        return (
+            f"the call with its call_id {name!r:.80} has a result already; name the call in "
+            "`parent_id` if it has several"
+        )
+    parents = view.by_ids([result.parent_id]) if result.parent_id else []
+    if parents:
+        return f"its parent {result.parent_id!r:.80} is a {parents[0].kind.value} and no call"
+    if result.parent_id:
+        return f"its call {result.parent_id!r:.80} is not in the log"
+    if name:
+        return (
+            f"no call with its call_id {name!r:.80} is within {NEARBY} items; name the call in "
+            "`parent_id`"
+        )
+    return "it names no call; give `parent_id`, or the `call_id` that its call has"
 
 
 def _is_open(row: ItemRow, ledger: Ledger) -> bool:
