@@ -133,6 +133,14 @@ def test_its_prompt_is_reproduced(budget: int) -> None:
     assert again.identical, again.reasons
 
 
+def test_another_key_makes_other_handles_and_that_is_told() -> None:
+    events = [stored("u", ItemKind.USER_TURN), stored("d", ItemKind.DOC_SNIPPET), summary(2, "d")]
+    made = compiled(*events)
+    again = reproduce(made.audit, model(*events).view("t", "s"), key=b"other")
+    told = "only fences and handles differ: WEFT_FINGERPRINT_KEY is not the one of that compile"
+    assert again.reasons == (told,)
+
+
 def test_a_redacted_one_tells_nothing() -> None:
     item = stored("u", ItemKind.USER_TURN, sensitivity=Sensitivity.CONFIDENTIAL)
     rules = ContextPolicy(

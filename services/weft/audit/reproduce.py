@@ -26,6 +26,7 @@ from weft.redaction import redaction_hook
 from weft_schemas.compile import CompileAudit, ManifestEntry, PackEntry
 from weft_schemas.errors import InvalidInput
 from weft_schemas.ids import digest
+from weft_schemas.items import ItemKind
 
 SAME, OTHER, NOT_RUN = "same", "other", "not run"
 
@@ -202,13 +203,21 @@ def _differing(manifest: Sequence[ManifestEntry], entries: Sequence[PackEntry]) 
     fenced = [
         made for _, made in pairs if made.item_id and (has_data(made.text) or is_message(made.text))
     ]
-    if differing and len(differing) == len(fenced) and all(m in fenced for _, m in differing):
-        return ["only fenced blocks differ: WEFT_FINGERPRINT_KEY is not the one of that compile"]
+    keyed = [made for _, made in differing if made in fenced or _is_by_key(made)]
+    if differing and len(differing) == len(keyed) and all(made in keyed for made in fenced):
+        what = "fenced blocks" if len(keyed) == len(fenced) else "fences and handles"
+        return [f"only {what} differ: WEFT_FINGERPRINT_KEY is not the one of that compile"]
     return [
         f"{f'item {one.item_id!r}' if one.item_id else 'the block'} in view {one.view!r} reads "
         "otherwise"
         for one, _ in differing
     ]
+
+
+def _is_by_key(made: PackEntry) -> bool:
+    """Whether its handle was made by the compile: of a text in the object store that no envelope
+    tells of."""
+    return made.kind is not ItemKind.TOOL_RESULT and f"[{made.handle}]" in made.text
 
 
 def _selection(audit: CompileAudit, again: Compilation) -> tuple[str, tuple[str, ...]]:
