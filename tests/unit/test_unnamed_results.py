@@ -5,7 +5,8 @@ import pytest
 
 import weft
 from weft.compiler.compile import compile_pack
-from weft.firewall.call_names import SessionCalls
+from weft.firewall import call_names
+from weft.firewall.call_names import CallNames, SessionCalls
 from weft.firewall.derive import envelope_for
 from weft.firewall.service import allowed
 from weft.readmodel.model import ReadModel, records_of
@@ -129,4 +130,24 @@ def test_of_several_calls_with_one_id_the_first_counts_if_it_precedes_the_result
     assert (
         calls.tool_of(result(), 7) == calls.tool_of(result(parent="x", call_id="1"), 7) == "first"
     )
+    calls.add(call("third", "d", call_id="1"), 8)
+    again = result(parent=None, call_id="1")
+    assert (calls.tool_of(again, 8), calls.tool_of(again, 9)) == ("first", "third")
     assert calls.tool_of(result(), 3) == calls.tool_of(result(parent="x"), 7) == ""
+
+
+def test_the_calls_of_the_sessions_used_last_are_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(call_names, "MOST_SESSIONS", 2)
+    names = CallNames()
+    first = names.of("t", "a")
+    names.of("t", "b")
+    assert names.of("t", "a") is first
+    names.of("t", "c")
+    assert names.of("t", "a") is first
+    monkeypatch.setattr(call_names, "MOST_CALLS", 1)
+    for name in ("c", "d"):
+        first.add(call("f", name), 1)
+    assert len(names.of("t", "e")) == 0
+    assert names.of("t", "a") is not first

@@ -10,13 +10,13 @@ import msgspec
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import FirewallRules, strictest_rule
 
-MOST_SESSIONS = 256
-"""Whose calls are remembered; those of the session that was unused the longest are read again."""
+MOST_SESSIONS, MOST_CALLS = 500, 200_000
+"""How many sessions are remembered, and how many calls in all, about 50 MB; those of the sessions
+that were unused the longest are read again."""
 
 
 _Call = tuple[int, str]
 """The sequence of a call and the tool that it names."""
-_NO_CALL: _Call = (0, "")
 
 
 class SessionCalls:
@@ -26,7 +26,10 @@ class SessionCalls:
         self.through = 0
         """Sequence up to which the session was read."""
         self._by_id: dict[str, _Call] = {}
-        self._by_call_id: dict[str, _Call] = {}
+        self._by_call_id: dict[str, list[_Call]] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_id)
 
     def add(self, item: ContextItem, sequence: int) -> None:
         """Note a call. Of several with one id the first counts, as everywhere."""
@@ -35,13 +38,15 @@ class SessionCalls:
             return
         self._by_id[item.id] = call = (sequence, said.tool_name or "")
         if said.call_id:
-            self._by_call_id[said.call_id] = call
+            self._by_call_id.setdefault(said.call_id, []).append(call)
 
     def tool_of(self, result: ContextItem, sequence: int) -> str:
-        """The tool of a result's call; empty if that does not precede it, or names none."""
+        """The tool of a result's call; empty if that does not precede it, or names none. Of several
+        calls with its `call_id`, which some models use again, the nearest counts."""
         call = self._by_id.get(result.parent_id or "")
-        call = call or self._by_call_id.get(result.reserved.call_id or "", _NO_CALL)
-        return call[1] if call[0] < sequence else ""
+        alike = self._by_call_id.get(result.reserved.call_id or "", ())
+        calls = (call,) if call is not None else reversed(alike)
+        return next((tool for at, tool in calls if at < sequence), "")
 
 
 class CallNames:
@@ -54,9 +59,13 @@ class CallNames:
         place = (tenant, session)
         found = self._sessions.setdefault(place, SessionCalls())
         self._sessions.move_to_end(place)
-        if len(self._sessions) > MOST_SESSIONS:
+        while len(self._sessions) > 1 and self._is_full():
             self._sessions.popitem(last=False)
         return found
+
+    def _is_full(self) -> bool:
+        is_many = len(self._sessions) > MOST_SESSIONS
+        return is_many or sum(map(len, self._sessions.values())) > MOST_CALLS
 
 
 def needs_call(item: ContextItem, rules: FirewallRules) -> bool:
