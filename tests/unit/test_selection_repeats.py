@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from random import Random
 
+import msgspec
 import pytest
 from tests.session_view import ListView
 
@@ -135,6 +136,19 @@ def test_a_call_that_was_made_again_tells_an_old_state() -> None:
     assert old_keys(items) == ["c1"]
     assert old_keys([*items, *status(4, 342, "up, still")]) == ["c1", "c3"]
     assert old_keys(items, ["c3"]) == []
+
+
+def test_a_call_is_the_same_in_whatever_order_its_arguments_stand() -> None:
+    first, second = status(1, 342, "down " * 90), status(2, 342, "down " * 90)
+    arguments = second[0].metadata["arguments"]
+    turned = {**second[0].metadata, "arguments": dict(reversed([*arguments.items(), ("of", 1)]))}
+    straight = {**first[0].metadata, "arguments": {**arguments, "of": 1}}
+    items = [
+        msgspec.structs.replace(first[0], metadata=straight), first[1],
+        msgspec.structs.replace(second[0], metadata=turned), second[1],
+    ]  # fmt: skip
+    assert old_keys(items) == ["c1"]
+    assert len(repeated(groups(items), ())) == 1
 
 
 def test_what_a_call_said_before_it_failed_is_the_newest_that_is_known() -> None:

@@ -25,7 +25,7 @@ from weft.compiler.ranking.value_weights import asked_fields
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.rendering.counting import counter
 from weft.compiler.rendering.header import entries_above
-from weft.compiler.rendering.item_entries import group_of, item_entry
+from weft.compiler.rendering.item_entries import groups_by_sequence, item_entry
 from weft.compiler.rendering.tools import TOOLS, parameter_names
 from weft.compiler.renditions.rendition import reference, summarised
 from weft.compiler.renditions.shape import Shape, required_parts
@@ -136,7 +136,7 @@ def _cost(state: State, rows: Sequence[ItemRow], pinned: Shown) -> PromptCost:
         state.key,
         (state.view.tenant, state.view.session),
         state.candidates.latest_user,
-        group_of(state.groups),
+        groups_by_sequence(state.groups),
         state.flags,
         withheld=state.carried.withheld,
     )
@@ -200,6 +200,6 @@ def _shape(state: State, row: ItemRow, call: ItemRow, repeats: Container[int]) -
         if limit is not None and row.whole_tokens > limit and row.envelope is not None:
             return Shape(row, False, summarised(row), frozenset(), is_limited=True)
         if row.sequence in repeats:
-            return Shape(row, False, reference(row), frozenset())
+            return Shape(row, False, reference(), frozenset())
     required = frozenset[int]() if redacted else required_parts(row)
     return Shape(row, redacted, None, required)

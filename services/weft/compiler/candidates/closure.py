@@ -4,8 +4,10 @@ any other item is a group of its own.
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Sequence
+from functools import cached_property
 from operator import attrgetter
 
 import msgspec
@@ -19,7 +21,7 @@ NEARBY = 32
 """Items on each side of a call that are searched for results tied to it only by `call_id`."""
 
 
-class Group(msgspec.Struct, frozen=True):
+class Group(msgspec.Struct, frozen=True, dict=True):
     """Items that are shown or dropped together: a call before its results, in order of
     sequence."""
 
@@ -34,6 +36,21 @@ class Group(msgspec.Struct, frozen=True):
     @property
     def is_exchange(self) -> bool:
         return self.rows[0].kind is ItemKind.TOOL_CALL
+
+    @property
+    def whole_tokens(self) -> int:
+        """Of all its items, as far as they are known."""
+        return sum(max(row.whole_tokens, 0) for row in self.rows)
+
+    @cached_property
+    def asked(self) -> str:
+        """What its call asks: the same for the same arguments, in whatever order."""
+        call = self.rows[0]
+        arguments = call.metadata.get("arguments")
+        if isinstance(arguments, dict):
+            written = json.dumps(arguments, sort_keys=True, default=str)
+            return f"{call.metadata.get('tool_name')} {written}"
+        return call.text
 
 
 def group_of(rows: Sequence[ItemRow], waits: str = "") -> Group:

@@ -43,7 +43,7 @@ def entries_of(
     flags = flags_among(view, groups)
     groups, redacted = withhold(groups, flags, policy, Ledger())
     place = (view.tenant, view.session)
-    make = partial(item_entry, policy, key, place, None, group_of(groups), flags)
+    make = partial(item_entry, policy, key, place, None, groups_by_sequence(groups), flags)
     cost = PromptCost(above, groups, make, counter(view.encoding))
     calls = names_of((one for one in groups if one.key in named), redacted | flags.keys())
     return cost.naming(calls).entries({at: one for at, one in shown.items() if at in cost.rows})
@@ -73,5 +73,5 @@ def item_entry(
     return entry(row, shown, key, section, untrusted, answer, answered, signals, place)
 
 
-def group_of(groups: Sequence[Group]) -> dict[int, Group]:
+def groups_by_sequence(groups: Sequence[Group]) -> dict[int, Group]:
     return {row.sequence: group for group in groups for row in group.rows}

@@ -214,12 +214,15 @@ NAMES_SHARE, LEAST_NAMES = 0.2, 40
 characters at least."""
 
 
-def reference(row: ItemRow) -> Rendition:
-    """Replaces a result that a later result of the same call repeats."""
+AGAIN = "(the same call gives the same again below)"
+
+
+def reference() -> Rendition:
+    """Replaces a result that a later result of the same call repeats. One of its own for each: what
+    a rendition costs is remembered by its identity."""
     return Rendition(REFERENCE, AGAIN)
 
 
-AGAIN = "(the same call gives the same again below)"
 _CHARACTERS = 3
 """Characters per token: a low estimate for most texts."""
 
@@ -302,7 +305,7 @@ def reread(row: ItemRow, view: str, recipe: str) -> Rendition:
         case "compact":
             return compact(row)
         case "reference":
-            return reference(row)
+            return reference()
         case "parts" if recipe.startswith("<"):
             return beginning(row, int(recipe[1:]))
         case "parts":

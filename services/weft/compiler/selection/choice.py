@@ -25,7 +25,8 @@ class Choice(msgspec.Struct, frozen=True):
     pinned: tuple[Group, ...]
     """The most important first, policies last."""
     exchange: tuple[Group, ...]
-    """Calls with results since the latest user turn, newest first."""
+    """Calls since the latest user turn, with their results if there are any; those whose last
+    result is the newest come first."""
     interrupted: Group | None
     """The newest call before the latest user turn, if the agent has said nothing since."""
     last_fetched: tuple[Group, ...]

@@ -142,11 +142,7 @@ def _says_nothing(choice: Choice, shown: Shown, group: Group) -> bool:
 def _with_short(choice: Choice, shown: Shown) -> Shown:
     """With more of the calls whose results are short: most of what an agent did, and not only
     read, is among them, and who does not see it may do it twice."""
-    short = [
-        group
-        for group in choice.exchange
-        if sum(max(row.whole_tokens, 0) for row in group.rows) <= SHORT_EXCHANGE
-    ]
+    short = [group for group in choice.exchange if group.whole_tokens <= SHORT_EXCHANGE]
     limit = choice.cost.exact(shown) + int(choice.budget * SHORT_SHARE)
     return _with_stubs(choice, shown, min(choice.budget, limit), short)
 
@@ -183,7 +179,7 @@ def _failed_before(choice: Choice) -> Group | None:
     before = choice.exchange[1] if len(choice.exchange) > 1 else choice.interrupted
     if before is None or not _is_failed(before):
         return None
-    is_again = choice.exchange and before.rows[0].whole == choice.exchange[0].rows[0].whole
+    is_again = choice.exchange and before.asked == choice.exchange[0].asked
     return None if is_again else before
 
 

@@ -34,7 +34,7 @@ def _complete(choice: Choice, shown: Shown, room: int) -> list[Shown]:
     return [
         {row.sequence: choice.shapes[row.sequence].all() for row in group.rows}
         for group in choice.last_fetched
-        if group.key not in shown and sum(max(row.whole_tokens, 0) for row in group.rows) <= room
+        if group.key not in shown and group.whole_tokens <= room
     ]
 
 

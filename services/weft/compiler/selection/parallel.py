@@ -26,7 +26,7 @@ def called_together(exchange: Sequence[Group]) -> Sequence[Group]:
 def with_shares(choice: Choice, shown: Shown, groups: Sequence[Group], limit: int) -> Shown:
     """With each of the groups whole where its share of `limit` holds it, else in its shortest
     complete form, else its best parts."""
-    rest = sorted(groups, key=lambda group: (_tokens(group), -group.key))
+    rest = sorted(groups, key=lambda group: (group.whole_tokens, -group.key))
     for at, group in enumerate(rest):
         used = choice.cost.exact(shown)
         shown = _with(choice, shown, group, used + max(limit - used, 0) // (len(rest) - at))
@@ -39,7 +39,3 @@ def _with(choice: Choice, shown: Shown, group: Group, limit: int) -> Shown:
         if choice.cost.fits(more, limit):
             return more
     return fill(choice, shown, [group], limit)
-
-
-def _tokens(group: Group) -> int:
-    return sum(max(row.whole_tokens, 0) for row in group.rows)

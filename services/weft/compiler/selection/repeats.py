@@ -3,7 +3,6 @@ reference. Nothing else is left out because it is similar."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 
 from weft.compiler.candidates.closure import Group
@@ -26,7 +25,7 @@ def repeated(groups: Sequence[Group], redacted: Collection[int]) -> dict[int, in
     for group in reversed(groups):
         if not group.is_exchange or any(row.sequence in redacted for row in group.rows):
             continue
-        asked = _asked(group)
+        asked = group.asked
         for row in group.rows[1:]:
             if row.size_of_whole < LEAST:
                 continue
@@ -49,7 +48,7 @@ def outdated_by_repetition(groups: Sequence[Group], redacted: Collection[int]) -
     for group in reversed(groups):
         if len(group.rows) < 2 or not group.is_exchange or group.rows[0].sequence in redacted:
             continue
-        asked = group.rows[0].whole
+        asked = group.asked
         if asked in again:
             found.add(group.key)
         elif not any(row.failed for row in group.rows[1:]):
@@ -70,12 +69,3 @@ def without_dangling(choice: Choice, shown: Shown) -> Shown:
                 left = {row.sequence for row in group.rows}
                 shown = {at: one for at, one in shown.items() if at not in left}
     return shown
-
-
-def _asked(group: Group) -> str:
-    call = group.rows[0]
-    arguments = call.metadata.get("arguments")
-    if isinstance(arguments, dict):
-        written = json.dumps(arguments, sort_keys=True, default=str)
-        return f"{call.metadata.get('tool_name')} {written}"
-    return call.text

@@ -73,7 +73,7 @@ def pins_of(choice: Choice) -> Shown:
 def everything_whole(choice: Choice) -> Shown | None:
     """All groups with every item whole; None if they do not fit or the session has others."""
     rows = [row for group in choice.groups for row in group.rows]
-    if not choice.is_all or sum(max(row.whole_tokens, 0) for row in rows) > choice.budget:
+    if not choice.is_all or sum(group.whole_tokens for group in choice.groups) > choice.budget:
         return None
     shown: Shown = {}
     for row in rows:
