@@ -16,6 +16,16 @@ def test_the_footer_of_a_mail_is_beside_it(line: str) -> None:
     assert beside(f"Hello,\n\n{POINTS}\n{line}{FOOTER}") == f"{line}{FOOTER}"
 
 
+def test_a_mail_that_is_quoted_behind_its_answer_is_beside_it() -> None:
+    quoted = "".join(f"> {line}\n" for line in POINTS.splitlines())
+    answer = f"Hello,\n\n{POINTS}\n"
+    assert beside(answer + quoted) == quoted
+    assert beside(f"{answer}-- \n{FOOTER}\n{quoted}") == f"-- \n{FOOTER}\n{quoted}"
+    by_line = "".join(f"> {line}\nYes, we pay this.\n\n" for line in POINTS.splitlines())
+    assert beside(answer + by_line) == ""
+    assert beside(quoted) == ""
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -14,8 +14,12 @@ from weft.passages.prose import split_stretch
 
 _FOOTER = re.compile(r"^-- ?\r?\n", re.MULTILINE)
 """The line that mail programs write above a footer."""
+_QUOTED = re.compile(r"^>", re.MULTILINE)
+"""A line of the mail that is answered."""
+LEAST_QUOTED = 4
+"""Lines of a mail that is quoted as a whole."""
 LONGEST_FOOTER, FOOTER_SHARE = 1_000, 0.5
-"""Most characters behind that line, and the most of a text that they are."""
+"""Most characters of a footer, and the most of a text that it is."""
 LEAST_LINE = 40
 """Characters of a line that may repeat another; shorter ones are alike by chance."""
 _ITS_NUMBER = re.compile(r"[\s\d.,:)(\[\]*-]*")
@@ -26,20 +30,42 @@ _ASCII_NUMBER = "".join(filter(_ITS_NUMBER.fullmatch, map(chr, range(128))))
 
 def split_with_asides(text: str) -> Part:
     """The parts of a text in lines. Linear in `text`."""
-    end = _footer(text)
-    parts = without_landmarks(text, _without_repeated(text, split_stretch(text, 0, end)))
-    if end < len(text):
-        parts += beside(split_stretch(text, end, len(text)))
+    start, end = _footer(text)
+    quoted = _quoted(text, end if start < end else 0)
+    parts = _parts(text, 0, min(start, quoted))
+    if start < end:
+        parts += [*beside(_parts(text, start, end)), *_parts(text, end, quoted)]
+    parts += beside(_parts(text, quoted, len(text)))
+    parts = without_landmarks(text, _without_repeated(text, parts))
     return Part(0, len(text), "text", 1, 0, 0, False, tuple(parts))
 
 
-def _footer(text: str) -> int:
-    """Where the footer begins, the end of the text if it has none. Where more lines begin with two
-    dashes, they are a program's comments."""
-    start = len(text) - min(LONGEST_FOOTER, int(len(text) * FOOTER_SHARE))
+def _parts(text: str, start: int, end: int) -> list[Part]:
+    return split_stretch(text, start, end) if start < end else []
+
+
+def _footer(text: str) -> tuple[int, int]:
+    """Where the footer begins and ends: with the text, or before what the mail quotes. Where more
+    lines begin with two dashes, they are a program's comments."""
     is_alone = text.count("\n--") + text.startswith("--") <= 1
-    found = _FOOTER.search(text, start) if is_alone else None
-    return found.start() if found is not None else len(text)
+    found = _FOOTER.search(text) if is_alone else None
+    if found is None:
+        return len(text), len(text)
+    quoted = _QUOTED.search(text, found.end())
+    end = len(text) if quoted is None else quoted.start()
+    most = min(LONGEST_FOOTER, int(len(text) * FOOTER_SHARE))
+    return (found.start(), end) if end - found.start() <= most else (len(text), len(text))
+
+
+def _quoted(text: str, start: int) -> int:
+    """Where the mail that is answered begins, if it is quoted as a whole behind the answer; the end
+    of the text if it is not. A mail that answers line by line has more text behind its quotes."""
+    found = _QUOTED.search(text, start)
+    if found is None or not found.start():
+        return len(text)
+    lines = text[found.start() :].splitlines()
+    quotes = sum(line.startswith(">") or not line.strip() for line in lines)
+    return found.start() if quotes == len(lines) >= LEAST_QUOTED else len(text)
 
 
 def _without_repeated(text: str, parts: list[Part]) -> list[Part]:
