@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.cli.compiling import _how_to_wait
+from weft.cli.compiling import _how_to_wait, _named
 from weft_schemas.compile import PendingItem
 
 
@@ -16,3 +16,17 @@ def test_one_that_was_waited_for_says_how_to_wait_longer(after: int) -> None:
     said = _how_to_wait(PendingItem("m2", 3), after)
     assert "--after" not in said
     assert "a longer --timeout waits for it, and `weft status` tells why" in said
+
+
+def test_an_argument_of_a_view_stays_as_it_is_written() -> None:
+    given = ("start=100", "share=0.5", "all=true", "pattern=007", "rate=1.50", "path=[1:2]", "x=")
+    assert _named((*given, "none=null")) == {
+        "start": 100,
+        "share": 0.5,
+        "all": True,
+        "pattern": "007",
+        "rate": "1.50",
+        "path": "[1:2]",
+        "x": "",
+        "none": "null",
+    }

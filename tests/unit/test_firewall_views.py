@@ -79,6 +79,33 @@ def test_search_for_what_is_no_expression_is_refused_with_the_reason(pattern: st
     assert repr(pattern) in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [(20614, "order 20614"), (1.5, "at 1.5"), (True, "is true"), ("20614", "order 20614")],
+)
+def test_what_is_searched_for_may_be_written_as_a_number(pattern: Value, found: str) -> None:
+    body = "order 20614\nat 1.5\nis true\nTrue\n"
+    shown = slice_of(body, "search", pattern=pattern, context=0).text
+    assert [line.split(": ")[1] for line in shown.splitlines()] == [found]
+
+
+def test_an_argument_that_is_null_is_not_given() -> None:
+    assert slice_of(LINES, "lines", start=None, count=1).text == "1: line 1 is here\n"
+    with pytest.raises(InvalidInput, match="needs a pattern"):
+        slice_of(LINES, "search", pattern=None)
+
+
+@pytest.mark.parametrize("start", ["²", "--5", "9" * 5_000, 10**30])
+def test_what_is_no_place_is_refused(start: Value) -> None:
+    with pytest.raises(InvalidInput, match="give a whole number"):
+        slice_of(CSV, "rows", "text/csv", start=start)
+
+
+def test_a_column_may_have_a_number_for_its_name() -> None:
+    part = slice_of("id,2024\na,7\nb,8\nc,9\n", "rows", "text/csv", columns=2024)
+    assert part.text == "2024\n7\n8\n9\n"
+
+
 def test_errors_shows_only_lines_that_tell_of_one() -> None:
     body = LINES + "ERROR disk full\n" + LINES
     assert slice_of(body, "errors").text == "501: ERROR disk full\n"

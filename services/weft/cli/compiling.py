@@ -290,15 +290,21 @@ async def _drilldown(
 
 
 def _named(args: tuple[str, ...]) -> dict[str, Any]:
-    """`name=value`, where the value is read as JSON if it is valid, otherwise as text."""
+    """`name=value`, where the value is a number or a boolean if JSON writes it just so, otherwise
+    text: 007 and 1.50 stay as they are written."""
     found: dict[str, Any] = {}
     for arg in args:
         name, equals, text = arg.partition("=")
         if not equals or not name:
             raise InvalidInput(f"-a {arg}: give NAME=VALUE")
-        try:
-            value = msgspec.json.decode(text)
-        except (msgspec.MsgspecError, RecursionError):
-            value = text
-        found[name] = text if isinstance(value, dict | list) else value
+        found[name] = _value(text)
     return found
+
+
+def _value(text: str) -> str | int | float | bool:
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError):
+        return text
+    is_same = isinstance(value, int | float) and msgspec.json.encode(value).decode() == text
+    return value if is_same else text

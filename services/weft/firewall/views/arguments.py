@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+
+import msgspec
 
 from weft_schemas.errors import InvalidInput
 
 Value = str | int | float | bool | None
 
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_MOST = 1 << 60
+"""Higher than any place in a body, and the sum of two is a number that every step takes."""
+
 
 def number(args: Mapping[str, Value], name: str, default: int, least: int = 0) -> int:
     """A whole number that is at least `least`."""
-    value = args.get(name, default)
-    if isinstance(value, str) and value.lstrip("-").isdigit():
+    value = args.get(name)
+    if value is None:
+        return default
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _MOST:
         raise InvalidInput(f"drill-down: {name} is {value!r}; give a whole number from {least}")
     return value
 
 
 def words(args: Mapping[str, Value], name: str) -> str:
-    """A text, empty if it is not given."""
-    value = args.get(name, "")
-    if not isinstance(value, str):
-        raise InvalidInput(f"drill-down: {name} is {value!r}; give a text")
-    return value
+    """A text, empty if it is not given. A number is taken as it is written: an order's number is
+    one in JSON."""
+    value = args.get(name)
+    if value is None or isinstance(value, str):
+        return value or ""
+    return msgspec.json.encode(value).decode()
 
 
 def known(args: Mapping[str, Value], view: str, names: tuple[str, ...]) -> None:
