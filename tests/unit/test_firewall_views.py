@@ -297,6 +297,51 @@ def test_what_is_not_there_is_told() -> None:
     assert "tells of an error, in 1,200 lines" in slice_of(body, "errors").text
 
 
+@pytest.mark.parametrize(
+    ("view", "args", "told"),
+    [
+        ("rows", {"start": 300}, "(there are 300 rows)\n"),
+        ("rows", {"start": 99_999, "count": 3}, "(there are 300 rows)\n"),
+        ("head", {"offset": len(CSV)}, f"(there are {len(CSV):,} bytes)\n"),
+        ("head", {"offset": 99_999_999}, f"(there are {len(CSV):,} bytes)\n"),
+        ("tail", {"before": 0}, f"(there are {len(CSV):,} bytes)\n"),
+        ("lines", {"start": 302}, "(there are 301 lines)\n"),
+    ],
+)
+def test_what_lies_behind_the_end_is_told_and_nothing_follows(
+    view: str, args: dict[str, Value], told: str
+) -> None:
+    part = slice_of(CSV, view, "text/csv", **args)
+    assert (part.text, part.next) == (told, None)
+
+
+@pytest.mark.parametrize("view", ["json", "keys"])
+def test_members_behind_the_last_are_told(view: str) -> None:
+    body = json.dumps({"a": list(range(2_000)), "b": {}})
+    for args, told in (
+        ({"path": "a[5990:5992]"}, "(there are 2,000 members)\n"),
+        ({"path": "a", "start": 2_000}, "(there are 2,000 members)\n"),
+        ({"path": "[150:152]"}, "(there are 2 members)\n"),
+        ({"path": "b"}, "(there are 0 members)\n"),
+    ):
+        part = slice_of(body, view, "application/json", **args)
+        assert (part.text, part.next) == (told, None)
+    with pytest.raises(InvalidInput, match="holds no member"):
+        slice_of(body, view, "application/json", path="a[7:7]")
+
+
+def test_a_table_without_rows_has_no_next_ones() -> None:
+    part = slice_of("id,name,city\n", "rows", "text/csv")
+    assert (part.text, part.next) == ("id,name,city\n", None)
+
+
+def test_keys_of_more_than_a_slice_go_on() -> None:
+    body = json.dumps({f"key {n}": n for n in range(2_500)})
+    part = slice_of(body, "keys", "application/json", most=100_000)
+    assert part.text.count("\n") == 2_500
+    assert everything(body, "keys", "application/json") == part.text
+
+
 def test_search_in_one_long_line_guesses_no_secret() -> None:
     secret = "ghp_" + "aB3dE5gH7j" * 4
     body = json.dumps({"filling": "x y " * 3_000, "note": f"use {secret} now"})

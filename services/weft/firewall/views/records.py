@@ -12,7 +12,7 @@ from weft.firewall.form import Form
 from weft.firewall.tables import cells_of, delimiter_of
 from weft.firewall.views.arguments import Value, number, words
 from weft.firewall.views.artifact import Artifact
-from weft.firewall.views.registry import Chunk, ViewRegistry
+from weft.firewall.views.registry import Chunk, ViewRegistry, of_all
 from weft.passages.ruled import is_rule, with_plain_rules
 from weft_schemas.errors import InvalidInput
 
@@ -36,13 +36,17 @@ def rows(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     table = _rows_of(artifact)
     header = next(table, [])
     chosen = _chosen(header, wanted)
-    yield Chunk(_written([header[i] for i in chosen]), {**args, "start": first})
-    rest = islice(table, first, None)
-    row = next(rest, None)
+    skipped = sum(1 for _ in islice(table, first))
+    row = next(table, None)
+    if row is None and first > 0:
+        yield of_all(skipped, "rows")
+        return
+    here: dict[str, Value] = {**args, "start": first}
+    yield Chunk(_written([header[i] for i in chosen]), here if row is not None else None)
     for number_of in range(first, first + count):
         if row is None:
             return
-        following = next(rest, None)
+        following = next(table, None)
         cells = [row[i] if i < len(row) else "" for i in chosen]
         yield Chunk(_written(cells), {**args, "start": number_of + 1} if following else None)
         row = following

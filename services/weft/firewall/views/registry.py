@@ -20,6 +20,11 @@ class Chunk(msgspec.Struct, frozen=True):
     """Arguments that begin after this chunk; None if the artifact ends with it."""
 
 
+def of_all(count: int, kind: str) -> Chunk:
+    """In place of what lies behind the end: a model takes an empty text for an empty artifact."""
+    return Chunk(f"(there are {count:,} {kind})\n", None)
+
+
 Part = Chunk
 """What release 0.2.0 calls it: views of other packages import it."""
 Generate = Callable[[Artifact, Mapping[str, Value]], Iterator[Chunk]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 
 from weft.firewall.form import Form
@@ -12,13 +12,14 @@ from weft.firewall.rule_paths import steps_of
 from weft.firewall.views.arguments import Value, number, words
 from weft.firewall.views.artifact import Artifact
 from weft.firewall.views.json_path import elements, find, value_end
-from weft.firewall.views.registry import Chunk, ViewRegistry
+from weft.firewall.views.registry import Chunk, ViewRegistry, of_all
 from weft_schemas.errors import InvalidInput, NotFound
 
 _VALUE = 8_000
 """Bytes of one member that are shown; a longer one has its own path."""
-_KEYS = 1_000
-_RANGE = re.compile(r"\[(\d*):(\d*)\]\Z")
+_RANGE = re.compile(r"\[(\d{0,18}):(\d{0,18})\]\Z")
+Member = tuple[str | int, int, int]
+"""Key or index, start and end."""
 
 
 def register(views: ViewRegistry) -> None:
@@ -26,7 +27,7 @@ def register(views: ViewRegistry) -> None:
         views.register(str(form), "json", "the value at `path`, such as `a.b[3]` or `a[10:20]`",
                        ("path", "start"), value)  # fmt: skip
         views.register(str(form), "keys", "names and types of what stands at `path`",
-                       ("path", "start"), keys, True)  # fmt: skip
+                       ("path", "start"), keys)  # fmt: skip
 
 
 def value(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
@@ -39,18 +40,14 @@ def value(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
         return
     members = _lines(artifact) if is_lines else elements(artifact.data, at)
     is_object = not is_lines and artifact.data[at : at + 1] == b"{"
-    rest = islice(members, first, None)
-    member = next(rest, None)
-    for index in range(first, last):
-        if member is None:
-            return
-        (name, start, end), member = member, next(rest, None)
+
+    def line(name: str | int, start: int, end: int) -> str:
         shown = artifact.text(start, min(end, start + _VALUE))
         if end - start > _VALUE:
             shown += f"…(+{end - start - _VALUE} bytes at {written((*path, name))})"
-        label = f"{name}: " if is_object else f"[{name}] "
-        more: dict[str, Value] = {"path": written(path), "start": index + 1}
-        yield Chunk(f"{label}{shown}\n", more if member is not None else None)
+        return f"{name}: {shown}\n" if is_object else f"[{name}] {shown}\n"
+
+    yield from _each(members, path, first, last, line)
 
 
 def keys(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
@@ -59,10 +56,31 @@ def keys(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     if not is_lines and artifact.data[at : at + 1] not in (b"{", b"["):
         raise InvalidInput(f"drill-down: {written(path) or '$'} has no keys; ask for view 'json'")
     members = _lines(artifact) if is_lines else elements(artifact.data, at)
-    for index, (name, start, end) in enumerate(islice(members, first, min(last, first + _KEYS))):
-        kind = _kind(artifact.data[start : start + 1])
-        more = {**args, "start": first + index + 1}
-        yield Chunk(f"{name}: {kind}, {end - start} bytes\n", more)
+
+    def line(name: str | int, start: int, end: int) -> str:
+        return f"{name}: {_kind(artifact.data[start : start + 1])}, {end - start} bytes\n"
+
+    yield from _each(members, path, first, last, line)
+
+
+def _each(
+    members: Iterator[Member],
+    path: tuple[str | int, ...],
+    first: int,
+    last: int,
+    line: Callable[[str | int, int, int], str],
+) -> Iterator[Chunk]:
+    """A line for each member from `first` to `last` (exclusive)."""
+    skipped = sum(1 for _ in islice(members, first))
+    member = next(members, None)
+    if member is None:
+        yield of_all(skipped, "members")
+    for index in range(first, last):
+        if member is None:
+            return
+        shown, member = member, next(members, None)
+        more: dict[str, Value] = {"path": written(path), "start": index + 1}
+        yield Chunk(line(*shown), more if member is not None else None)
 
 
 def _span(path: str, start: int) -> tuple[tuple[str | int, ...], int, int]:
@@ -73,6 +91,11 @@ def _span(path: str, start: int) -> tuple[tuple[str | int, ...], int, int]:
         path = path[: asked.start()]
         start = max(start, int(asked.group(1) or 0))
         last = int(asked.group(2) or last)
+        if last <= start:
+            raise InvalidInput(
+                f"drill-down: {asked.group()} from {start} on holds no member; the first number is "
+                "that of the first member, the second that of the one behind the last"
+            )
     steps = steps_of(path)
     if "*" in steps:
         raise InvalidInput("drill-down: a path names one place; give an index instead of [] or *")

@@ -11,7 +11,7 @@ import re2
 from weft.firewall.leaf_worth import written
 from weft.firewall.views.arguments import Value, number, words
 from weft.firewall.views.artifact import Artifact
-from weft.firewall.views.registry import Chunk, ViewRegistry
+from weft.firewall.views.registry import Chunk, ViewRegistry, of_all
 from weft.firewall.views.surroundings import surroundings
 from weft_schemas.errors import InvalidInput
 
@@ -39,6 +39,8 @@ def register(views: ViewRegistry) -> None:
 
 def head(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     at = number(args, "offset", 0)
+    if at >= artifact.size:
+        yield of_all(artifact.size, "bytes")
     while at < artifact.size:
         most = min(at + min(_CHUNK, artifact.piece), artifact.size)
         found = artifact.data.find(b"\n", at, most)
@@ -51,6 +53,9 @@ def head(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
 def tail(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     """One chunk: the last bytes, from the start of a line if one is near."""
     end = min(number(args, "before", artifact.size), artifact.size)
+    if end == 0:
+        yield of_all(artifact.size, "bytes")
+        return
     start = artifact.whole_character(max(0, end - min(_CHUNK, artifact.piece)))
     found = artifact.data.find(b"\n", start, end)
     if 0 <= found < end - 1 and start > 0:
@@ -70,7 +75,7 @@ def lines(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
         more: dict[str, Value] = {"start": line + 1}
         yield Chunk(_numbered(artifact, line, start, end), more if end < artifact.size else None)
     if line < first:
-        yield Chunk(f"(there are {line:,} lines)\n", None)
+        yield of_all(line, "lines")
 
 
 def search(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
