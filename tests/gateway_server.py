@@ -29,6 +29,7 @@ TEXTS = {
 }
 TOOLS = [
     tool("big", "Returns many orders."),
+    tool("listed", "Returns many orders, each in a text of its own."),
     tool("silent", "Never answers."),
     tool("slow", "Answers after a second."),
     tool("dies", "Ends in the call."),
@@ -84,6 +85,10 @@ def called(name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[s
             count = int(arguments.get("of", 2_000))
             orders = [{"id": f"o{n}", "total": n * 1.5, "note": f"note {n}"} for n in range(count)]
             return said(json.dumps({"orders": orders}))
+        case "listed":
+            orders = [{"order": f"O-{n}", "total": n * 37 % 1_000} for n in range(300)]
+            texts = [{"type": "text", "text": json.dumps(order, indent=2)} for order in orders]
+            return {"content": texts, "structuredContent": {"result": orders}}
         case "silent":
             time.sleep(3_600)
         case "slow":

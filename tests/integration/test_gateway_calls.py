@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -119,6 +120,23 @@ async def test_a_whole_result_goes_to_another_tool_by_its_handle(
     assert "orders[9999]" in text_of(wrong)
     echoed = [item for item in await logged(log) if item.text.startswith('{"text"')]
     assert len(echoed[0].text) > 100_000
+
+
+async def test_the_path_that_a_summary_names_works_in_every_place(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    async with gateway(server.url, tmp_path, odd_server()) as running, host(running) as client:
+        shown = text_of(await called(client, "odd:listed"))
+        named = re.search(r"more at (result)\[\d+:", shown).group(1)
+        handle = HANDLE.search(shown).group()
+        looked = await client.call_tool(
+            "look_into_result",
+            {"handle": handle, "view": "json", "args": {"path": f"{named}[150:152]"}},
+        )
+        assert text_of(looked).count('"order":"O-15') == 2
+        orders = {"$weft": handle, "path": f"{named}[150:152]"}
+        echoed = json.loads(text_of(await called(client, "odd:echo", text=orders)))
+    assert [order["order"] for order in json.loads(echoed["text"])] == ["O-150", "O-151"]
 
 
 async def test_a_text_that_was_cut_within_a_character_costs_that_character_alone(

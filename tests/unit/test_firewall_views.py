@@ -197,6 +197,53 @@ def test_views_of_an_mcp_result_look_at_what_it_holds() -> None:
     assert slice_of(body, "rows", kind, start=5, count=1).text == 'id,name,city\n5,"Doe, 5",Oslo\n'
 
 
+LISTED = [{"order": f"O-{n}", "total": n * 37 % 1_000} for n in range(300)]
+IN_BLOCKS = json.dumps(
+    {
+        "content": [{"type": "text", "text": json.dumps(one, indent=2)} for one in LISTED],
+        "structuredContent": {"result": LISTED},
+    }
+)
+"""What an SDK makes of a tool that returns a list of objects."""
+
+
+def test_the_paths_of_a_summary_of_structured_content_can_be_asked_for() -> None:
+    made = envelope(IN_BLOCKS)
+    assert "more at result[" in made.summary
+    kind = made.content_type
+    part = slice_of(IN_BLOCKS, "json", kind, path="result[150:152]")
+    assert [line.split("] ")[1] for line in part.text.splitlines()] == [
+        '{"order":"O-150","total":550}',
+        '{"order":"O-151","total":587}',
+    ]
+    assert slice_of(IN_BLOCKS, "keys", kind).text.startswith("result: array, ")
+    assert everything(IN_BLOCKS, "json", kind, path="result").count("O-") == 300
+    assert slice_of(IN_BLOCKS, "search", kind, pattern="O-150", context=0).text.endswith(
+        '"order": "O-150",\n'
+    )
+
+
+def test_structured_content_alone_is_read_by_every_view() -> None:
+    body = json.dumps({"content": [], "structuredContent": {"result": LISTED}})
+    assert slice_of(body, "head").text.startswith('{"result":[{"order":"O-0"')
+
+
+def test_a_path_of_the_text_beside_structured_content_can_be_asked_for() -> None:
+    text = json.dumps(LISTED)
+    held = {"content": [{"type": "text", "text": text}], "structuredContent": {"result": LISTED}}
+    body = json.dumps(held)
+    found = slice_of(body, "search", "application/json", pattern="O-150").text.split()[1]
+    assert found == "[150].order"
+    assert slice_of(body, "json", "application/json", path=found).text == '"O-150"'
+
+
+def test_a_secret_in_structured_content_is_masked() -> None:
+    secret = "ghp_" + "aB3dE5gH7j" * 4
+    body = json.dumps({"content": [], "structuredContent": {"note": f"use {secret} now"}})
+    shown = slice_of(body, "json", "application/json", path="note").text
+    assert shown.startswith('"use [secret:github_token:')
+
+
 def test_views_of_records_whose_type_is_an_object_look_at_the_records() -> None:
     body = json.dumps([{"type": {"name": "circle"}, "id": 7}, {"type": {"name": "square"}}])
     assert slice_of(body, "json", "application/json", path="[0].type.name").text == '"circle"'

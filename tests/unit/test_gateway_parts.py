@@ -198,6 +198,36 @@ def test_handles_in_arguments_are_found_and_filled() -> None:
             references({"a": wrong})
 
 
+def test_a_handle_with_the_path_of_a_summary_stands_for_what_is_there() -> None:
+    handle = "art:abcdefghij"
+    orders = [{"order": f"O-{n}", "total": n} for n in range(30)]
+    blocks = [{"type": "text", "text": json.dumps(one, indent=2)} for one in orders]
+    held = json.dumps({"content": blocks, "structuredContent": {"result": orders}})
+    lines = "\n".join(map(json.dumps, orders))
+    for text, path in ((held, "result"), (json.dumps(orders), ""), (lines, "")):
+        assert part_of(text, Reference(handle, f"{path}[7].total")) == 7
+        assert part_of(text, Reference(handle, f"{path}[3:5]")) == orders[3:5]
+        assert part_of(text, Reference(handle, f"{path}[28:]")) == orders[28:]
+        with pytest.raises(InvalidInput, match="30 members"):
+            part_of(text, Reference(handle, f"{path}[30:40]"))
+    assert part_of(held, Reference(handle, lines="2")) == '  "order": "O-0",\n'
+    assert part_of(held, Reference(handle)).startswith('{\n  "order": "O-0"')
+    alone = json.dumps({"content": [], "structuredContent": {"result": orders}})
+    assert json.loads(part_of(alone, Reference(handle))) == {"result": orders}
+    with pytest.raises(InvalidInput, match="'results' is missing"):
+        part_of(held, Reference(handle, "results"))
+    with pytest.raises(InvalidInput, match="is no JSON"):
+        part_of("words", Reference(handle, "results"))
+
+
+def test_a_value_goes_as_json_where_a_text_is_wanted() -> None:
+    given = Reference("art:abcdefghij", "result")
+    arguments = {"orders": {"$weft": given.handle, "path": given.path}}
+    wants = {"properties": {"orders": {"type": "string"}}}
+    assert filled(arguments, {given: [1, "a"]}, wants) == {"orders": '[1,"a"]'}
+    assert filled(arguments, {given: [1, "a"]}) == {"orders": [1, "a"]}
+
+
 def test_a_schema_cannot_make_the_gateway_slow_or_fetch_anything() -> None:
     slow = {"type": "object", "properties": {"a": {"pattern": "^(a+)+$"}}}
     assert faults({"a": "a" * 5_000 + "b"}, slow)

@@ -31,6 +31,12 @@ class UnwrappedResult(msgspec.Struct, frozen=True):
     """One line per block that is not text: type, size, dimensions."""
     is_error: bool | None = None
 
+    @property
+    def structured(self) -> dict[str, object] | list[object] | None:
+        """The structured content that a summary is made of: None if there is none, or an empty
+        one."""
+        return self.value if isinstance(self.value, dict | list) and self.value else None
+
 
 class _Result(msgspec.Struct):
     content: list[dict[str, object]]

@@ -11,6 +11,7 @@ from weft.bodies.clean import clean
 from weft.firewall.body import Body
 from weft.firewall.bounds import Bounds
 from weft.firewall.unwrap import unwrap
+from weft.firewall.verbatim_json import encoded
 from weft.passages.python_repr import looks_like_repr, repr_to_json
 from weft.secrets.deployment_rules import NONE, DeploymentRules
 from weft.secrets.masking import Finding, masked
@@ -34,7 +35,10 @@ class Artifact:
         limits: Bounds,
         piece: int = 2_000,
         own: DeploymentRules = NONE,
+        structured: Artifact | None = None,
     ) -> None:
+        self.structured = structured
+        """The structured content beside the text, whose paths a summary names."""
         self.data = data
         self.size = len(data)
         self.piece = piece
@@ -94,16 +98,17 @@ def opened(
     """The artifact of a body. The content of a container (an MCP result), or of what Python
     printed, is read by its meaning, up to `limits.analyse_bytes`."""
     if isinstance(body, str):
-        yield Artifact(_meant(body.encode("utf-8", "replace"), limits), key, limits, piece, own)
+        yield _inside(body.encode("utf-8", "replace"), key, limits, piece, own)
     elif isinstance(body, bytes):
-        yield Artifact(_meant(body, limits), key, limits, piece, own)
+        yield _inside(body, key, limits, piece, own)
     elif body.stat().st_size == 0:
         yield Artifact(b"", key, limits, piece, own)
     else:
         with body.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
-            small = len(whole) <= limits.analyse_bytes
-            data = _meant(bytes(whole), limits) if small else whole
-            yield Artifact(data, key, limits, piece, own)
+            if len(whole) <= limits.analyse_bytes:
+                yield _inside(bytes(whole), key, limits, piece, own)
+            else:
+                yield Artifact(whole, key, limits, piece, own)
 
 
 _MAY_BE_WRAPPED = (b"{", b"[", b"(", b"m", b"c", b"C", b"T")
@@ -111,13 +116,20 @@ _MAY_BE_WRAPPED = (b"{", b"[", b"(", b"m", b"c", b"C", b"T")
 `TextContent(…)`."""
 
 
-def _meant(data: bytes, limits: Bounds) -> bytes:
+def _inside(
+    data: bytes, key: bytes, limits: Bounds, piece: int, own: DeploymentRules
+) -> Artifact:
     if len(data) > limits.analyse_bytes or data.lstrip()[:1] not in _MAY_BE_WRAPPED:
-        return data
+        return Artifact(data, key, limits, piece, own)
     text = data.decode("utf-8", "replace")
     inside = unwrap(text, limits.depth)
+    structured: Artifact | None = None
     if inside is not None:
         text = "\n".join((*inside.texts, *inside.other))
+        if (held := inside.structured) is not None:
+            structured = Artifact(encoded(held).encode(), key, limits, piece, own)
+    if structured is not None and not text:
+        return structured
     if looks_like_repr(text.strip()):
         text = repr_to_json(text)
-    return text.encode("utf-8", "replace")
+    return Artifact(text.encode("utf-8", "replace"), key, limits, piece, own, structured)

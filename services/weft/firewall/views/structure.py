@@ -33,7 +33,7 @@ def register(views: ViewRegistry) -> None:
 def value(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     """A scalar unchanged; an object or array member by member."""
     path, first, last = _span(words(args, "path"), number(args, "start", 0))
-    at, is_lines = _start(artifact, path)
+    artifact, at, is_lines = _found(artifact, path)
     if not is_lines and artifact.data[at : at + 1] not in (b"{", b"["):
         end = value_end(artifact.data, at)
         yield Chunk(artifact.text(at, min(end, at + _VALUE)), None)
@@ -52,7 +52,7 @@ def value(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
 
 def keys(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     path, first, last = _span(words(args, "path"), number(args, "start", 0))
-    at, is_lines = _start(artifact, path)
+    artifact, at, is_lines = _found(artifact, path)
     if not is_lines and artifact.data[at : at + 1] not in (b"{", b"["):
         raise InvalidInput(f"drill-down: {written(path) or '$'} has no keys; ask for view 'json'")
     members = _lines(artifact) if is_lines else elements(artifact.data, at)
@@ -102,20 +102,25 @@ def _span(path: str, start: int) -> tuple[tuple[str | int, ...], int, int]:
     return steps, start, last
 
 
-def _start(artifact: Artifact, path: tuple[str | int, ...]) -> tuple[int, bool]:
-    """Where the value starts, and whether it is the list of all lines of NDJSON."""
-    is_lines = _is_lines(artifact)
-    if is_lines and not path:
-        return 0, True
-    if is_lines:
-        wanted = path[0]
-        low = next((start for name, start, _ in _lines(artifact) if name == wanted), None)
-        found = None if low is None else _inside(artifact, low, path[1:])
-    else:
-        found = find(artifact.data, path)
-    if found is None:
-        raise NotFound(f"drill-down: nothing stands at {written(path)!r}; ask for view 'keys'")
-    return found, False
+def _found(artifact: Artifact, path: tuple[str | int, ...]) -> tuple[Artifact, int, bool]:
+    """What holds the value, where it starts, and whether it is the list of all lines of NDJSON. A
+    summary's paths are those of structured content, a search's are those of the text beside it."""
+    for one in (artifact.structured, artifact):
+        if one is None:
+            continue
+        is_lines = _is_lines(one)
+        found = 0 if is_lines and not path else _start(one, path, is_lines)
+        if found is not None:
+            return one, found, is_lines and not path
+    raise NotFound(f"drill-down: nothing stands at {written(path)!r}; ask for view 'keys'")
+
+
+def _start(artifact: Artifact, path: tuple[str | int, ...], is_lines: bool) -> int | None:
+    """Where the value starts."""
+    if not is_lines:
+        return find(artifact.data, path)
+    low = next((start for name, start, _ in _lines(artifact) if name == path[0]), None)
+    return None if low is None else _inside(artifact, low, path[1:])
 
 
 def _inside(artifact: Artifact, low: int, path: tuple[str | int, ...]) -> int | None:

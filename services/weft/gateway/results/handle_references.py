@@ -10,6 +10,11 @@ from typing import Any
 
 import msgspec
 
+from weft.firewall.bounds import Bounds
+from weft.firewall.detect import detect
+from weft.firewall.form import Form
+from weft.firewall.unwrap import unwrap
+from weft.firewall.verbatim_json import encoded
 from weft.gateway.protocol_json import as_json
 from weft_schemas.errors import InvalidInput
 
@@ -17,6 +22,7 @@ MARK = "$weft"
 """The key, in arguments and in structured content, of a handle that replaces a whole result."""
 HANDLE = re.compile(r"art:[a-z2-7]{10}\Z")
 _LINES = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?\Z")
+_RANGE = re.compile(r"\[(\d{0,18}):(\d{0,18})\]\Z")
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,9})\]|\[\"((?:[^\"\\]|\\.)*)\"\]")
 
 
@@ -61,20 +67,46 @@ def _reference(value: dict[str, Any]) -> Reference:
 
 
 def part_of(text: str, wanted: Reference) -> Any:
-    """What a reference stands for, given the whole text of its result. Raises `InvalidInput` if the
-    text has no such part."""
+    """What a reference stands for, given the whole clean text of its result, which may be a
+    container. Raises `InvalidInput` if the result has no such part."""
+    inside = unwrap(text, Bounds().depth)
+    if inside is not None:
+        text = "\n".join((*inside.texts, *inside.other))
+    structured = inside.structured if inside is not None else None
     if wanted.lines:
         first, last = _LINES.match(wanted.lines).groups()  # type: ignore[union-attr]
         return "".join(text.splitlines(keepends=True)[int(first) - 1 : int(last or first)])
     if not wanted.path:
-        return text
+        return text if text or structured is None else encoded(structured)
+    if structured is None:
+        return _at_path(_json_of(text, wanted), wanted)
     try:
-        value = msgspec.json.decode(text)
+        return _at_path(msgspec.json.decode(encoded(structured)), wanted)
+    except InvalidInput:
+        # A search tells the paths of the text beside it.
+        try:
+            return _at_path(_json_of(text, wanted), wanted)
+        except InvalidInput:
+            pass
+        raise
+
+
+def _json_of(text: str, wanted: Reference) -> Any:
+    """The value of a text in which paths may be looked for: JSON, or JSON one after the other."""
+    try:
+        return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
-        raise InvalidInput(
-            f"{wanted.handle} is no JSON, so it has no path; leave path out, or give lines"
-        ) from None
-    for step in _steps(wanted):
+        found = detect(text)
+    if found.form is Form.NDJSON:
+        return msgspec.json.decode(encoded(found.value))
+    raise InvalidInput(
+        f"{wanted.handle} is no JSON, so it has no path; leave path out, or give lines"
+    )
+
+
+def _at_path(value: Any, wanted: Reference) -> Any:
+    steps, chosen = _steps(wanted)
+    for step in steps:
         try:
             value = value[step]
         except (LookupError, TypeError):
@@ -82,11 +114,24 @@ def part_of(text: str, wanted: Reference) -> Any:
                 f"{wanted.handle}: nothing stands at {wanted.path!r} ({step!r} is missing); look "
                 "into it with view=keys"
             ) from None
-    return value
+    if chosen is None:
+        return value
+    if not isinstance(value, list) or not value[chosen]:
+        kind = f"{len(value):,} members" if isinstance(value, list) else "no list"
+        raise InvalidInput(
+            f"{wanted.handle}: nothing stands at {wanted.path!r} ({kind}); look into it with "
+            "view=keys"
+        )
+    return value[chosen]
 
 
-def _steps(wanted: Reference) -> list[str | int]:
+def _steps(wanted: Reference) -> tuple[list[str | int], slice | None]:
+    """The steps of a path, and the members that a trailing `[10:20]` selects."""
     path = wanted.path.removeprefix("$")
+    chosen: slice | None = None
+    if (asked := _RANGE.search(path)) is not None:
+        path = path[: asked.start()]
+        chosen = slice(int(asked[1] or 0), int(asked[2]) if asked[2] else None)
     steps: list[str | int] = []
     at = 0
     while at < len(path):
@@ -96,16 +141,15 @@ def _steps(wanted: Reference) -> list[str | int]:
         name, index, quoted = found.groups()
         steps.append(int(index) if index is not None else name if name is not None else quoted)
         at = found.end()
-    return steps
+    return steps, chosen
 
 
 def filled(arguments: Any, values: Mapping[Reference, Any], schema: Any = None) -> Any:
     """The arguments with each reference replaced. If the schema wants an object, a list or a
-    number, the text is read as JSON."""
+    number, a text is read as JSON; if it wants a text, a value is written as JSON."""
     if isinstance(arguments, dict):
         if MARK in arguments:
-            value = values[_reference(arguments)]
-            return _as_wanted(value, schema) if isinstance(value, str) else value
+            return _as_wanted(values[_reference(arguments)], schema)
         known = schema.get("properties", {}) if isinstance(schema, dict) else {}
         return {key: filled(value, values, known.get(key)) for key, value in arguments.items()}
     if isinstance(arguments, list):
@@ -114,11 +158,13 @@ def filled(arguments: Any, values: Mapping[Reference, Any], schema: Any = None) 
     return arguments
 
 
-def _as_wanted(text: str, schema: Any) -> Any:
+def _as_wanted(value: Any, schema: Any) -> Any:
     wanted = schema.get("type") if isinstance(schema, dict) else None
+    if not isinstance(value, str):
+        return as_json(value) if wanted == "string" and value is not None else value
     if wanted is None or wanted == "string" or (isinstance(wanted, list) and "string" in wanted):
-        return text
+        return value
     try:
-        return msgspec.json.decode(text)
+        return msgspec.json.decode(value)
     except (msgspec.DecodeError, RecursionError):
-        return text
+        return value

@@ -15,7 +15,7 @@ from weft.client import Client
 from weft.firewall.slice_hmac import slice_hmac
 from weft.firewall.views.drill import drill
 from weft.gateway.masking import Masking
-from weft.gateway.results.host_result import clean_whole, envelope_of, text_inside
+from weft.gateway.results.host_result import clean_whole, envelope_of
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read, read_matching
 from weft.runtime.artifacts import ArtifactStore
@@ -190,7 +190,8 @@ class Handles:
         return not is_sensitive and action not in (SignalAction.DROP, SignalAction.REDACT)
 
     async def whole(self, handle: str) -> tuple[str, Sensitivity]:
-        """The whole text that a handle stands for, as it may be passed on, and its sensitivity.
+        """The whole result that a handle stands for, as it may be passed on, in its container if
+        it has one, and its sensitivity.
         Raises `NotFound`, `Unavailable`, and `Forbidden` if only a summary may be shown."""
         received = await self._in_force(handle) or await self._logged(handle)
         if not self._is_shown(received):
@@ -204,7 +205,7 @@ class Handles:
                 f"{handle} cannot be handed on whole: it is no text, or its policy or size lets "
                 "only its summary show; look into it and hand on what is needed"
             )
-        return text_inside(text), received.envelope.sensitivity
+        return text, received.envelope.sensitivity
 
     async def _logged(self, handle: str) -> ReceivedResult:
         """From the log, with the envelope made anew under the rules in force."""
