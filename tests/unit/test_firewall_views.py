@@ -175,6 +175,29 @@ def test_ndjson_is_a_list_of_its_lines() -> None:
     assert slice_of(body, "json", "application/x-ndjson", path="[4].n").text == "4"
 
 
+@pytest.mark.parametrize("ending", ["\n", "\n\n", "\r\n"])
+def test_records_that_are_printed_one_after_another_are_a_list(ending: str) -> None:
+    """As `jq '.[]'` prints them."""
+    records = [{"order": f"O-{n}", "lines": [{"n": n}, {"n": -n}]} for n in range(60)]
+    body = ending.join(json.dumps(one, indent=2) for one in records) + ending
+    kind = envelope(body).content_type
+    assert kind == "application/x-ndjson"
+    assert slice_of(body, "json", kind, path="[41].lines[1].n").text == "-41"
+    assert everything(body, "json", kind, path="[7]") == (
+        'order: "O-7"\nlines: ' + json.dumps(records[7], indent=2).split('"lines": ')[1][:-2] + "\n"
+    )
+    shown = everything(body, "json", kind)
+    assert [f"[{n}] {{" in shown for n in range(60)] == [True] * 60
+    assert slice_of(body, "keys", kind, path="[60:]").text == "(there are 60 members)\n"
+    with pytest.raises(NotFound, match=r"nothing stands at '\[60\]'"):
+        slice_of(body, "json", kind, path="[60]")
+
+
+def test_blocks_of_code_are_no_records() -> None:
+    body = "{\n  first();\n}\n{\n  return second();\n}\n" * 9
+    assert envelope(body).content_type == "text/x-source"
+
+
 def test_what_an_omission_names_can_be_asked_for() -> None:
     body = invoices(100)
     summary = json.loads(envelope(body).summary)

@@ -15,6 +15,9 @@ from weft.passages.json_repair import MAX_CHARS, repaired
 from weft.passages.python_repr import looks_like_repr, repr_to_json
 
 _LINE_OF_JSON = re.compile(r"(?<=\n)[ \t]{0,8}[{\[][\s\"{\[]")
+_BETWEEN = re.compile(r"(?<=\})[ \t\r]*+\n\s*+(?=\{)")
+"""What stands between objects that are printed one after another, on lines of their own. Within a
+JSON value there is a comma."""
 _PREFACE = 2_000
 """How many characters of other text may precede a JSON text."""
 _INSIDE = frozenset(' \n\r\t"{[-0123456789tfn')
@@ -92,10 +95,17 @@ def _json(text: str, whole: bool) -> Detected | None:
         first = text[: text.find("\n")]
         if isinstance(_decoded(first), dict):
             lines = [_decoded(line) for line in text.splitlines() if line.strip()]
-            rows = [row for row in lines if isinstance(row, dict | list)]
-            if len(rows) >= 2 and len(rows) * 10 >= len(lines) * 9:
+            if (rows := _records(lines)) is not None:
                 return Detected(Form.NDJSON, rows)
+        elif (rows := _records([_decoded(one) for one in _BETWEEN.split(text)])) is not None:
+            return Detected(Form.NDJSON, rows)
     return _beginning(text, MAX_CHARS if whole else int(len(text) * _BEFORE_GAP))
+
+
+def _records(values: list[object]) -> list[object] | None:
+    """The records among `values`, if nearly all are some."""
+    rows = [row for row in values if isinstance(row, dict | list)]
+    return rows if len(rows) >= 2 and len(rows) * 10 >= len(values) * 9 else None
 
 
 def _beginning(text: str, most: int) -> Detected | None:

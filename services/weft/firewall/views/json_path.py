@@ -12,6 +12,9 @@ Data = bytes | mmap.mmap
 _TOKEN = re.compile(
     rb"\"(?:[^\"\\]++|\\.)*+\"?|(?P<open>[\[{])|(?P<close>[\]}])|[^\s\[\]{},:\"]+", re.DOTALL
 )
+_BETWEEN = re.compile(rb"\}[ \t\r]*+\n\s*+\{")
+_FIRST = 4 << 20
+"""In how many bytes the first of several objects ends."""
 _SPACE = re.compile(rb"[\s,:]*+")
 _ITEM = 2_000
 """How many bytes of a key are compared."""
@@ -56,6 +59,22 @@ def elements(data: Data, at: int) -> Iterator[tuple[str | int, int, int]]:
         if following <= at:
             return
         at, index = following, index + 1
+
+
+def is_stream(data: Data) -> bool:
+    """Whether objects stand one after another, each in some lines of its own. Within a JSON value
+    there is a comma between them."""
+    at = skip_space(data, 0)
+    return data[at : at + 1] == b"{" and _BETWEEN.search(data, at, at + _FIRST) is not None
+
+
+def stream(data: Data) -> Iterator[tuple[str | int, int, int]]:
+    """Index, start and end of each of these objects."""
+    at, index = skip_space(data, 0), 0
+    for index, between in enumerate(_BETWEEN.finditer(data, at), 1):
+        yield index - 1, at, between.start() + 1
+        at = between.end() - 1
+    yield index, at, value_end(data, at)
 
 
 def key_text(raw: bytes) -> str:

@@ -11,7 +11,7 @@ from weft.firewall.leaf_worth import written
 from weft.firewall.rule_paths import steps_of
 from weft.firewall.views.arguments import Value, number, words
 from weft.firewall.views.artifact import Artifact
-from weft.firewall.views.json_path import elements, find, value_end
+from weft.firewall.views.json_path import elements, find, is_stream, stream, value_end
 from weft.firewall.views.registry import Chunk, ViewRegistry, of_all
 from weft_schemas.errors import InvalidInput, NotFound
 
@@ -33,13 +33,12 @@ def register(views: ViewRegistry) -> None:
 def value(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     """A scalar unchanged; an object or array member by member."""
     path, first, last = _span(words(args, "path"), number(args, "start", 0))
-    artifact, at, is_lines = _found(artifact, path)
-    if not is_lines and artifact.data[at : at + 1] not in (b"{", b"["):
+    artifact, at, members = _found(artifact, path)
+    if members is None:
         end = value_end(artifact.data, at)
         yield Chunk(artifact.text(at, min(end, at + _VALUE)), None)
         return
-    members = _lines(artifact) if is_lines else elements(artifact.data, at)
-    is_object = not is_lines and artifact.data[at : at + 1] == b"{"
+    is_object = artifact.data[at : at + 1] == b"{"
 
     def line(name: str | int, start: int, end: int) -> str:
         shown = artifact.text(start, min(end, start + _VALUE))
@@ -52,10 +51,9 @@ def value(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
 
 def keys(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     path, first, last = _span(words(args, "path"), number(args, "start", 0))
-    artifact, at, is_lines = _found(artifact, path)
-    if not is_lines and artifact.data[at : at + 1] not in (b"{", b"["):
+    artifact, _, members = _found(artifact, path)
+    if members is None:
         raise InvalidInput(f"drill-down: {written(path) or '$'} has no keys; ask for view 'json'")
-    members = _lines(artifact) if is_lines else elements(artifact.data, at)
 
     def line(name: str | int, start: int, end: int) -> str:
         return f"{name}: {_kind(artifact.data[start : start + 1])}, {end - start} bytes\n"
@@ -102,30 +100,40 @@ def _span(path: str, start: int) -> tuple[tuple[str | int, ...], int, int]:
     return steps, start, last
 
 
-def _found(artifact: Artifact, path: tuple[str | int, ...]) -> tuple[Artifact, int, bool]:
-    """What holds the value, where it starts, and whether it is the list of all lines of NDJSON. A
-    summary's paths are those of structured content, a search's are those of the text beside it."""
+def _found(
+    artifact: Artifact, path: tuple[str | int, ...]
+) -> tuple[Artifact, int, Iterator[Member] | None]:
+    """What holds the value, where it starts, and its members: None of a scalar. Records that stand
+    one after another are a list that starts nowhere (-1). A summary's paths are those of structured
+    content, a search's are those of the text beside it."""
     for one in (artifact.structured, artifact):
         if one is None:
             continue
-        is_lines = _is_lines(one)
-        found = 0 if is_lines and not path else _start(one, path, is_lines)
-        if found is not None:
-            return one, found, is_lines and not path
+        records = _records(one)
+        if records is not None and not path:
+            return one, -1, records
+        at = find(one.data, path) if records is None else _in_record(one, records, path)
+        if at is not None:
+            held = one.data[at : at + 1] in (b"{", b"[")
+            return one, at, elements(one.data, at) if held else None
     raise NotFound(f"drill-down: nothing stands at {written(path)!r}; ask for view 'keys'")
 
 
-def _start(artifact: Artifact, path: tuple[str | int, ...], is_lines: bool) -> int | None:
-    """Where the value starts."""
-    if not is_lines:
-        return find(artifact.data, path)
-    low = next((start for name, start, _ in _lines(artifact) if name == path[0]), None)
-    return None if low is None else _inside(artifact, low, path[1:])
+def _in_record(
+    artifact: Artifact, records: Iterator[Member], path: tuple[str | int, ...]
+) -> int | None:
+    for name, start, end in records:
+        if name == path[0]:
+            found = find(artifact.data[start:end], path[1:])
+            return None if found is None else start + found
+    return None
 
 
-def _inside(artifact: Artifact, low: int, path: tuple[str | int, ...]) -> int | None:
-    found = find(artifact.data[low : artifact.line_end(low)], path)
-    return None if found is None else low + found
+def _records(artifact: Artifact) -> Iterator[Member] | None:
+    """The records of a text of several, each in a line or in some lines; None if it is one value."""
+    if _is_lines(artifact):
+        return _lines(artifact)
+    return stream(artifact.data) if is_stream(artifact.data) else None
 
 
 def _is_lines(artifact: Artifact) -> bool:
@@ -137,7 +145,7 @@ def _is_lines(artifact: Artifact) -> bool:
     )
 
 
-def _lines(artifact: Artifact) -> Iterator[tuple[str | int, int, int]]:
+def _lines(artifact: Artifact) -> Iterator[Member]:
     index = 0
     for start, end in artifact.lines():
         if artifact.data[start:end].strip():
