@@ -12,7 +12,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from tests.gateway import called, odd_server, text_of
 from tests.integration.command_line import weft
 from tests.integration.mcp_program import over_stdio
@@ -23,6 +23,7 @@ from weft.gateway.data_folder import DataFolder
 from weft.gateway.log import deployment
 from weft.gateway.log.deployment import GatewayDeployment
 from weft.gateway.weft_server import WeftServer
+from weft.log.secret_check import DeploymentSecret
 from weft.log.topology import provision
 from weft.log.transport import connect
 from weft.runtime.settings import Settings
@@ -234,6 +235,37 @@ async def test_the_status_tells_the_address_that_was_taken(
         process.send_signal(signal.SIGTERM)
         await process.wait()
     assert one["config"] == str(config)
+
+
+async def test_a_log_whose_secret_is_not_here_is_told_at_the_start_and_to_hosts(
+    tmp_path: Path,
+) -> None:
+    config, data = tmp_path / "mcp.json", str(tmp_path / "data")
+    config.write_text('{"mcpServers": {}}')
+    async with EmbeddedServer(tmp_path / "nats") as server:
+        connection = await connect(server.url)
+        await provision(connection, secret=DeploymentSecret("k" * 64, is_given=True))
+        await connection.close()
+        command = ("gateway", "--config", str(config), "--data", data, "--http", "0")
+        environment = {**environ(), "WEFT_NATS_URL": server.url}
+        environment.pop("WEFT_FINGERPRINT_KEY", None)
+        process = await program(WEFT, *command, env=environment, stdout=DEVNULL, stderr=PIPE)
+        said = ""
+        with anyio.fail_after(60):
+            while "serving" not in said or "weft: no call can be made" not in said:
+                said += (await process.stderr.readline()).decode()
+            assert re.search(r"no call can be made without the log: .*WEFT_FINGERPRINT_KEY", said)
+            async with Client(re.search(r"http://\S+/mcp", said).group(), cache=None) as client:
+                for asked in (client.list_tools(), client.list_prompts()):
+                    with pytest.raises(MCPError, match="set its WEFT_FINGERPRINT_KEY"):
+                        await asked
+            while "whose secret is not here" not in (
+                shown := (await weft("gateway", "status", "--data", data)).out
+            ):
+                await asyncio.sleep(0.1)
+            process.send_signal(signal.SIGTERM)
+            await process.wait()
+    assert ", no log: this log belongs to a deployment" in shown
 
 
 async def test_a_port_that_is_taken_is_named_before_anything_starts(tmp_path: Path) -> None:

@@ -20,10 +20,11 @@ import click
 from weft.cli.connecting import connected, json_option, named_server
 from weft.cli.output import hint, print_json
 from weft.runtime.settings import Settings
-from weft_schemas.errors import ConfigurationError, NotFound
+from weft_schemas.errors import ConfigurationError, NotFound, WeftError
 
 if TYPE_CHECKING:
     from weft.gateway.configuration.config import GatewayConfig, ServerSpec
+    from weft.gateway.log.host_log import HostLog
     from weft.supervision.preloaded import PreloadedProcess
 
 DATA = Path.home() / ".weft"
@@ -147,6 +148,7 @@ async def _serve(
     behind = GatewayDeployment(settings, named=named, preloaded=forked)
     folder = DataFolder(settings.data_dir)
     async with Gateway(config, behind, folder, session=session, source=source) as running:
+        running.background.spawn(_told_if_it_fails(running.log))
         if listening is None:
             if sys.stdin.isatty():
                 hint(
@@ -160,6 +162,13 @@ async def _serve(
                 running.address = f"http://{host}:{taken}/mcp"
                 hint(f"serving {running.address}, data in {settings.data_dir}")
                 await stop.wait()
+
+
+async def _told_if_it_fails(log: HostLog) -> None:
+    try:
+        await log.deployment()
+    except WeftError as error:
+        hint(f"weft: no call can be made without the log: {error}")
 
 
 async def until_closed(serving: Coroutine[Any, Any, None]) -> None:
@@ -196,10 +205,11 @@ def status(data_dir: Path | None, as_json: bool) -> None:
         return
     for one in running:
         where = one.address or "stdio"
-        click.echo(f"gateway {one.pid}: {one.config}, {where}, mode {one.mode}, log {one.log}")
+        log = f"log {one.log}" if one.log else f"no log: {one.log_fault or 'it is being opened'}"
+        click.echo(f"gateway {one.pid}: {one.config}, {where}, mode {one.mode}, {log}")
         for name in one.hosts:
             click.echo(f"  host {name}")
-        if one.hosts:
+        if one.hosts and one.log:
             hint(f"what a host did: weft events --nats {one.log} --session ID, as in brackets")
         for server in one.servers:
             last_error = f", {server.last_error}" if server.last_error else ""

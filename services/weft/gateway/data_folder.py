@@ -46,6 +46,8 @@ class GatewayState(msgspec.Struct, frozen=True):
     hosts: tuple[str, ...] = ()
     address: str = ""
     """Its address for HTTP; empty for stdio."""
+    log_fault: str = ""
+    """Why it has no log."""
 
 
 class PinFile(msgspec.Struct, frozen=True):

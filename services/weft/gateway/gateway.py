@@ -188,6 +188,7 @@ class Gateway:
             servers,
             hosts,
             self.address,
+            self.log.fault,
         )
         self._folder.keep_state(state)
 

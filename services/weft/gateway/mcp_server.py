@@ -21,7 +21,7 @@ from weft.gateway.hosts.host import LIMIT_META, Context, Host, HostCall
 from weft.gateway.hosts.notifications import Notifications
 from weft.gateway.hosts.pagination import paged
 from weft.gateway.hosts.pending_calls import PendingCalls
-from weft.gateway.masking import Model, safe_error, safe_models
+from weft.gateway.masking import Masking, Model, safe_error, safe_models
 from weft.gateway.prompts import listed_prompts, safe_completion, safe_prompt
 from weft.gateway.resources import (
     listed_resources,
@@ -233,7 +233,7 @@ class GatewayHandlers:
     ) -> Any:
         upstream, uri = self._upstream_and_uri(params.uri)
         call = HostCall(self._gateway.hosts.of(context), context)
-        masking = await self._gateway.log.masking(call.host)
+        masking = await self._masking(call.host)
 
         async def work() -> types.ReadResourceResult:
             result = await self._use(call, upstream, lambda client: client.read_resource(uri))
@@ -257,7 +257,7 @@ class GatewayHandlers:
         await self._gateway.catalogue.wait_until_known()
         upstream, name = self._upstream_and_prompt(params.name)
         call = HostCall(self._gateway.hosts.of(context), context)
-        masking = await self._gateway.log.masking(call.host)
+        masking = await self._masking(call.host)
 
         async def work() -> types.GetPromptResult:
             result = await self._use(
@@ -288,7 +288,7 @@ class GatewayHandlers:
         result: types.CompleteResult = await self._use(
             call, upstream, lambda client: client.complete(ref, argument, given)
         )
-        return safe_completion(result, await self._gateway.log.masking(call.host))
+        return safe_completion(result, await self._masking(call.host))
 
     async def _subscribe(
         self, context: Context, params: types.SubscribeRequestParams
@@ -333,8 +333,15 @@ class GatewayHandlers:
     ) -> tuple[list[Model], str | None]:
         """A page of a list without secrets, and the next page's cursor."""
         page, cursor = paged(entries, params)
-        masking = await self._gateway.log.masking(self._gateway.hosts.of(context))
+        masking = await self._masking(self._gateway.hosts.of(context))
         return safe_models(page, masking), cursor
+
+    async def _masking(self, host: Host) -> Masking:
+        """As the log's, whose errors become the protocol's: they say what to set or start."""
+        try:
+            return await self._gateway.log.masking(host)
+        except WeftError as error:
+            raise MCPError(types.INTERNAL_ERROR, str(error)) from None
 
     # Servers of a request, and the log
 
@@ -381,7 +388,7 @@ class GatewayHandlers:
             code = types.INVALID_PARAMS if isinstance(error, InvalidInput) else types.INTERNAL_ERROR
             raise MCPError(code, str(error)) from None
         except MCPError as error:
-            raise safe_error(error, await self._gateway.log.masking(call.host)) from None
+            raise safe_error(error, await self._masking(call.host)) from None
 
     async def close(self) -> None:
         self._listen.close()

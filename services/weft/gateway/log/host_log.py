@@ -50,6 +50,11 @@ class HostLog:
         is_open = self._opened.done() and not self._opened.exception()
         return self._opened.result().settings.nats_url if is_open else ""
 
+    @property
+    def fault(self) -> str:
+        """Why the log is not open; empty if it is, or if the first attempt is not over."""
+        return str(self._opened.exception() or "") if self._opened.done() else ""
+
     def session_after(self, session: str) -> str:
         """The name under which a host's session continues: a new one if the session was erased."""
         is_open = self._opened.done() and not self._opened.exception()
