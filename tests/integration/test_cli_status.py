@@ -7,13 +7,20 @@ import re
 import signal
 from pathlib import Path
 
+import msgspec
 from tests.integration.command_line import services, weft
 from tests.integration.fleet import FIREWALL, REPLICA, Fleet
 from tests.integration.logged import publish_raw, until
 
+from weft.log.api import call
 from weft.log.connection import Connection
-from weft_schemas.events import ParkedEvent
-from weft_schemas.subjects import item_subject
+from weft.log.consumers import DurableConsumer, abandoned
+from weft.log.topology import worker_consumer
+from weft_schemas.events import ParkedEvent, encode_event
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.subjects import STREAM, item_subject
+
+USER_TURN = ItemKind.USER_TURN
 
 
 async def test_without_a_firewall_it_says_so_and_fails(tmp_path: Path) -> None:
@@ -52,3 +59,35 @@ async def test_a_process_that_is_held_up_is_missing_and_an_error_is_told(
             os.kill(firewall.process.pid, signal.SIGCONT)
         assert ran.code == 1
         assert "no firewall answers" in ran.err
+
+
+async def test_a_worker_of_ones_own_that_stands_still_is_missing(
+    server, log: Connection, tmp_path: Path
+) -> None:
+    """Where nobody fetches for its consumer, and only while events wait."""
+    config = worker_consumer("tickets", "w.in.>")
+    body = {"stream_name": STREAM, "config": config}
+    await call(log, f"CONSUMER.CREATE.{STREAM}.tickets.{config['filter_subject']}", body)
+    async with Fleet(server.url, tmp_path) as fleet:
+        await fleet.add("firewall", FIREWALL)
+        assert "tickets answers" not in (await weft("status", url=server.url)).err
+        for n in range(3):
+            subject = item_subject("acme", "s1", "user_turn")
+            await publish_raw(log, subject, encode_event(ContextItem(f"u{n}", USER_TURN, "hi")))
+        ran = await weft("status", url=server.url)
+        checks = (await weft("doctor", "--json", url=server.url)).json
+    assert ran.code == 1
+    assert "no tickets answers, and 3 events wait for it" in ran.err
+    assert "`weft work MODULE:tickets`" in ran.err
+    (told,) = (check for check in checks if check["name"] == "processes")
+    assert (told["state"], told["found"]) == (
+        "fault", "no tickets answers, and 3 events wait for it",
+    )  # fmt: skip
+
+
+def test_a_consumer_that_somebody_fetches_for_or_that_is_done_is_not_abandoned() -> None:
+    waits = DurableConsumer("tickets", 2, 1, 0, is_fetched=False)
+    assert len(abandoned([waits], ["firewall"])) == 1
+    assert abandoned([waits], ["firewall", "tickets"]) == []
+    for other in ({"is_fetched": True}, {"lag": 0, "in_work": 0}, {"name": "memory"}):
+        assert abandoned([msgspec.structs.replace(waits, **other)], []) == []

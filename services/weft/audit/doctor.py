@@ -25,6 +25,7 @@ from weft.audit.permission_files import findings_in
 from weft.erasure.tombstones import left_of_erased
 from weft.log.api import call
 from weft.log.connection import Connection
+from weft.log.consumers import abandoned, durable_consumers
 from weft.log.reading import nanoseconds
 from weft.log.topology import Durability, LogLimits, actual, desired, diff
 from weft.log.transport import connect
@@ -445,7 +446,12 @@ async def _processes(log: Connection, settings: Settings) -> list[Check]:
     if not found:
         return [Check("processes", "note", "none answers", "start them: `weft up`, `weft work`")]
     ill = [f"{one.service} (process {one.pid}): {one.complaint}" for one in found if not one.ready]
-    names = ", ".join(sorted({one.service for one in found}))
+    services = {one.service for one in found}
+    names = ", ".join(sorted(services))
     if ill:
         return [Check("processes", "fault", "; ".join(ill), "see their logs")]
+    left = abandoned(await durable_consumers(log), services)
+    if left:
+        whats, dos = zip(*(one.split("; ", 1) for one in left), strict=True)
+        return [Check("processes", "fault", "; ".join(whats), "; ".join(dos))]
     return [Check("processes", "ok", f"{len(found)} answer: {names}")]

@@ -51,7 +51,8 @@ NEEDED = {
 class Status(msgspec.Struct, frozen=True):
     tenant: str
     healthy: bool
-    """Whether every kind of process that is needed has a working one."""
+    """Whether every kind of process that is needed has a working one, as has every worker of your
+    own for which events wait."""
     streams: list[StreamStatus]
     consumers: list[ConsumerStatus]
     processes: list[ProcessState]
@@ -73,7 +74,8 @@ def status(ctx: click.Context, session: str | None, as_json: bool, settings: Set
     read model's watermark, items whose id was taken by other content (conflicts), and events that
     a worker gave up (dead letters).
 
-    The exit code is 1 if a kind of process is missing, or if no process of a kind works.
+    The exit code is 1 if a kind of process is missing, or if no process of a kind works. A worker
+    of your own is missing if events wait for it and no process of it runs.
 
     \b
     Examples:
@@ -98,14 +100,17 @@ def _known(model: StatusReply) -> bool:
 
 
 async def _status(settings: Settings, session: str | None) -> Status:
+    from weft.log.consumers import abandoned, durable_consumers
+
     notes: list[str] = []
     async with client(settings) as log:
         streams = await _streams(log.connection, notes)
-        consumers = await _consumers(log.connection, notes) if streams else []
+        durable = await durable_consumers(log.connection, notes) if streams else []
         read_model = await _read_model(log, session, notes)
         processes = await _processes(log, notes)
     behind = _behind(streams, read_model)
-    amiss = _amiss(processes)
+    amiss = _amiss(processes) + abandoned(durable, [one.service for one in processes])
+    consumers = [ConsumerStatus(one.name, one.lag, one.in_work, one.redelivered) for one in durable]
     notes += amiss
     return Status(
         settings.tenant, not amiss, streams, consumers, processes, read_model, behind, notes
@@ -154,44 +159,6 @@ async def _streams(connection: Connection, notes: list[str]) -> list[StreamStatu
         else:
             found.append(StreamStatus(name, now.messages, now.bytes, now.first, now.last))
     return found
-
-
-async def _consumers(connection: Connection, notes: list[str]) -> list[ConsumerStatus]:
-    """Weft's own workers first, then the user's."""
-    from weft.log.api import call
-    from weft.log.topology import WORKERS
-
-    found = []
-    for name in [*WORKERS, *(await _other_consumers(connection))]:
-        try:
-            info = await call(connection, f"CONSUMER.INFO.{STREAM}.{name}")
-        except WeftError as error:
-            notes.append(f"consumer {name} cannot be seen: {error}")
-            continue
-        if info["config"].get("durable_name"):  # others belong to readers of the moment
-            found.append(
-                ConsumerStatus(
-                    name, info["num_pending"], info["num_ack_pending"], info["num_redelivered"]
-                )
-            )
-    return found
-
-
-async def _other_consumers(connection: Connection) -> list[str]:
-    """Names of the consumers besides weft's own; none if this credential may not list them."""
-    from weft.log.api import call
-    from weft.log.topology import WORKERS
-
-    names: list[str] = []
-    try:
-        while True:
-            page = await call(connection, f"CONSUMER.NAMES.{STREAM}", {"offset": len(names)})
-            names += page["consumers"] or []
-            if not page["consumers"] or len(names) >= page["total"]:
-                break
-    except WeftError:
-        return []
-    return sorted(set(names) - {*WORKERS})
 
 
 async def _read_model(log: Client, session: str | None, notes: list[str]) -> StatusReply | None:

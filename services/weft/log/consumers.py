@@ -1,0 +1,70 @@
+"""The durable consumers of the log: how far each has come, and whether anybody fetches for it. A
+worker of one's own is known to the log by its consumer alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from weft.log.api import call
+from weft.log.connection import Connection
+from weft.log.topology import WORKERS
+from weft_schemas.errors import WeftError
+from weft_schemas.subjects import STREAM
+
+
+class DurableConsumer(msgspec.Struct, frozen=True):
+    name: str
+    lag: int
+    """Events that were published and not yet delivered."""
+    in_work: int
+    """Events that were delivered and not yet acknowledged."""
+    redelivered: int
+    is_fetched: bool
+    """Whether a process waits for its events now; one that works on some may not."""
+
+
+async def durable_consumers(
+    connection: Connection, notes: list[str] | None = None
+) -> list[DurableConsumer]:
+    """Weft's own workers first, then the user's. Those that cannot be seen are told in `notes`."""
+    found = []
+    for name in [*WORKERS, *(await _others(connection))]:
+        try:
+            info = await call(connection, f"CONSUMER.INFO.{STREAM}.{name}")
+        except WeftError as error:
+            if notes is not None:
+                notes.append(f"consumer {name} cannot be seen: {error}")
+            continue
+        if info["config"].get("durable_name"):  # others belong to readers of the moment
+            is_fetched = bool(info.get("num_waiting") or info.get("push_bound"))
+            counts = (info["num_pending"], info["num_ack_pending"], info["num_redelivered"])
+            found.append(DurableConsumer(name, *counts, is_fetched))
+    return found
+
+
+async def _others(connection: Connection) -> list[str]:
+    """Names of the consumers besides weft's own; none if this credential may not list them."""
+    names: list[str] = []
+    try:
+        while True:
+            page = await call(connection, f"CONSUMER.NAMES.{STREAM}", {"offset": len(names)})
+            names += page["consumers"] or []
+            if not page["consumers"] or len(names) >= page["total"]:
+                break
+    except WeftError:
+        return []
+    return sorted(set(names) - {*WORKERS})
+
+
+def abandoned(consumers: Iterable[DurableConsumer], services: Iterable[str]) -> list[str]:
+    """What to say of workers of one's own whose events wait while no process of theirs is among
+    the `services` that answer."""
+    there = {*WORKERS, *services}
+    return [
+        f"no {one.name} answers, and {one.lag + one.in_work:,} events wait for it; start one: "
+        f"`weft work MODULE:{one.name}`, or delete the consumer {one.name} if nothing needs it"
+        for one in consumers
+        if one.name not in there and not one.is_fetched and one.lag + one.in_work
+    ]
