@@ -1,7 +1,7 @@
 import pytest
 
 import jsonschema
-from weft.client.drilldown import TOOL_NAME, drilldown_tool, slice_item
+from weft.client.drilldown import TOOL_NAME, asked_slice, drilldown_tool, slice_item
 from weft.firewall.slice_hmac import proved_level, slice_hmac
 from weft.firewall.views import registry
 from weft_schemas.compile import DrilldownReply
@@ -35,6 +35,22 @@ def test_the_tool_names_every_built_in_view() -> None:
     description = drilldown_tool("anthropic")["description"]
     for kind in ("application/json", "text/csv", "text/x-log"):
         assert [name for name in registry().of(kind) if f"'{name}'" not in description] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"handle": "l4y2h6b7na"}, "'l4y2h6b7na' is no handle; give one .* such as art:"),
+        ({"handle": "art:l4y2h6b7na\n"}, "is no handle"),
+        ({"handle": 7}, "7 is no handle"),
+        ({}, "there is no handle; give one"),
+        ({"handle": None}, "there is no handle"),
+    ],
+)
+def test_what_is_no_handle_is_told_as_none(given: dict[str, object], told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        asked_slice(given)
+    assert asked_slice({"handle": HANDLE}).handle == HANDLE
 
 
 def test_another_provider_has_no_tool() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -65,10 +66,23 @@ def asked_slice(arguments: Mapping[str, Any] | None) -> DrilldownRequest:
             'as {"start": 100}'
         )
     return DrilldownRequest(
-        str(arguments.get("handle", "")),
+        _handle(arguments.get("handle")),
         str(arguments.get("view") or "head"),
         dict(checked_arguments(args)),
         _whole_number("max_tokens", arguments.get("max_tokens") or 1_000),
+    )
+
+
+_HANDLE = re.compile(r"art:[a-z2-7]{10}")
+
+
+def _handle(given: Any) -> str:
+    if isinstance(given, str) and _HANDLE.fullmatch(given):
+        return given
+    what = f"{given!r:.60} is no handle" if given else "there is no handle"
+    raise InvalidInput(
+        f"drill-down: {what}; give one as it stands beside the shortened result, such as "
+        "art:k3m7zq2dpa"
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import weft
+from weft.client.drilldown import asked_slice
 from weft_schemas.errors import InvalidInput, WeftError
 
 
@@ -44,12 +45,9 @@ _FAULTS = (WeftError, TypeError, ValueError)
 
 
 def _asked(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        **(arguments.get("args") or {}),
-        "handle": str(arguments.get("handle", "")),
-        "view": str(arguments.get("view") or "head"),
-        "max_tokens": int(arguments.get("max_tokens") or 1_000),
-    }
+    asked = asked_slice(arguments)
+    named = {"handle": asked.handle, "view": asked.view, "max_tokens": asked.max_tokens}
+    return {**asked.args, **named}
 
 
 def _fault(error: Exception) -> str:
