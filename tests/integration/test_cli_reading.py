@@ -86,6 +86,31 @@ async def test_a_file_is_made_into_cases_asked_and_scored(
     assert "unanswered" in scored.out
 
 
+async def test_a_reply_that_names_no_call_is_told_and_asked_for_again(
+    url: str, runs: Path, tmp_path: Path
+) -> None:
+    out = str(tmp_path / "out")
+    made = await weft(
+        "eval", "reading", "cases", out, str(runs), "--budget", "300", "--form", "full", url=url
+    )
+    assert made.code == 0, made.err
+    replies = ["I cannot say.", "{}"]
+
+    def answer(instruction: str, question: str) -> str:
+        return replies.pop() if replies else model(instruction, question)
+
+    with ChatServer(answer) as server:
+        given = ("eval", "reading", "ask", out, "--url", server.url, "--model", "tiny")
+        first = await weft(*given, "--parallel", "1")
+        assert first.out.endswith(": 1 cases answered by tiny\n")
+        assert "2 more replies name no call" in first.err
+        again = await weft(*given)
+        assert again.out.endswith(": 2 cases answered by tiny\n")
+        assert "name no call" not in again.err
+    scored = (await weft("eval", "reading", "score", out, "--json")).json
+    assert [row["unanswered"] for row in scored["rows"]] == [0]
+
+
 async def test_a_model_that_refuses_a_case_leaves_it_unanswered(
     url: str, runs: Path, tmp_path: Path
 ) -> None:

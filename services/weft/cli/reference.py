@@ -68,7 +68,8 @@ def _options(command: click.Command) -> list[str]:
 def _table(options: Iterator[click.Option] | list[click.Option]) -> str:
     rows = ["| option | |", "|---|---|"]
     for option in options:
-        flag = ", ".join(f"`{name}`" for name in sorted(option.opts, key=len, reverse=True))
+        names = [*sorted(option.opts, key=len, reverse=True), *option.secondary_opts]
+        flag = ", ".join(f"`{name}`" for name in names)
         value = "" if option.is_flag else f" {option.metavar or option.type.name.upper()}"
         cells = [cell.replace("|", "\\|") for cell in (flag + value, _about(option))]
         rows.append(f"| {cells[0]} | {cells[1]} |")

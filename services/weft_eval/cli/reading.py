@@ -157,7 +157,7 @@ def ask(folder: Path, url: str | None, model: str | None, parallel: int) -> None
     """Put every case of FOLDER to a model, in each reader's form, and write `answers_R.json`.
 
     The endpoint's key comes from WEFT_READING_API_KEY. What was answered already is not asked
-    again, so that an interrupted command goes on where it was.
+    again, so that an interrupted command goes on where it was; a reply that names no call is.
 
     \b
     Example:
@@ -176,8 +176,10 @@ def ask(folder: Path, url: str | None, model: str | None, parallel: int) -> None
     )
     from weft_eval.cli.reading_answers import ask_all
 
-    asked = ask_all(folder, endpoint, parallel)
-    click.echo(f"{folder}: {asked} cases answered by {endpoint.model}")
+    asked, unreadable = ask_all(folder, endpoint, parallel)
+    click.echo(f"{folder}: {asked - unreadable} cases answered by {endpoint.model}")
+    if unreadable:
+        hint(f"{unreadable} more replies name no call; the same command asks for them again")
     hint(f"now `weft eval reading score {folder}`")
 
 

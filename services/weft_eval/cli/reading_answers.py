@@ -19,7 +19,7 @@ from weft_eval.reading.files import (
     read_tools,
     write_answers,
 )
-from weft_eval.reading.model_answers import ask
+from weft_eval.reading.model_answers import UNREADABLE, ask
 from weft_schemas.errors import Unavailable
 
 TRIES = 4
@@ -27,21 +27,27 @@ PAUSE = 1.0
 """Seconds before the second attempt; each further pause is twice as long."""
 
 
-def ask_all(folder: Path, model: Completion, parallel: int) -> int:
-    """Answer what is not answered yet; returns the number of cases. Raises `Unavailable` if the
-    endpoint does not answer, and `ConfigurationError`; earlier answers are kept."""
+def ask_all(folder: Path, model: Completion, parallel: int) -> tuple[int, int]:
+    """Answer what is not answered yet, or only by a text that is no call; returns the number of
+    cases, and of those answered by such a text now. Raises `Unavailable` if the endpoint does not
+    answer, and `ConfigurationError`; earlier answers are kept."""
     gold, tools = read_gold(folder), read_tools(folder)
-    asked = 0
+    asked = unreadable = 0
     for reader, key in read_keys(folder).items():
         answers = read_answers(folder, reader) or {}
-        open_cases = [(gold[id], form) for id, form in key.items() if id not in answers]
+        open_cases = [(gold[id], form) for id, form in key.items() if _is_open(answers, id)]
         asked += len(open_cases)
         with ThreadPoolExecutor(parallel) as pool:
             futures = {
                 pool.submit(_answer, model, case, form, tools): case.id for case, form in open_cases
             }
             _keep(folder, reader, answers, futures)
-    return asked
+        unreadable += sum(UNREADABLE in answers[case.id] for case, _ in open_cases)
+    return asked, unreadable
+
+
+def _is_open(answers: Answers, id: str) -> bool:
+    return id not in answers or UNREADABLE in answers[id]
 
 
 def _keep(
