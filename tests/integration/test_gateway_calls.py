@@ -273,6 +273,9 @@ async def test_in_mode_pass_every_tool_is_listed_under_a_name_of_its_own(
         assert handle in text_of(shaped)
         # The host sees the annotations and asks its user itself.
         assert text_of(await client.call_tool("odd__removes", {})) == "removed"
+        missed = text_of(await client.call_tool("odd__remove", {}))
+        assert "the nearest are odd__removes" in missed
+        assert "odd:" not in missed
 
 
 async def test_auto_searches_where_there_are_many_tools_unless_the_host_does(

@@ -93,7 +93,7 @@ class Calls:
         try:
             if not self._catalogue.has(name):
                 await self._catalogue.wait_until_known()
-            tool = self._catalogue.tool(name)
+            tool = self._catalogue.tool(name, host_sees_it)
             logged = _with_tool(logged, tool)
             await self._permitted(call, tool, arguments, host_sees_it)
             sent = await self._filled(call, tool, arguments)

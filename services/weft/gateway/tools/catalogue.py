@@ -74,12 +74,13 @@ class ToolCatalogue:
                 for upstream in self._upstreams.values():
                     await upstream.wait_for_lists()
 
-    def tool(self, name: str) -> GatewayTool:
-        """A tool by its id, by id and hash, or by the name that hosts see. Raises `CallRefused`."""
+    def tool(self, name: str, host_sees_it: bool = False) -> GatewayTool:
+        """A tool by its id, by id and hash, or by the name that hosts see. Raises `CallRefused`,
+        with the names of others as the host knows them."""
         tool_id, wanted = self._named(name)
         tool = self.tools.get(tool_id)
         if tool is None:
-            raise CallRefused(self._missing(tool_id))
+            raise CallRefused(self._missing(tool_id, host_sees_it))
         if wanted and wanted != tool.hash:
             description = search.found_text([(tool, 1.0)], tokens.DEFAULT_ENCODING, whole=True)
             raise CallRefused(
@@ -206,7 +207,7 @@ class ToolCatalogue:
             self._pinned_before = dict(pins)
         return self._pinned_before | {key: pin for key, pin in pins.items() if pin.approved}
 
-    def _missing(self, tool_id: str) -> str:
+    def _missing(self, tool_id: str, host_sees_it: bool) -> str:
         quarantined = self.quarantined.get(tool_id)
         if quarantined is not None:
             return (
@@ -214,6 +215,10 @@ class ToolCatalogue:
                 f"gateway status` and let it through: "
                 f"weft gateway approve '{quarantined.id}#{quarantined.hash}'"
             )
-        near = self._router.route(RouteRequest(tool_id.replace(":", " "), "", top_k=3)).cards
-        names = ", ".join(card.id for card in near) or "none"
+        words = tool_id.replace(":", " ").replace("__", " ")
+        near = [card.id for card in self._router.route(RouteRequest(words, "", top_k=3)).cards]
+        if host_sees_it:
+            listed = {key: name for name, key in self.names.items()}
+            near = [listed[key] for key in near]
+        names = ", ".join(near) or "none"
         return f"there is no tool {tool_id[:120]!r}; the nearest are {names}"
