@@ -258,7 +258,7 @@ async def test_the_command_exits_with_1_and_prints_each_fault(
     shown = await weft(*arguments, url=server.url)
     assert shown.code == 1
     assert "unknown_parent" in shown.out
-    assert "1 faults" in shown.err
+    assert "\n1 fault up to" in shown.err
 
 
 def tamper(data_dir: Path, sql: str) -> None:

@@ -82,6 +82,7 @@ async def test_a_server_that_is_named_and_away_is_a_fault(tmp_path: Path) -> Non
     ran = await weft("doctor", "--data", str(tmp_path), url="nats://127.0.0.1:1")
     assert ran.code == 1
     assert "no nats-server answers at nats://127.0.0.1:1" in ran.out
+    assert ran.err.endswith("\n1 fault\n")
 
 
 async def test_a_log_that_differs_and_a_damaged_read_model_are_told(tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ def doctor(
         table("", ["", "", "found", "do"], [_row(check) for check in checks])
     faults = sum(check.state == "fault" for check in checks)
     if not as_json:
-        hint(f"\n{faults} faults" if faults else "\nnothing is at fault")
+        counted = "1 fault" if faults == 1 else f"{faults} faults"
+        hint(f"\n{counted}" if faults else "\nnothing is at fault")
     ctx.exit(1 if faults else 0)
 
 

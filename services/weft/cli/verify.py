@@ -66,8 +66,9 @@ def _tell(done: Verification) -> None:
             columns = ["", "session", "event", "item", "what", "mend"]
             table(title, columns, [_row(finding) for finding in findings])
     compared = f"compared at {done.compared}" if done.compared else "no read model compared"
+    faults = "1 fault" if len(done.faults) == 1 else f"{len(done.faults)} faults"
     hint(
-        f"\n{len(done.faults)} faults up to sequence {done.sequence}, {compared}, {done.bodies} "
+        f"\n{faults} up to sequence {done.sequence}, {compared}, {done.bodies} "
         "bodies hashed"
     )
 
