@@ -67,10 +67,7 @@ def _tell(done: Verification) -> None:
             table(title, columns, [_row(finding) for finding in findings])
     compared = f"compared at {done.compared}" if done.compared else "no read model compared"
     faults = "1 fault" if len(done.faults) == 1 else f"{len(done.faults)} faults"
-    hint(
-        f"\n{faults} up to sequence {done.sequence}, {compared}, {done.bodies} "
-        "bodies hashed"
-    )
+    hint(f"\n{faults} up to sequence {done.sequence}, {compared}, {done.bodies} bodies hashed")
 
 
 def _row(finding: AuditFinding) -> list[Any]:

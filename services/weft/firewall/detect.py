@@ -104,7 +104,7 @@ def _json(text: str, whole: bool) -> Detected | None:
 
 def _records(values: list[object]) -> list[object] | None:
     """The records among `values`, if nearly all are some."""
-    rows = [row for row in values if isinstance(row, dict | list)]
+    rows: list[object] = [row for row in values if isinstance(row, dict | list)]
     return rows if len(rows) >= 2 and len(rows) * 10 >= len(values) * 9 else None
 
 

@@ -116,9 +116,7 @@ _MAY_BE_WRAPPED = (b"{", b"[", b"(", b"m", b"c", b"C", b"T")
 `TextContent(…)`."""
 
 
-def _inside(
-    data: bytes, key: bytes, limits: Bounds, piece: int, own: DeploymentRules
-) -> Artifact:
+def _inside(data: bytes, key: bytes, limits: Bounds, piece: int, own: DeploymentRules) -> Artifact:
     if len(data) > limits.analyse_bytes or data.lstrip()[:1] not in _MAY_BE_WRAPPED:
         return Artifact(data, key, limits, piece, own)
     text = data.decode("utf-8", "replace")

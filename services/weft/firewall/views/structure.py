@@ -130,7 +130,7 @@ def _in_record(
 
 
 def _records(artifact: Artifact) -> Iterator[Member] | None:
-    """The records of a text of several, each in a line or in some lines; None if it is one value."""
+    """The records of a text of several, in a line or in some lines each; None of one value."""
     if _is_lines(artifact):
         return _lines(artifact)
     return stream(artifact.data) if is_stream(artifact.data) else None
