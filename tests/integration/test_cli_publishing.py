@@ -227,7 +227,7 @@ async def test_status_without_services_shows_the_log_and_says_what_is_missing(
     assert found["read_model"] is None
     assert found["processes"] == []
     first, *others = found["notes"]
-    assert first.startswith("no service answers status; start the services with `weft up`")
+    assert first.startswith("the read model cannot be asked: no service answers status; start the ")
     assert [note.partition(" answers")[0] for note in others] == [
         "no firewall", "no summarizer", "no memory", "no indexer", "no compiler",
     ]  # fmt: skip
