@@ -85,7 +85,9 @@ def test_numbers_that_a_tool_wrote_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "\n\n\n", "}\n}\n", "x", "def f():", "  \n" * 50, "# a\n# b\n"]
+    "text",
+    ["", "\n\n\n", "}\n}\n", "x", "def f():", "  \n" * 50, "# a\n# b\n"]
+    + [f"{blank}\n}}\nf();\n" for blank in ("\xa0", "\u3000", "\u2003", "  \xa0;")],
 )
 def test_any_text_has_an_outline(text: str) -> None:
     numbered = numbered_lines(lines_of(text))

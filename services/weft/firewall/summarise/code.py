@@ -225,7 +225,7 @@ def _weight(part: Definition) -> int:
 def _passages(numbered: list[tuple[int, str]], start: int, end: int) -> list[Definition]:
     """The passages between blank lines at the outermost level of a body; deeper ones belong to the
     passage before them."""
-    filled = [at for at in range(start, end) if not _BRACKETS.issuperset(numbered[at][1])]
+    filled = [at for at in range(start, end) if not _BRACKETS.issuperset(numbered[at][1].strip())]
     indent = _indent(numbered[filled[0]][1]) if filled else 0
     begins = [
         at
