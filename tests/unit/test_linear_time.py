@@ -52,7 +52,7 @@ WHOLE: dict[str, Search] = {
     "envelope": envelope,
     "clean": lambda text: clean(text.encode()),
     "scan": lambda text: scan(text, FirewallRules(), KEY, LIMIT),
-    "hidden": lambda text: secrets_behind_hidden(text.encode(), LIMIT),
+    "hidden": lambda text: secrets_behind_hidden(text.encode()),
     "facts of a turn": facts_in(ItemKind.USER_TURN),
     "facts given": facts_in(ItemKind.MEMORY_FACT),
     "summary": lambda text: sentences_within(text, 120, DEFAULT_ENCODING),

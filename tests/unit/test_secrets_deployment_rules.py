@@ -146,4 +146,4 @@ def test_a_list_that_is_none_is_refused(key: str, hashes: tuple[str, ...]) -> No
 def test_looking_for_known_values_is_linear() -> None:
     known = known_of(listed(SALT, ["x" * length for length in (8, 12, 20)]))
     pieces = [" ", "a", " a", "a,", "a!", '"a":', "<a>", "a=", "\n a"]
-    assert slow(lambda text: known.find(text.encode(), 1_000), pieces, LONG) is None
+    assert slow(lambda text: known.find(text.encode()), pieces, LONG) is None

@@ -13,7 +13,8 @@ class Bounds(msgspec.Struct, frozen=True):
     """Bytes that are scanned and summarised. Of a larger body, three quarters of this come from its
     head and one quarter from its tail; a JSON text is read up to five eighths of this, which are
     before the gap for sure, and its tail is only scanned. At about 10 MB/s this limits an item to
-    about half a second, and its memory to about 20 times this size."""
+    about half a second, one that is nothing but secrets to some ten seconds, and its memory to
+    about 20 times this size."""
     count_bytes: int = 64 << 10
     """Bytes whose tokens are counted, spread over the body; the rest is extrapolated. Counting
     costs about 1 ms per 10 KB, as much as all guards together."""
@@ -23,4 +24,8 @@ class Bounds(msgspec.Struct, frozen=True):
     depth: int = 4
     """How many nested containers are unwrapped (an MCP result inside an MCP result)."""
     matches: int = 10_000
-    """How many findings of one guard are looked at; a higher count is reported as this number."""
+    """How many injected instructions of one kind, and how many candidates for personal data that
+    is not masked, are counted. What is masked is found however often it occurs."""
+    masks: int = 10_000
+    """Most masked spans that an envelope lists: each takes about 70 bytes of an event. The clean
+    text of a body with more is not recorded."""

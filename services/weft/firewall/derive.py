@@ -135,16 +135,18 @@ def _of_text(task: _EnvelopeInput, taken: Window) -> ResultEnvelope:
         raw_tokens=raw_tokens,
         summary_tokens=raw_tokens if counted else tokens.count(summary, task.encoding),
         sensitivity=read.scanned.sensitivity,
-        signals=read.cleaned.signals + read.scanned.signals + _bounded(read, small, whole),
+        signals=read.cleaned.signals + read.scanned.signals + _bounded(task, read, small, whole),
         complete=whole,
         clean=None if whole else _clean_body(task, read, raw_tokens),
     )
 
 
 def _clean_body(task: _EnvelopeInput, read: _ScannedBody, raw_tokens: int) -> CleanBody | None:
-    """How to make the clean text from the body in the log. None if it may not be shown, or if the
-    log does not contain all that was read here."""
+    """How to make the clean text from the body in the log. None if it may not be shown, if the
+    log does not contain all that was read here, or if more is masked in it than an event holds."""
     if not read.taken.whole or task.item.body is not None or _shown(task) == 0:
+        return None
+    if _is_masked_too_often(task, read):
         return None
     text, masks = read.scanned.text, read.scanned.masks
     counted = _tokens_of(task, text, len(text.encode())) if masks else raw_tokens
@@ -261,7 +263,7 @@ def _facts(task: _EnvelopeInput, read: _ScannedBody, whole: bool) -> tuple[Extra
 
 
 def _masked(task: _EnvelopeInput, text: str) -> str:
-    return without_secrets(text, task.key, task.limits.matches, deployment_rules(task.rules))
+    return without_secrets(text, task.key, deployment_rules(task.rules))
 
 
 def _status(task: _EnvelopeInput, read: _ScannedBody) -> ResultStatus:
@@ -282,12 +284,21 @@ def _sensitivity(task: _EnvelopeInput, found: Sensitivity) -> Sensitivity:
     return level if own is None else level.raised_to(own)
 
 
-def _bounded(read: _ScannedBody, small: bool, whole: bool) -> tuple[Signal, ...]:
+def _is_masked_too_often(task: _EnvelopeInput, read: _ScannedBody) -> bool:
+    return len(read.scanned.masks) > task.limits.masks
+
+
+def _bounded(
+    task: _EnvelopeInput, read: _ScannedBody, small: bool, whole: bool
+) -> tuple[Signal, ...]:
     if not read.taken.whole:
         seen = _unread(read)
         if read.detected.read is not None:  # more is scanned than is read
             seen += f"; {len(read.taken.data)} bytes of both ends were scanned"
         return (Signal("bounded", "size", 1, seen),)
+    if not whole and _is_masked_too_often(task, read):
+        spans = f"{len(read.scanned.masks)} spans are masked; only the summary is shown"
+        return (Signal("bounded", "masks", 1, spans),)
     if small and not whole:
         return (Signal("bounded", "whole", 1, "too large to pass whole; summarised"),)
     return ()

@@ -44,19 +44,22 @@ _prefilter = Prefilter({**literals(NEEDLES), **SIGNS})
 
 
 def scan(text: str, rules: FirewallRules, key: bytes, limit: int, raw: bytes = b"") -> Scanned:
-    """Run every guard. `limit` bounds the findings per rule. `raw` is the text before it was
-    cleaned to `text`: only it still has the erased characters. Linear in the length of `text`."""
+    """Run every guard. `limit` bounds what is only counted: personal data that stays, injected
+    instructions. Whatever is masked, or raises the sensitivity, is found however often it occurs.
+    `raw` is the text before it was cleaned to `text`: only it still has the erased characters.
+    Linear in the length of `text`."""
     data = text.encode()
     looked_at = spaced(data)
     lowered = looked_at.lower() if data.isascii() else plain_letters(text.lower().encode())
     present = _prefilter.present(lowered)
     own = deployment_rules(rules)
     plain = unescaped(data)
-    secrets = by_stages(data, plain, looked_at, present, limit, own)
-    persons = find_personal(looked_at, limit)
-    if rules.pii is not PiiAction.FLAG:
-        persons += personal_behind_escapes(data, plain, limit)
-    secrets += spans_in_source(data, lambda seen: secrets_in(seen, limit, own), raw)
+    secrets = by_stages(data, plain, looked_at, present, own)
+    if rules.pii is PiiAction.FLAG:
+        persons = find_personal(looked_at, limit)
+    else:
+        persons = find_personal(looked_at) + personal_behind_escapes(data, plain)
+    secrets += spans_in_source(data, lambda seen: secrets_in(seen, own), raw)
     secrets = outside_marks(data, without_overlaps(secrets))
     persons = outside_marks(data, without_overlaps(persons))
     signals = _secret_signals(data, secrets, key) + _person_signals(persons)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 import re2
@@ -91,11 +90,10 @@ _LONGER_NUMBER = 24
 """The same next to the name of a token, which is as often a count."""
 
 
-def assigned_secrets(data: bytes, limit: int) -> Iterator[Finding]:
-    """The values next to the names of passwords and keys, at the first `limit` such places. Linear
-    in the length of `data`."""
+def assigned_secrets(data: bytes) -> Iterator[Finding]:
+    """The values next to the names of passwords and keys. Linear in the length of `data`."""
     done = 0
-    for match in islice(_ASSIGNED.finditer(data), limit):
+    for match in _ASSIGNED.finditer(data):
         begin = name_begins(data, match.start())
         if match.start() < done or data[max(0, begin - 2) : begin] == b"::":
             continue  # inside a value, or the name of a type

@@ -35,18 +35,16 @@ class DeploymentRules(msgspec.Struct, frozen=True):
     is_personal_masked: bool = False
     """Whether personal data is masked wherever credentials are."""
 
-    def find(self, data: bytes, limit: int) -> list[Finding]:
-        """At most `limit` spans per rule. Linear in `data`."""
+    def find(self, data: bytes) -> list[Finding]:
+        """Linear in `data`."""
         found: list[Finding] = []
         for rule in self.rules:
-            for number, match in enumerate(rule.pattern.finditer(data)):
-                if number >= limit:
-                    break
+            for match in rule.pattern.finditer(data):
                 start, end = match.span(rule.group)
                 if 0 <= start < end:
                     found.append(Finding(start, end, "secret", rule.name))
         if self.known is not None:
-            found += self.known.find(data, limit)
+            found += self.known.find(data)
         return found
 
 

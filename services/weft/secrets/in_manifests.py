@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 
 from weft.secrets.masking import Finding
 from weft.secrets.names import is_harmless
@@ -25,19 +24,19 @@ _WHO = re.compile(rb"(?i)user|name|host|port|region|bucket|database|type|issuer"
 _SHORT = 4
 
 
-def values_of_secrets(data: bytes, limit: int) -> Iterator[Finding]:
-    """The values in the first `limit` such objects. Linear in the length of `data`."""
+def values_of_secrets(data: bytes) -> Iterator[Finding]:
+    """The values in such objects. Linear in the length of `data`."""
     start = 0
-    edges = [one.start() for one in islice(_NEXT.finditer(data), limit)]
+    edges = [one.start() for one in _NEXT.finditer(data)]
     for end in (*edges, len(data)):
         if _KIND.search(data, start, end) is not None or data.find(b"stringData", start, end) >= 0:
-            yield from _in_yaml(data, start, end, limit)
-            yield from _in_json(data, start, end, limit)
+            yield from _in_yaml(data, start, end)
+            yield from _in_json(data, start, end)
         start = end
 
 
-def _in_yaml(data: bytes, start: int, end: int, limit: int) -> Iterator[Finding]:
-    for block in islice(_BLOCK.finditer(data, start, end), limit):
+def _in_yaml(data: bytes, start: int, end: int) -> Iterator[Finding]:
+    for block in _BLOCK.finditer(data, start, end):
         at, indent = block.end(), len(block.group(1))
         while (member := _MEMBER.match(data, at, end)) and len(member.group(1)) > indent:
             at = member.end()
@@ -46,8 +45,8 @@ def _in_yaml(data: bytes, start: int, end: int, limit: int) -> Iterator[Finding]
                 yield found
 
 
-def _in_json(data: bytes, start: int, end: int, limit: int) -> Iterator[Finding]:
-    for block in islice(_OBJECT.finditer(data, start, end), limit):
+def _in_json(data: bytes, start: int, end: int) -> Iterator[Finding]:
+    for block in _OBJECT.finditer(data, start, end):
         for field in _FIELD.finditer(data, *block.span(1)):
             found = _finding(field.group(1), *field.span(2), data)
             if found is not None:

@@ -46,8 +46,8 @@ class KnownSecretFinder(msgspec.Struct, frozen=True):
     """A checksum of each: quick to compute, and most texts match none."""
     hashes: frozenset[bytes]
 
-    def find(self, data: bytes, limit: int) -> list[Finding]:
-        """Spans of `data` that contain a known value, at most `limit`; a value that is split is
+    def find(self, data: bytes) -> list[Finding]:
+        """Spans of `data` that contain a known value; a value that is split is
         covered from its first field to its last."""
         begins = [match.start() for match in _START.finditer(data)]
         ends = _marked(len(data), (match.start() for match in _STOP.finditer(data)))
@@ -62,7 +62,7 @@ class KnownSecretFinder(msgspec.Struct, frozen=True):
                 first, last = _piece(starts, start), _piece(starts, end - 1)
                 begin = places[first] + start - starts[first]
                 found.append(Finding(begin, places[last] + end - starts[last], "secret", NAME))
-        return found[:limit]
+        return found
 
     def _spans(self, data: bytes, begins: list[int], ends: bytearray) -> list[tuple[int, int]]:
         found, seed, last = [], crc32(self.key), len(data)

@@ -3,7 +3,6 @@ once they have left this module."""
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
 
@@ -32,7 +31,7 @@ class Finding(msgspec.Struct, frozen=True, order=True):
 def fingerprint(key: bytes, value: bytes) -> str:
     """Eight hex digits that are the same for the same value under one key, and reveal nothing about
     the value to anyone without the key."""
-    return hmac.new(key, value, hashlib.sha256).hexdigest()[:8]
+    return hmac.digest(key, value, "sha256").hex()[:8]
 
 
 def without_overlaps(findings: list[Finding]) -> list[Finding]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 
 import re2
 
@@ -47,11 +46,11 @@ _TELLS = re.compile(
 )
 
 
-def values_of_members(data: bytes, limit: int) -> Iterator[Finding]:
-    """The values of the first `limit` members whose name is given next to them. Linear in the
-    length of `data`."""
+def values_of_members(data: bytes) -> Iterator[Finding]:
+    """The values of the members whose name is given next to them. Linear in the length of
+    `data`."""
     done = 0
-    for member in islice(_MEMBER.finditer(data), limit):
+    for member in _MEMBER.finditer(data):
         value = _VALUE.match(data, member.end()) if member.start() >= done else None
         if value is None:
             continue

@@ -82,11 +82,12 @@ _CARD_LENGTHS = {"3": (14, 15, 16), "4": (13, 16, 19), "5": (16,), "6": (16, 19)
 UnionPay; Mastercard's second range."""
 
 
-def find_personal(data: bytes, limit: int) -> list[Finding]:
+def find_personal(data: bytes, limit: int | None = None) -> list[Finding]:
     """Spans of `data` that contain personal data. If two overlap, the more certain kind comes
     first.
 
-    At most `limit` candidates per shape are examined. Linear in the length of `data`.
+    At most `limit` candidates per shape are examined, if it is given: then they are only counted.
+    Linear in the length of `data`.
     """
     shapes = SHAPES.present(data)
     found: list[Finding] = []
@@ -108,7 +109,7 @@ def _span(match: object, name: str) -> Finding:
     return Finding(start, end, "pii", name)
 
 
-def _ibans(data: bytes, limit: int) -> Iterator[Finding]:
+def _ibans(data: bytes, limit: int | None) -> Iterator[Finding]:
     for match in islice(_IBAN.finditer(data), limit):
         text = match.group().translate(None, b" -").decode()
         length = _IBAN_LENGTHS.get(text[:2])
@@ -133,7 +134,7 @@ def is_iban(text: str) -> bool:
     return int("".join(str(int(character, 36)) for character in turned)) % 97 == 1
 
 
-def _addresses(pattern: object, data: bytes, limit: int) -> Iterator[Finding]:
+def _addresses(pattern: object, data: bytes, limit: int | None) -> Iterator[Finding]:
     for match in islice(pattern.finditer(data), limit):  # type: ignore[attr-defined]
         start, end = match.span()
         raw = data[start:end]
@@ -152,7 +153,7 @@ _IP_NEIGHBOURS = frozenset(
 )
 
 
-def _numbers(data: bytes, limit: int) -> Iterator[Finding]:
+def _numbers(data: bytes, limit: int | None) -> Iterator[Finding]:
     """Cards, social security numbers and phone numbers: runs of digits with a few separators."""
     for match in islice(_DIGIT_RUN.finditer(data), limit):
         start, end = match.span()

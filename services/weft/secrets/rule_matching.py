@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
-from itertools import islice
 from typing import Any
 
 import msgspec
@@ -48,23 +47,24 @@ _LONG = 200
 _GOES_ON = re.compile(rb"[A-Za-z0-9+/=_.~%-]{0,8000}")
 
 
-def find_secrets(data: bytes, present: frozenset[bytes], limit: int) -> list[Finding]:
+def find_secrets(data: bytes, present: frozenset[bytes]) -> list[Finding]:
     """Spans of `data` that contain credentials; they may overlap.
 
     `present` are those of the rules' needles, and of both modules' names, that occur in
-    `data.lower()`. At most `limit` findings per rule. Linear in the length of `data`.
+    `data.lower()`. Every one is found, however many there are: what is left out would be shown.
+    Linear in the length of `data`.
     """
     found: list[Finding] = []
     if not present:
         return found
     for number in _may_match(data, _rules_for(present)):
-        found += _of_rule(RULES[number], data, limit)
+        found += _of_rule(RULES[number], data)
     if not present.isdisjoint(NAMES):
-        found += assigned_secrets(data, limit)
+        found += assigned_secrets(data)
     if not present.isdisjoint(OF_MEMBERS):
-        found += values_of_members(data, limit)
+        found += values_of_members(data)
     if not present.isdisjoint(OF_MANIFESTS):
-        found += values_of_secrets(data, limit)
+        found += values_of_secrets(data)
     return found
 
 
@@ -114,8 +114,8 @@ def rule_groups() -> tuple[_Group, ...]:
     return tuple(map(_Group, found))
 
 
-def _of_rule(rule: SecretRule, data: bytes, limit: int) -> Iterator[Finding]:
-    for match in islice(rule.pattern.finditer(data), limit):
+def _of_rule(rule: SecretRule, data: bytes) -> Iterator[Finding]:
+    for match in rule.pattern.finditer(data):
         start, end = match.span(rule.group)
         if rule.closed_by and match.group(rule.closed_by) is not None:
             end = match.end(rule.closed_by)

@@ -32,18 +32,16 @@ SIGNS = {
 }
 """What shows that a needle is there. A full stop is in nearly every text, and other short needles
 are in many: their one rule wants more behind them."""
-LIMIT = 10_000
-"""Findings of one rule in one text."""
 _prefilter = Prefilter(SIGNS)
 
 
-def secrets_in(data: bytes, limit: int = LIMIT, own: DeploymentRules = NONE) -> list[Finding]:
+def secrets_in(data: bytes, own: DeploymentRules = NONE) -> list[Finding]:
     """Credentials in `data`, in order and without overlaps."""
     looked_at = spaced(data)
     present = _prefilter.present(looked_at.lower())
     if not present and own is NONE and b"\\" not in data:
         return []
-    found = by_stages(data, unescaped(data), looked_at, present, limit, own)
+    found = by_stages(data, unescaped(data), looked_at, present, own)
     return outside_marks(data, without_overlaps(found)) if found else found
 
 
@@ -52,13 +50,12 @@ def by_stages(
     plain: bytes | None,
     looked_at: bytes,
     present: frozenset[bytes],
-    limit: int,
     own: DeploymentRules,
 ) -> list[Finding]:
     """What the stages find, which may overlap: of two for the same bytes, the first stage's counts.
     `plain` is `unescaped(data)`, `looked_at` is `spaced(data)`, and `present` the needles in it."""
-    found = find_secrets(looked_at, present, limit) + own.find(data, limit)
-    return found + behind_escapes(data, plain, limit, own)
+    found = find_secrets(looked_at, present) + own.find(data)
+    return found + behind_escapes(data, plain, own)
 
 
 _MARK = re.compile(rb"\[(?:secret|pii):[a-z]{1,20}(?:_[a-z0-9]{1,16}){0,5}:[0-9a-f]{8}\]")
@@ -79,13 +76,11 @@ def outside_marks(data: bytes, found: list[Finding]) -> list[Finding]:
     return [one for one in found if not is_inside(one)]
 
 
-def secrets_behind_hidden(
-    data: bytes, limit: int = LIMIT, own: DeploymentRules = NONE
-) -> list[Finding]:
+def secrets_behind_hidden(data: bytes, own: DeploymentRules = NONE) -> list[Finding]:
     """Credentials in `data` as it is and as it reads without invisible characters, in order and
     without overlaps."""
-    found = secrets_in(data, limit, own)
-    behind = spans_in_source(data, lambda plain: secrets_in(plain, limit, own))
+    found = secrets_in(data, own)
+    behind = spans_in_source(data, lambda plain: secrets_in(plain, own))
     return without_overlaps(found + behind) if behind else found
 
 
@@ -98,27 +93,23 @@ def personal_behind_hidden(data: bytes) -> list[Finding]:
 
 
 def _personal_in(data: bytes) -> list[Finding]:
-    return find_personal(spaced(data), LIMIT) + personal_behind_escapes(
-        data, unescaped(data), LIMIT
-    )
+    return find_personal(spaced(data)) + personal_behind_escapes(data, unescaped(data))
 
 
-def personal_behind_escapes(data: bytes, plain: bytes | None, limit: int) -> list[Finding]:
+def personal_behind_escapes(data: bytes, plain: bytes | None) -> list[Finding]:
     """Personal data that only shows once the escapes of `data` are resolved; see
     `behind_escapes`."""
-    return [] if plain is None else at_source(data, plain, find_personal(spaced(plain), limit))
+    return [] if plain is None else at_source(data, plain, find_personal(spaced(plain)))
 
 
-def behind_escapes(
-    data: bytes, plain: bytes | None, limit: int, own: DeploymentRules
-) -> list[Finding]:
+def behind_escapes(data: bytes, plain: bytes | None, own: DeploymentRules) -> list[Finding]:
     """Credentials that only show once the escapes of `data` are resolved, as they are in `plain`;
     those that show in `data` as it is may be among them."""
     if plain is None:
         return []
     looked_at = spaced(plain)
-    found = find_secrets(looked_at, _prefilter.present(looked_at.lower()), limit)
-    return at_source(data, plain, found + own.find(plain, limit))
+    found = find_secrets(looked_at, _prefilter.present(looked_at.lower()))
+    return at_source(data, plain, found + own.find(plain))
 
 
 def at_source(data: bytes, plain: bytes, findings: list[Finding]) -> list[Finding]:
@@ -142,11 +133,11 @@ def spaced(data: bytes) -> bytes:
     return data
 
 
-def without_secrets(text: str, key: bytes, limit: int = LIMIT, own: DeploymentRules = NONE) -> str:
+def without_secrets(text: str, key: bytes, own: DeploymentRules = NONE) -> str:
     """`text` with credentials masked and nothing else searched for. `key` makes the fingerprints in
     the marks; without it the marks have none."""
     data = text.encode("utf-8", "replace")
-    found = secrets_in(data, limit, own)
+    found = secrets_in(data, own)
     return masked(data, found, key).decode("utf-8", "replace") if found else text
 
 
@@ -157,7 +148,7 @@ def as_shown(text: str, own: DeploymentRules = NONE) -> str:
     if not text:
         return text
     data = text.encode("utf-8", "replace")
-    found = secrets_behind_hidden(data, LIMIT, own)
+    found = secrets_behind_hidden(data, own)
     if own.is_personal_masked:
         persons = outside_marks(data, personal_behind_hidden(data))
         found = without_overlaps(found + persons) if persons else found

@@ -32,7 +32,6 @@ class Artifact:
         self,
         data: bytes | mmap.mmap,
         key: bytes,
-        limits: Bounds,
         piece: int = 2_000,
         own: DeploymentRules = NONE,
         structured: Artifact | None = None,
@@ -44,7 +43,6 @@ class Artifact:
         self.piece = piece
         """Size in bytes of a chunk that fits the slice whatever it contains."""
         self._key = key
-        self._limits = limits
         self._own = own
         self._scanned = (0, 0)
         self._secrets: list[Finding] = []
@@ -66,7 +64,7 @@ class Artifact:
         covers_end = high == self.size or end + _AFTER <= high
         if not (covers_start and covers_end and low <= start and high > 0):
             low, high = max(0, start - _BEFORE), min(self.size, end + _STRETCH)
-            found = secrets_behind_hidden(self.data[low:high], self._limits.matches, self._own)
+            found = secrets_behind_hidden(self.data[low:high], self._own)
             self._scanned, self._secrets = (low, high), [one.moved(low) for one in found]
         return self._secrets
 
@@ -102,13 +100,13 @@ def opened(
     elif isinstance(body, bytes):
         yield _inside(body, key, limits, piece, own)
     elif body.stat().st_size == 0:
-        yield Artifact(b"", key, limits, piece, own)
+        yield Artifact(b"", key, piece, own)
     else:
         with body.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
             if len(whole) <= limits.analyse_bytes:
                 yield _inside(bytes(whole), key, limits, piece, own)
             else:
-                yield Artifact(whole, key, limits, piece, own)
+                yield Artifact(whole, key, piece, own)
 
 
 _MAY_BE_WRAPPED = (b"{", b"[", b"(", b"m", b"c", b"C", b"T")
@@ -118,16 +116,16 @@ _MAY_BE_WRAPPED = (b"{", b"[", b"(", b"m", b"c", b"C", b"T")
 
 def _inside(data: bytes, key: bytes, limits: Bounds, piece: int, own: DeploymentRules) -> Artifact:
     if len(data) > limits.analyse_bytes or data.lstrip()[:1] not in _MAY_BE_WRAPPED:
-        return Artifact(data, key, limits, piece, own)
+        return Artifact(data, key, piece, own)
     text = data.decode("utf-8", "replace")
     inside = unwrap(text, limits.depth)
     structured: Artifact | None = None
     if inside is not None:
         text = "\n".join((*inside.texts, *inside.other))
         if (held := inside.structured) is not None:
-            structured = Artifact(encoded(held).encode(), key, limits, piece, own)
+            structured = Artifact(encoded(held).encode(), key, piece, own)
     if structured is not None and not text:
         return structured
     if looks_like_repr(text.strip()):
         text = repr_to_json(text)
-    return Artifact(text.encode("utf-8", "replace"), key, limits, piece, own, structured)
+    return Artifact(text.encode("utf-8", "replace"), key, piece, own, structured)

@@ -339,7 +339,7 @@ class Upstream:
     def _failed(self, ready: asyncio.Future[Client], error: BaseException) -> None:
         self.failures += 1
         self._in_a_row += 1
-        self.last_error = without_secrets(self._reason(error), b"", _SECRETS)
+        self.last_error = without_secrets(self._reason(error), b"")
         pause = min(
             FIRST_BACKOFF * (2 ** (self._in_a_row - 1) - 1), self.spec.limits.backoff_seconds
         )
@@ -379,7 +379,7 @@ class Upstream:
         said = self._stdio.said().strip() if self._stdio else ""
         if not said:
             return ""
-        return f"; it last said: {without_secrets(said.splitlines()[-1][:300], b'', _SECRETS)}"
+        return f"; it last said: {without_secrets(said.splitlines()[-1][:300], b'')}"
 
     async def _prove_alive(self, client: Client) -> None:
         """A server that does not answer even a ping is ended, and restarted when it is needed."""
@@ -399,8 +399,6 @@ class Upstream:
             self._proving = None
 
 
-_SECRETS = 100
-"""Most secrets that are masked in a server's last words."""
 _LIST_CHANGED = (
     types.ToolListChangedNotification,
     types.PromptListChangedNotification,
