@@ -310,7 +310,7 @@ CURSORS = (
     "https://example.com/a?sync_token={t}&next_page_token={t}",
     '{{"booking_token": "{t}", "reservationToken": "{t}", "hold_token": "{t}", "rate_key": "{t}"}}',
     'room_book({{"booking_token": "{t}", "offerKey": "{t}"}})',
-    "departure_token: {t}\nquote_token: {t}\nfare_key: {t}\ncart_token={t}",
+    "PolicyUpdateToken: {t}\ndeparture_token: {t}\nquote_token: {t}\nfare_key: {t}\ncart_token={t}",
     "https://example.com/rooms?rate_key={t}&property_token={t}&$skiptoken={t}&deltaToken={t}",
     '{{"users_page_token": "{t}", "accountsNextPageToken": "{t}", "lease_token": "{t}"}}',
     "https://example.com/a?idempotency_key={t}&partition_key={t}&last_evaluated_key={t}",
@@ -363,6 +363,35 @@ def test_a_setting_in_capitals_is_a_handle_only_if_all_its_words_say_so(name: st
     value = made(random.Random(name))["t"]
     for text in (f"{name}={value}\n", f'{{"{name}": "{value}"}}'):
         assert (value in seen(text)) is (name in HANDLES.split())
+
+
+FOR_SOMETHING = """
+server.ssl.key-store-password spring.kafka.ssl.trust-store-password javax.net.ssl.keyStorePassword
+REDIS_CACHE_PASSWORD CACHE_REDIS_PASSWORD STRIPE_ENDPOINT_SECRET endpointSecret SESSION_STORE_SECRET
+FILE_ENCRYPTION_KEY FIELD_LEVEL_ENCRYPTION_KEY URL_SIGNING_KEY storePassword keystorePass
+MODEL_PROVIDER_TOKEN VAULT_POLICY_TOKEN USER_MANAGER_PASSWORD PUBLIC_DB_PASSWORD LEVEL3_PASSWORD
+NAME_SERVER_PASSWORD RESET_PASSWORD userNamePassword MAX_DB_PASSWORD hive.metastore.password
+"""
+SAYS_WHERE = """
+password_file password-path passwordUrl token_type secret_name secretArn max_tokens prompt_tokens
+MAX_OUTPUT_TOKENS token_limit tokenCount auth_method public_key file_token name_key key_id authDomain
+auth_user authored-by authentication_backend password_changed_at passwordUpdatedAt pwdLastSet
+lastPasswordChangeDateTime password_last_changed_time token_cache_key_id
+"""
+
+
+@pytest.mark.parametrize("name", [*FOR_SOMETHING.split(), *SAYS_WHERE.split()])
+def test_a_word_says_that_it_is_no_secret_only_behind_the_telling_one(name: str) -> None:
+    value = "Qw8zLp3xVt9bRk2m"
+    for text in (f"{name}={value}\n", f'{{"{name}": "{value}"}}'):
+        assert (value in seen(text)) is (name in SAYS_WHERE.split())
+
+
+@pytest.mark.parametrize("name", ["password_changed_at", "passwordUpdatedAt", "pwdLastSet"])
+def test_when_a_password_was_changed_stays(name: str) -> None:
+    for time in ("1704067200", '"2024-01-01T10:00:00Z"', '"133497600000000000"'):
+        text = f'{{"{name}": {time}}}'
+        assert seen(text) == text
 
 
 @pytest.mark.parametrize("name", ["booking_token_signing_key", "offerTokenEncryptionKey"])

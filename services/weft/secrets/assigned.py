@@ -60,7 +60,7 @@ _OPTIONS.encoding = re2.Options.Encoding.LATIN1
 _OPTIONS.max_mem = 32 << 20
 _ASSIGNED = re2.compile(
     rb"(?i)((?:passw(?:or)?d|passwd|pwd|passphrase|secret(?: key)?|token|credentials?"
-    rb"|(?:user|db|root|admin|mysql|ftp|smtp)_?pass|" + SERVICES.encode() + rb"[._ -]?key"
+    rb"|(?:user|db|root|admin|mysql|ftp|smtp|store)_?pass|" + SERVICES.encode() + rb"[._ -]?key"
     rb"|api[ ._-]?key|access[ _-]?key|account[_-]?key|private[ _-]?key|encryption[_-]?key"
     rb"|signing[_-]?key|shared[_-]?key|auth(?:entication key)?|crumb|_pat\b|(?-i:[A-Z0-9]_KEY\b)|"
     + WORD_START.encode()

@@ -17,15 +17,36 @@ _KEY_LAST = re.compile(
 _WEAK = re.compile(rb"(?i)(?:_pat|crumb|(?-i:[A-Z0-9]_KEY))\Z")
 _PHRASE = re.compile(rb"(?i)(?:passphrase|password|passwd|pwd|pass|private_?key)\Z")
 _HARMLESS_WORDS = """
-max min num count total limit used usage
-prompt completion input output type name path file url uri endpoint field label hint expires expiry
-expiration ttl public policy author authors length budget cache arn id ids tokens tokenizer tokenize
-authenticated authority passing passed passenger compass bypass reset strength required enabled
-rotation manager store provider method mode level version ref reference
+type name username path file url uri endpoint field label hint expires expiry expiration ttl policy
+length budget cache arn id ids input output reset strength required enabled rotation manager store
+provider method mode level version ref reference
+at date time datetime timestamp age days last changed updated created modified rotated
 """
 _HARMLESS = frozenset(_HARMLESS_WORDS.encode().split())
-"""Words that make a name harmless: a count or a limit is a number, and a type or a path only says
-where a secret is."""
+"""Words that make a name harmless behind the word that tells of a secret: a type or a path only
+says where one is, a time when it was changed. A word before it names what the secret is for."""
+_COUNTED_WORDS = """
+max min num count total limit used usage prompt completion tokens tokenizer tokenize author authors
+authored authenticated authority passing passed passenger compass bypass public
+"""
+_COUNTED = frozenset(_COUNTED_WORDS.encode().split())
+"""Words that make a name harmless anywhere: of a count or a limit; other words that contain a
+telling one; what everybody may see."""
+_OF_DATA = _HARMLESS - frozenset(b"policy manager store provider endpoint level method".split())
+"""Words that do so right before a token or a key of an application's data: a `file_token` says
+which file. In a setting, in capitals, it opens one."""
+_OF_AUTH = frozenset(b"domain user backend".split())
+"""Words that do so behind `auth`."""
+_TELLING = re.compile(
+    rb"(?:passw(?:or)?ds?|passwd|pwd|passphrase|pass|pw|secrets?|token|keys?|credentials?|crumb|pat)\Z"
+    rb"|\Aauth(?:entication)?\Z"
+)
+"""A word that tells of a secret."""
+_SECRET_LAST = re.compile(
+    rb"(?i)(?:passw(?:or)?d|passphrase|passwd|pwd|(?<!by)(?<!com)(?<!over)(?<!tres)pass|secret"
+    rb"|(?:encryption|signing)[ _.-]?key)\Z"
+)
+"""Ends that make a name a credential's, whatever stands before."""
 _CREDENTIAL = re.compile(
     rb"(?i)(?:access|auth|oauth|api|refresh|session|client|bearer|reset|id|user|admin|login|csrf|xsrf)"
     rb"[ _-]?(?:token|key|secret)\Z"
@@ -36,7 +57,7 @@ _PUBLIC = re.compile(rb"(?i)public|publishable")
 _LISTING = frozenset(b"page next prev previous cursor sync continuation resume".split())
 """Words that mark a token or a key as one that says how far a listing has come."""
 _PROGRESS_WORDS = """
-pagination paging continue starting start marker scroll offset bookmark checkpoint change lock
+pagination paging continue starting start marker scroll offset bookmark checkpoint change update lock
 request idempotency lifecycle task work upload product creation
 """
 _PROGRESS = _LISTING.union(_PROGRESS_WORDS.encode().split())
@@ -103,14 +124,27 @@ def names_phrase(name: bytes) -> bool:
 
 def is_harmless(name: bytes) -> bool:
     """Whether the value that it names is not a secret and may be needed. In doubt it is not."""
-    if _CREDENTIAL.search(name) and not _PUBLIC.search(name):
+    if _SECRET_LAST.search(name) or (_CREDENTIAL.search(name) and not _PUBLIC.search(name)):
         return False
     words = _words_of(name)
-    if not _HARMLESS.isdisjoint(words) or (_WEAK.search(name) and _SHOWN.search(name)):
+    if _says_so(words) or (_WEAK.search(name) and _SHOWN.search(name)):
         return True
     if name.isupper() and not _HANDLE.issuperset(words):
         return False
+    if words[-1:] in ([b"token"], [b"key"]) and not _OF_DATA.isdisjoint(words[-2:-1]):
+        return True
     return bool(_WEAK.search(name) and _FOUND_BY.search(name)) or _is_handle(words, name)
+
+
+def _says_so(words: list[bytes]) -> bool:
+    """Whether one of its words, where it stands, means that there is no secret."""
+    if not _COUNTED.isdisjoint(words):
+        return True
+    tells = [at for at, word in enumerate(words) if _TELLING.search(word)]
+    behind = words[tells[-1] + 1 :] if tells else words
+    if not _HARMLESS.isdisjoint(behind):
+        return True
+    return bool(tells) and words[tells[-1]].startswith(b"auth") and not _OF_AUTH.isdisjoint(behind)
 
 
 def _is_handle(words: list[bytes], name: bytes) -> bool:
