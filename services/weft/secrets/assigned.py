@@ -123,6 +123,8 @@ def _bare(data: bytes, match: Any, begin: int) -> tuple[int, int] | None:
     if value is None:
         return None
     start, end = value.span()
+    if _NESTED_NUMBER.match(data, start, end):
+        start += len(data[start:end]) - len(data[start:end].lstrip(b"["))
     if data[begin - 1 : begin] in (b"?", b"&"):
         end = start + len(data[start:end].partition(b"&")[0])
     elif _is_line(data, begin):
@@ -131,6 +133,10 @@ def _bare(data: bytes, match: Any, begin: int) -> tuple[int, int] | None:
     if data[end : end + 1] in (b"(", b"["):
         return None  # code that does something with a password
     return start, _without_escape(data, start, end)
+
+
+_NESTED_NUMBER = re.compile(rb"\[+-?[0-9][0-9.eE+-]*\Z")
+"""In lists of lists of JSON: `[[12345678]]`."""
 
 
 def _without_escape(data: bytes, start: int, end: int) -> int:

@@ -17,24 +17,28 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     rule(
         "command_password",
         "mysql mariadb",
-        r"\b(?:mysql\w{0,12}|mariadb[\w-]{0,12})\b[^\n|;]{0,200}?\s-p[\"']?([^\s'\"-][^\s'\"]{2,100})",
+        r"\b(?:mysql\w{0,12}|mariadb[\w-]{0,12})\b[^\n|;]{0,200}?[ \t]-p[\"']?([^\s'\"-][^\s'\"]{2,100})",
         1,
         check="shown",
     ),
     rule(
-        "command_password", "sshpass", r"\bsshpass\s+-p\s*[\"']?([^\s'\"]{1,200})", 1, check="shown"
+        "command_password",
+        "sshpass",
+        r"\bsshpass[ \t]+-p[ \t]*[\"']?([^\s'\"]{1,200})",
+        1,
+        check="shown",
     ),
     rule(
         "command_password",
         "psexec paexec winexe",
-        r"(?i)\b(?:psexec|paexec|winexe)\b[^\n]{0,200}?\s-u\s{0,2}\S{1,100}\s+-p\s{0,2}[\"']?([^\s'\"%$-][^\s'\"]{2,100})",
+        r"(?i)\b(?:psexec|paexec|winexe)\b[^\n]{0,200}?[ \t]-u[ \t]{0,2}\S{1,100}[ \t]+-p[ \t]{0,2}[\"']?([^\s'\"%$-][^\s'\"]{2,100})",
         1,
         check="shown",
     ),
     rule(
         "command_password",
         "redis-cli",
-        r"\bredis-cli\b[^\n|;]{0,200}?\s-a\s+[\"']?([^\s'\"]{1,200})",
+        r"\bredis-cli\b[^\n|;]{0,200}?[ \t]-a[ \t]+[\"']?([^\s'\"]{1,200})",
         1,
         check="shown",
     ),
@@ -50,7 +54,7 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     rule(
         "command_password",
         "docker podman helm",
-        r"\b(?:docker|podman|helm)\b[^\n|;]{0,40}\blogin\b[^\n|;]{0,200}?\s-p[ =]?[\"']?"
+        r"\b(?:docker|podman|helm)\b[^\n|;]{0,40}\blogin\b[^\n|;]{0,200}?[ \t]-p[ =]?[\"']?"
         r"([^\s'\"$-][^\s'\"]{2,200})",
         1,
         check="shown",
@@ -73,29 +77,29 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     rule(
         "netrc_password",
         "machine",
-        r"\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+(\S{1,200})",
+        r"\bmachine\s+\S{1,200}\s+login\s+[^\s\"']{1,200}\s+password\s+[\"']?([^\s\"']{1,200})",
         1,
         check="shown",
     ),
     rule(
         "command_password",
         "chpasswd",
-        r"\becho\s+(?:-\w+\s+)?[\"']?[\w.-]{1,60}:([^\s\"'|]{3,100})[\"']?\s*\|\s*(?:sudo\s+)?chpasswd\b",
+        r"\becho[ \t]+(?:-\w+[ \t]+)?[\"']?[\w.-]{1,60}:([^\s\"'|]{3,100})[\"']?[ \t]*\|[ \t]*(?:sudo[ \t]+)?chpasswd\b",
         1,
         check="shown",
     ),
     rule(
         "command_password",
         "sudo",
-        r"\becho\s+(?:-\w+\s+)?[\"']?([^\s\"'|]{3,100})[\"']?\s*\|\s*sudo\s+(?:-\w+\s+)*-S\b",
+        r"\becho[ \t]+(?:-\w+[ \t]+)?[\"']?([^\s\"'|]{3,100})[\"']?[ \t]*\|[ \t]*sudo[ \t]+(?:-\w+[ \t]+)*-S\b",
         1,
         check="shown",
     ),
     rule(
         "command_password",
         "htpasswd smbclient ldapsearch ldapadd ldapmodify lftp",
-        r"\b(?:htpasswd\s+-\w*b\w*\s+\S{1,200}\s+\S{1,60}\s+|smbclient\b[^\n|;]{0,200}?\s-U\s{0,2}[\"']?[^\s%]{1,60}%"
-        r"|ldap(?:search|add|modify)\b[^\n|;]{0,200}?\s-w\s{0,2}|lftp\b[^\n|;]{0,200}?\s-u\s{0,2}[^\s,]{1,60},)"
+        r"\b(?:htpasswd[ \t]+-\w*b\w*[ \t]+(?:\S{1,200}[ \t]+)?\S{1,60}[ \t]+|smbclient\b[^\n|;]{0,200}?[ \t]-U[ \t]{0,2}[\"']?[^\s%]{1,60}%"
+        r"|ldap(?:search|add|modify)\b[^\n|;]{0,200}?[ \t]-w[ \t]{0,2}|lftp\b[^\n|;]{0,200}?[ \t]-u[ \t]{0,2}[^\s,]{1,60},)"
         r"[\"']?([^\s'\"$-][^\s'\"]{2,100})",
         1,
         check="shown",
@@ -103,7 +107,7 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     rule(
         "command_password",
         "mongo mongodump mongosh docker az plink",
-        r"\b(?:mongo\w{0,8}|az\s+login|plink|pscp)\b[^\n|;]{0,200}?\s-(?:p|pw)[ =][\"']?"
+        r"\b(?:mongo\w{0,8}|az[ \t]+login|plink|pscp)\b[^\n|;]{0,200}?[ \t]-(?:p|pw)[ =][\"']?"
         r"([^\s'\"$-][^\s'\"]{2,100})",
         1,
         check="mixed",
@@ -111,51 +115,51 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     rule(
         "command_password",
         "passin passout -pass",
-        r"\s-pass(?:in|out)?\s+pass:[\"']?([^\s'\"$][^\s'\"]{2,100})",
+        r"[ \t]-pass(?:in|out)?[ \t]+pass:[\"']?([^\s'\"$][^\s'\"]{2,100})",
         1,
         check="shown",
     ),
     rule(
         "command_password",
         "xfreerdp cmdkey mstsc runas",
-        r"(?i)\b(?:xfreerdp|cmdkey|mstsc)\b[^\n|;]{0,200}?\s/p(?:ass)?:[\"']?([^\s'\"%$][^\s'\"]{2,100})",
+        r"(?i)\b(?:xfreerdp|cmdkey|mstsc)\b[^\n|;]{0,200}?[ \t]/p(?:ass)?:[\"']?([^\s'\"%$][^\s'\"]{2,100})",
         1,
         check="shown",
     ),
     rule(
         "command_password",
         "net",
-        r"(?i)\bnet\s+user\s+[\w.-]{1,60}\s+([^\s/*]{3,100})\s+/add\b",
+        r"(?i)\bnet[ \t]+user[ \t]+[\w.-]{1,60}[ \t]+([^\s/*\"']{3,100})[ \t]+/add\b",
         1,
         check="shown",
     ),
     rule(
         "command_password",
         "convertto-securestring",
-        r"(?i)\bconvertto-securestring\s+(?:-string\s+)?[\"']([^\"'\n$]{3,200})[\"']",
+        r"(?i)\bconvertto-securestring[ \t]+(?:-string[ \t]+)?[\"']([^\"'\n$]{3,200})[\"']",
         1,
         check="shown",
     ),
     rule(
         "device_password",
         "secret password",
-        r"(?i)\b(?:secret|password)\s+[05789]\s+([^\s\"']{6,100})",
+        r"(?i)\b(?:secret|password)[ \t]+[05789][ \t]+([^\s\"']{6,100})",
         1,
         check="password",
     ),
     rule(
         "wireless_password",
         "psk wpa",
-        r"(?i)\b(?:psk|wpa_passphrase|wpa-psk|pre-?shared-?key)(?:\s*[=:]\s*|\s+)(?:(?:ascii-text|local|remote)\s+)?"
+        r"(?i)\b(?:psk|wpa_passphrase|wpa-psk|pre-?shared-?key)(?:[ \t]*[=:][ \t]*|[ \t]+)(?:(?:ascii-text|local|remote)[ \t]+)?"
         r"[\"']([^\"'\n]{8,63})[\"']",
         1,
         check="word",
     ),
-    rule("wireless_password", "psk", r"\bpsk\s*=\s*([0-9a-f]{64})\b", 1),
+    rule("wireless_password", "psk", r"\bpsk[ \t]*=[ \t]*([0-9a-f]{64})\b", 1),
     rule(
         "pgpass_password",
         ":5432: :5433: :5439: :6432: :*:",
-        r"(?m)^[\w.*-]{1,100}:(?:[0-9]{4}|\*):[\w*-]{1,60}:[\w.@-]{1,60}:([^\s:]{3,100})[ \t\r]*$",
+        r"(?m)^[\w.*-]{1,100}:(?:[0-9]{4}|\*):[\w*-]{1,60}:[\w.@-]{1,60}:([^\s:\"']{3,100})(?:[ \t\r]*$|\")",
         1,
         check="shown",
     ),

@@ -94,7 +94,10 @@ def _mark(data: bytes, found: Finding, key: bytes) -> bytes:
 
 
 _AFTER_KEY = re.compile(rb"(\\*[\"'])\s*:\s*\Z")
-_IN_ARRAY = re.compile(rb"[\[,]\s*\Z")
+_IN_ARRAY = re.compile(rb"[\[,](?:\s|\\{1,8}[nrt])*\Z")
+_LAST_QUOTE = re.compile(rb"(\\*)\"(?:\s|\\{1,8}[nrt])*([^\"]*)\Z")
+_FAR = 400
+"""How many bytes before a number of an array are searched for a quote."""
 _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
 
 
@@ -107,5 +110,23 @@ def _quote_of_bare(data: bytes, found: Finding) -> bytes:
     if key is not None:
         return key.group(1)
     if _NUMBER.match(data[found.start : found.end]) and _IN_ARRAY.search(before):
-        return b'"'
+        return _quote_in_array(data[max(0, found.start - _FAR) : found.start])
     return b""
+
+
+def _quote_in_array(before: bytes) -> bytes:
+    """The quote of strings in the array in which `before` ends: that of the text before, or if that
+    one opens a string of JSON, the quote with which strings are quoted in there."""
+    last = _LAST_QUOTE.search(before)
+    if last is None:
+        return b'"'
+    level, behind = _level(len(last.group(1))), last.group(2)
+    if behind[:1] in (b",", b":", b"]", b"}"):
+        return b"\\" * level + b'"'
+    return b"\\" * (2 * level + 1) + b'"' if behind[:1] in (b"[", b"{") else b""
+
+
+def _level(backslashes: int) -> int:
+    """How many of the backslashes before a quote belong to it: 0, 1, 3, 7 by how deep it is quoted.
+    The others are pairs, which stand for backslashes of the text."""
+    return (backslashes ^ (backslashes + 1)) >> 1

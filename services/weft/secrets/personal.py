@@ -157,16 +157,24 @@ def _numbers(data: bytes, limit: int | None) -> Iterator[Finding]:
     """Cards, social security numbers and phone numbers: runs of digits with a few separators."""
     for match in islice(_DIGIT_RUN.finditer(data), limit):
         start, end = match.span()
-        if end - start < 7 or data[start - 1 : start] in _TIES or data[end : end + 1] in _TIES:
+        if end - start < 7 or data[start - 1 : start] in _TIES or _TIE_BEHIND.match(data, end):
             continue
         raw = data[start:end]
         name = "" if _DATE_LIKE.match(raw) else _number_type(raw, data, start)
         if name:
-            yield Finding(start, end, "pii", name)
+            yield Finding(_with_sign(data, start), end, "pii", name)
 
 
+def _with_sign(data: bytes, start: int) -> int:
+    """A sign right before a number of JSON belongs to it: a mark behind one would be none."""
+    return start - 1 if _SIGN.search(data[max(0, start - 24) : start]) else start
+
+
+_SIGN = re.compile(rb"[\[,:](?:\s|\\{1,8}[nrt]?)*-\Z")
 _TIES = frozenset(bytes([b]) for b in b"_#$%@=&\\/")
 """Next to one of these a number is part of something else: a path, an amount, an identifier."""
+_TIE_BEHIND = re.compile(rb"[_#$%@=&/]|\\(?!\\{0,8} )")
+"""The same behind it, except for the rest of an escaped end of the line."""
 
 
 def _number_type(raw: bytes, data: bytes, start: int) -> str:

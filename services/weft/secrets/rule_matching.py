@@ -119,8 +119,10 @@ def _of_rule(rule: SecretRule, data: bytes) -> Iterator[Finding]:
         start, end = match.span(rule.group)
         if rule.closed_by and match.group(rule.closed_by) is not None:
             end = match.end(rule.closed_by)
-        elif rule.closed_by:
+        else:  # the rest of an escape at the end belongs to the text around the value
             end = start + len(data[start:end].rstrip(b" \\"))
+        if end == start:
+            continue
         if end - start >= _LONG:
             end = _GOES_ON.match(data, end).end()  # type: ignore[union-attr]
         value = data[start:end]
