@@ -81,14 +81,6 @@ RULES = (
     rule("jwt", "eyj", rf"\beyJ{_WORD}{{8,}}\.eyJ{_WORD}{{8,}}(?:\.{_WORD}*)?"),
     rule(
         "private_key",
-        "private key",
-        r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/=\s\\:,.|>-]*?)"
-        r"(?:(-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)|[^A-Za-z0-9+/=\s\\:,.|>-]|\z)",
-        1,
-        closed_by=2,
-    ),
-    rule(
-        "private_key",
         "private-lines:",
         r"(?i)Private-Lines: ?[0-9]{1,3}\s{1,4}([A-Za-z0-9+/=\s]{20,}?)"
         r"(?:\sPrivate-|[^A-Za-z0-9+/=\s]|\z)",

@@ -21,9 +21,6 @@ class SecretRule(msgspec.Struct, frozen=True):
     """Which group is the secret."""
     doubtful: bool = False
     """A match counts only if its value looks random."""
-    closed_by: int = 0
-    """Group of the text that ends the secret and belongs to it, if a text may be cut off before
-    it."""
     named: bool = False
     """A name in the match says what the value is; the name of a cursor says that it is not a
     secret."""
@@ -58,7 +55,6 @@ def rule(
     pattern: str,
     group: int = 0,
     doubtful: bool = False,
-    closed_by: int = 0,
     check: str = "",
     named: bool = False,
 ) -> SecretRule:
@@ -73,7 +69,6 @@ def rule(
         pattern.encode(),
         group,
         doubtful,
-        closed_by,
         named,
         check,
     )

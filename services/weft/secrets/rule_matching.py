@@ -23,6 +23,8 @@ from weft.secrets.masking import Finding
 from weft.secrets.members import NAMES as OF_MEMBERS
 from weft.secrets.members import values_of_members
 from weft.secrets.names import NEAR, is_harmless, name_before
+from weft.secrets.private_keys import NAMES as OF_PRIVATE_KEYS
+from weft.secrets.private_keys import private_keys
 from weft.secrets.published import RULES as PUBLISHED
 from weft.secrets.rule import SecretRule, compiled
 from weft.secrets.values import (
@@ -59,6 +61,8 @@ def find_secrets(data: bytes, present: frozenset[bytes]) -> list[Finding]:
         return found
     for number in _may_match(data, _rules_for(present)):
         found += _of_rule(RULES[number], data)
+    if not present.isdisjoint(OF_PRIVATE_KEYS):
+        found += private_keys(data)
     if not present.isdisjoint(NAMES):
         found += assigned_secrets(data)
     if not present.isdisjoint(OF_MEMBERS):
@@ -117,10 +121,8 @@ def rule_groups() -> tuple[_Group, ...]:
 def _of_rule(rule: SecretRule, data: bytes) -> Iterator[Finding]:
     for match in rule.pattern.finditer(data):
         start, end = match.span(rule.group)
-        if rule.closed_by and match.group(rule.closed_by) is not None:
-            end = match.end(rule.closed_by)
-        else:  # the rest of an escape at the end belongs to the text around the value
-            end = start + len(data[start:end].rstrip(b" \\"))
+        # The rest of an escape at the end belongs to the text around the value.
+        end = start + len(data[start:end].rstrip(b" \\"))
         if end == start:
             continue
         if end - start >= _LONG:

@@ -15,10 +15,11 @@ from weft.secrets.in_manifests import NAMES as OF_MANIFESTS
 from weft.secrets.masking import Finding, masked, masks_of, without_overlaps
 from weft.secrets.members import NAMES as OF_MEMBERS
 from weft.secrets.personal import find_personal
+from weft.secrets.private_keys import NAMES as OF_PRIVATE_KEYS
 from weft.secrets.rule_matching import RULES, find_secrets
 
 OF_RULES = (needle for rule in RULES for needle in rule.needles)
-NEEDLES = (*OF_RULES, *NAMES, *OF_MEMBERS, *OF_MANIFESTS)
+NEEDLES = (*OF_RULES, *NAMES, *OF_MEMBERS, *OF_MANIFESTS, *OF_PRIVATE_KEYS)
 """A text without any of these contains no credential that weft's own rules know."""
 SIGNS = {
     **literals(NEEDLES),
