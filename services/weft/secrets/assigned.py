@@ -22,13 +22,15 @@ from weft.secrets.published import SERVICES
 from weft.secrets.rule import WORD_START
 from weft.secrets.values import (
     is_basic,
-    is_code,
+    is_cut_placeholder,
+    is_bare_code,
     is_key_like,
     is_mixed,
     is_passphrase,
     is_place,
     is_placeholder,
     is_plain,
+    is_quoted_code,
     is_well_known,
     is_word_of_secrecy,
     looks_random,
@@ -80,8 +82,14 @@ _QUOTE = 2
 """Group of the quote that opens a value, and group of the first character of a bare value."""
 _QUOTED = re.compile(rb"\"([^\"\n]{4,4000})\"|'([^'\n]{4,4000})'|`([^`\n]{4,4000})`")
 _BARE = re.compile(rb"[^\s\"',;)\]}<>(]{4,4000}")
-_REST = re.compile(rb"[^\s\"'`<>]{0,200}(?=[ \t]*(?:[\r\n]|\Z))")
-"""How the value of a setting continues if it is the rest of its line."""
+_REST, _REST_IN_QUOTES = (
+    re.compile(
+        rb"[^\s%b]{0,200}?(?=[,;)\]}]{0,4}(?:[ \t]*(?:[ \t]#[^\n]{0,200})?(?:[\r\n]|\Z)%b))" % but
+    )
+    for but in ((b"", b""), (b"\"'`", rb"|[ \t\\]*\""))
+)
+"""How the value of a setting continues if it is the rest of its line; and of a line that may stand
+in a string of JSON, whose quote ends it."""
 _SHORT = 6
 """Shortest value that is not quoted or is not a password, in characters."""
 _LONG_NUMBER = 16
@@ -103,19 +111,59 @@ def assigned_secrets(data: bytes) -> Iterator[Finding]:
             continue
         start, end = span
         done = end
+        if _is_said_of_another(data, begin, match):
+            continue
         alone = quoted or _is_field(data, begin, end)
-        if is_secret_value(name, data[start:end].lstrip(b" "), alone, quoted):
+        if is_secret_value(name, data[start:end].replace(b' "', b'"').lstrip(b" "), alone, quoted):
             # A backslash before a bare value is its first character.
             while data[start - 1 : start] == b"\\" and not quoted:
                 start -= 1
             yield Finding(start, end, "secret", assignment_rule(name))
 
 
+_OF_ARN = re.compile(rb"(?:\barn:[a-z-]{1,12}:|:[0-9]{6,14}:)\Z")
+_NO_BLANK = re.compile(rb":[^\s\"']")
+_VERDICT = re.compile(
+    rb"[ \t]*(?:[0-9]+ ?/ ?[0-9]|(?i:[\w./-]{0,80}test|[\w-]{1,80}(?:[./][\w-]{1,80})+(?:\s|\Z)))"
+)
+"""What passed: a test by its name or its file, or how many did."""
+_REFERS = re.compile(rb"(?i)!(?:ref|sub|getatt|secret|env_var|importvalue)[ \t]\Z")
+_ERRORS = re.compile(rb"(?i)errors?[\"']?[ \t]{0,4}[:=]>?[ \t]{0,4}\{[^{}]{0,60}\Z")
+
+
+def _is_said_of_another(data: bytes, begin: int, match: Any) -> bool:
+    """Whether the value is none of a secret: of a resource or a file whose name ends in such a
+    word, of a test that passed; or a reference of a template, or why a form was refused."""
+    before, behind = data[max(0, begin - _AROUND) : begin], data[match.end(1) : match.end()]
+    if _OF_ARN.search(before) or (before.endswith(b"/") and _NO_BLANK.match(behind)):
+        return True
+    if data[begin : match.end(1)].lower() in (b"pass", b"xpass") and behind[:1] == b":":
+        return _VERDICT.match(data, match.end(1) + 1) is not None
+    return _REFERS.search(data[match.end(1) : match.end() - 1]) is not None or (
+        match.group(_QUOTE) is not None and _ERRORS.search(before) is not None
+    )
+
+
 def _quoted(data: bytes, match: Any) -> tuple[int, int] | None:
     value = _QUOTED.match(data, match.end() - 1)
     if value is None or _is_key_of_object(data, value.start() + 1, value.end()):
         return None
-    return value.start() + 1, _without_escape(data, value.start() + 1, value.end() - 1)
+    end = value.end() - 1
+    in_json = data[match.end(1) : match.end(1) + 1] == b'"'
+    goes_on = _BEHIND_ESCAPED if in_json else _BEHIND_QUOTE
+    rest = goes_on.match(data, end) if data[end : end + 1] == b'"' else None
+    return value.start() + 1, _without_escape(data, value.start() + 1, rest.end() if rest else end)
+
+
+_BEHIND_QUOTE = re.compile(
+    rb"(?:\"[^\s\"'=:,;(){}\[\]<>]{2,80} ?)+(?=\"[ \t]{0,8}(?:[\r\n,;)\]}]|\Z))"
+)
+"""How a value goes on behind a quote that is part of it, whether it is escaped or not."""
+_BEHIND_ESCAPED = re.compile(
+    _BEHIND_QUOTE.pattern
+    + rb"|(?:(?<= )\"(?![ \t]{0,8}(?:[,}\]\r\n]|\Z))[^\"\n]{0,200})+(?=\"[ \t]{0,8}(?:[\r\n,;)\]}]|\Z))"
+)
+"""The same in a member of JSON, whose string ends before a comma or a bracket only."""
 
 
 def _bare(data: bytes, match: Any, begin: int) -> tuple[int, int] | None:
@@ -127,9 +175,9 @@ def _bare(data: bytes, match: Any, begin: int) -> tuple[int, int] | None:
         start += len(data[start:end]) - len(data[start:end].lstrip(b"["))
     if data[begin - 1 : begin] in (b"?", b"&"):
         end = start + len(data[start:end].partition(b"&")[0])
-    elif _is_line(data, begin):
-        rest = _REST.match(data, end)
-        end = rest.end() if rest and not is_code(data[start : rest.end()], False) else end
+    elif (line := _line_before(data, begin, match)) is not None:
+        rest = (_REST_IN_QUOTES if line.group(1) else _REST).match(data, end)
+        end = rest.end() if rest and not is_bare_code(data[start : rest.end()]) else end
     if data[end : end + 1] in (b"(", b"["):
         return None  # code that does something with a password
     return start, _without_escape(data, start, end)
@@ -166,12 +214,17 @@ def assignment_rule(name: bytes) -> str:
     return "password" if names_password(name) else "assigned_secret"
 
 
-_LINE_BEGINS = re.compile(rb"(?:\A|\n)(?:export |set |\$env:)?\Z")
+_LINE_BEGINS = re.compile(rb"(?:\A|( ?)\n)(?:export |set |\$env:)?\Z")
+_YAML_BEGINS = re.compile(rb"(?:\A|( ?)\n)[ \t]{0,40}(?:- )?\Z")
 
 
-def _is_line(data: bytes, begin: int) -> bool:
-    """Whether a name begins its line, as in a file of settings."""
-    return _LINE_BEGINS.search(data[max(0, begin - 8) : begin]) is not None
+def _line_before(data: bytes, begin: int, match: Any) -> re.Match[bytes] | None:
+    """What stands before a name that begins its line, as in a file of settings or in YAML; its
+    group is a blank if the line may be one in a string of JSON."""
+    setting = _LINE_BEGINS.search(data[max(0, begin - 9) : begin])
+    if setting is not None or data[match.end(1) : match.end(1) + 2] != b": ":
+        return setting
+    return _YAML_BEGINS.search(data[max(0, begin - _AROUND) : begin])
 
 
 _FIELD_BEGINS = re.compile(rb"(?:\A|[\n;&?])[ \t-]{0,40}(?:export |set |\$env:|\$)?\Z")
@@ -198,8 +251,10 @@ def is_secret_value(name: bytes, value: bytes, alone: bool, quoted: bool) -> boo
         shown.lower() == name.lower()
         or is_placeholder(shown)
         or is_harmless(name)
-        or is_code(value, quoted)
+        or (is_quoted_code(value) if quoted else is_bare_code(value) or is_cut_placeholder(value))
     ):
+        return False
+    if _is_object_of_cluster(name, value) or _ADDRESS.search(value):
         return False
     if b" " in value:
         return quoted and names_phrase(name) and is_passphrase(value)
@@ -216,6 +271,17 @@ def is_secret_value(name: bytes, value: bytes, alone: bool, quoted: bool) -> boo
     if is_plain(value):
         return ends_in_key(name) and is_word_of_secrecy(value, quoted)
     return is_mixed(value) and not is_place(value)
+
+
+_ADDRESS = re.compile(rb"\A0x[0-9a-fA-F]{40}\Z")
+"""Of an account or a contract of a blockchain, which everybody may know."""
+_HOLDS_NAME = re.compile(rb"(?i)(?:existing|pull|password|tls|cert)[ _.-]?secret\Z")
+_OBJECT_NAME = re.compile(rb"\A(?=[a-z0-9-]*\b[a-z]{3,})[a-z0-9]{1,40}(?:-[a-z0-9]{1,40}){1,8}\Z")
+
+
+def _is_object_of_cluster(name: bytes, value: bytes) -> bool:
+    """Whether it is the name of a Kubernetes Secret, which says where the secret is."""
+    return _HOLDS_NAME.search(name) is not None and _OBJECT_NAME.search(value) is not None
 
 
 def _is_password(value: bytes, alone: bool, quoted: bool) -> bool:

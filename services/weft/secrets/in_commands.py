@@ -75,6 +75,12 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
         r"\$(?:apr1|1|2[abxy]|5|6|8|y|argon2(?:id?|d))\$[./A-Za-z0-9$=,+]{16,200}",
     ),
     rule(
+        "password_hash",
+        "pbkdf2 scrypt",
+        r"(?i)\b(?:pbkdf2[_:-](?:hmac[_-])?sha(?:1|256|384|512)|scrypt)(?:[$:][0-9]{1,9}){1,3}"
+        r"\$[A-Za-z0-9./+=-]{4,100}\$[A-Za-z0-9./+=-]{20,200}",
+    ),
+    rule(
         "netrc_password",
         "machine",
         r"\bmachine\s+\S{1,200}\s+login\s+[^\s\"']{1,200}\s+password\s+[\"']?([^\s\"']{1,200})",

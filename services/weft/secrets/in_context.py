@@ -246,7 +246,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     rule(
         "cookie",
         "cookie",
-        r"(?i)\b(?:set-)?cookie[\"']?\s{0,2}:\s{0,2}[\"']?[^\r\n=]{1,80}=([^\r\n\"']{8,1000})",
+        r"(?i)\b(?:set-)?cookie[\"']?\s{0,2}:\s{0,2}[\"']?[^\r\n=]{1,80}=([^\r\n\"';][^\r\n\"']{7,1000})",
         1,
         doubtful=True,
     ),

@@ -26,6 +26,8 @@ SERVICES = f"(?:{'|'.join(_SERVICES.split())})"
 object."""
 _B64 = "[A-Za-z0-9+/]"
 _WORD = "[A-Za-z0-9_-]"
+NO_BASE64 = r"(?:^|[^A-Za-z0-9+/_-]|\\u[0-9A-Fa-f]{4}|\\[bfnrt])"
+"""What may stand before a prefix that is short enough to occur in the base64 of a file."""
 
 RULES = (
     rule(
@@ -102,13 +104,13 @@ RULES = (
     rule("mailchimp_key", "-us", r"\b[0-9a-f]{32}-us[0-9]{1,2}\b"),
     rule("twilio_key", "sk", r"\bSK[0-9a-fA-F]{32}\b"),
     rule("digitalocean_token", "_v1_", r"\bdo[opr]_v1_[0-9a-f]{64}"),
-    rule("telegram_token", ":aa", rf"\b[0-9]{{8,10}}:AA{_WORD}{{33}}"),
+    rule("telegram_token", ":aa", rf"\b(?:bot)?([0-9]{{8,10}}:AA{_WORD}{{33}})", 1),
     rule("discord_token", ".", rf"\b[MNO][A-Za-z0-9]{{23,27}}\.{_WORD}{{6}}\.{_WORD}{{27,40}}"),
     rule("huggingface_token", "hf_ api_org_", r"\b(?:hf|api_org)_[A-Za-z]{34}"),
     rule("databricks_token", "dapi", r"\bdapi[0-9a-f]{32}(?:-[0-9])?\b"),
     rule("shopify_token", "shpat_ shpca_ shppa_ shpss_", r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
     rule("square_token", "sq0", rf"\bsq0(?:atp|csp|idp)-{_WORD}{{22,43}}"),
-    rule("facebook_token", "eaa", r"\bEAA[A-Za-z0-9]{60,250}"),
+    rule("facebook_token", "eaa", rf"{NO_BASE64}(EAA[A-Za-z0-9]{{60,250}})", 1),
     rule("linear_key", "lin_api_", r"\blin_api_[A-Za-z0-9]{40}"),
     rule("notion_token", "ntn_ secret_", r"\b(?:ntn_[A-Za-z0-9]{40,50}|secret_[A-Za-z0-9]{43})\b"),
     rule("vault_token", "hvs. hvb.", rf"\bhv[sb]\.{_WORD}{{24,200}}"),
@@ -166,6 +168,14 @@ RULES = (
         r"(?i)authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?:bearer|token)\s+([A-Za-z0-9._~+/-]{12,1000}=*)",
         1,
         check="password",
+    ),
+    rule(
+        "authorization",
+        "authorization",
+        r"(?i)authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?[a-z][\w-]{1,24}\s+([A-Za-z0-9._~+/-]{16,1000}=*)",
+        1,
+        True,
+        check="key",
     ),
     rule("bearer_token", "bearer", r"(?i)\bbearer\s+([A-Za-z0-9._~+/-]{16,1000}=*)", 1, True),
 )

@@ -14,11 +14,12 @@ _PLACEHOLDER = re.compile(
     rb"|(?:secret|api|access|private|auth|client|jwt)[ _-]?(?:key|token|secret)"
     rb"|your[\w -]*|(?:the|some|an?|insert|enter|put|add|replace)[ _-][\w -]*"
     rb"|my[ _-]?(?:super[ _-]?)?(?:secret|password|passwd|pass|token|key|api)[a-z_ -]*"
-    rb"|<[^<>]*>?|\$?\{[^{}]*\}?|\{\{[^{}]*\}\}|[$%]\([^()]*\)?s?|%[sdrv]|%[A-Z_0-9]+%|\$[A-Z_a-z]\w*"
-    rb"|\[[^\[\]]*\]?|\([^()]*\)?|[#&]\{[^{}]*\}|__[A-Z_]+__|@[A-Z_]+@|@?:[a-z_]+|&lt;.*"
+    rb"|<[^<>]*>|\$\{[^{}]*\}?|\{[^{}]*\}|\{\{[^{}]*\}\}|[$%]\([^()]*\)?s?|%[sdrv]|%[A-Z_0-9]+%|\$[A-Z_a-z]\w*"
+    rb"|\[[^\[\]]*\]|\([^()]*\)|[<\[({][\w .:-]*|[#&]\{[^{}]*\}|__[A-Z_]+__|@[A-Z_]+@|@?:[a-z_]+|&lt;.*"
     rb"|[a-z ._-]*(?:placeholder|example|dummy)[a-z ._-]*|[*x.\x80-\xff#?_-]{3,})\Z"
 )
-"""A whole value that stands for another: `<your-key>`, `${NAME}`, `****`."""
+"""A whole value that stands for another: `<your-key>`, `${NAME}`, `****`. A bracket may lack its end
+before words alone: where the value is cut off."""
 _BLANKED = re.compile(rb"(?i)xxxx|\*\*\*\*|\.\.\.")
 _LONG = 64
 """In a value longer than this, such a run may occur by chance."""
@@ -29,11 +30,20 @@ _MADE_OF = re.compile(
 """What no credential contains: parts of templates, of patterns and of code."""
 _ELSEWHERE = re.compile(
     rb"(?i)\A(?:https?:|file:|arn:|~?/[\w.-]+/|\./|(?:os|process|self|this|req|args|sys)\."
-    rb"|(?:env|config|settings|get)(?![^\s(\[]*[0-9]))"
+    rb"|(?:env|config|settings|get)(?![^\s(\[]*[0-9])"
+    rb"|op://|ref\+\w{2,20}://|vault:[\w./-]+#|ssm:/|@microsoft\.keyvault\()"
 )
-"""Says where a credential is, and not what it is."""
+"""Says where a credential is, and not what it is: a file, an address, a place in a store of
+secrets."""
 _CODE = re.compile(rb"\A[A-Za-z_][\w.]*[(\[]|\A[a-z_]+(?:\.[a-z_]+)+\Z|::|\A[:+]")
 """A call, an element, an attribute: what a program does with a password."""
+_QUOTED_CODE = re.compile(
+    rb"\A[A-Za-z_][\w.]*[(\[].*[)\]];?\Z|\A[a-z_]+(?:\.[a-z_]+)+\Z|\A[A-Za-z_]+(?:::[A-Za-z_]+)+\Z"
+    rb"|\A\+.*\+\Z|\A:[A-Za-z_.]*\Z"
+)
+"""The same in quotes, where a password may contain a bracket: only if it is code to its end."""
+_BASE64_ALONE = re.compile(rb"\A[A-Za-z0-9+/]{20,}={1,2}\Z")
+"""May begin like a path."""
 _DOTTED = re.compile(rb"\A[A-Za-z_]{2,}(?:\.[A-Za-z_]\w*)+\Z")
 _SAID_OF_PASSWORDS = """
 required optional incorrect correct invalid valid wrong missing expired empty blank weak strong set
@@ -77,8 +87,16 @@ def is_placeholder(value: bytes) -> bool:
         _PLACEHOLDER.search(value) is not None
         or (len(value) < _LONG and _BLANKED.search(value) is not None)
         or _MADE_OF.search(value) is not None
-        or _ELSEWHERE.search(value) is not None
+        or (_ELSEWHERE.search(value) is not None and _BASE64_ALONE.search(value) is None)
     )
+
+
+def is_cut_placeholder(value: bytes) -> bool:
+    """Whether a value without quotes, which ends before a bracket, is the beginning of one."""
+    return _OPENED.search(value) is not None
+
+
+_OPENED = re.compile(rb"\A(?:\[[^\[\]]*|\$?\{[^{}]*)\Z")
 
 
 def is_basic(value: bytes) -> bool:
@@ -96,9 +114,19 @@ _BASE64 = re.compile(rb"\A[A-Za-z0-9+/]{8,400}={0,2}\Z")
 _USER_AND_PASSWORD = re.compile(rb"\A[!-9;-~]{2,100}:[!-~]{2,200}\Z")
 
 
-def is_code(value: bytes, quoted: bool = True) -> bool:
-    """Whether a value is code; one without quotes may be a name or a type."""
-    return _CODE.search(value) is not None or (not quoted and _DOTTED.search(value) is not None)
+def is_code(value: bytes) -> bool:
+    """Whether a value is code, or the beginning of it."""
+    return _CODE.search(value) is not None
+
+
+def is_quoted_code(value: bytes) -> bool:
+    """Whether a value in quotes is code as a whole."""
+    return _QUOTED_CODE.search(value) is not None
+
+
+def is_bare_code(value: bytes) -> bool:
+    """Whether a value without quotes is code, the name of something or a type."""
+    return is_code(value) or _DOTTED.search(value) is not None
 
 
 def is_said(value: bytes) -> bool:

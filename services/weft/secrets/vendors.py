@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re2
 
+from weft.secrets.published import NO_BASE64
 from weft.secrets.rule import SecretRule, rule
 
 _UUID = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
@@ -38,6 +39,7 @@ _PREFIXED = (
     ("docker_key", "SWMKEY-1-", "[A-Za-z0-9+/]{40,50}"),
     ("devcycle_key", "dvc_server_", r"\w{8,60}"),
     ("elastic_key", "essu_", f"{_WORD}{{60,200}}={{0,2}}"),
+    ("figma_token", "figo_", f"{_WORD}{{38,60}}"),
     ("fly_token", "FlyV1 ", "[A-Za-z0-9=_,/+-]{100,1000}"),
     ("gemini_key", "AQ.Ab8RN6", f"{_WORD}{{44}}"),
     ("gitlab_token", "glffct-", f"{_WORD}{{20,60}}"),
@@ -49,14 +51,19 @@ _PREFIXED = (
     ("mergify_key", "mergify_application_key_", f"{_WORD}{{40,200}}"),
     ("mongodb_secret", "mdb_sa_sk_", f"{_WORD}{{40}}"),
     ("openai_key", "ek_", f"{_HEX}{{32}}"),
+    ("ory_token", "ory_pat_", f"{_WORD}{{32}}"),
+    ("ory_token", "ory_at_", f"{_WORD}{{43}}\\.{_WORD}{{43}}"),
     ("packagist_token", "packagist_", f"(?:ort|out|uut|acs|ack)_{_HEX}{{28,96}}"),
     ("persona_key", "persona_production_", f"{_WORD}{{20,80}}"),
     ("pinterest_token", "pina_", f"{_WORD}{{20,200}}"),
     ("polar_token", "polar_", f"[op]?a?t_{_WORD}{{20,100}}"),
     ("postman_token", "PMAT-", f"{_ALNUM}{{26}}"),
     ("ramp_secret", "ramp_sec_", f"{_ALNUM}{{48}}"),
+    ("resend_key", "re_", f"{_ALNUM}{{8}}_{_ALNUM}{{20,32}}"),
     ("samsara_token", "samsara_api_", f"{_ALNUM}{{26,32}}"),
+    ("shopify_token", "shptka_", f"{_HEX}{{32}}"),
     ("supabase_key", "sb_secret_", f"{_WORD}{{31}}"),
+    ("trello_token", "ATTA", "[0-9a-fA-F]{64}"),
     ("together_key", "tgp_v1_", f"{_WORD}{{43}}"),
     ("unkey_key", "unkey_", f"{_ALNUM}{{20,32}}"),
     ("vercel_token", "vck_", f"{_WORD}{{56}}"),
@@ -233,7 +240,7 @@ VENDORS: tuple[SecretRule, ...] = (
     ),
     rule("sonar_token", "squ_ sqp_ sqa_", rf"\bsq[upa]_{_HEX}{{40}}\b"),
     rule("sourcegraph_token", "sgp_", r"\bsgp_(?:(?:[a-fA-F0-9]{16}|local)_)?[a-fA-F0-9]{40}"),
-    rule("square_token", "eaaa", rf"\bEAAA{_WORD}{{22,60}}\b"),
+    rule("square_token", "eaaa", rf"{NO_BASE64}(EAAA{_WORD}{{22,60}})\b", 1),
     rule("stackhawk_key", "hawk.", rf"\bhawk\.{_WORD}{{20}}\.{_WORD}{{20}}"),
     rule("tailscale_key", "tskey-", rf"\btskey-(?:[a-z]+-)?{_WORD}{{10,80}}"),
     rule("tavily_key", "tvly-", r"\btvly-[A-Za-z0-9-]{20,60}"),
