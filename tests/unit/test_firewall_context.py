@@ -374,9 +374,9 @@ NAME_SERVER_PASSWORD RESET_PASSWORD userNamePassword MAX_DB_PASSWORD hive.metast
 """
 SAYS_WHERE = """
 password_file password-path passwordUrl token_type secret_name secretArn max_tokens prompt_tokens
-MAX_OUTPUT_TOKENS token_limit tokenCount auth_method public_key file_token name_key key_id authDomain
-auth_user authored-by authentication_backend password_changed_at passwordUpdatedAt pwdLastSet
-lastPasswordChangeDateTime password_last_changed_time token_cache_key_id
+MAX_OUTPUT_TOKENS token_limit tokenCount auth_method public_key file_token name_key key_id
+authDomain auth_user authored-by authentication_backend password_changed_at passwordUpdatedAt
+pwdLastSet lastPasswordChangeDateTime password_last_changed_time token_cache_key_id
 """
 
 

@@ -81,6 +81,7 @@ UNCALLED = {
         weft.http.requests.body_of(content) weft.rederive.run._own(name)
         weft.router.tree._listed(root_name) weft.workers.dead_letters.parked_event(worker)
         weft.workers.dead_letters.parked_event(worker_version)
+        weft.secrets.in_manifests._note(kind) weft.secrets.in_manifests._note(name)
         weft_schemas.events._undecodable(payload) weft_schemas.loosening.fields_of(path)
     """,
     "beside what another pattern matched, in the functions that are called": """
@@ -94,7 +95,8 @@ UNCALLED = {
         weft.memory.denials._is_hedged(sentence) weft.memory.denials._rest(sentence)
         weft.memory.denials._said_instead(statement)
         weft.memory.statements._is_own(sentence) weft.memory.statements.is_plain(sentence)
-        weft.secrets.assigned._bare(data) weft.secrets.assigned._quoted(data)
+        weft.secrets.assigned._bare(data) weft.secrets.assigned._is_said_of_another(data)
+        weft.secrets.assigned._quoted(data)
     """,
 }
 """Why a parameter is given no made-up text: what else its function takes is not made here."""

@@ -1,4 +1,4 @@
-"""Of Kubernetes' objects those that say that they are a Secret are one, and no object beside them."""
+"""Of Kubernetes' objects those that say so are a Secret, and no object beside them."""
 
 import json
 

@@ -13,7 +13,7 @@ from weft_schemas.policy import FirewallRules
 
 EDGE = "-" * 5
 BEGIN, END = f"{EDGE}BEGIN RSA PRIVATE KEY{EDGE}", f"{EDGE}END RSA PRIVATE KEY{EDGE}"
-STATIC = "OpenVPN Static key V1"
+SSH2, STATIC = "SSH2 ENCRYPTED PRIVATE KEY", "OpenVPN Static key V1"
 FORMS = {
     "a file": f"{BEGIN}\n{{a}}\n{{b}}\n{{c}}\n{END}\n",
     "windows": f"{BEGIN}\r\n{{a}}\r\n{{b}}\r\n{END}\r\n",
@@ -28,7 +28,7 @@ FORMS = {
     "a sum of strings": f'"{BEGIN}\\n" +\n  "{{a}}\\n" +\n  "{{b}}\\n" +\n  "{END}"',
     "xml": f"<key>{BEGIN}&#10;{{a}}&#10;{{b}}&#10;{END}</key>",
     "a form": f"{BEGIN}%0A{{a}}%0A{{b}}%0A{END}",
-    "ssh2": "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n{a}\n{b}\n---- END SSH2 ENCRYPTED PRIVATE KEY ----",
+    "ssh2": f"---- BEGIN {SSH2} ----\n{{a}}\n{{b}}\n---- END {SSH2} ----",
     "openvpn": f"{EDGE}BEGIN {STATIC}{EDGE}\n{{h}}\n{{i}}\n{EDGE}END {STATIC}{EDGE}\n",
     "cut off": f"{BEGIN}\n{{a}}\n{{b}}",
 }
@@ -68,10 +68,10 @@ def test_a_list_of_its_lines_stays_a_list() -> None:
     "text",
     [
         f"The scanner found {BEGIN} in config/deploy.yaml, line 3. Total 12 files were scanned "
-        "and 3 matched. The build then compiled 240 modules.\nNext: deploy to eu-west-1\nCount: 5\n",
+        "and 3 matched. The build then compiled 240 modules.\nNext: eu-west-1\nCount: 5\n",
         f"src/a.py:12:    if line.startswith('{BEGIN}'):\nsrc/b.py:3: x = 1\n",
         f"src/components/Login2/index.js:{BEGIN}\nsrc/components/Logout3/index.js:{BEGIN}\n",
-        f"A PEM file begins with\n\n    {BEGIN}\n\nand ends with\n\n    {END}\n\nSet its mode to 600.\n",
+        f"It begins with\n\n    {BEGIN}\n\nand ends with\n\n    {END}\n\nSet its mode to 600.\n",
         f"{BEGIN}\n...\n{END}\n",
     ],
 )

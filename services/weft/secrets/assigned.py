@@ -21,9 +21,9 @@ from weft.secrets.names import (
 from weft.secrets.published import SERVICES
 from weft.secrets.rule import WORD_START
 from weft.secrets.values import (
+    is_bare_code,
     is_basic,
     is_cut_placeholder,
-    is_bare_code,
     is_key_like,
     is_mixed,
     is_passphrase,
@@ -84,9 +84,9 @@ _QUOTED = re.compile(rb"\"([^\"\n]{4,4000})\"|'([^'\n]{4,4000})'|`([^`\n]{4,4000
 _BARE = re.compile(rb"[^\s\"',;)\]}<>(]{4,4000}")
 _REST, _REST_IN_QUOTES = (
     re.compile(
-        rb"[^\s%b]{0,200}?(?=[,;)\]}]{0,4}(?:[ \t]*(?:[ \t]#[^\n]{0,200})?(?:[\r\n]|\Z)%b))" % but
+        rb"[^\s%b]{0,200}?(?=[,;)\]}]{0,4}(?:[ \t]{0,80}(?:[\r\n]|\Z)|[ \t]{1,80}#%b))" % but
     )
-    for but in ((b"", b""), (b"\"'`", rb"|[ \t\\]*\""))
+    for but in ((b"", b""), (b"\"'`", rb"|[ \t\\]{0,80}\""))
 )
 """How the value of a setting continues if it is the rest of its line; and of a line that may stand
 in a string of JSON, whose quote ends it."""
@@ -160,8 +160,8 @@ _BEHIND_QUOTE = re.compile(
 )
 """How a value goes on behind a quote that is part of it, whether it is escaped or not."""
 _BEHIND_ESCAPED = re.compile(
-    _BEHIND_QUOTE.pattern
-    + rb"|(?:(?<= )\"(?![ \t]{0,8}(?:[,}\]\r\n]|\Z))[^\"\n]{0,200})+(?=\"[ \t]{0,8}(?:[\r\n,;)\]}]|\Z))"
+    _BEHIND_QUOTE.pattern + rb"|(?:(?<= )\"(?![ \t]{0,8}(?:[,}\]\r\n]|\Z))[^\"\n]{0,200})+"
+    rb"(?=\"[ \t]{0,8}(?:[\r\n,;)\]}]|\Z))"
 )
 """The same in a member of JSON, whose string ends before a comma or a bracket only."""
 

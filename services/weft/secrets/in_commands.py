@@ -17,7 +17,8 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     rule(
         "command_password",
         "mysql mariadb",
-        r"\b(?:mysql\w{0,12}|mariadb[\w-]{0,12})\b[^\n|;]{0,200}?[ \t]-p[\"']?([^\s'\"-][^\s'\"]{2,100})",
+        r"\b(?:mysql\w{0,12}|mariadb[\w-]{0,12})\b[^\n|;]{0,200}?[ \t]-p[\"']?"
+        r"([^\s'\"-][^\s'\"]{2,100})",
         1,
         check="shown",
     ),
@@ -31,7 +32,8 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     rule(
         "command_password",
         "psexec paexec winexe",
-        r"(?i)\b(?:psexec|paexec|winexe)\b[^\n]{0,200}?[ \t]-u[ \t]{0,2}\S{1,100}[ \t]+-p[ \t]{0,2}[\"']?([^\s'\"%$-][^\s'\"]{2,100})",
+        r"(?i)\b(?:psexec|paexec|winexe)\b[^\n]{0,200}?[ \t]-u[ \t]{0,2}\S{1,100}[ \t]+-p"
+        r"[ \t]{0,2}[\"']?([^\s'\"%$-][^\s'\"]{2,100})",
         1,
         check="shown",
     ),
@@ -45,7 +47,8 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     rule(
         "command_password",
         "-pass -pw -token -api -secret _token _password -bearer tlspass",
-        r"(?i)(?:^|[\s\"'(])--?(?:[a-z][\w-]{0,30}[_-]|tls)?(?:pass(?:word|wd|phrase)?|pwd?|token|bearer"
+        r"(?i)(?:^|[\s\"'(])--?(?:[a-z][\w-]{0,30}[_-]|tls)?(?:pass(?:word|wd|phrase)?|pwd?"
+        r"|token|bearer"
         r"|api-?key|secret(?:[_-]?(?:key|token))?)[ =][\"']?([^\s'\"-][^\s'\"]{3,300})",
         1,
         check="password",
@@ -90,22 +93,26 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     rule(
         "command_password",
         "chpasswd",
-        r"\becho[ \t]+(?:-\w+[ \t]+)?[\"']?[\w.-]{1,60}:([^\s\"'|]{3,100})[\"']?[ \t]*\|[ \t]*(?:sudo[ \t]+)?chpasswd\b",
+        r"\becho[ \t]+(?:-\w+[ \t]+)?[\"']?[\w.-]{1,60}:([^\s\"'|]{3,100})[\"']?[ \t]*\|[ \t]*"
+        r"(?:sudo[ \t]+)?chpasswd\b",
         1,
         check="shown",
     ),
     rule(
         "command_password",
         "sudo",
-        r"\becho[ \t]+(?:-\w+[ \t]+)?[\"']?([^\s\"'|]{3,100})[\"']?[ \t]*\|[ \t]*sudo[ \t]+(?:-\w+[ \t]+)*-S\b",
+        r"\becho[ \t]+(?:-\w+[ \t]+)?[\"']?([^\s\"'|]{3,100})[\"']?[ \t]*\|[ \t]*sudo[ \t]+"
+        r"(?:-\w+[ \t]+)*-S\b",
         1,
         check="shown",
     ),
     rule(
         "command_password",
         "htpasswd smbclient ldapsearch ldapadd ldapmodify lftp",
-        r"\b(?:htpasswd[ \t]+-\w*b\w*[ \t]+(?:\S{1,200}[ \t]+)?\S{1,60}[ \t]+|smbclient\b[^\n|;]{0,200}?[ \t]-U[ \t]{0,2}[\"']?[^\s%]{1,60}%"
-        r"|ldap(?:search|add|modify)\b[^\n|;]{0,200}?[ \t]-w[ \t]{0,2}|lftp\b[^\n|;]{0,200}?[ \t]-u[ \t]{0,2}[^\s,]{1,60},)"
+        r"\b(?:htpasswd[ \t]+-\w*b\w*[ \t]+(?:\S{1,200}[ \t]+)?\S{1,60}[ \t]+|smbclient\b[^\n"
+        r"|;]{0,200}?[ \t]-U[ \t]{0,2}[\"']?[^\s%]{1,60}%"
+        r"|ldap(?:search|add|modify)\b[^\n|;]{0,200}?[ \t]-w[ \t]{0,2}|lftp\b[^\n|;]{0,200}?"
+        r"[ \t]-u[ \t]{0,2}[^\s,]{1,60},)"
         r"[\"']?([^\s'\"$-][^\s'\"]{2,100})",
         1,
         check="shown",
@@ -128,7 +135,8 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     rule(
         "command_password",
         "xfreerdp cmdkey mstsc runas",
-        r"(?i)\b(?:xfreerdp|cmdkey|mstsc)\b[^\n|;]{0,200}?[ \t]/p(?:ass)?:[\"']?([^\s'\"%$][^\s'\"]{2,100})",
+        r"(?i)\b(?:xfreerdp|cmdkey|mstsc)\b[^\n|;]{0,200}?[ \t]/p(?:ass)?:[\"']?"
+        r"([^\s'\"%$][^\s'\"]{2,100})",
         1,
         check="shown",
     ),
@@ -156,7 +164,8 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     rule(
         "wireless_password",
         "psk wpa",
-        r"(?i)\b(?:psk|wpa_passphrase|wpa-psk|pre-?shared-?key)(?:[ \t]*[=:][ \t]*|[ \t]+)(?:(?:ascii-text|local|remote)[ \t]+)?"
+        r"(?i)\b(?:psk|wpa_passphrase|wpa-psk|pre-?shared-?key)(?:[ \t]*[=:][ \t]*|[ \t]+)(?:"
+        r"(?:ascii-text|local|remote)[ \t]+)?"
         r"[\"']([^\"'\n]{8,63})[\"']",
         1,
         check="word",
@@ -165,7 +174,8 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     rule(
         "pgpass_password",
         ":5432: :5433: :5439: :6432: :*:",
-        r"(?m)^[\w.*-]{1,100}:(?:[0-9]{4}|\*):[\w*-]{1,60}:[\w.@-]{1,60}:([^\s:\"']{3,100})(?:[ \t\r]*$|\")",
+        r"(?m)^[\w.*-]{1,100}:(?:[0-9]{4}|\*):[\w*-]{1,60}:[\w.@-]{1,60}:([^\s:\"']{3,100})"
+        r"(?:[ \t\r]*$|\")",
         1,
         check="shown",
     ),

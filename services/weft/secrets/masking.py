@@ -95,7 +95,7 @@ def _mark(data: bytes, found: Finding, key: bytes) -> bytes:
 
 _AFTER_KEY = re.compile(rb"(\\*[\"'])\s*:\s*\Z")
 _IN_ARRAY = re.compile(rb"[\[,](?:\s|\\{1,8}[nrt])*\Z")
-_LAST_QUOTE = re.compile(rb"(\\*)\"(?:\s|\\{1,8}[nrt])*([^\"]*)\Z")
+_BLANKS = re.compile(rb"(?:\s|\\{1,8}[nrt])*")
 _FAR = 400
 """How many bytes before a number of an array are searched for a quote."""
 _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
@@ -117,10 +117,10 @@ def _quote_of_bare(data: bytes, found: Finding) -> bytes:
 def _quote_in_array(before: bytes) -> bytes:
     """The quote of strings in the array in which `before` ends: that of the text before, or if that
     one opens a string of JSON, the quote with which strings are quoted in there."""
-    last = _LAST_QUOTE.search(before)
-    if last is None:
+    head, quote, behind = before.rpartition(b'"')
+    if not quote:
         return b'"'
-    level, behind = _level(len(last.group(1))), last.group(2)
+    level, behind = _level(len(head) - len(head.rstrip(b"\\"))), _BLANKS.sub(b"", behind, count=1)
     if behind[:1] in (b",", b":", b"]", b"}"):
         return b"\\" * level + b'"'
     return b"\\" * (2 * level + 1) + b'"' if behind[:1] in (b"[", b"{") else b""

@@ -38,8 +38,8 @@ which file. In a setting, in capitals, it opens one."""
 _OF_AUTH = frozenset(b"domain user backend".split())
 """Words that do so behind `auth`."""
 _TELLING = re.compile(
-    rb"(?:passw(?:or)?ds?|passwd|pwd|passphrase|pass|pw|secrets?|token|keys?|credentials?|crumb|pat)\Z"
-    rb"|\Aauth(?:entication)?\Z"
+    rb"(?:passw(?:or)?ds?|passwd|pwd|passphrase|pass|pw|secrets?|token|keys?|credentials?|crumb"
+    rb"|pat)\Z|\Aauth(?:entication)?\Z"
 )
 """A word that tells of a secret."""
 _SECRET_LAST = re.compile(
@@ -57,8 +57,8 @@ _PUBLIC = re.compile(rb"(?i)public|publishable")
 _LISTING = frozenset(b"page next prev previous cursor sync continuation resume".split())
 """Words that mark a token or a key as one that says how far a listing has come."""
 _PROGRESS_WORDS = """
-pagination paging continue starting start marker scroll offset bookmark checkpoint change update lock
-request idempotency lifecycle task work upload product creation
+pagination paging continue starting start marker scroll offset bookmark checkpoint change update
+lock request idempotency lifecycle task work upload product creation
 """
 _PROGRESS = _LISTING.union(_PROGRESS_WORDS.encode().split())
 """Words that mark a token as one that later calls pass on: how far a listing has come, which

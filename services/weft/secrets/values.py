@@ -14,12 +14,14 @@ _PLACEHOLDER = re.compile(
     rb"|(?:secret|api|access|private|auth|client|jwt)[ _-]?(?:key|token|secret)"
     rb"|your[\w -]*|(?:the|some|an?|insert|enter|put|add|replace)[ _-][\w -]*"
     rb"|my[ _-]?(?:super[ _-]?)?(?:secret|password|passwd|pass|token|key|api)[a-z_ -]*"
-    rb"|<[^<>]*>|\$\{[^{}]*\}?|\{[^{}]*\}|\{\{[^{}]*\}\}|[$%]\([^()]*\)?s?|%[sdrv]|%[A-Z_0-9]+%|\$[A-Z_a-z]\w*"
-    rb"|\[[^\[\]]*\]|\([^()]*\)|[<\[({][\w .:-]*|[#&]\{[^{}]*\}|__[A-Z_]+__|@[A-Z_]+@|@?:[a-z_]+|&lt;.*"
+    rb"|<[^<>]*>|\$\{[^{}]*\}?|\{[^{}]*\}|\{\{[^{}]*\}\}"
+    rb"|[$%]\([^()]*\)?s?|%[sdrv]|%[A-Z_0-9]+%|\$[A-Z_a-z]\w*"
+    rb"|\[[^\[\]]*\]|\([^()]*\)|[<\[({][\w .:-]*|[#&]\{[^{}]*\}"
+    rb"|__[A-Z_]+__|@[A-Z_]+@|@?:[a-z_]+|&lt;.*"
     rb"|[a-z ._-]*(?:placeholder|example|dummy)[a-z ._-]*|[*x.\x80-\xff#?_-]{3,})\Z"
 )
-"""A whole value that stands for another: `<your-key>`, `${NAME}`, `****`. A bracket may lack its end
-before words alone: where the value is cut off."""
+"""A whole value that stands for another: `<your-key>`, `${NAME}`, `****`. A bracket may lack
+its end before words alone: where the value is cut off."""
 _BLANKED = re.compile(rb"(?i)xxxx|\*\*\*\*|\.\.\.")
 _LONG = 64
 """In a value longer than this, such a run may occur by chance."""
