@@ -85,6 +85,7 @@ REFERS = (
     "Password: !Ref DbPassword2\n  Token: !GetAtt Auth2.Token9x\npassword: !secret wifi_pw2",
     'ClientSecret="@Microsoft.KeyVault(SecretUri=https://kv1.vault.azure.net/secrets/db2)"',
     "DB_PASSWORD=ssm:/prod/db2/password",
+    "password: {{resolve:secretsmanager:prod/db2:SecretString:password}}",
     '{"token": "0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D", "tokenAddress": '
     '"0x7a250d5630b4cf539739df2c5dacb4c659f2488d"}',
     "PASS: test-foo1.sh\nPASS: tests/t1001-read.sh\nPASS: fork_1_test\npass: 120/120",

@@ -98,7 +98,7 @@ def is_cut_placeholder(value: bytes) -> bool:
     return _OPENED.search(value) is not None
 
 
-_OPENED = re.compile(rb"\A(?:\[[^\[\]]*|\$?\{[^{}]*)\Z")
+_OPENED = re.compile(rb"\A(?:\[[^\[\]]*|\$?\{{1,2}[^{}]*)\Z")
 
 
 def is_basic(value: bytes) -> bool:
