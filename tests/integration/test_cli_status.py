@@ -14,8 +14,8 @@ from tests.integration.logged import publish_raw, until
 
 from weft.log.api import call
 from weft.log.connection import Connection
-from weft.log.consumers import DurableConsumer, abandoned
 from weft.log.topology import worker_consumer
+from weft.workers.durable_consumers import DurableConsumer, abandoned
 from weft_schemas.events import ParkedEvent, encode_event
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.subjects import STREAM, item_subject

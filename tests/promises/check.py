@@ -10,8 +10,8 @@ from typing import Any
 from tests.promises.source import faults_of_parts, inner
 from weft import tokens
 from weft.adapters import anthropic, openai
+from weft.call_text import call_arguments, call_text
 from weft.compiler.rendering.fencing import has_data, is_message
-from weft.readmodel.call_text import call_arguments, call_text
 from weft_schemas.compile import ContextPack, PackEntry
 from weft_schemas.items import ContextItem, ItemKind
 

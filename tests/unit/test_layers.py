@@ -32,8 +32,8 @@ LAYERS = (
     "adapters language_model",
     "passages",
     "secrets",
-    "tokens days bodies bm25 leaves facts prompt_injection shingles terms whole_characters",
-    "model_encodings json_or_yaml web_server file_lock durable_files parent_death",
+    "tokens call_text days bodies bm25 leaves facts prompt_injection shingles terms",
+    "whole_characters model_encodings json_or_yaml web_server file_lock durable_files parent_death",
     "part_kind prefilter progress",
 )
 """From the top; parts of one layer do not import each other."""

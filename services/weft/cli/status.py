@@ -100,7 +100,7 @@ def _known(model: StatusReply) -> bool:
 
 
 async def _status(settings: Settings, session: str | None) -> Status:
-    from weft.log.consumers import abandoned, durable_consumers
+    from weft.workers.durable_consumers import abandoned, durable_consumers
 
     notes: list[str] = []
     async with client(settings) as log:

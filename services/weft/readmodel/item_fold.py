@@ -10,11 +10,11 @@ import msgspec
 
 from weft import tokens
 from weft.bodies.clean import clean
+from weft.call_text import call_text
 from weft.log.record import LogRecord
 from weft.passages.part import packed
 from weft.passages.splitting import passages_of
 from weft.prompt_injection.detection import signals_in
-from weft.readmodel.call_text import call_text
 from weft.readmodel.documents import Documents
 from weft.readmodel.postings import counted
 from weft.readmodel.raw_bodies import RawBodies

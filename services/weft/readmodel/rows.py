@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+from weft.call_text import call_text, tells_all
 from weft.passages.part import Outline, unpacked
 from weft.passages.splitting import readable
-from weft.readmodel.call_text import call_text, tells_all
 from weft_schemas.envelope import ResultEnvelope, ResultStatus
 from weft_schemas.items import LEVELS, ItemKind, Sensitivity
 

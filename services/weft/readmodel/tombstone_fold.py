@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
+from weft.call_text import call_text
 from weft.passages.splitting import passages_of
-from weft.readmodel.call_text import call_text
 from weft.readmodel.derived_fold import envelope_text
 from weft.readmodel.documents import Documents
 from weft.readmodel.memory_fold import forget

@@ -77,14 +77,6 @@ async def grants_in_force(connection: Connection, tenant: str) -> tuple[int, Sco
     return found
 
 
-async def policies_in_force(connection: Connection, tenant: str) -> dict[str, ContextPolicy]:
-    """The tenant's newest policy, by an empty name, and the newest of each session with its own."""
-    found: dict[str, ContextPolicy] = {}
-    async for _, one in read_own(connection, tenant, ContextPolicy):
-        found[one.session or ""] = one
-    return found
-
-
 async def _follow(follower: Follower, policies: Policies) -> None:
     async for followed in follower:
         for record in followed.records:

@@ -8,9 +8,9 @@ from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 from weft.adapters.speaker_names import MAX_NAME, safe
+from weft.call_text import call_arguments
 from weft.compiler.candidates.closure import Group
 from weft.compiler.rendering.chat_tokens import unbroken
-from weft.readmodel.call_text import call_arguments
 
 ABOUT = 40
 """Most characters of a call's arguments in a mark."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from weft.call_text import call_arguments
 from weft.compiler.renditions.assembling import assembled, plain
 from weft.compiler.renditions.error_parts import error_begins
 from weft.compiler.renditions.in_force import in_force
@@ -21,7 +22,6 @@ from weft.compiler.renditions.recipe import numbers_in, outdated_of, ranges, wit
 from weft.compiler.renditions.stub_line import READ, first_line, is_flag, record_count, verdict_of
 from weft.passages.json_unquoted import unquoted
 from weft.passages.literals import Decoded, decoded
-from weft.readmodel.call_text import call_arguments
 from weft.readmodel.rows import ItemRow
 from weft.secrets.masked_items import MASKED
 from weft_schemas.errors import InvalidInput
