@@ -31,7 +31,7 @@ _PUNCTUATION = frozenset('", \t\r\n')
 _BLANK = frozenset(filter(str.isspace, map(chr, range(0x3001))))
 _PRINTED_PUNCTUATION = _PUNCTUATION | {"'"}
 """The same of lists and dicts of Python."""
-_COUNTED = re.compile(r"(\d[\d,]*) ([a-z]+)")
+_COUNTED = re.compile(r"(\d[\d,]*)(?: of \d[\d,]*)? ([a-z]+)")
 _IDENTIFIES = re.compile(
     r"(?:^|[_.\- ]|(?<=[a-z]))(?:id|uuid|name|number|no|key|date)$", re.IGNORECASE
 )
@@ -103,7 +103,7 @@ def faults_of_parts(source: str, text: str) -> Iterator[str]:
     pieces = MARK.split(inner(text))
     marks = ["", *MARK.findall(inner(text))]
     kept = _Normal(source, is_json, ignored)
-    at, shown = 0, list[Shown]()
+    at, shown, is_certain, before = 0, list[Shown](), False, list[str]()
     for number, piece in enumerate(pieces):
         behind, at = at, kept.past(marks[number], at)
         if at < 0:
@@ -111,6 +111,7 @@ def faults_of_parts(source: str, text: str) -> Iterator[str]:
             return
         wanted = _normal(piece, ignored)
         if not wanted:
+            before.append(marks[number] + piece)
             continue
         place = kept.behind(marks[number], wanted, behind)
         place = kept.find(wanted, at) if place is None else place
@@ -123,14 +124,17 @@ def faults_of_parts(source: str, text: str) -> Iterator[str]:
         is_first = not shown and number == 0
         if is_first and place > 0:
             yield f"its beginning is left out without a mark: {piece[:60]!r}"
-        if not is_json and behind and place > behind:
+        is_certain, was_certain = kept.text.count(wanted) == 1, is_certain
+        if not is_json and behind and place > behind and is_certain and was_certain:
             left = source[kept.places[behind - 1] + 1 : kept.places[place]]
-            yield from _miscounted(marks[number], left)
+            yield from _miscounted([*before, marks[number]], left)
+        before.clear()
         at = place + len(wanted)
         if len(wanted) > SHORT:
             shown.append(Shown(kept.places[place], kept.places[at - 1] + 1))
-    if not is_json and at and at < len(kept.text) and not _normal(pieces[-1], ignored):
-        yield from _miscounted(marks[-1], source[kept.places[at - 1] + 1 :])
+    is_cut_off = 0 < at < len(kept.text) and not _normal(pieces[-1], ignored)
+    if not is_json and is_certain and is_cut_off:
+        yield from _miscounted(before, source[kept.places[at - 1] + 1 :])
     if shown and at < len(kept.text) and _normal(pieces[-1], ignored):
         yield f"its end is left out without a mark: {pieces[-1][-60:]!r}"
     if _is_json(source):
@@ -139,16 +143,17 @@ def faults_of_parts(source: str, text: str) -> Iterator[str]:
         yield from _broken_lines(source, shown)
 
 
-def _miscounted(mark: str, left: str) -> Iterator[str]:
-    """A mark of whole lines or rows that are not as many as are left out; blank ones may stand on
-    either side of a border. Escaped line breaks may count, so what has them is not checked."""
-    counts = _COUNTED.findall(mark)
-    if {unit.removesuffix("s") for _, unit in counts} - {"line", "row"} or "\\n" in left:
+def _miscounted(marks: list[str], left: str) -> Iterator[str]:
+    """Marks of whole lines or rows that are not as many as are left out; blank ones may stand on
+    either side of a border. What has escapes, which may be line breaks, is not checked."""
+    counts = [one for mark in marks for one in _COUNTED.findall(mark)]
+    if {unit.removesuffix("s") for _, unit in counts} - {"line", "row"} or "\\" in left:
         return
-    told = sum(int(count.replace(",", "")) for count, _ in counts)
-    most, least = left.count("\n") + 1, left.strip().count("\n") + 1
+    between = sum(mark.count("\n") for mark in marks)  # blank lines that are shown
+    told = between + sum(int(count.replace(",", "")) for count, _ in counts)
+    most, least = left.count("\n") + 1 + between, left.strip().count("\n") + 1
     if counts and not least <= told <= most:
-        yield f"counts wrongly: {mark!r} for {least} to {most} lines: {left[:80]!r}"
+        yield f"counts wrongly: {marks!r} for {least} to {most} lines: {left[:80]!r}"
 
 
 class _Normal:
