@@ -4,6 +4,7 @@ those that differ from the others."""
 from collections.abc import Iterator
 
 import pytest
+from tests.growing import QUADRATIC, growth
 
 from weft.passages.blocks import separators_of
 from weft.passages.lines import lines_of
@@ -115,6 +116,14 @@ def test_no_line_of_a_record_stands_with_another_where_rules_part_them() -> None
     )
     held = [tickets[leaf.start : leaf.end] for leaf in leaves(split_prose(tickets))]
     assert all(one.startswith("Ticket: ") for one in held)
+
+
+def test_many_lines_that_may_separate_are_read_in_linear_time() -> None:
+    def work(text: str) -> None:
+        separators_of(text, lines_of(text, 0, len(text)))
+
+    assert growth(work, "----\n\n\n", (40_000, 320_000)) < QUADRATIC
+    assert growth(work, "----\n", (40_000, 320_000)) < QUADRATIC
 
 
 def test_a_line_below_a_title_parts_nothing() -> None:

@@ -35,8 +35,10 @@ def separators_of(text: str, lines: Sequence[IndentedLine]) -> frozenset[Indente
     found = [at for at, line in enumerate(lines) if _RULE.match(text, line.start, line.end)]
     if len(found) < LEAST_SEPARATORS:
         return frozenset()
-    below = (next((one for one in lines[at + 1 :] if not one.is_blank), None) for at in found)
-    keys = [KEY.match(text, line.start, line.end) for line in below if line is not None]
+    filled = [line for line in lines if not line.is_blank]
+    places = {line: at for at, line in enumerate(filled, 1)}
+    below = (filled[place] for at in found if (place := places[lines[at]]) < len(filled))
+    keys = [KEY.match(text, line.start, line.end) for line in below]
     names = {key[1] if key is not None else None for key in keys}
     is_list = len(names) == 1 and None not in names
     return frozenset(lines[at] for at in found) if is_list else frozenset()
