@@ -176,7 +176,7 @@ def _bare(data: bytes, match: Any, begin: int) -> tuple[int, int] | None:
     if data[begin - 1 : begin] in (b"?", b"&"):
         end = start + len(data[start:end].partition(b"&")[0])
     elif (line := _line_before(data, begin, match)) is not None:
-        rest = (_REST_IN_QUOTES if line.group(1) else _REST).match(data, end)
+        rest = _REST_IN_QUOTES.match(data, end) if line.group(1) else _REST.match(data, end)
         end = rest.end() if rest and not is_bare_code(data[start : rest.end()]) else end
     if data[end : end + 1] in (b"(", b"["):
         return None  # code that does something with a password
