@@ -11,7 +11,8 @@ import pytest
 from tests.crash.killing import SERVER, kill_under_load, server_of
 from tests.crash.test_random_kills import seed
 from tests.integration.processes import started
-from weft.audit.doctor import Check, examine
+from weft.audit.doctor.check import Check
+from weft.audit.doctor.examine import examine
 from weft.client import Client
 from weft.log.api import call
 from weft.log.topology import provision

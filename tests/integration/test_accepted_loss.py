@@ -19,7 +19,7 @@ from tests.integration.snapshotted import (
     turns,
 )
 
-from weft.audit.doctor import examine
+from weft.audit.doctor.examine import examine
 from weft.audit.verify import verify
 from weft.copies.exporting import export
 from weft.copies.forking import fork

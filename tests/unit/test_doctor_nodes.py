@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from weft.audit.doctor import nodes
+from weft.audit.doctor.log import nodes
 
 SECOND = 1_000_000_000
 

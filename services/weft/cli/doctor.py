@@ -13,7 +13,7 @@ from weft.cli.output import hint, print_json, table
 from weft.runtime.settings import Settings
 
 if TYPE_CHECKING:
-    from weft.audit.doctor import Check
+    from weft.audit.doctor.check import Check
 
 
 @click.command()
@@ -47,7 +47,7 @@ def doctor(
       weft doctor --permissions deploy/nats/tenants
       weft doctor --json | jq '.[] | select(.state != "ok")'
     """
-    from weft.audit.doctor import examine
+    from weft.audit.doctor.examine import examine
 
     if data_dir is not None:
         settings = msgspec.structs.replace(settings, data_dir=data_dir)

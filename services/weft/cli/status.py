@@ -109,7 +109,8 @@ async def _status(settings: Settings, session: str | None) -> Status:
         read_model = await _read_model(log, session, notes)
         processes = await _processes(log, notes)
     behind = _behind(streams, read_model)
-    amiss = _amiss(processes) + abandoned(durable, [one.service for one in processes])
+    left = abandoned(durable, [one.service for one in processes])
+    amiss = _amiss(processes) + [f"{what}; {do}" for what, do in left]
     consumers = [ConsumerStatus(one.name, one.lag, one.in_work, one.redelivered) for one in durable]
     notes += amiss
     return Status(

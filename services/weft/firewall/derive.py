@@ -177,8 +177,8 @@ def _read(task: _EnvelopeInput, taken: Window) -> _ScannedBody:
     text = scanned.text if inside is None else "\n".join((*inside.texts, *inside.other))
     has_gap = not taken.whole and inside is None
     detected = detect(text, task.reserved.content_type, not has_gap)
-    if inside is not None and isinstance(inside.value, dict | list) and inside.value:
-        detected = Detected(Form.JSON, inside.value)
+    if inside is not None and inside.structured is not None:
+        detected = Detected(Form.JSON, inside.structured)
     return _ScannedBody(taken, cleaned, scanned, text, detected, inside)
 
 

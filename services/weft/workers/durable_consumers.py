@@ -58,13 +58,18 @@ async def _others(connection: Connection) -> list[str]:
     return sorted(set(names) - {*WORKERS})
 
 
-def abandoned(consumers: Iterable[DurableConsumer], services: Iterable[str]) -> list[str]:
-    """What to say of workers of one's own whose events wait while no process of theirs is among
-    the `services` that answer."""
+def abandoned(
+    consumers: Iterable[DurableConsumer], services: Iterable[str]
+) -> list[tuple[str, str]]:
+    """What to say and what to do of workers of one's own whose events wait while no process of
+    theirs is among the `services` that answer."""
     there = {*WORKERS, *services}
     return [
-        f"no {one.name} answers, and {one.lag + one.in_work:,} events wait for it; start one: "
-        f"`weft work MODULE:{one.name}`, or delete the consumer {one.name} if nothing needs it"
+        (
+            f"no {one.name} answers, and {one.lag + one.in_work:,} events wait for it",
+            f"start one: `weft work MODULE:{one.name}`, or delete the consumer {one.name} if "
+            "nothing needs it",
+        )
         for one in consumers
         if one.name not in there and not one.is_fetched and one.lag + one.in_work
     ]

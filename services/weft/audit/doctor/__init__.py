@@ -1,0 +1,1 @@
+"""What `weft doctor` looks at: this machine, the server, and the log on it."""
