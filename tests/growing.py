@@ -207,7 +207,7 @@ def calls(work: Search, unit: str, sizes: tuple[int, int] = SIZES) -> float:
     counts = []
     for size in sizes:
         text = unit * (size // len(unit)) + "\x01"
-        with Profile() as profile:
+        with Profile(subcalls=False) as profile:
             work(text)
         counts.append(sum(entry.callcount for entry in profile.getstats()))
     return math.log(max(counts[1], 1) / max(counts[0], 1), sizes[1] / sizes[0])

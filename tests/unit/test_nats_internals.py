@@ -49,8 +49,9 @@ def private_names() -> set[str]:
 def uses(path: Path, own: bool) -> Iterator[tuple[str, str]]:
     """Private names of nats-py that a module uses, with the expression; of `self` only if `own`."""
     for node in nodes(path):
-        if isinstance(node, ast.Attribute) and (own or ast.unparse(node.value) != "self"):
-            yield node.attr, ast.unparse(node)
+        if isinstance(node, ast.Attribute):
+            if is_private(node.attr) and (own or ast.unparse(node.value) != "self"):
+                yield node.attr, ast.unparse(node)
         elif isinstance(node, ast.Call) and ast.unparse(node.func) in BY_NAME:
             yield ast.literal_eval(node.args[1]) if _is_text(node) else "", ast.unparse(node)
         elif isinstance(node, ast.ImportFrom) and str(node.module).startswith("nats."):

@@ -305,4 +305,4 @@ def test_a_long_block_of_short_lines_is_cut_in_linear_time() -> None:
         return time.process_time() - began
 
     seconds(1_000)
-    assert seconds(800_000) < 14 * seconds(100_000)
+    assert seconds(400_000) < 14 * seconds(50_000)
