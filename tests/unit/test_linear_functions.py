@@ -18,9 +18,9 @@ LONG = 0.002
 LARGER = (4_000, 16_000)
 """Of the texts between which the growth of its time is fitted, of what took longer."""
 MORE_CALLS = 1.33
-"""An exponent of the calls above it is not linear. Counts have no noise, so texts of half the length
-(`SIZES`) find with it what `QUADRATIC` finds between texts of `LARGER`: quadratic calls that are a
-third of all at 4,000 characters."""
+"""An exponent of the calls above it is not linear. Counts have no noise, so texts of half the
+length (`SIZES`) find with it what `QUADRATIC` finds between texts of `LARGER`: quadratic calls that
+are a third of all at 4,000 characters."""
 BOUNDED = {
     "weft.router.query_transform.configured(name)": "looks among the installed packages",
     "weft.router.query_transform.configured(model)": "the same",

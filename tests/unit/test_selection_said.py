@@ -58,3 +58,13 @@ def test_what_the_agent_said_last_is_shown_beside_the_newest_results(phase: Phas
 def test_a_long_message_takes_no_room_of_the_newest_results() -> None:
     long = " ".join(f"step {n} of the plan" for n in range(BUDGET // 8))
     assert "ORD-329" in prompt_of(session(long))
+
+
+@pytest.mark.parametrize("budget", [480, 700, 1_400])
+def test_the_legend_that_the_first_mark_needs_is_no_cost_of_what_the_agent_said(
+    budget: int,
+) -> None:
+    said = "All green; now the changelog."
+    items = session(said)
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=budget)).pack
+    assert said in pack.prompt

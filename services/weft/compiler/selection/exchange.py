@@ -24,6 +24,7 @@ from weft.compiler.profiles import (
     SHORT_EXCHANGE,
     SHORT_SHARE,
     SIBLINGS_SHARE,
+    WITHOUT_SAID,
     WITHOUT_SIBLINGS,
 )
 from weft.compiler.rendering.cost import Shown
@@ -58,7 +59,7 @@ def with_exchange(choice: Choice, pinned: Shown, kept: Container[int] = ()) -> S
         if forms.is_shorter(group) and cost.fits(joined(shown, [forms.compact(group)]), limit):
             shown = joined(shown, [forms.compact(group)])
         elif not is_cut:
-            reserved = int((limit - cost.exact(shown)) * (1 - CUT_SHARE)) if rest else 0
+            reserved = _reserved(choice, group, limit - cost.exact(shown)) if rest else 0
             shown, is_cut = _with_parts(choice, shown, group, limit, reserved), True
         elif run == 0:  # nothing was added since it was found to be small enough
             tried += 1
@@ -112,6 +113,14 @@ def _with_siblings(choice: Choice, shown: Shown) -> Shown:
     limit = min(choice.budget, choice.cost.exact(shown) + room)
     hidden = [group for group in siblings if group.key not in shown]
     return fill(choice, with_shares(choice, shown, hidden, limit), siblings, limit)
+
+
+def _reserved(choice: Choice, group: Group, room: int) -> int:
+    """What older results keep of the room beside one that is cut. Nothing beside the newest, unless
+    it is larger than the budget: then many of its parts are needed less than what came before."""
+    if group is choice.exchange[0] and group.whole_tokens <= choice.budget:
+        return 0
+    return int(room * (1 - CUT_SHARE))
 
 
 def _with_parts(choice: Choice, shown: Shown, group: Group, limit: int, reserved: int) -> Shown:
@@ -196,13 +205,14 @@ def _with_taken_next(choice: Choice, shown: Shown, used: int) -> Shown:
 
 def _with_said(choice: Choice, shown: Shown) -> Shown:
     """With what the agent said last: why it made its newest call, and what it is about to do. Not
-    if it is long, or if it takes room of the results."""
+    if it is long, or if it takes room of the results. The legend that the first mark needs is not
+    its cost: it would be needed anyway."""
     if choice.said is None or choice.said.key in shown:
         return shown
-    shapes = choice.shapes
-    more = joined(shown, [{row.sequence: shapes[row.sequence].whole() for row in choice.said.rows}])
-    before = choice.cost.exact(shown)
-    limit = min(before + choice.budget * SAID_SHARE, choice.budget * (1 - EXCHANGE_SHARE))
+    said = {row.sequence: choice.shapes[row.sequence].whole() for row in choice.said.rows}
+    if choice.cost.block_tokens(said) > (choice.budget - WITHOUT_SAID) * SAID_SHARE:
+        return shown
+    more, limit = joined(shown, [said]), choice.budget * (1 - EXCHANGE_SHARE)
     return more if choice.cost.fits(more, int(limit)) else shown
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import LEAST_FILLED
+from weft.compiler.profiles import LABEL, LEAST_FILLED, LEAST_ROOM
 from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import COMPACT, CURRENT, PARTS, STUB, WHOLE, shown_parts
@@ -16,6 +16,7 @@ from weft.compiler.renditions.shape import Shape
 from weft.compiler.selection.budget import fit_budget
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.offers import order_parts
+from weft.compiler.selection.runs import joined, longest_run
 
 
 def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> Shown:
@@ -37,6 +38,25 @@ def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> S
         frozenset(base),
     )
     return fit_budget(choice.cost, additions, shapes, base, budget)
+
+
+def with_newest_whole(choice: Choice, shown: Shown) -> Shown:
+    """With those of the other groups, newest first, that fit whole into what is left of the budget:
+    what is worth little by the order of value still says more than unused tokens."""
+    room = choice.budget - choice.cost.size(shown)
+    added: list[Shown] = []
+    for group in reversed(choice.groups):
+        if room < LEAST_ROOM:
+            break
+        tokens = group.whole_tokens + LABEL * len(group.rows)
+        if group.key not in shown and tokens <= room:
+            room -= tokens
+            added.append({row.sequence: choice.shapes[row.sequence].whole() for row in group.rows})
+
+    def with_first(count: int) -> Shown:
+        return joined(shown, added[:count])
+
+    return with_first(longest_run(choice.cost, with_first, len(added), choice.budget))
 
 
 def _can_grow(group: Group, choice: Choice, base: Shown) -> bool:

@@ -12,7 +12,7 @@ from weft.compiler.renditions.rendition import whole
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.dialogue import with_dialogue
 from weft.compiler.selection.exchange import newest_beside, with_exchange, with_left_calls
-from weft.compiler.selection.fill import fill
+from weft.compiler.selection.fill import fill, with_newest_whole
 from weft.compiler.selection.last_fetched import with_last_fetched
 from weft.compiler.selection.left_out import room_for_names, with_names
 from weft.compiler.selection.pins import note_pins, pin, with_pins_grown
@@ -30,6 +30,7 @@ def select(choice: Choice, ledger: Ledger) -> tuple[Choice, Shown]:
     if room:
         choice = with_names(choice, shown)
         shown = fill(choice, shown, choice.groups, choice.budget)
+    shown = with_newest_whole(choice, shown)
     note_pins(choice, shown, ledger)
     return choice, shown
 
