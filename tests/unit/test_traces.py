@@ -249,14 +249,22 @@ def test_what_is_no_export_is_refused(kind: str) -> None:
             otlp.spans(content, kind)
 
 
+TYPES = st.sampled_from(
+    ["text", "tool_use", "tool_result", "image", "blob", "uri", "thinking", "x_tool_result"]
+)
+KEYS = st.sampled_from(
+    [
+        *("role", "parts", "type", "content", "text", "id", "0", "function", "message_content"),
+        *("tool_calls", "tool_call", "tool_call_id", "tool_use_id", "toolUse", "toolResult"),
+        *("image", "source"),
+    ]
+)
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | TYPES,
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(
-                ["role", "parts", "type", "content", "tool_calls", "function", "0", "id"]
-            ),
+            KEYS,
             inner,
             max_size=4,
         )

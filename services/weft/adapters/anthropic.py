@@ -121,7 +121,7 @@ def _result_of_provider(draft: Draft, record: Record, block: dict[str, Any]) -> 
     if isinstance(content, str) or _is_text(content):
         text, content_type = result_text(content, draft.left_out)
     else:
-        text, content_type = compact(_readable(content, draft.left_out)), "application/json"
+        text, content_type = compact(readable(content, draft.left_out)), "application/json"
     draft.result(
         record,
         text,
@@ -137,16 +137,18 @@ def _is_text(content: Any) -> bool:
     )
 
 
-def _readable(value: Any, left_out: LeftOut) -> Any:
+def readable(value: Any, left_out: LeftOut) -> Any:
+    """What a provider's tool returned, with placeholders for media and without what is
+    encrypted."""
     if isinstance(value, list):
-        return [_readable(one, left_out) for one in value]
+        return [readable(one, left_out) for one in value]
     if not isinstance(value, dict):
         return value
     text = block_text(value, left_out) if part_kind(value) in ("document", "image") else None
     if text is not None:
         return text
     return {
-        key: _readable(held, left_out)
+        key: readable(held, left_out)
         for key, held in value.items()
         if not key.startswith("encrypted_") and held is not None
     }

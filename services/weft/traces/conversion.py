@@ -14,13 +14,8 @@ from typing import Any
 import msgspec
 
 from weft.adapters.drafting import compact
-from weft.traces.genai_attributes import (
-    ChatMessage,
-    TracedCall,
-    TracedExchange,
-    TracedResult,
-    exchange,
-)
+from weft.traces.chat_messages import ChatMessage, TracedCall, TracedResult
+from weft.traces.genai_attributes import TracedExchange, exchange
 from weft.traces.otlp import Span
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import encode_event
@@ -104,7 +99,7 @@ def items(said: TracedExchange, span: Span) -> list[ContextItem]:
 
 
 def _is_tool(said: TracedExchange) -> bool:
-    return any(message.results for message in said.outputs)
+    return any(message.role == "tool" for message in said.outputs)
 
 
 class _Draft:

@@ -10,42 +10,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from weft.adapters.drafting import compact
-from weft.adapters.media import block_text
+from weft.traces.chat_messages import (
+    ChatMessage,
+    TracedCall,
+    TracedResult,
+    chat_messages,
+)
+from weft.traces.message_parts import is_cut, parsed, shown_result
 from weft.traces.otlp import Span, SpanEvent
 from weft_schemas.errors import InvalidInput
-
-
-class TracedCall(msgspec.Struct, frozen=True):
-    """A call of a tool."""
-
-    name: str
-    arguments: Any
-    id: str = ""
-
-
-class TracedResult(msgspec.Struct, frozen=True):
-    """The answer of a tool."""
-
-    text: str
-    id: str = ""
-    name: str = ""
-    is_error: bool = False
-
-
-class ChatMessage(msgspec.Struct, frozen=True):
-    """One message: its text, with its calls and results."""
-
-    role: str
-    text: str = ""
-    calls: tuple[TracedCall, ...] = ()
-    results: tuple[TracedResult, ...] = ()
 
 
 class TracedExchange(msgspec.Struct, frozen=True):
@@ -61,7 +38,7 @@ def exchange(span: Span) -> TracedExchange:
     attributes = span.attributes
     if "gen_ai.tool.call.id" in attributes:
         return _tool(span)
-    found = _attributes(span) or _events(span) or _numbered(attributes)
+    found = _attributes(span) or _events(span) or _numbered(span)
     return found or TracedExchange()
 
 
@@ -72,10 +49,9 @@ def _attributes(span: Span) -> TracedExchange | None:
         contents = [_json(span, held, f"gen_ai.{name}") for name in NAMES]
         if any(contents):
             system, inputs, outputs = contents
-            instructions = _message({"role": "system", "parts": system}) if system else None
-            return TracedExchange(
-                (*([instructions] if instructions else []), *_messages(inputs)), _messages(outputs)
-            )
+            instructions = {"role": "system", "parts": system}
+            said = chat_messages(instructions, "system") if system else ()
+            return TracedExchange((*said, *_messages(inputs)), _messages(outputs))
     return None
 
 
@@ -90,12 +66,12 @@ def _tool(span: Span) -> TracedExchange:
     name, call_id = str(held.get("gen_ai.tool.name", "")), str(held["gen_ai.tool.call.id"])
     called: tuple[ChatMessage, ...] = ()
     if "gen_ai.tool.call.arguments" in held:
-        arguments = _parsed(held["gen_ai.tool.call.arguments"])
+        arguments = parsed(held["gen_ai.tool.call.arguments"])
         called = (ChatMessage("assistant", calls=(TracedCall(name, arguments, call_id),)),)
     if "gen_ai.tool.call.result" not in held:
         return TracedExchange(called)
     is_error = span.is_error or "error.type" in held
-    result = TracedResult(_text_of(held["gen_ai.tool.call.result"]), call_id, name, is_error)
+    result = TracedResult(shown_result(held["gen_ai.tool.call.result"]), call_id, name, is_error)
     return TracedExchange(called, (ChatMessage("tool", results=(result,)),))
 
 
@@ -116,16 +92,18 @@ def _events(span: Span) -> TracedExchange | None:
     outputs: list[ChatMessage] = []
     for event in span.events:
         if event.name in MESSAGES:
-            inputs.append(_message({"role": MESSAGES[event.name], **_body(span, event)}))
+            role = MESSAGES[event.name]
+            inputs += chat_messages({"role": role, **_body(span, event)}, role)
         elif event.name in CHOICES:
             body = _body(span, event)
-            said = _parsed(body.get("message", body))
+            said = parsed(body.get("message", body))
             inner = said if isinstance(said, dict) else {"content": said}
-            outputs.append(_message({"role": "assistant", **inner}))
+            outputs += chat_messages({"role": "assistant", **inner}, "assistant")
         elif event.name == "gen_ai.content.prompt":
             inputs += _messages(_json(span, event.attributes, "gen_ai.prompt"))
         elif event.name == "gen_ai.content.completion":
-            outputs += _messages(_json(span, event.attributes, "gen_ai.completion"))
+            completion = _json(span, event.attributes, "gen_ai.completion")
+            outputs += _messages(completion)
     return TracedExchange(tuple(inputs), tuple(outputs)) if inputs or outputs else None
 
 
@@ -134,6 +112,8 @@ def _body(span: Span, event: SpanEvent) -> dict[str, Any]:
     if "gen_ai.event.content" in body:
         inner = _json(span, body, "gen_ai.event.content")
         body = inner if isinstance(inner, dict) else {"content": inner}
+    for name in ("content", "message"):
+        _refuse_cut(span, name, body.get(name))
     return {key.removeprefix("gen_ai.event."): value for key, value in body.items()}
 
 
@@ -143,20 +123,21 @@ _NUMBERED = (
 )
 
 
-def _numbered(attributes: dict[str, Any]) -> TracedExchange | None:
+def _numbered(span: Span) -> TracedExchange | None:
     """One attribute for each field of each message."""
     for before, after in _NUMBERED:
-        inputs, outputs = _unfolded(attributes, before), _unfolded(attributes, after)
+        inputs, outputs = _unfolded(span, before), _unfolded(span, after)
         if inputs or outputs:
             return TracedExchange(_messages(inputs), _messages(outputs))
     return None
 
 
-def _unfolded(attributes: dict[str, Any], prefix: str) -> list[Any]:
-    """`…0.content`, `…0.tool_calls.1.name` as a list of objects."""
+def _unfolded(span: Span, prefix: str) -> list[Any]:
+    """`…0.content`, `…0.tool_calls.1.name` as a list of objects. Raises `InvalidInput`."""
     root: dict[str, Any] = {}
-    for key, value in attributes.items():
+    for key, value in span.attributes.items():
         if key.startswith(prefix):
+            _refuse_cut(span, key, value)
             at = root
             *steps, last = key.removeprefix(prefix).split(".")
             for step in steps:
@@ -183,59 +164,11 @@ def _listed(value: Any) -> Any:
     return inner
 
 
-def _messages(value: Any) -> tuple[ChatMessage, ...]:
-    """Messages from a list, from a single one, or from a text, which the user said."""
+def _messages(value: Any, role: str = "user") -> tuple[ChatMessage, ...]:
+    """Messages from a list, from a single one, or from a text; `role` is that of one that names
+    none."""
     listed = value if isinstance(value, list) else [value] if value else []
-    return tuple(_message(message) for message in listed)
-
-
-def _message(message: Any) -> ChatMessage:
-    """A message of parts (the current convention) or of content and tool calls (OpenAI's)."""
-    if not isinstance(message, dict):
-        return ChatMessage("user", _text_of(message))
-    role = str(message.get("role", "user"))
-    parts = message.get("parts", message.get("contents", message.get("content")))
-    texts: list[str] = []
-    calls = [_call(one) for one in _objects(_parsed(message.get("tool_calls")))]
-    results: list[TracedResult] = []
-    for part in parts if isinstance(parts, list) else [parts]:
-        match part:
-            case None:
-                continue
-            case {"type": "tool_call"}:
-                calls.append(_call(part))
-            case {"type": "tool_call_response"}:
-                response = part.get("response", part.get("result", part.get("content")))
-                name = str(part.get("name") or "")
-                results.append(TracedResult(_text_of(response), str(part.get("id") or ""), name))
-            case {"type": "reasoning" | "thinking"}:
-                continue
-            case {"type": "text", "content": str(text)} | {"type": "text", "text": str(text)}:
-                texts.append(text)
-            case dict():
-                texts.append(block_text(part, Counter()) or _text_of(part))
-            case _:
-                texts.append(_text_of(part))
-    text = "\n".join(texts)
-    if role in ("tool", "function"):
-        call_id = message.get("tool_call_id", message.get("id"))
-        if not results:
-            results = [TracedResult(text, str(call_id or ""), str(message.get("name") or ""))]
-        text = ""
-    return ChatMessage(role, text, tuple(calls), tuple(results))
-
-
-def _call(call: dict[str, Any]) -> TracedCall:
-    inner = call.get("function")
-    held = inner if isinstance(inner, dict) else call
-    name = held.get("name", call.get("function.name", ""))
-    arguments = held.get("arguments", call.get("function.arguments", {}))
-    return TracedCall(str(name), _parsed(arguments), str(call.get("id") or ""))
-
-
-def _objects(values: Any) -> Iterable[dict[str, Any]]:
-    listed = values if isinstance(values, list) else []
-    return [value for value in listed if isinstance(value, dict)]
+    return tuple(piece for message in listed for piece in chat_messages(message, role))
 
 
 def _json(span: Span, held: dict[str, Any], name: str) -> Any:
@@ -243,25 +176,21 @@ def _json(span: Span, held: dict[str, Any], name: str) -> Any:
     value = held.get(name)
     if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
         return value
-    try:
-        return msgspec.json.decode(value)
-    except (msgspec.DecodeError, RecursionError):
+    whole = parsed(value)
+    if whole is value:
         # Exporters cut off long attributes: half a history would be taken for another one.
-        raise InvalidInput(
-            f"span {span.span_id} ({span.name:.60}): {name} is not whole JSON; raise the "
-            "exporter's limit on the length of attributes (OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT)"
-        ) from None
+        raise _not_whole(span, name)
+    return whole
 
 
-def _parsed(value: Any) -> Any:
-    """JSON if it can be parsed, otherwise the value itself."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return msgspec.json.decode(value)
-    except (msgspec.DecodeError, RecursionError):
-        return value
+def _refuse_cut(span: Span, name: str, value: Any) -> None:
+    """Raises `InvalidInput` for half of a content that has a tool's result."""
+    if isinstance(value, str) and is_cut(value):
+        raise _not_whole(span, name)
 
 
-def _text_of(value: Any) -> str:
-    return "" if value is None else value if isinstance(value, str) else compact(value)
+def _not_whole(span: Span, name: str) -> InvalidInput:
+    return InvalidInput(
+        f"span {span.span_id} ({span.name:.60}): {name} is not whole JSON; raise the "
+        "exporter's limit on the length of attributes (OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT)"
+    )
