@@ -211,6 +211,7 @@ REQUEST: dict[str, Any] = {
             "spanId": "eee19b7ec3c1b174",
             "name": "chat",
             "endTimeUnixNano": "7",
+            "status": {"code": 2, "message": "timed out"},
             "attributes": [
                 {"key": "gen_ai.input.messages", "value": {"stringValue": json.dumps([ASKED])}},
                 {"key": "n", "value": {"arrayValue": {"values": [{"intValue": "1"}]}}},
@@ -229,6 +230,7 @@ def test_json_and_protobuf_are_the_same_spans() -> None:
     assert otlp.spans(message.SerializeToString(), PROTOBUF) == by_json
     (one,) = by_json
     assert (one.trace_id, one.end_ns) == ("5b8efff798038103d269b633813fc60c", 7)
+    assert (one.is_error, one.status_message) == (True, "timed out")
     assert one.attributes["n"] == [1]
     assert items(one)[0].text == "Which order?"
 

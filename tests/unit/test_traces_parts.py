@@ -295,3 +295,37 @@ def test_geminis_contents_are_read_from_events() -> None:
     ]
     assert found[2].parent_id == found[1].id
     assert found[2].reserved.is_error
+
+
+TOOL = {
+    "gen_ai.tool.call.id": "c1",
+    "gen_ai.tool.name": "read",
+    "gen_ai.tool.call.arguments": "{}",
+}
+RAISED = SpanEvent("exception", {"exception.type": "OSError", "exception.message": "no such file"})
+
+
+@pytest.mark.parametrize(
+    ("attributes", "events", "status", "text"),
+    [
+        ({}, (RAISED,), {"is_error": True, "status_message": "failed"}, "OSError: no such file"),
+        ({"error.type": "OSError"}, (RAISED,), {}, "OSError: no such file"),
+        ({}, (), {"is_error": True, "status_message": "OSError: gone"}, "OSError: gone"),
+        ({"error.type": "OSError"}, (), {"status_message": "OSError: gone"}, "OSError: gone"),
+        ({"error.type": "timeout"}, (), {"status_message": "gone"}, "timeout: gone"),
+        ({"error.type": "timeout"}, (), {}, "timeout"),
+        ({}, (), {"is_error": True}, "the call failed"),
+    ],
+)
+def test_a_failed_tool_without_a_result_is_a_failed_result(
+    attributes: dict[str, Any], events: tuple[SpanEvent, ...], status: dict[str, Any], text: str
+) -> None:
+    called, failed = items(TOOL | attributes, *events, **status)
+    assert (failed.kind, failed.text) == (ItemKind.TOOL_RESULT, text)
+    assert (failed.parent_id, failed.reserved.is_error) == (called.id, True)
+
+
+def test_a_tool_without_a_result_that_did_not_fail_is_only_called() -> None:
+    assert [item.kind for item in items(TOOL)] == [ItemKind.TOOL_CALL]
+    untied = {"gen_ai.tool.call.id": "c1", "error.type": "timeout"}
+    assert items(untied) == []

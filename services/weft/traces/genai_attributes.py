@@ -68,11 +68,27 @@ def _tool(span: Span) -> TracedExchange:
     if "gen_ai.tool.call.arguments" in held:
         arguments = parsed(held["gen_ai.tool.call.arguments"])
         called = (ChatMessage("assistant", calls=(TracedCall(name, arguments, call_id),)),)
-    if "gen_ai.tool.call.result" not in held:
-        return TracedExchange(called)
     is_error = span.is_error or "error.type" in held
-    result = TracedResult(shown_result(held["gen_ai.tool.call.result"]), call_id, name, is_error)
+    if "gen_ai.tool.call.result" in held:
+        text = shown_result(held["gen_ai.tool.call.result"])
+    elif is_error and called:
+        text = _failure(span)
+    else:
+        return TracedExchange(called)
+    result = TracedResult(text, call_id, name, is_error)
     return TracedExchange(called, (ChatMessage("tool", results=(result,)),))
+
+
+def _failure(span: Span) -> str:
+    """Why a tool failed: the type and the message of its exception, otherwise of its status."""
+    kind, message = str(span.attributes.get("error.type") or ""), span.status_message
+    for event in span.events:
+        if event.name == "exception":
+            kind = str(event.attributes.get("exception.type") or kind)
+            message = str(event.attributes.get("exception.message") or message)
+    if message.startswith(kind):
+        return message or "the call failed"
+    return ": ".join(filter(None, [kind, message]))
 
 
 MESSAGES = {

@@ -49,6 +49,8 @@ class Span(msgspec.Struct, frozen=True):
     resource: dict[str, Any] = {}
     events: tuple[SpanEvent, ...] = ()
     is_error: bool = False
+    status_message: str = ""
+    """What a failed span says about its failure."""
 
 
 class OtlpLogRecord(msgspec.Struct, frozen=True):
@@ -80,6 +82,7 @@ def spans(content: bytes, media_type: str) -> list[Span]:
             _attributes(several.resource.attributes),
             tuple(SpanEvent(event.name, _attributes(event.attributes)) for event in span.events),
             span.status.code == Status.StatusCode.STATUS_CODE_ERROR,
+            span.status.message,
         )
         for several in request.resource_spans
         for scope in several.scope_spans
