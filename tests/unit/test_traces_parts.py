@@ -107,6 +107,21 @@ def test_half_a_list_with_a_result_is_no_text_of_the_user() -> None:
         assert "content" in found.why
 
 
+def test_what_a_model_thinks_and_says_is_not_the_users() -> None:
+    said = {
+        "gen_ai.completion.0.role": "thinking",
+        "gen_ai.completion.0.content": "Hm.",
+        "gen_ai.completion.1.content": "It was O-1.",
+    }
+    reply = (ItemKind.AGENT_MSG, "It was O-1.")
+    assert told(items(said)) == [reply]
+    completion = SpanEvent("gen_ai.content.completion", {"gen_ai.completion": "It was O-1."})
+    assert told(items({}, completion)) == [reply]
+    for role in ({}, {"role": "unknown"}, {"role": "ai"}):
+        output = [{**role, "parts": [{"type": "text", "content": "It was O-1."}]}]
+        assert told(items({"gen_ai.output.messages": json.dumps(output)})) == [reply]
+
+
 _IN = "llm.input_messages."
 
 
@@ -157,7 +172,10 @@ def test_openinferences_calls_are_told_once_and_results_of_any_role_are_results(
                  **content(1, type="tool_use"), **twice)
         | inferred(1, role="user", tool_call_id="c1", content=ATTACK,
                    **content(1, type="text", text="And now?"))
-        | inferred(2, role="assistant",
+        | inferred(2, role="assistant", function_call_name="old",
+                   function_call_arguments_json='{"n": 1}')
+        | inferred(3, role="function", name="old", content="1")
+        | inferred(4, role="assistant",
                    **content(0, type=searched["type"], text=json.dumps(searched)))
     )  # fmt: skip
     assert told(found) == [
@@ -165,9 +183,11 @@ def test_openinferences_calls_are_told_once_and_results_of_any_role_are_results(
         (ItemKind.TOOL_CALL, 'read({"path":"a"})'),
         (ItemKind.TOOL_RESULT, ATTACK),
         (ItemKind.USER_TURN, "And now?"),
+        (ItemKind.TOOL_CALL, 'old({"n":1})'),
+        (ItemKind.TOOL_RESULT, "1"),
         (ItemKind.TOOL_RESULT, f'[{{"type":"web_search_result","title":"{ATTACK}"}}]'),
     ]
-    assert found[2].parent_id == found[1].id
+    assert (found[2].parent_id, found[5].parent_id) == (found[1].id, found[4].id)
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,8 @@ class ChatMessage(msgspec.Struct, frozen=True):
 
 
 _TOOLS = ("tool", "function")
+_NOT_SAID = "thinking"
+"""OpenLLMetry's role for a model's reasoning."""
 
 
 def chat_messages(message: Any, role_if_none: str) -> tuple[ChatMessage, ...]:
@@ -59,10 +61,12 @@ def chat_messages(message: Any, role_if_none: str) -> tuple[ChatMessage, ...]:
     if isinstance(inner, dict) and isinstance(inner.get("parts"), list):
         message = {**message, "content": inner["parts"]}  # Gemini's content
     role = str(message.get("role") or role_if_none)
+    if role == _NOT_SAID:
+        return ()
     if role in _TOOLS or message.get("tool_call_id"):
         return _returned(message, role)
     called = [_call(one) for one in _objects(parsed(message.get("tool_calls")))]
-    return _said(role, _parts(_content(message), role), called)
+    return _said(role, _parts(_content(message), role), [*called, *_function_call(message)])
 
 
 def _content(message: dict[str, Any]) -> Any:
@@ -177,6 +181,18 @@ def _call(call: Part) -> TracedCall:
     name = held.get("name", call.get("function.name", ""))
     arguments = held.get("arguments", call.get("function.arguments", held.get("input", {})))
     return TracedCall(str(name), parsed(arguments), str(call.get("id") or ""))
+
+
+def _function_call(message: dict[str, Any]) -> list[TracedCall]:
+    """The call in OpenAI's older form, and as OpenInference names it."""
+    call = message.get("function_call")
+    if isinstance(call, dict):
+        return [_call(call)]
+    name = message.get("function_call_name")
+    if not name:
+        return []
+    arguments = message.get("function_call_arguments_json", {})
+    return [TracedCall(str(name), parsed(arguments))]
 
 
 def _objects(values: Any) -> list[dict[str, Any]]:

@@ -26,9 +26,11 @@ HASH_DIGITS = 20
 _KINDS = {
     "system": ItemKind.POLICY,
     "developer": ItemKind.POLICY,
-    "assistant": ItemKind.AGENT_MSG,
-    "model": ItemKind.AGENT_MSG,
+    "user": ItemKind.USER_TURN,
+    "human": ItemKind.USER_TURN,
 }
+"""By role. Any other speaks for an agent: what a model says passes for no user's words because an
+instrumentation calls it `model`, `ai` or `unknown`."""
 _SESSION = ("gen_ai.conversation.id", "session.id")
 
 
@@ -122,7 +124,7 @@ class _Draft:
             self._result(result)
 
     def _say(self, message: ChatMessage, author: str | None) -> str:
-        kind = _KINDS.get(message.role, ItemKind.USER_TURN)
+        kind = _KINDS.get(message.role, ItemKind.AGENT_MSG)
         item_id = self._add(kind, (message.text,), message.text, author=author)
         if kind is ItemKind.USER_TURN:
             self._turn = item_id

@@ -51,7 +51,7 @@ def _attributes(span: Span) -> TracedExchange | None:
             system, inputs, outputs = contents
             instructions = {"role": "system", "parts": system}
             said = chat_messages(instructions, "system") if system else ()
-            return TracedExchange((*said, *_messages(inputs)), _messages(outputs))
+            return TracedExchange((*said, *_messages(inputs)), _messages(outputs, "assistant"))
     return None
 
 
@@ -119,7 +119,7 @@ def _events(span: Span) -> TracedExchange | None:
             inputs += _messages(_json(span, event.attributes, "gen_ai.prompt"))
         elif event.name == "gen_ai.content.completion":
             completion = _json(span, event.attributes, "gen_ai.completion")
-            outputs += _messages(completion)
+            outputs += _messages(completion, "assistant")
     return TracedExchange(tuple(inputs), tuple(outputs)) if inputs or outputs else None
 
 
@@ -144,7 +144,7 @@ def _numbered(span: Span) -> TracedExchange | None:
     for before, after in _NUMBERED:
         inputs, outputs = _unfolded(span, before), _unfolded(span, after)
         if inputs or outputs:
-            return TracedExchange(_messages(inputs), _messages(outputs))
+            return TracedExchange(_messages(inputs), _messages(outputs, "assistant"))
     return None
 
 
