@@ -255,6 +255,9 @@ def test_text_that_speaks_to_the_model_is_flagged(text: str, name: str) -> None:
         '{"MESSAGE": "POST /pay 200 630ms order=O-6491818", "PRIORITY": "6"}',
         '{"msg": "pay order=o-7719204 amount=100"}',
         '10.0.0.7 - - [01/May/2026:10:00:00] "DELETE /accounts/42/payments HTTP/1.1" 204 0',
+        "await axios.request({ method: 'DELETE', url: `${cfg.url}/orders/${id}`, "
+        "headers: { Authorization: `Bearer ${token}` } })",
+        "requests.request('DELETE', f'{base}/accounts/{id}', headers={'X-Token': token, 'id': 12345})",
     ],
 )
 def test_text_that_instructs_a_reader_as_manuals_do_is_not_flagged(text: str) -> None:

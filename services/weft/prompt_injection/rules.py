@@ -179,7 +179,7 @@ _OPENER = (
 _FILLER = r"(?:,? (?:also|now|immediately|just|quickly|then|help me|\w{3,12}ly))?[ ,:]{1,3}"
 _START = r"(?:^|[\"'\n>:;,.!?)\]] ?|\b(?:and|then) )(?:now |then |immediately |quickly )?"
 REQUEST = re2.compile(
-    rf"\b({_OPENER}){_FILLER}([a-z-]{{2,14}})\b|{_START}({_VERBS})(?:[^\w\"]|\z)".encode()
+    rf"\b({_OPENER}){_FILLER}([a-z-]{{2,14}})\b|{_START}({_VERBS})(?:[^\w\"'`]|\z)".encode()
 )
 """A request: an opener and a word (groups 1 and 2), or a verb at the start of a sentence or of a
 value (group 3). A quoted verb by itself is a key or a name."""
