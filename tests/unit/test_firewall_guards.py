@@ -257,7 +257,7 @@ def test_text_that_speaks_to_the_model_is_flagged(text: str, name: str) -> None:
         '10.0.0.7 - - [01/May/2026:10:00:00] "DELETE /accounts/42/payments HTTP/1.1" 204 0',
         "await axios.request({ method: 'DELETE', url: `${cfg.url}/orders/${id}`, "
         "headers: { Authorization: `Bearer ${token}` } })",
-        "requests.request('DELETE', f'{base}/accounts/{id}', headers={'X-Token': token, 'id': 12345})",
+        "requests.request('DELETE', f'{base}/accounts/{id}', headers={'X-Token': token, 'id': 42})",
     ],
 )
 def test_text_that_instructs_a_reader_as_manuals_do_is_not_flagged(text: str) -> None:
