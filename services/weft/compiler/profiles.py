@@ -180,7 +180,8 @@ less. tau-bench's tuned half loses .003 and .001 of its values at 500 and 1,000 
 best parts of longer results, or from the first token on."""
 SAID_SHARE, WITHOUT_SAID = 0.06, 300
 """Most of a budget, beyond its first 300 tokens, for what the agent said last. With a share of the
-whole budget, LiveMCPBench has .017 less of the next call's values at 500 tokens, instead of .004."""
+whole budget, prompts of 500 tokens state .017 less of the next call's values in LiveMCPBench,
+instead of .004."""
 DIALOGUE_SHARE, WITHOUT_DIALOGUE = 0.3, 500
 """Most of a budget, beyond its first 500 tokens, for the user's turns with what each of them
 answers, newest first, besides those that are pinned. Of what the next step needs in 24 sessions

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from weft.passages.error_lines import level_of, tells_error
 from weft.passages.json_outcome import STATUS
 from weft.passages.literals import Decoded
 from weft.passages.outcome import is_verdict
@@ -15,7 +16,8 @@ LONGEST, WHOLE = 60, 75
 costs. A slightly longer line is not cut: what it ends with is often what it is about. Nor is a line
 whose second half is one word, of which both ends are shown."""
 ALONE = 160
-"""Characters of a line that is all that a text says, such as the address of what was made."""
+"""Characters of a line that is all that a text says, such as the address of what was made, or that
+tells of an error: half of it tells nobody what went wrong."""
 READ = 4_000
 """Characters in which it is looked for."""
 BLANKS = 3
@@ -142,7 +144,7 @@ DEEPEST = 2
 
 def _cut(text: str) -> str:
     line = text.splitlines()[0] if text else ""
-    if len(line) > WHOLE:
+    if len(line) > WHOLE and not (len(line) <= ALONE and tells_error(line, level_of(line))):
         start = line.rfind(" ", 0, LONGEST) + 1
         word = line[start:].partition(" ")[0]
         if len(word) > LONGEST - LONGEST // 2 and start <= LONGEST // 2:
