@@ -57,15 +57,24 @@ def inner(text: str) -> str:
 
 
 WRAPPER = re.compile(
-    r" \u2026 (?:MCP wrapper|in a list of one text)(?:, [a-z ]+)?(?:, 1 field: _meta)?"
+    r" \u2026 (?:MCP wrapper|in a list of one text|(?=in the field ))(?:, in a list of one text)?"
+    r"(?:, 1 field: _meta)?(?P<fields>(?:(?:, )?in the field [^\u2026]+)?)"
     r"(?:, isError: true)? \u2026\Z"
 )
 _PRINTED = re.compile(r"""(?s)\A.*?TextContent\(type='text', text=('.*'|".*"), annotations=None""")
 
 
-def unwrapped(source: str) -> str:
-    """The only text in wrappers of the Model Context Protocol and in lists of one text, by Python's
-    own parsers. Raises if a wrapper says anything else."""
+def _longest_of(held: object) -> str:
+    """The field of an object that is a text and longer than the others; empty without one."""
+    texts = held.items() if isinstance(held, dict) else ()
+    named = {name: len(value) for name, value in texts if isinstance(value, str)}
+    return max(named, key=named.__getitem__, default="")
+
+
+def unwrapped(source: str, mark: str = "") -> str:
+    """The only text in wrappers of the Model Context Protocol, in lists of one text and in fields
+    of which `mark` says that a text stands there, by Python's own parsers. Raises if a wrapper says
+    anything that the mark does not."""
     while True:
         printed = _PRINTED.match(source)
         if printed is not None:
@@ -80,7 +89,13 @@ def unwrapped(source: str) -> str:
                 held = {"content": held, "isError": False} if is_block else held
             content = held.get("content") if isinstance(held, dict) else None
             if not isinstance(content, list) or len(content) != 1 or "text" not in content[0]:
-                return source  # that is what the only text holds
+                longest = _longest_of(held)
+                if not longest or f"in the field {longest}" not in mark:
+                    return source  # that is what the only text holds
+                source = held.pop(longest)
+                told = [f"{name}: {json.dumps(value)}" for name, value in held.items()]
+                assert f"in the field {longest}{', with ' * bool(told)}{', '.join(told)}" in mark
+                continue
             (block,) = held.pop("content")
             text = block.pop("text")
             assert block.pop("type") == "text"
@@ -94,8 +109,9 @@ def unwrapped(source: str) -> str:
 
 def faults_of_parts(source: str, text: str) -> Iterator[str]:
     """What is wrong with `text`, which shows parts of `source`."""
-    if WRAPPER.search(inner(text)):
-        yield from faults_of_parts(unwrapped(source), WRAPPER.sub("", inner(text)))
+    wrapper = WRAPPER.search(inner(text))
+    if wrapper is not None:
+        yield from faults_of_parts(unwrapped(source, wrapper[0]), WRAPPER.sub("", inner(text)))
         return
     is_printed = _is_printed(source)
     is_json = is_printed or _is_json(source) or _holds_json(source)

@@ -49,8 +49,17 @@ lines = records.map(json.loads).map(
 sections = st.lists(st.one_of(listing, code, prose, lines), min_size=1, max_size=8).map(
     lambda held: "".join(f"## Part {n}\n\n{text}\n\n" for n, text in enumerate(held))
 )
+beside = st.dictionaries(
+    st.sampled_from(["exit_code", "stderr", "took"]),
+    st.one_of(st.integers(-9, 999), st.booleans(), st.none(), st.sampled_from(WORDS)),
+    max_size=3,
+)
+held = st.tuples(st.one_of(listing, prose, code, sections, records), beside).map(
+    lambda made: json.dumps({**made[1], "stdout": made[0]})
+)
+"""A text in a field, with short ones beside it."""
 texts = st.one_of(
-    words, prose, listing, code, records, trees, printed, lines, sections, st.just("")
+    words, prose, listing, code, records, trees, printed, lines, sections, held, st.just("")
 )
 arguments = st.dictionaries(
     st.sampled_from(["id", "path", "text", "limit"]), st.one_of(scalars, prose, listing), max_size=4

@@ -414,7 +414,7 @@ def test_keys_of_more_than_a_slice_go_on() -> None:
 
 def test_search_in_one_long_line_guesses_no_secret() -> None:
     secret = "ghp_" + "aB3dE5gH7j" * 4
-    body = json.dumps({"filling": "x y " * 3_000, "note": f"use {secret} now"})
+    body = json.dumps({"filling": "x y " * 3_000, "note": f"use {secret} now", "more": [1]})
     assert slice_of(body, "search", "application/json", pattern="ghp_aB3").text == NO_MATCH
     shown = slice_of(body, "search", "application/json", pattern="use").text
     assert "use [secret:github_token:" in shown

@@ -298,6 +298,75 @@ def test_what_the_policy_drops_for_its_flags_reaches_no_host(
         ) is not is_shown
 
 
+LOG_LINES = [f"2025-06-01T10:{n // 60:02}:{n % 60:02}Z INFO request {n} ok" for n in range(900)]
+LOG_LINES[611] = "2025-06-01T10:10:11Z ERROR payment 88213 refused: card expired"
+LOG = "\n".join(LOG_LINES)
+
+
+@pytest.mark.parametrize(
+    ("content", "structured"),
+    [
+        ([TextContent(text=LOG)], None),
+        ([TextContent(text=LOG)], {"result": LOG}),
+        ([], {"result": LOG}),
+        ([TextContent(text=json.dumps({"result": LOG}))], {"result": LOG}),
+        ([TextContent(text=json.dumps({"stdout": LOG, "exit_code": 1}))], None),
+    ],
+)
+@pytest.mark.parametrize("has_schema", [False, True])
+def test_the_error_in_a_long_text_is_shown_however_the_server_wraps_it(
+    content: list[TextContent], structured: dict[str, str] | None, has_schema: bool
+) -> None:
+    result = CallToolResult(content=content, structured_content=structured)
+    text, _ = logged_text(result)
+    item = result_item(call_item("s:t", {}, "h"), text, is_error=False)
+    done = passed(result, item, "s1", MASKING, limit=1_000, has_schema=has_schema)
+    assert done.handle
+    (shown,) = [block.text for block in done.result.content]
+    assert "log: 900 lines; ERROR 1, INFO 899" in shown
+    assert LOG_LINES[611] in shown
+    assert "exit_code: 1" in shown or "exit_code" not in text
+
+
+@pytest.mark.parametrize(
+    ("texts", "structured", "same"),
+    [
+        (["four"], {"result": "four"}, True),
+        (["4"], {"result": 4}, True),
+        (['{"a": 1}'], {"a": 1}, True),
+        (["four", "five"], {"result": ["four", "five"]}, True),
+        (["four"], {"result": "five"}, False),
+        (["four"], {"result": "four", "more": 1}, False),
+        (["1"], {"result": True}, False),
+    ],
+)
+def test_structured_content_that_only_repeats_a_text_counts_once(
+    texts: list[str], structured: dict[str, object], same: bool
+) -> None:
+    content = [TextContent(text=text) for text in texts]
+    result = CallToolResult(content=content, structured_content=structured)
+    text, _ = logged_text(result)
+    item = result_item(call_item("s:t", {}, "h"), text, is_error=False)
+    limit = sum(tokens.count(one, MASKING.encoding) for one in texts)
+    assert bool(passed(result, item, "s1", MASKING, limit=limit).handle) is not same
+    assert (text == texts[0]) is (same and len(texts) == 1)
+
+
+def test_a_handle_stands_for_all_of_an_object_and_lines_for_those_of_its_text() -> None:
+    handle = "art:abcdefghij"
+    body = json.dumps({"exit_code": 1, "stdout": LOG})
+    assert part_of(body, Reference(handle)) == body
+    assert part_of(body, Reference(handle, "exit_code")) == 1
+    assert part_of(body, Reference(handle, "stdout")) == LOG
+    assert part_of(body, Reference(handle, lines="612")) == f"{LOG_LINES[611]}\n"
+    rows = [{"id": n, "name": f"harbour {n}"} for n in range(90)]
+    body = json.dumps({"result": json.dumps(rows)})
+    assert part_of(body, Reference(handle, "[7].name")) == "harbour 7"
+    assert part_of(body, Reference(handle, "result")) == json.dumps(rows)
+    with pytest.raises(InvalidInput, match="'rows' is missing"):
+        part_of(body, Reference(handle, "rows"))
+
+
 def test_addresses_stand_under_their_server() -> None:
     assert server_uri(gateway_uri("a b", "file:///x")) == ("a b", "file:///x")
     assert gateway_uri("a", "https://b.example/x") == "https://b.example/x"

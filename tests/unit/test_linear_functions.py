@@ -46,7 +46,9 @@ UNCALLED = {
         weft.firewall.views.text._or_none(nothing)
     """,
     "beside a model of the protocol: names": """
-        weft.gateway.results.host_result.misfit(tool) weft.gateway.prompts.safe_prompt(server)
+        weft.gateway.results.host_result.misfit(tool)
+        weft.gateway.results.host_result._is_told_in_texts(texts)
+        weft.gateway.prompts.safe_prompt(server)
         weft.gateway.resources.safe_resource(server) weft.gateway.tasks.calls._shown_task(handle)
         weft.gateway.resources.block_with_gateway_uri(server)
         weft.gateway.resources.contents_with_gateway_uri(server)

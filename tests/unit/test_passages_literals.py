@@ -114,8 +114,9 @@ def test_a_programs_output_has_its_lines_again() -> None:
     assert made is not None
     assert LOG in readable(text, made)
     assert '\n17: the pump says "17 %" at C:\\new\n' in all_of(text)
-    shown = assembled(readable(text, made), made, [0, leaf_count(made.root) - 2])
-    assert shown.startswith('{exit_code: 1, stdout: " \u2026 lines 0-35 ')
+    shown = assembled(readable(text, made), made, [leaf_count(made.root) - 1])
+    assert shown.startswith("\u2026 lines 0-35 \u2026\n")
+    assert shown.endswith(' \u2026 in the field stdout, with exit_code: 1, stderr: "" \u2026')
 
 
 def test_letters_are_read_and_what_could_hide_is_not() -> None:

@@ -89,7 +89,8 @@ def test_one_long_line_of_several_is_split_by_its_elements() -> None:
 def test_markup_in_a_string_of_json_is_split_by_its_elements() -> None:
     text = json.dumps({"status": 200, "body": FEED})
     assert shown(text, -1).endswith(
-        '<price currency=\\"EUR\\">39.50</price></item></channel></rss>"}'
+        '<price currency="EUR">39.50</price></item></channel></rss>'
+        " \u2026 in the field body, with status: 200 \u2026"
     )
 
 

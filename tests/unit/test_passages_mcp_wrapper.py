@@ -183,3 +183,50 @@ def test_what_an_encoder_escapes_for_html_is_read() -> None:
 def test_escapes_that_could_hide_stay_as_they_are_written() -> None:
     written = in_json("before HERE").replace("HERE", "\\u202eafter\\u001b[2J")
     assert plain(decoded(written)).startswith("before \\u202eafter\\u001b[2J")
+
+
+LOG = "\n".join(f"2025-06-01T10:00:{n:02}Z INFO request {n} took {n * 7} ms" for n in range(60))
+
+
+@pytest.mark.parametrize("name", ["result", "output", "stdout", "page"])
+def test_a_long_text_in_a_field_is_shown_as_the_text(name: str) -> None:
+    wrapped = json.dumps({name: LOG})
+    assert decoded(wrapped).wrapper == f"\u2026 in the field {name} \u2026"
+    outline, alone = outline_of(wrapped, "text/x-log"), outline_of(LOG, "text/x-log")
+    assert outline is not None
+    assert alone is not None
+    assert outline.root == alone.root
+    assert readable(wrapped, outline) == LOG
+
+
+def test_short_fields_beside_a_long_text_are_told_as_they_are_written() -> None:
+    said = {"exit_code": 1, "took": 1.10, "stderr": "a \u202e b", "files": [], "stdout": LOG}
+    mark = decoded(json.dumps(said).replace("1.1", "1.10")).wrapper
+    assert mark == (
+        "\u2026 in the field stdout, with exit_code: 1, took: 1.10, "
+        'stderr: "a \\u202e b", files: [] \u2026'
+    )
+    both = in_json(json.dumps({"result": json.dumps(said)}), isError=True)
+    mark = decoded(both).wrapper
+    assert mark.startswith("\u2026 MCP wrapper, in the field result, in the field stdout, with e")
+    assert mark.endswith("files: [], isError: true \u2026")
+    assert decoded(both).text == LOG
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"result": LOG[:600]},
+        {"result": LOG, "other": LOG},
+        {"result": LOG, "record": {"id": 5}},
+        {"result": LOG, "note": "n" * 100},
+        {"result": LOG, "note": "\u2026 12 lines \u2026"},
+        {"result": LOG, "a b": 1},
+        {"what it said": LOG},
+        {"result": LOG, **{f"field_{n}": n for n in range(7)}},
+        {"result": json.dumps([{"id": n, "name": f"harbour {n}"} for n in range(90)])},
+        {"data": "aGVsbG8gd29ybGQ" * 100},
+    ],
+)
+def test_an_object_that_says_more_than_a_text_stays(said: dict[str, object]) -> None:
+    assert decoded(json.dumps(said, ensure_ascii=False)).wrapper == ""

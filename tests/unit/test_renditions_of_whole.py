@@ -124,7 +124,15 @@ def test_json_below_words_says_the_same_of_all_as_json_alone() -> None:
 
 
 def test_the_beginning_of_a_long_string_says_nothing_of_all_of_it() -> None:
-    page = {"total": "3\u2028of 4", "body": "The tenant pays on the first day of a month. " * 90}
+    body = "The tenant pays on the first day of a month. " * 90
+    page = {"total": "3\u2028of 4", "body": body, "draft": body}
     summary = envelope(json.dumps(page), RULES).summary
     assert " chars" in summary
     assert said_of_whole(summary, "{body: …}", json.dumps(page)) == "total: 3\u2028of 4"
+
+
+def test_what_stands_beside_a_text_is_said_unless_its_mark_tells_it() -> None:
+    page = {"total": "3\u2028of 4", "pages": 9, "body": "The tenant pays. " * 900}
+    summary = envelope(json.dumps(page), RULES).summary
+    shown = "The tenant pays. … in the field body, with pages: 9 …"
+    assert said_of_whole(summary, shown, page["body"]) == "total: 3\u2028of 4"

@@ -17,8 +17,9 @@ from weft.firewall.detect import Detected, detect
 from weft.firewall.facts import facts_of
 from weft.firewall.form import Form
 from weft.firewall.guards import Scanned, scan
+from weft.firewall.held_text import HeldText, held_text
 from weft.firewall.leaf_worth import Leaf, leaves
-from weft.firewall.result_status import status_of
+from weft.firewall.result_status import has_verdict, status_of
 from weft.firewall.rule_paths import steps_of
 from weft.firewall.slice_hmac import proved_level
 from weft.firewall.summarise import summarise
@@ -42,7 +43,7 @@ from weft_schemas.ids import artifact_handle, handle_key
 from weft_schemas.items import ContextItem, ReservedMetadata, Sensitivity
 from weft_schemas.policy import FirewallRules, ToolRule, rule_for, shown_up_to
 
-FIREWALL_VERSION = "20"
+FIREWALL_VERSION = "21"
 """Raised with every change of what an envelope contains."""
 
 
@@ -70,6 +71,8 @@ class _ScannedBody(msgspec.Struct, frozen=True):
     """The tool's output without a container around it."""
     detected: Detected
     inside: UnwrappedResult | None
+    held: HeldText | None
+    """Set if the text is the value of a field."""
 
 
 def envelope_for(
@@ -120,10 +123,12 @@ def _views_of(content_type: str) -> tuple[View, ...]:
 def _of_text(task: _EnvelopeInput, taken: Window) -> ResultEnvelope:
     read = _read(task, taken)
     raw_tokens = _tokens_of(task, read.cleaned.text, taken.size)
+    once = _tokens_once(task, read, raw_tokens)
     small = _passes(task) or raw_tokens <= _threshold(task)
     whole = small and taken.whole and taken.size <= task.limits.whole_bytes
     if whole and taken.size > task.limits.count_bytes:
         raw_tokens = tokens.count(read.cleaned.text, task.encoding)  # no estimate of what is shown
+        once = _tokens_once(task, read, raw_tokens)
     summary = read.scanned.text if whole else _summary(task, read)
     counted = whole and summary is read.cleaned.text
     return ResultEnvelope(
@@ -132,7 +137,7 @@ def _of_text(task: _EnvelopeInput, taken: Window) -> ResultEnvelope:
         facts=_facts(task, read, whole),
         content_type=str(read.detected.form),
         passthrough=whole and not read.cleaned.changed,
-        raw_tokens=raw_tokens,
+        raw_tokens=once,
         summary_tokens=raw_tokens if counted else tokens.count(summary, task.encoding),
         sensitivity=read.scanned.sensitivity,
         signals=read.cleaned.signals + read.scanned.signals + _bounded(task, read, small, whole),
@@ -176,10 +181,18 @@ def _read(task: _EnvelopeInput, taken: Window) -> _ScannedBody:
     inside = unwrap(scanned.text, task.limits.depth)
     text = scanned.text if inside is None else "\n".join((*inside.texts, *inside.other))
     has_gap = not taken.whole and inside is None
+    held = _held(task, text) if inside is None or inside.structured is None else None
+    if held is not None:
+        detected = detect(held.text)
+        return _ScannedBody(taken, cleaned, scanned, held.text, detected, inside, held)
     detected = detect(text, task.reserved.content_type, not has_gap)
     if inside is not None and inside.structured is not None:
         detected = Detected(Form.JSON, inside.structured)
-    return _ScannedBody(taken, cleaned, scanned, text, detected, inside)
+    return _ScannedBody(taken, cleaned, scanned, text, detected, inside, None)
+
+
+def _held(task: _EnvelopeInput, text: str) -> HeldText | None:
+    return held_text(text, [steps_of(path) for path in task.rule.keep] if task.rule else ())
 
 
 def _tokens_of(task: _EnvelopeInput, text: str, size: int) -> int:
@@ -191,6 +204,15 @@ def _tokens_of(task: _EnvelopeInput, text: str, size: int) -> int:
     step, sample = max(1, len(text) // _SAMPLES), bound // _SAMPLES
     part = "".join(text[index * step : index * step + sample] for index in range(_SAMPLES))
     return max(1, tokens.count(part, task.encoding) * size // (len(part.encode()) or 1))
+
+
+def _tokens_once(task: _EnvelopeInput, read: _ScannedBody, raw_tokens: int) -> int:
+    """Tokens of a body that says its text twice, as text and as structured content, with the text
+    counted once; `raw_tokens` of any other."""
+    if read.inside is None or not read.inside.repeats:
+        return raw_tokens
+    said = "\n".join(read.inside.texts)
+    return min(raw_tokens, _tokens_of(task, said, len(said.encode())))
 
 
 _SAMPLES = 8
@@ -227,6 +249,7 @@ def _summary(task: _EnvelopeInput, read: _ScannedBody) -> str:
     keep = [steps_of(path) for path in task.rule.keep] if task.rule is not None else []
     unread = _unread(read)
     note = f"… {unread} …\n" if unread and read.detected.value is None else ""
+    note += read.held.heading if read.held is not None else ""
     left = Budget(max(0, budget.limit - budget.count(note)), budget.encoding) if note else budget
     text = note + summarise(read.text, read.detected, left, keep, unread)
     shown = _masked(task, text)
@@ -252,7 +275,9 @@ def _facts(task: _EnvelopeInput, read: _ScannedBody, whole: bool) -> tuple[Extra
     if not whole:
         found = leaves(read.detected.value) if read.detected.value is not None else []
     facts = facts_of(read.text, read.detected, found, task.item.id, task.rules.max_facts)
-    if not read.inside and "\\u" not in read.text:
+    if read.held is not None:
+        facts = _with_others(facts, read.held, task)
+    if not read.inside and not read.held and "\\u" not in read.text:
         return tuple(facts)
     # The first scan did not see values behind escapes.
     return tuple(
@@ -260,6 +285,16 @@ def _facts(task: _EnvelopeInput, read: _ScannedBody, whole: bool) -> tuple[Extra
         for fact in facts
         if _masked(task, f"{fact.name}={fact.value}") == f"{fact.name}={fact.value}"
     )
+
+
+def _with_others(
+    facts: list[ExtractedFact], held: HeldText, task: _EnvelopeInput
+) -> list[ExtractedFact]:
+    """The fields beside a text come before the facts in it."""
+    most = task.rules.max_facts
+    beside = facts_of("", Detected(Form.JSON, held.others), None, task.item.id, most)
+    said = {fact.value for fact in beside}
+    return [*beside, *(fact for fact in facts if fact.value not in said)][:most]
 
 
 def _masked(task: _EnvelopeInput, text: str) -> str:
@@ -270,10 +305,19 @@ def _status(task: _EnvelopeInput, read: _ScannedBody) -> ResultStatus:
     is_error = task.reserved.is_error
     if is_error is None and read.inside is not None and read.inside.is_error:
         is_error = True  # false is what MCP servers say by default, also above an error
-    status = status_of(read.text, read.detected.value, is_error)
+    status = _status_told(read, is_error)
     if status is ResultStatus.SUCCESS and not (read.taken.whole and read.detected.complete):
         return ResultStatus.PARTIAL
     return status
+
+
+def _status_told(read: _ScannedBody, is_error: bool | None) -> ResultStatus:
+    """What an object says of its call outranks what the text in it looks like."""
+    for value in read.held.objects if read.held is not None and is_error is None else ():
+        status = status_of("", value, None)
+        if status is not ResultStatus.SUCCESS or has_verdict(value):
+            return status
+    return status_of(read.text, read.detected.value, is_error)
 
 
 def _sensitivity(task: _EnvelopeInput, found: Sensitivity) -> Sensitivity:

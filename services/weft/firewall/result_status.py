@@ -22,6 +22,11 @@ def status_of(text: str, value: object, is_error: bool | None) -> ResultStatus:
     return ResultStatus.PARTIAL if left_out else ResultStatus.SUCCESS
 
 
+def has_verdict(value: dict[str, object]) -> bool:
+    """Whether an object has a field that may say how its call ended."""
+    return not value.keys().isdisjoint(_VERDICT_KEYS | _PARTIAL_KEYS)
+
+
 def _payload(value: object) -> object:
     """The content of a server's own wrapper: frameworks return the result of a tool as `{"result":
     …}`, and a tool that returns text may have written JSON into it."""

@@ -12,6 +12,7 @@ import msgspec
 from weft.firewall.verbatim_json import fraction
 from weft.part_kind import part_kind
 from weft.passages.json_repair import repaired
+from weft.passages.mcp_wrapper import says_again
 from weft.passages.python_repr import STRING, unquoted
 
 _BLOCK_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
@@ -26,10 +27,12 @@ class UnwrappedResult(msgspec.Struct, frozen=True):
     texts: tuple[str, ...]
     """Each text block or embedded text resource, in order."""
     value: object = None
-    """`structuredContent`, if there was any."""
+    """`structuredContent`, if there was any; None if it is the one text in a field."""
     other: tuple[str, ...] = ()
     """One line per block that is not text: type, size, dimensions."""
     is_error: bool | None = None
+    repeats: bool = False
+    """Whether the structured content only says again what the texts say."""
 
     @property
     def structured(self) -> dict[str, object] | list[object] | None:
@@ -41,9 +44,11 @@ class UnwrappedResult(msgspec.Struct, frozen=True):
 class _Result(msgspec.Struct):
     content: list[dict[str, object]]
     isError: bool | None = None
-    structuredContent: object = None
+    structuredContent: msgspec.Raw = msgspec.Raw(b"null")
 
 
+_NONE = msgspec.Raw(b"null")
+_as_value = msgspec.json.Decoder(float_hook=fraction)
 _as_result = msgspec.json.Decoder(_Result, float_hook=fraction)
 _as_blocks = msgspec.json.Decoder(list[dict[str, object]])
 
@@ -59,8 +64,11 @@ def unwrap(text: str, depth: int) -> UnwrappedResult | None:
         if inner is not None:
             said = [held.is_error for held in (outer, inner) if held.is_error is not None]
             wrong = any(said) if said else None
-            value = inner.value if inner.value is not None else outer.value
-            return UnwrappedResult(inner.texts, value, inner.other, wrong)
+            # The one that repeats its text has nothing to add to what the text holds.
+            own = None if outer.repeats else outer.value
+            value = inner.value if inner.value is not None else own
+            repeats = inner.repeats or outer.repeats if value is None else inner.repeats
+            return UnwrappedResult(inner.texts, value, inner.other, wrong, repeats)
     return outer
 
 
@@ -82,7 +90,7 @@ def _container(text: str) -> UnwrappedResult | None:
 def _decoded(text: str) -> UnwrappedResult | None:
     try:
         if text[0] == "[":
-            return _from_blocks(_as_blocks.decode(text), None, None)
+            return _from_blocks(_as_blocks.decode(text), _NONE, None)
         result = _as_result.decode(text)
         return _from_blocks(result.content, result.structuredContent, result.isError)
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
@@ -90,10 +98,11 @@ def _decoded(text: str) -> UnwrappedResult | None:
 
 
 def _from_blocks(
-    blocks: list[dict[str, object]], value: object, is_error: bool | None
+    blocks: list[dict[str, object]], structured: msgspec.Raw, is_error: bool | None
 ) -> UnwrappedResult | None:
     if not all(part_kind(block) in _BLOCK_TYPES for block in blocks):
         return None
+    value = _as_value.decode(structured)
     if not blocks and value is None and is_error is None:
         return None
     texts: list[str] = []
@@ -106,7 +115,10 @@ def _from_blocks(
             texts.append(body)
         else:
             other.append(_described(block, held))
-    return UnwrappedResult(tuple(texts), value, tuple(other), is_error)
+    repeats = value is not None and not other and says_again(bytes(structured), texts)
+    if repeats and value == {"result": texts[0]}:
+        value = None
+    return UnwrappedResult(tuple(texts), value, tuple(other), is_error, repeats)
 
 
 def _described(block: dict[str, object], held: dict[str, object]) -> str:

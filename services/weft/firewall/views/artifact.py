@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from weft.bodies.clean import clean
 from weft.firewall.body import Body
 from weft.firewall.bounds import Bounds
+from weft.firewall.held_text import held_text
 from weft.firewall.unwrap import unwrap
 from weft.firewall.verbatim_json import encoded
+from weft.passages.mcp_wrapper import begins_as_json
 from weft.passages.python_repr import looks_like_repr, repr_to_json
 from weft.secrets.deployment_rules import NONE, DeploymentRules
 from weft.secrets.masking import Finding, masked
@@ -126,6 +128,10 @@ def _inside(data: bytes, key: bytes, limits: Bounds, piece: int, own: Deployment
             structured = Artifact(encoded(held).encode(), key, piece, own)
     if structured is not None and not text:
         return structured
+    if structured is None and (field := held_text(text)) is not None:
+        if not begins_as_json(field.text):  # whose own paths the summary names
+            structured = Artifact(text.encode("utf-8", "replace"), key, piece, own)
+        text = field.text.rstrip("\n") + field.mark if field.mark else field.text
     if looks_like_repr(text.strip()):
         text = repr_to_json(text)
     return Artifact(text.encode("utf-8", "replace"), key, piece, own, structured)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -13,9 +14,11 @@ import msgspec
 from weft.firewall.bounds import Bounds
 from weft.firewall.detect import detect
 from weft.firewall.form import Form
+from weft.firewall.held_text import held_text
 from weft.firewall.unwrap import unwrap
 from weft.firewall.verbatim_json import encoded
 from weft.gateway.protocol_json import as_json
+from weft.passages.mcp_wrapper import begins_as_json
 from weft_schemas.errors import InvalidInput
 
 MARK = "$weft"
@@ -73,21 +76,29 @@ def part_of(text: str, wanted: Reference) -> Any:
     if inside is not None:
         text = "\n".join((*inside.texts, *inside.other))
     structured = inside.structured if inside is not None else None
+    held = held_text(text) if structured is None else None
     if wanted.lines:
+        text = held.text if held is not None else text
         first, last = _LINES.match(wanted.lines).groups()  # type: ignore[union-attr]
         return "".join(text.splitlines(keepends=True)[int(first) - 1 : int(last or first)])
     if not wanted.path:
         return text if text or structured is None else encoded(structured)
-    if structured is None:
-        return _at_path(_json_of(text, wanted), wanted)
-    try:
-        return _at_path(msgspec.json.decode(encoded(structured)), wanted)
-    except InvalidInput:
+    if structured is not None:
         # A search tells the paths of the text beside it.
-        try:
-            return _at_path(_json_of(text, wanted), wanted)
-        except InvalidInput:
-            pass
+        return _in_either(encoded(structured), text, wanted)
+    if held is not None and begins_as_json(held.text):
+        # A summary tells the paths of the JSON in a field.
+        return _in_either(text, held.text, wanted)
+    return _at_path(_json_of(text, wanted), wanted)
+
+
+def _in_either(first: str, second: str, wanted: Reference) -> Any:
+    """The value at a path of `first`, or of `second` if `first` has none there."""
+    try:
+        return _at_path(_json_of(first, wanted), wanted)
+    except InvalidInput:
+        with suppress(InvalidInput):
+            return _at_path(_json_of(second, wanted), wanted)
         raise
 
 

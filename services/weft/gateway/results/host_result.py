@@ -28,6 +28,7 @@ from weft.gateway.protocol_json import as_json, dumped
 from weft.gateway.results.handle_references import MARK
 from weft.gateway.results.shortening import shortened
 from weft.gateway.tools.own_tools import LOOK
+from weft.passages.mcp_wrapper import says_again
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import Origin
 from weft_schemas.items import ContextItem
@@ -88,7 +89,7 @@ def passed(
     if action_on(masking.rules, envelope.signals) is not SignalAction.FENCE:
         return PassedResult(_withheld(result, envelope, has_schema), envelope)
     texts = [text for block in result.content if (text := text_of(block)) is not None]
-    is_repeated = _is_repeated(result)
+    is_repeated = _is_repeated(result) or _is_told_in_texts(result, texts)
     size = _size(
         texts, result.structured_content if not is_repeated else None, masking.encoding, limit
     )
@@ -226,19 +227,21 @@ _FAR = 16
 
 
 def _is_repeated(result: CallToolResult) -> bool:
-    """Whether a text repeats the structured content, as the protocol recommends to servers."""
+    """Whether a text repeats the structured content, as the protocol recommends to servers: its
+    JSON, or the value of its one field `result`."""
     if result.structured_content is None:
         return True
-    for block in result.content:
-        text = text_of(block)
-        if text is None or text.lstrip()[:1] not in ("{", "["):
-            continue
-        try:
-            if msgspec.json.decode(text) == result.structured_content:
-                return True
-        except (msgspec.DecodeError, RecursionError):
-            continue
-    return False
+    written = as_json(result.structured_content).encode()
+    texts = [text for block in result.content if (text := text_of(block)) is not None]
+    return any(says_again(written, [text]) for text in texts)
+
+
+def _is_told_in_texts(result: CallToolResult, texts: list[str]) -> bool:
+    """Whether the texts say the elements of a list in the structured content, one each. The log
+    has both: the list is what its parts are made of."""
+    if len(texts) != len(result.content):
+        return False
+    return says_again(as_json(result.structured_content).encode(), texts)
 
 
 def _with_warning(result: CallToolResult, envelope: ResultEnvelope) -> CallToolResult:
