@@ -106,17 +106,40 @@ def stored_form(subject: str) -> str:
     return ".".join(["w", tokens[3], "0", *tokens[1:3], *tokens[4:]])
 
 
+def published_form(stored: str) -> str:
+    """The subject to which a message was published that is stored under `stored`."""
+    tokens = stored.split(".")
+    if tokens[0] != "w" or len(tokens) < 5:
+        return stored
+    return ".".join(["weft", *tokens[3:5], tokens[1], *tokens[5:]])
+
+
 def parse_stored(subject: str) -> StoredSubject:
     """Parse a stored subject. Raises `InvalidInput` if it is not one."""
     parts = subject.split(".")
     named = len(parts) == 7 and parts[1] == "in"
     if not (len(parts) == 6 or named) or parts[0] != "w" or parts[1] not in ("in", "out"):
-        raise InvalidInput("the subject is not w.<in|out>.<partition>.<tenant>.<session>.<event>")
+        raise _malformed(subject, "it has another number of parts, or another direction")
     if not parts[2].isdigit():
-        raise InvalidInput("the subject has no partition number in its third place")
-    tenant, session = decode_token(parts[3]), decode_token(parts[4])
-    principal = principal_of(parts[6]) if named else ""
+        raise _malformed(subject, "it is stored without the number of a partition")
+    try:
+        tenant, session = decode_token(parts[3]), decode_token(parts[4])
+        principal = principal_of(parts[6]) if named else ""
+    except InvalidInput as error:
+        raise _malformed(subject, str(error)) from None
     return StoredSubject(parts[1], int(parts[2]), tenant, session, parts[5], principal)
+
+
+def _malformed(stored: str, why: str) -> InvalidInput:
+    return InvalidInput(
+        f"it was published to {published_form(stored)[:_SHOWN]!r}, which is not "
+        f"weft.<tenant>.<session>.<in|out>.<event>[.<principal>] ({why}); write an id with other "
+        "characters than A-Z a-z 0-9 _ - as = and its base64url form"
+    )
+
+
+_SHOWN = 200
+"""Characters of a subject in an error."""
 
 
 def event_of(subject: str) -> str:

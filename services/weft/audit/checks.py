@@ -18,6 +18,7 @@ from weft.readmodel.digest import content_digest, session_digests
 from weft.readmodel.store import get_meta, snapshot, statements
 from weft.snapshots.loss import Loss
 from weft_schemas.errors import InvalidInput
+from weft_schemas.subjects import UNREADABLE
 
 # An absolute path replaces the read model's own folder.
 _sql = statements(str(Path(__file__).with_name("checks")))
@@ -107,12 +108,29 @@ def _faults(db: sqlite3.Connection) -> Iterator[AuditFinding]:
             yield AuditFinding(
                 "undecodable",
                 f"{code}: {error}",
-                "upgrade weft, or mend its publisher; then `weft dlq replay`",
+                _mend_of_fault(session, sequence, bool(parked)),
                 tenant,
                 session,
                 sequence,
                 note=bool(parked),
             )
+
+
+def _mend_of_fault(session: str, sequence: int, is_parked: bool) -> str:
+    """What to do about an event that cannot be read. One that no worker has parked is not among the
+    dead letters."""
+    if is_parked:
+        return (
+            f"upgrade weft and `weft dlq replay {sequence}`, or mend its publisher and `weft dlq "
+            f"drop {sequence}`"
+        )
+    erase = f"`weft erase --session {session}` removes it with that session"
+    if session == UNREADABLE:
+        erase = "only an erasure of the whole tenant removes it"
+    return (
+        "if no firewall or memory-updater runs, start one, which parks it; if one runs, it was "
+        f"there before they parked such events: mend its publisher, and {erase}"
+    )
 
 
 class UnknownSources:

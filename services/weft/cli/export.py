@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 import click
 
 from weft.cli.connecting import connected, connection, json_option, running
-from weft.cli.output import hint, lost_note, print_json, print_json_line
+from weft.cli.output import hint, lost_note, print_json, print_json_line, skipped_notes
 from weft.cli.progress import progress
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Corrupt, InvalidInput
@@ -32,7 +32,8 @@ def export(file: Path, session: str | None, as_json: bool, settings: Settings) -
 
     The export has the events byte for byte, the events derived from them, and large bodies in
     full; a tenant's export also has policies, catalogues and tombstones. It has no audits of
-    compiles. A later erasure cannot reach what was exported.
+    compiles. A later erasure cannot reach what was exported. Events whose subject cannot be read
+    are left out and told on stderr, and with --json in `skipped`.
 
     \b
     Examples:
@@ -46,6 +47,7 @@ def export(file: Path, session: str | None, as_json: bool, settings: Settings) -
         hint(f"{done.records:,} events, {done.bodies:,} bodies; digest {done.digest}")
     for name in done.missing:
         hint(f"note: body {name} is not in the object store; its item goes without it")
+    skipped_notes([(one.sequence, one.why) for one in done.skipped])
     if done.trimmed:
         hint(
             f"note: {done.trimmed:,} items were trimmed from the log and are not in it: only "

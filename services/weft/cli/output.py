@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -32,6 +33,18 @@ def lost_note(before: int) -> str:
         f"what the sessions had before event {before:,} is in no snapshot and no replica; it is "
         "lost, and nobody knows which sessions had anything there"
     )
+
+
+_NAMED = 10
+"""Skipped events that are told one by one."""
+
+
+def skipped_notes(skipped: Sequence[tuple[int, str]]) -> None:
+    """Hints about events that were left out, each with its sequence and the reason."""
+    for sequence, why in skipped[:_NAMED]:
+        hint(f"note: event {sequence} was skipped: {why}")
+    if len(skipped) > _NAMED:
+        hint(f"note: {len(skipped) - _NAMED:,} more events were skipped; --json names them all")
 
 
 def table(title: str, columns: list[str], rows: list[list[Any]]) -> None:

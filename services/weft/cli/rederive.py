@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.connecting import client, connected, json_option, running
-from weft.cli.output import hint, print_json
+from weft.cli.output import hint, print_json, skipped_notes
 from weft.runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -67,5 +67,6 @@ def _tell(done: Rederived) -> None:
     )
     if done.published:
         click.echo(f"they count up to sequence {done.last_sequence} (run {', '.join(done.runs)})")
+    skipped_notes([(one.sequence, one.error) for one in done.skipped])
     for one in done.failed:
         hint(f"event {one.sequence} of session {one.session} failed: {one.error}")

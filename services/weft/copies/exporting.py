@@ -26,10 +26,17 @@ from weft.progress import OnProgress
 from weft.references.bodies import body_of
 from weft.snapshots.loss import accepted_loss
 from weft.snapshots.trimming import trimmed_items
-from weft_schemas.errors import NotFound
+from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.ids import SessionName
 from weft_schemas.items import BodyRef
-from weft_schemas.subjects import UNREADABLE, place_of, stored_filter
+from weft_schemas.subjects import UNREADABLE, stored_filter
+
+
+class SkippedEvent(msgspec.Struct, frozen=True):
+    """An event that is left out, and why."""
+
+    sequence: int
+    why: str
 
 
 class Exported(msgspec.Struct, frozen=True):
@@ -44,6 +51,9 @@ class Exported(msgspec.Struct, frozen=True):
     """Items that are only in snapshots since the log was trimmed; the export does not have them."""
     lost_before: int = 0
     """Of what was before this event nobody knows what was the session's: it is lost."""
+    skipped: tuple[SkippedEvent, ...] = ()
+    """Events whose subject cannot be read. The export does not have them: they belong to no
+    session, and no import could store them."""
 
 
 async def export(
@@ -57,13 +67,19 @@ async def export(
     last = await last_sequence(connection)
     copy_digest, bodies, missing = CopyDigest(), 0, []
     seen: set[str] = set()
+    skipped: list[SkippedEvent] = []
     async with Publisher(connection) as publisher:
         store = Bodies(connection, publisher, tenant)
         settled = await finished(connection)
         _write(file, StartLine(tenant, session, last, settled))
         subjects = stored_filter(tenant, session)
         async for record in read_matching(connection, subjects, through=last):
-            if place_of(record.subject)[1] == UNREADABLE:
+            try:
+                name = SessionName(tenant, record.address().session)
+            except InvalidInput as error:
+                skipped.append(SkippedEvent(record.sequence, str(error)))
+                continue
+            if name.session == UNREADABLE:
                 continue  # of sessions that an import could not make
             reference = body_of(record)
             if reference is not None and reference.sha256 not in seen:
@@ -73,7 +89,7 @@ async def export(
                 else:
                     missing.append(reference.sha256)
             _write(file, line_of(record))
-            copy_digest.take(record, SessionName(tenant, record.address().session))
+            copy_digest.take(record, name)
             on_progress(record.sequence, last)
     if not copy_digest.count:
         whose = f"session {session!r} of tenant" if session is not None else "tenant"
@@ -92,7 +108,7 @@ async def export(
     loss = await accepted_loss(connection)
     lost = loss.before if loss is not None else 0
     counts = (copy_digest.count, bodies, tuple(missing))
-    return Exported(tenant, session, *counts, digest, trimmed, lost)
+    return Exported(tenant, session, *counts, digest, trimmed, lost, tuple(skipped))
 
 
 async def _write_body(file: BinaryIO, store: Bodies, reference: BodyRef) -> bool:

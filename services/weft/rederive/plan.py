@@ -89,14 +89,26 @@ def standings(
 
 
 def decoded(records: Iterable[LogRecord]) -> list[tuple[LogRecord, Event]]:
-    """The records that can be decoded, with their events."""
+    """The records that can be read, with their events."""
     pairs = []
     for record in records:
         try:
+            record.address()
             pairs.append((record, record.event()))
         except InvalidInput:
             continue  # parked by the worker that reports it
     return pairs
+
+
+def misplaced(records: Iterable[LogRecord]) -> list[tuple[int, str]]:
+    """The sequences of records whose subject cannot be read, each with the reason."""
+    found = []
+    for record in records:
+        try:
+            record.address()
+        except InvalidInput as error:
+            found.append((record.sequence, str(error)))
+    return found
 
 
 def to_publish(

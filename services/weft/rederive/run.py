@@ -24,6 +24,7 @@ from weft.rederive.plan import (
     SourceEvent,
     Standing,
     decoded,
+    misplaced,
     run_name,
     sources,
     standings,
@@ -52,7 +53,7 @@ WORKERS = ("firewall", "summarizer", "memory")
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """A source that the worker could not process; its earlier result still counts."""
+    """A source that the worker could not process; its earlier result, if any, still counts."""
 
     session: str
     sequence: int
@@ -75,6 +76,8 @@ class Rederived(msgspec.Struct):
     """Sources that were derived anew, with the same result."""
     published: int = 0
     failed: list[Failure] = []
+    skipped: list[Failure] = []
+    """Events whose subject cannot be read: nothing can be derived from them."""
     last_sequence: int = 0
     """Sequence of the last published event; compiles after it see the new results."""
 
@@ -164,8 +167,10 @@ class _Rederivation:
 
     async def session(self, session: str) -> None:
         """Derive again, in order, from each source that has no result of this run."""
-        records = read_session(self._publisher.connection, self._tenant, session)
-        pairs = decoded([record async for record in records])
+        stored = read_session(self._publisher.connection, self._tenant, session)
+        records = [record async for record in stored]
+        self.result.skipped += [Failure(session, *one) for one in misplaced(records)]
+        pairs = decoded(records)
         known = standings(pairs, self._worker.name)
         version, policy = self._policies.of(self._tenant, session)
         run = run_name(self._worker.name, self._worker.version, version, self._by)

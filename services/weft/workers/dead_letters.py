@@ -69,9 +69,12 @@ def is_final(error: BaseException, deliveries: int) -> bool:
 def is_reported(record: LogRecord, direction: str) -> bool:
     """Whether a record that cannot be read is parked by the worker that reports this direction.
 
-    A parked event never is: parking it would publish another one, for ever.
+    A parked event never is: parking it would publish another one, for ever. A record with no
+    direction goes with those of `out`, whose worker alone gets all records.
     """
     subject = record.subject
+    if not subject.startswith(("w.in.", "w.out.")):
+        return direction == "out"
     is_parked = subject.startswith("w.out.") and subject.endswith(".parked")
     return subject.startswith(f"w.{direction}.") and not is_parked
 

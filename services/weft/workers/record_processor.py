@@ -79,6 +79,7 @@ class RecordProcessor:
         if not dead_letters.is_reported(record, self._worker.reports):
             return False
         try:
+            record.address()
             return self._worker.takes(record.event())
         except InvalidInput:
             return True
