@@ -130,6 +130,23 @@ async def test_in_memory_tools_are_routed_and_hydrated() -> None:
             await client.route("x", "none")
 
 
+async def test_a_call_s_prompt_gives_whole_values_with_a_sign_between_them() -> None:
+    kinds = {"order": {"type": "string"}, "amount": {"type": "number"}}
+    refund = SelectableItem("refund", "refund", args_schema={"type": "object", "properties": kinds})
+    told = "Order O-20614: amount 2,060.09 USD, paid by C-001"
+    async with testing.in_memory() as client:
+        await client.publish_catalog(Catalog("shop", (refund,)))
+        await client.publish_messages("chat", CHAT)
+        await client.publish("s", [ContextItem("r", ItemKind.TOOL_RESULT, told, metadata={})])
+        chat, one = [
+            await client.compile(name, phase="call", tool="refund", catalog="shop", budget=8_000)
+            for name in ("chat", "s")
+        ]
+    assert "- amount may be: 2060.09\n" in one.prompt
+    assert "- order may be: O-20614 | " in one.prompt
+    assert "- amount may be: 11.61 | 2060.09\n" in chat.prompt
+
+
 def test_a_text_through_the_firewall_needs_no_log() -> None:
     rows = json.dumps([{"order": n, "state": "open"} for n in range(500)])
     envelope = weft.firewall_result(rows, tool_name="orders")

@@ -133,3 +133,10 @@ def test_base64_has_no_paths() -> None:
     assert [fact.value for fact in facts_of_text(text, "r", 20) if fact.name == "path"] == [
         "/etc/app/a.conf"
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"), [("for 2,060.09 USD", "2,060.09 USD"), ("1,20,000 USD", "1,20,000 USD")]
+)
+def test_an_amount_is_a_whole_number(text: str, amount: str) -> None:
+    assert [fact.value for fact in facts_of_text(text, "r", 20)] == [amount]

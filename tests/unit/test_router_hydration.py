@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from weft.firewall.without_log import firewall_result
 from weft.readmodel.rows import ItemRow
 from weft.router.hydration import hydrate, parameters
 from weft_schemas.envelope import ExtractedFact, ResultEnvelope
@@ -161,6 +162,56 @@ def test_where_a_field_shows_what_the_identifiers_look_like_other_shapes_are_non
     ]
     found = values(hydrated(rows, order_id={"type": "string"}), "order_id")
     assert sorted(found) == ["W-2044", "W-3077"]
+
+
+@pytest.mark.parametrize(
+    ("text", "amounts"),
+    [
+        ("The amount is 2,060.09 USD.", ["2060.09"]),
+        ("The amounts are -1,250, 12 and 1,234,567.5.", ["-1250", "12", "1234567.5"]),
+        ("The amount is 12,34,567 rupees.", ["1234567"]),
+        ("The amount is 2.060,09 EUR.", ["2060.09"]),
+        ("amount: number 11.61..2,060.09", ["11.61", "2060.09"]),
+        ("The amount is 060.09.", []),
+        ("The amount is -12 or -12.5, not x-7.", ["-12", "-12.5"]),
+        ('[{"amount": "2,060.09"}, {"amount": 12.5}]', ["2060.09", "12.5"]),
+    ],
+)
+def test_a_number_is_one_number_as_json_writes_it(text: str, amounts: list[str]) -> None:
+    rows = [row(0, ItemKind.TOOL_RESULT, text)]
+    assert values(hydrated(rows, amount={"type": "number"}), "amount") == amounts
+
+
+def test_a_text_keeps_the_signs_of_a_number() -> None:
+    rows = [row(0, ItemKind.TOOL_RESULT, '{"amount": "2,060.09"}')]
+    assert values(hydrated(rows, amount={"type": "string"}), "amount") == ["2,060.09"]
+
+
+def of_firewall(text: str) -> ItemRow:
+    return row(0, ItemKind.TOOL_RESULT, text, envelope=firewall_result(text))
+
+
+@pytest.mark.parametrize("colon", ["Order O-20614: ", "Order: O-20614, "])
+def test_a_candidate_is_a_value_and_no_piece_of_a_sentence(colon: str) -> None:
+    rows = [of_firewall(f"{colon}amount 2,060.09 USD, paid by C-001")]
+    kinds = {"order": {"type": "string"}, "amount": {"type": "number"}}
+    result = hydrated(rows, order_id={"type": "string"}, **kinds)
+    assert values(result, "order")[0] == "O-20614"
+    assert not [value for value in values(result, "order") if " " in value]
+    assert values(result, "order_id") == ["O-20614", "C-001"]
+    assert values(result, "amount") == ["2060.09"]
+
+
+def test_a_line_s_rest_is_a_value_where_no_value_stands_in_front() -> None:
+    rows = [of_firewall("Address: 12 Main St, Springfield\nNote: late, but whole")]
+    result = hydrated(rows, address={"type": "string"}, note={"type": "string"})
+    assert values(result, "address")[0] == "12 Main St, Springfield"
+    assert values(result, "note")[0] == "late, but whole"
+
+
+def test_what_stands_between_two_quotations_is_no_value() -> None:
+    rows = [user(0, 'The customer\'s note: `{"note": "wrapped", "gift": "it\'s a present"}`')]
+    assert values(hydrated(rows, note={"type": "string"}), "note") == ["wrapped", "gift"]
 
 
 @pytest.mark.parametrize("fields", [{"sensitivity": Sensitivity.CONFIDENTIAL}, {"pending": True}])

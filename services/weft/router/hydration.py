@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from weft.readmodel.rows import ItemRow
-from weft.router.stated_values import StatedValue, values_of
+from weft.router.stated_values import StatedValue, is_grouped, plain_number, values_of
 from weft.router.words import words_of
 from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.routing import HydrationResult, SelectableItem, ValueCandidate
@@ -70,12 +70,15 @@ _FORMATS = {
     "email": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+"),
     "uri": re.compile(r"\w+://\S+"),
 }
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})(?:\.\d{1,18})?")
+"""As JSON writes one: `060.09` is none."""
 _KINDS = {
-    "integer": re.compile(r"-?\d{1,18}"),
-    "number": re.compile(r"-?\d{1,18}(\.\d{1,18})?"),
-    "float": re.compile(r"-?\d{1,18}(\.\d{1,18})?"),
+    "integer": re.compile(r"-?(?:0|[1-9]\d{0,17})"),
+    "number": _NUMBER,
+    "float": _NUMBER,
     "boolean": re.compile(r"true|false"),
 }
+_NUMERIC = frozenset(["integer", "number", "float"])
 
 
 class Parameter(msgspec.Struct, frozen=True):
@@ -244,6 +247,8 @@ def _fitting(
     stated = session.stated
     if parameter.options:
         stated = [*stated, *_options_in(parameter, session.rows)]
+    elif parameter.kind in _NUMERIC:
+        stated = [msgspec.structs.replace(one, value=plain_number(one.value)) for one in stated]
     fitting = [
         (one, likeness)
         for one in stated
@@ -289,6 +294,8 @@ def _can_identify(parameter: Parameter, one: StatedValue, likeness: float) -> bo
     """Whether a value looks like an identifier and something says that it is this one: the field
     that contains it, or in a sentence the word that distinguishes this parameter from others."""
     value = one.value
+    if is_grouped(value):
+        return False
     if one.is_field:
         return bool(_IDENTIFIER.search(value) or _CAPITALS.fullmatch(value))
     special = {word for word in parameter.words if word not in _GENERAL and word not in _SPEAKER}

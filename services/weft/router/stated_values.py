@@ -12,6 +12,7 @@ import msgspec
 
 from weft.readmodel.rows import ItemRow
 from weft.router.words import words_of
+from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.items import ItemKind
 
 _READ = 20_000
@@ -24,14 +25,30 @@ _LONGEST = 120
 _REACH = 90
 """How many characters before a value in a sentence may contain words that name it."""
 
+_GROUPED = (
+    r"-?(?:(?:\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d\d)+,\d{3})(?:\.\d+)?|\d{1,3}(?:\.\d{3})+,\d{1,2})"
+)
+"""Numbers with signs between groups of digits: 2,060.09, 12,34,567 as in India, 2.060,09."""
+_GROUPED_NUMBER = re.compile(_GROUPED)
 _TOKEN = re.compile(
     r"(?<![\w.+-])[\w.+-]++@[\w-]+\.[\w.-]+|https?://\S+|\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?"
-    r"|(?<![\w#/.-])(?=[\w#/.-]*\d)[\w#/.:-]++"
-    r"|\b\w+_\w+\b|\b[A-Z]{2,6}\b|\b[A-Z][\w'-]+(?:\s[A-Z][\w'-]+){0,3}"
+    rf"|(?:(?<![\w.,#/+-])|(?<=\d\.\.)){_GROUPED}(?!\d|[.,]\d)"
+    r"|(?:(?<![\w#/.-])(?=[\w#/.-]*\d)|(?<=\d\.\.)(?=\d))(?:[\w#/:-]|\.(?!\.\d))++"
+    r"|\b\w+_\w+\b|\b[A-Z]{2,6}\b|\b[A-Z][\w'-]+(?:\s[A-Z](?:[^\W\d]|['-])++(?!\d)){0,3}"
 )
-"""Values in text: addresses, dates, anything with a digit or an underscore, codes, names."""
-_QUOTED = re.compile(r"[\"'“`]([^\"'“”`\n]{1,100})[\"'”`]")
-_EDGES = ".,:;!?-*()[]"
+"""Values in text: addresses, dates, anything with a digit or an underscore, codes, names. Two
+points between numbers are a range: `11.61..2,060.09`."""
+_QUOTED = re.compile(r"(?<!\w)(?:([\"'`])([^\"'“”`\n]{1,100})\1|“([^\"'“”`\n]{1,100})”)(?!\w)")
+"""From one quote to the next of its kind; an apostrophe within a word is none."""
+_EDGES = " .,:;!?-*()[]{}"
+_NEGATIVE = re.compile(r"-\d[\d.,]*$")
+_HAS_IDENTIFIER = re.compile(r"\s(?=\S*\d)(?:\S*[^\W\d]\S*|\S*\d{3}\S*)$")
+"""A name that ends with a value: `Order O-20614`."""
+_BEGINS_WITH_VALUE = re.compile(r"(?=\S*\d)([^\s,;]+)[,;]\s")
+_OF_FIELDS = frozenset(
+    ["application/json", "application/x-ndjson", "text/csv", "text/tab-separated-values"]
+)
+"""Content whose values are fields', whatever they contain; in any other they are a line's rest."""
 
 
 class StatedValue(msgspec.Struct, frozen=True):
@@ -55,11 +72,36 @@ def values_of(row: ItemRow) -> list[StatedValue]:
         found = _of_structure(row, arguments) if isinstance(arguments, dict) else iter(())
         return _bounded(found)
     if row.envelope is not None and row.envelope.facts:
-        facts = (
-            _field(row, fact.name, fact.value) for fact in row.envelope.facts if not row.pending
-        )
+        facts = () if row.pending else _of_facts(row, row.envelope)
         return _bounded(chain(facts, _of_text(row)))
     return _bounded(_of_text(row))
+
+
+def is_grouped(value: str) -> bool:
+    """Whether it is a number whose digits stand in groups, such as `2,060.09`."""
+    return _GROUPED_NUMBER.fullmatch(value) is not None
+
+
+def plain_number(value: str) -> str:
+    """`2,060.09` → `2060.09`: as JSON writes it. Any other value stays as it is."""
+    if not is_grouped(value):
+        return value
+    if re.search(r"\.\d+,", value):
+        return value.replace(".", "").replace(",", ".")
+    return value.replace(",", "")
+
+
+def _of_facts(row: ItemRow, envelope: ResultEnvelope) -> Iterator[StatedValue]:
+    """What a line of text says after `Order O-20614:` is no order, and of `O-20614, amount 5` only
+    the beginning is a value. `_of_text` finds what else the line states."""
+    for fact in envelope.facts:
+        value = fact.value
+        if envelope.content_type not in _OF_FIELDS:
+            if " " in value and _HAS_IDENTIFIER.search(fact.name):
+                continue
+            first = _BEGINS_WITH_VALUE.match(value)
+            value = first[1] if first else value
+        yield _field(row, fact.name, value)
 
 
 def _bounded(found: Iterable[StatedValue]) -> list[StatedValue]:
@@ -82,7 +124,9 @@ def _of_text(row: ItemRow) -> Iterator[StatedValue]:
             pass  # shortened or quoted JSON is read as text
     for sentence in re.split(r"(?<=[.!?])\s+|\n", text):
         for match in _places(sentence):
-            value = match[1].strip(_EDGES) if match.re is _QUOTED else match[0].strip(_EDGES)
+            value = _inner(match)
+            if not value:
+                continue
             before = sentence[max(0, match.start() - _REACH) : match.start()]
             if not before.strip() and value.isalpha() and value.istitle():
                 continue  # a sentence's first word is capitalised whatever it is
@@ -92,6 +136,13 @@ def _of_text(row: ItemRow) -> Iterator[StatedValue]:
 
 def _places(sentence: str) -> list[re.Match[str]]:
     return [*_TOKEN.finditer(sentence), *_QUOTED.finditer(sentence)]
+
+
+def _inner(match: re.Match[str]) -> str:
+    """What a match states, without its quotes and the signs around it."""
+    found: str = (match[2] or match[3]) if match.re is _QUOTED else match[0]
+    value = found.strip(_EDGES)
+    return f"-{value}" if _NEGATIVE.match(found) else value
 
 
 def _of_structure(row: ItemRow, content: Any) -> Iterator[StatedValue]:

@@ -23,6 +23,8 @@ LINE = 160
 """Characters of a tool's line in phase route."""
 VALUES = 3
 """Candidates shown for a parameter."""
+BETWEEN = " | "
+"""Between candidates: a comma can be part of one."""
 
 
 def tools_entry(
@@ -164,7 +166,7 @@ def _hydrated(found: HydrationResult, limit: int, count: Callable[[str], int]) -
     if not text:
         return ""
     for name, candidates in found.values.items():
-        values = ", ".join(candidate.value for candidate in candidates[:VALUES])
+        values = BETWEEN.join(candidate.value for candidate in candidates[:VALUES])
         longer = f"{text}\n{unbroken(f'- {name} may be: {values}')}"
         if count(longer + "\n") > limit:
             break
