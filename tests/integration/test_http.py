@@ -351,6 +351,39 @@ async def test_without_tokens_a_page_of_another_name_is_not_let_in(http):
     assert (reply.status_code, reply.json()["code"]) == (403, "host")
 
 
+FOREIGN = {"Origin": "https://evil.example"}
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {**FOREIGN, "Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site", "Origin": "http://127.0.0.1:3000"},
+        FOREIGN,
+        {"Origin": "null"},
+    ],
+)
+async def test_without_tokens_a_page_of_another_address_changes_nothing(http, headers):
+    await publish(http, "kept", item("m1"))
+    before = (await http.get("/v1/status")).json()["sequence"]
+    for path in ("kept/close", "kept/items", "kept/compile", "nosuch/close"):
+        reply = await http.post(f"/v1/sessions/{path}", headers=headers)
+        assert (reply.status_code, reply.json()["code"]) == (403, "origin")
+        assert headers["Origin"] in reply.json()["detail"]
+    assert (await http.get("/v1/status", headers=headers)).status_code == 403
+    assert (await http.get("/v1/status")).json()["sequence"] == before
+
+
+async def test_weft_s_own_page_is_let_in(http):
+    own = f"http://{http.base_url.netloc.decode()}"
+    for headers in (
+        {"Origin": own},
+        {"Origin": own, "Sec-Fetch-Site": "same-origin"},
+        {"Sec-Fetch-Site": "none"},
+    ):
+        assert (await http.get("/v1/status", headers=headers)).status_code == 200
+
+
 async def test_the_document_lists_every_operation_and_the_page_loads_nothing_from_elsewhere(http):
     document = (await http.get("/openapi.json")).json()
     listed = {

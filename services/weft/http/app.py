@@ -21,7 +21,7 @@ from prometheus_client import generate_latest
 
 from weft.client import Client
 from weft.http import openapi, problems, sse, tracing
-from weft.http.callers import caller
+from weft.http.callers import caller, check_page
 from weft.http.clients import Clients
 from weft.http.grants import TokenGrant, TokenGrants
 from weft.http.handlers import HANDLERS, STREAMS, OperationCall, problem_event
@@ -144,6 +144,8 @@ class Application:
     def _admitted(self, request: Request[Any, Any, Any]) -> TokenGrant:
         """Who sent the request; counts it against the limit. Raises `RequestRefused`."""
         headers = request.headers
+        if isinstance(self.grants, TokenGrant):
+            check_page(headers)
         grant = caller(self.grants, headers.get("authorization", ""), headers.get("host", ""))
         self.limits.take(grant.name, grant.rate or self.rate)
         return grant

@@ -4,6 +4,7 @@ tokens."""
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 
 from weft.http.grants import TokenGrant, TokenGrants
 from weft.http.problems import RequestRefused
@@ -11,6 +12,8 @@ from weft_schemas.errors import ConfigurationError
 
 OPEN = "whoever reaches this port"
 """Name of the grant that all requests have if there are no tokens."""
+_OWN_PAGES = frozenset(["same-origin", "none"])
+"""`none`: the user entered the address."""
 
 
 def open_grant(tenant: str, principal: str = "") -> TokenGrant:
@@ -33,6 +36,25 @@ def caller(grants: TokenGrants | TokenGrant, authorization: str, host: str) -> T
         detail = "send a token of the tokens' file: Authorization: Bearer …"
         raise RequestRefused(401, "token", detail, www_authenticate='Bearer realm="weft"')
     return found
+
+
+def check_page(headers: Mapping[str, str]) -> None:
+    """Raises `RequestRefused` for a request that a web page of another address made a browser send.
+    Browsers say so in `Sec-Fetch-Site`, older ones in `Origin` alone; other programs send neither.
+    Without tokens nothing else tells such a request from the user's own."""
+    site, origin = headers.get("sec-fetch-site", ""), headers.get("origin", "")
+    if site.strip().lower() in _OWN_PAGES if site else _is_own(origin, headers.get("host", "")):
+        return
+    raise RequestRefused(
+        403,
+        "origin",
+        f"a web page of another address ({origin or site!r:.80}) sent this; without tokens only "
+        "weft's own page may: call from a program, or start `weft serve --tokens FILE`",
+    )
+
+
+def _is_own(origin: str, host: str) -> bool:
+    return not origin or origin.partition("://")[2].lower() == host.lower()
 
 
 def check_open(host: str) -> None:

@@ -24,7 +24,8 @@ _TEXT = {"type": "string"}
 FAULTS = {
     400: "The request is malformed; `detail` names the field.",
     401: "No token, or one that is not known.",
-    403: "The token's credential does not allow it.",
+    403: "The token's credential does not allow it; or, without tokens, it is no request of this "
+    "machine's user.",
     404: "No such session, item, handle, compile or catalogue.",
     405: "The path has no such method.",
     409: "The log changed in between, which reading again helps; or the session was erased, or a "
