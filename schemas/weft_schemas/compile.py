@@ -66,6 +66,8 @@ class CompileRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DroppedItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An item that a compile considered and left out, and why."""
+
     item_id: str
     reason: str
     detail: str = ""
@@ -152,6 +154,8 @@ class PackEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
 
 class PendingItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An item that no prompt may show yet, since its envelope is not there."""
+
     item_id: str
     sequence: int
     reason: str = "no envelope yet"
@@ -239,6 +243,8 @@ class DrilldownRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DrilldownReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A slice of an artifact, and how to read on."""
+
     handle: str
     view: str
     text: str
@@ -267,6 +273,8 @@ class ExplainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ExplainReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why an item is in a compile or not."""
+
     item_id: str
     included: bool
     candidate: bool

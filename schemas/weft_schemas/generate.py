@@ -93,8 +93,9 @@ def _describe_metadata(parts: dict[str, Any], ref_template: str) -> None:
 
 
 def _describe(part: dict[str, Any], kind: type[msgspec.Struct]) -> None:
-    """Add the docstrings of a Struct and of its fields."""
-    part["description"] = _joined(inspect.getdoc(kind) or "")
+    """Add the docstrings of a Struct and of its fields. Without one of its own a Struct would give
+    msgspec's."""
+    part["description"] = _joined(inspect.cleandoc(vars(kind).get("__doc__") or ""))
     for field, text in _field_docs(kind).items():
         if field in part.get("properties", {}):
             part["properties"][field]["description"] = text

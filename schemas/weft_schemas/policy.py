@@ -147,6 +147,8 @@ class SignalAction(StrEnum):
 
 
 class SignalRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What happens to items with a signal of the guards."""
+
     signal: str
     """A glob over `kind:name`, such as `injection:*` or `secret:private_key`."""
     action: SignalAction
@@ -215,6 +217,8 @@ _KNOWN = re.compile(r"(?:[4-9]|[1-9][0-9]{1,3}):[0-9a-f]{4}:[0-9a-f]{32}")
 
 
 class FirewallRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How results and other untrusted items are shortened, scanned and shown."""
+
     threshold: int = _THRESHOLD
     """A result of at most this many tokens passes whole. The compile shortens it for each prompt
     anew and knows the query, which a summary does not. Values kept at 4,000 tokens on LiveMCPBench:
@@ -317,6 +321,8 @@ def most_shown(rules: FirewallRules, rule: ToolRule | None) -> int | None:
 
 
 class SummaryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which items and sessions get a summary, and how long it may be."""
+
     item_threshold: int = 400
     """A trusted item with more tokens gets a summary."""
     item_tokens: int = 120
@@ -326,6 +332,8 @@ class SummaryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MemoryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What memory takes of a prompt, and which results may teach it."""
+
     fact_tokens: int = 120
     """Most tokens of the facts in the header."""
     episode_tokens: int = 160
@@ -338,6 +346,8 @@ class MemoryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SelectionRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which items of a session a compile considers."""
+
     recent: int = 200
     """How many of the newest items are candidates without a match. The default sets no limit: as
     many are examined as could fill the budget."""

@@ -102,6 +102,8 @@ class ChoiceGraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RouteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Asks which tools of a catalogue fit a query."""
+
     query: str
     catalog: str
     top_k: int = 5
@@ -120,6 +122,8 @@ class RouteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RouteReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The cards of the tools that fit the query best, and how sure the router is of them."""
+
     cards: tuple[ChoiceCard, ...]
     catalog: str
     catalog_version: int
@@ -168,6 +172,8 @@ class ChoiceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ChoiceReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The choice is stored."""
+
     sequence: int
     """Id of the audit event."""
     v: int = 1
@@ -194,6 +200,8 @@ class ValueCandidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HydrateRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Asks for a tool's definition with the session's values for its parameters."""
+
     tool: str
     catalog: str
     query: str = ""

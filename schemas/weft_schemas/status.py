@@ -98,6 +98,8 @@ class ProcessState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StatusReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is folded of a tenant or of one session: counts, what waits, what was given up."""
+
     tenant: str
     session: str | None
     """Null for the whole tenant."""
@@ -151,6 +153,8 @@ class SessionSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SessionsReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One page of the tenant's sessions, by name."""
+
     tenant: str
     sessions: tuple[SessionSummary, ...]
     sequence: int

@@ -1,14 +1,18 @@
 """The committed JSON Schemas and AsyncAPI document are those of the Structs, and they hold."""
 
+import inspect
 import json
 from collections.abc import Iterator
+from enum import Enum, StrEnum
 from typing import Any
 
+import msgspec
 import pytest
 from tests.data import ROOT
 from tests.golden.examples import FOLDER
 
 import jsonschema
+from weft.http.openapi import document
 from weft_schemas.generate import SHAPES, documents, schema
 
 SCHEMAS = ROOT / "schemas"
@@ -28,6 +32,17 @@ def test_each_schema_is_a_schema_and_describes_its_fields(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(made)
     root = made["$defs"][made["$ref"].removeprefix("#/$defs/")]
     assert root["description"]
+
+
+def test_every_part_of_a_schema_is_described_by_itself() -> None:
+    parts = document()["components"]["schemas"]
+    for name in SHAPES:
+        parts |= schema(name)["$defs"]
+    bases = (msgspec.Struct, StrEnum, Enum)
+    inherited = {" ".join((inspect.getdoc(base) or "").split()) for base in bases}
+    told = {name: part.get("description") for name, part in parts.items() if "enum" not in part}
+    assert len(told) > 60
+    assert [name for name, about in told.items() if not about or about in inherited] == []
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)

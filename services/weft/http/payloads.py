@@ -51,6 +51,8 @@ class Closing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Closed(msgspec.Struct, frozen=True):
+    """The session is closed, and its closing stored."""
+
     session: str
     sequence: int
     """Of the event in the log."""
@@ -130,6 +132,8 @@ class LogEvent(msgspec.Struct, frozen=True):
 
 
 class EventPage(msgspec.Struct, frozen=True):
+    """One page of a session's events."""
+
     events: tuple[LogEvent, ...]
     next: int | None
     """`first` of the following page; null where there was no more."""
