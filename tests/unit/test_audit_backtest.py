@@ -5,6 +5,8 @@ import pytest
 from tests.audited import KEY, answer, call, envelope, log_of, recorded, turn
 
 from weft.audit.backtest import BacktestTask, Tally, backtest, prefix_share
+from weft.audit.backtest_from_log import Backtest
+from weft.cli.backtest import _tell
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextBudget, ContextPolicy, Phase, PhaseRule
 
@@ -76,6 +78,31 @@ def test_a_record_that_this_release_would_not_make_is_named():
     made = task(ContextPolicy(), (Phase.ANSWER, 9))
     odd = tuple(msgspec.structs.replace(audit, digest="0" * 64) for audit in made.audits)
     assert backtest(msgspec.structs.replace(made, audits=odd)).unlike == [odd[0].id]
+
+
+def test_without_the_compiler_s_key_nothing_is_said_to_be_selected_otherwise():
+    made = task(ContextPolicy(), (Phase.CALL, 5), (Phase.ANSWER, 9))
+    result = backtest(msgspec.structs.replace(made, key=b""))
+    assert (result.unlike, result.other_key) == ([], [audit.id for audit in made.audits])
+    assert backtest(made).other_key == []
+
+
+def test_the_command_names_the_key(capsys: pytest.CaptureFixture[str]):
+    made = task(ContextPolicy(), (Phase.CALL, 5), (Phase.ANSWER, 9))
+    found = Backtest("p", Tally(), Tally(), [], {}, 1, 1.0)
+    found.add(backtest(msgspec.structs.replace(made, key=b"")), 1, 1.0)
+    _tell(found.summary())
+    told = capsys.readouterr().err
+    assert "of 2 only fenced blocks or handles differ from the record: WEFT_FINGERPRINT_KEY" in told
+    assert "another selection" not in told
+
+
+def test_what_another_release_rendered_is_not_held_against_the_selection():
+    made = task(ContextPolicy(), (Phase.ANSWER, 9))
+    older = tuple(
+        msgspec.structs.replace(audit, digest="0" * 64, render_version="1") for audit in made.audits
+    )
+    assert backtest(msgspec.structs.replace(made, audits=older)).unlike == []
 
 
 def test_what_was_trimmed_away_is_counted():

@@ -14,8 +14,10 @@ import msgspec
 from weft.audit.difference import difference
 from weft.audit.grounding import grounded, sources_of
 from weft.audit.history import fresh_model
-from weft.compiler.compile import compile_pack
+from weft.audit.reproduce import differing_by_key
+from weft.compiler.compile import Compilation, compile_pack
 from weft.compiler.pack import CODE_VERSION
+from weft.compiler.rendering.prompt import RENDER_VERSION
 from weft.log.record import LogRecord
 from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit, ContextPack
@@ -83,8 +85,11 @@ class SessionResult(msgspec.Struct):
     proposed: Tally
     altered: list[ChangedCompile]
     unlike: list[str]
-    """Ids of compiles that now select something else than was recorded, although policy and code
-    version are the same. They are compared with what is selected now."""
+    """Ids of compiles that now select something else than was recorded, although policy, versions
+    and key are the same. They are compared with what is selected now."""
+    other_key: list[str]
+    """Ids of compiles that were recorded under another WEFT_FINGERPRINT_KEY: the same blocks, of
+    which only those differ that the key is in."""
     missing: int = 0
     """Compiles that found no item because the log was trimmed."""
 
@@ -106,7 +111,7 @@ class BacktestTask(msgspec.Struct, frozen=True):
 
 def backtest(task: BacktestTask) -> SessionResult:
     """Compile every recorded request of the task under its own policy and under the other one."""
-    result = SessionResult(task.session, Tally(), Tally(), [], [])
+    result = SessionResult(task.session, Tally(), Tally(), [], [], [])
     bases = _Bases({audit.id: audit for audit in (*task.bases, *task.audits)}, {})
     items = items_of(task.session, task.records)
     earlier: dict[tuple[Phase, bool], str] = {}
@@ -142,14 +147,14 @@ def _one(
 ) -> None:
     own, stable = audit.request, audit.request.stable_from or ""
     base = bases.recorded.get(stable)
-    was = compile_pack(view, own, key=task.key, base=base).pack
+    was = compile_pack(view, own, key=task.key, base=base)
     proposed = msgspec.structs.replace(own, policy=task.policy)
     base = bases.proposed.get(stable, base)
     made = compile_pack(view, proposed, key=task.key, base=base)
     bases.proposed[audit.id] = made.audit
-    packs = (was, made.pack)
-    if audit.code_version == CODE_VERSION and packs[0].digest != audit.digest:
-        result.unlike.append(audit.id)
+    packs = (was.pack, made.pack)
+    if packs[0].digest != audit.digest and _is_of_this_release(audit):
+        (result.other_key if _has_other_key(audit, was) else result.unlike).append(audit.id)
     for pack, tally, other in (
         (packs[0], result.recorded, False),
         (packs[1], result.proposed, True),
@@ -158,6 +163,18 @@ def _one(
         earlier[pack.phase, other] = pack.prompt
     if packs[0].prompt != packs[1].prompt:
         result.altered.append(_altered(audit.id, packs[0], packs[1], view))
+
+
+def _is_of_this_release(audit: CompileAudit) -> bool:
+    return (audit.code_version, audit.render_version) == (CODE_VERSION, RENDER_VERSION)
+
+
+def _has_other_key(audit: CompileAudit, made: Compilation) -> bool:
+    was, now = (
+        [(one.item_id, one.view) for one in manifest]
+        for manifest in (audit.manifest, made.audit.manifest)
+    )
+    return was == now and bool(differing_by_key(audit.manifest, made.pack.entries))
 
 
 def _tally(

@@ -69,6 +69,7 @@ class Backtest(msgspec.Struct):
             "sessions": len(self.sessions),
             "altered": sum(len(one.altered) for one in self.sessions),
             "selected_otherwise_now": sum(len(one.unlike) for one in self.sessions),
+            "recorded_under_another_key": sum(len(one.other_key) for one in self.sessions),
             "skipped": self.skipped,
             "recorded": self.recorded.summary(),
             "proposed": self.proposed.summary(),

@@ -198,20 +198,29 @@ def _reasons(
 
 
 def _differing(manifest: Sequence[ManifestEntry], entries: Sequence[PackEntry]) -> list[str]:
-    pairs = [(one, made) for one, made in zip(manifest, entries, strict=True)]
-    differing = [(one, made) for one, made in pairs if digest(made.text) != one.digest]
-    fenced = [
-        made for _, made in pairs if made.item_id and (has_data(made.text) or is_message(made.text))
-    ]
-    keyed = [made for _, made in differing if made in fenced or _is_by_key(made)]
-    if differing and len(differing) == len(keyed) and all(made in keyed for made in fenced):
-        what = "fenced blocks" if len(keyed) == len(fenced) else "fences and handles"
-        return [f"only {what} differ: WEFT_FINGERPRINT_KEY is not the one of that compile"]
+    by_key = differing_by_key(manifest, entries)
+    if by_key:
+        return [f"only {by_key} differ: WEFT_FINGERPRINT_KEY is not the one of that compile"]
     return [
         f"{f'item {one.item_id!r}' if one.item_id else 'the block'} in view {one.view!r} reads "
         "otherwise"
-        for one, _ in differing
+        for one, made in zip(manifest, entries, strict=True)
+        if digest(made.text) != one.digest
     ]
+
+
+def differing_by_key(manifest: Sequence[ManifestEntry], entries: Sequence[PackEntry]) -> str:
+    """What differs from a manifest of the same blocks if the key alone does; empty if nothing or
+    more differs."""
+    pairs = list(zip(manifest, entries, strict=True))
+    differing = [made for one, made in pairs if digest(made.text) != one.digest]
+    fenced = [
+        made for _, made in pairs if made.item_id and (has_data(made.text) or is_message(made.text))
+    ]
+    keyed = [made for made in differing if made in fenced or _is_by_key(made)]
+    if differing and len(differing) == len(keyed) and all(made in keyed for made in fenced):
+        return "fenced blocks" if len(keyed) == len(fenced) else "fences and handles"
+    return ""
 
 
 def _is_by_key(made: PackEntry) -> bool:

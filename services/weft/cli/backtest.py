@@ -117,7 +117,13 @@ def _tell(summary: dict[str, Any]) -> None:
         f"sessions are altered; {summary['compiles_per_second']} compiles a second, each made "
         f"twice, in {summary['processes']} processes"
     )
-    if summary["selected_otherwise_now"]:
-        hint(f"{summary['selected_otherwise_now']} were recorded with another selection than now")
+    if by_key := summary["recorded_under_another_key"]:
+        hint(
+            f"of {by_key} only fenced blocks or handles differ from the record: "
+            "WEFT_FINGERPRINT_KEY is not the one of those compiles"
+        )
+    if otherwise := summary["selected_otherwise_now"]:
+        also = "; some perhaps for the key, too" if by_key else ""
+        hint(f"{otherwise} were recorded with another selection than now{also}")
     for reason, count in summary["skipped"].items():
         hint(f"skipped: {count} ({reason})")
