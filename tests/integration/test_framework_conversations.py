@@ -84,7 +84,9 @@ async def test_a_budget_without_room_for_any_message_is_an_error(client, provide
                 await session.request(provider)
     hidden = {"id": "u", "kind": "user_turn", "text": "Hush", "sensitivity": "restricted"}
     await client.publish("t", [msgspec.convert(hidden, ContextItem)])
-    with pytest.raises(InvalidInput, match=r"is dropped \(sensitivity\); `weft explain` says"):
+    with pytest.raises(
+        InvalidInput, match=r"is dropped \(sensitivity: 1\); `weft explain` says why$"
+    ):
         (await client.compile("t", "answer")).request(provider)
     memory = [ContextItem(str(n), ItemKind.MEMORY_FACT, f"Lamp {n} is blue.") for n in range(9)]
     await client.publish("memory", memory)

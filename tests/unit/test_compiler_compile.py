@@ -228,6 +228,15 @@ def test_a_sequence_that_the_log_has_not_reached_is_told() -> None:
     assert pack.stats.notes == (f"as of 99: what is read ends at {pack.sequence}",)
 
 
+def test_where_every_message_is_dropped_all_reasons_are_named_and_what_helps() -> None:
+    pack = compiled([said("u", ItemKind.USER_TURN, "so " * 50)], budget=5)
+    several = {"orphan": 1, "budget": 3}
+    stats = msgspec.structs.replace(pack.stats, no_message="orphan", dropped_reasons=several)
+    told = r"dropped \(orphan: 1, budget: 3\).*into a budget of 5 tokens.*: raise `budget`"
+    with pytest.raises(InvalidInput, match=told):
+        request(msgspec.structs.replace(pack, stats=stats), "openai")
+
+
 def test_a_turn_without_text_alone_is_no_message() -> None:
     pack = compiled([said("u", ItemKind.USER_TURN, " ")])
     assert pack.stats.no_message == "empty"

@@ -44,13 +44,21 @@ def request(pack: ContextPack, provider: Provider) -> dict[str, Any]:
 def _why_nothing(stats: BuildStats) -> str:
     if stats.no_message == "empty":
         return "its messages have no text, so there is nothing to answer; publish one that has"
-    if stats.no_message != "budget":
-        return f"every message is dropped ({stats.no_message}); `weft explain` says why"
-    if not stats.budget:
-        return stats.notes[0]
+    if stats.no_message == "budget":
+        if not stats.budget:
+            return stats.notes[0]
+        return f"no message for the model fits into {_too_small(stats)}"
+    reasons = ", ".join(f"{reason}: {count}" for reason, count in stats.dropped_reasons.items())
+    told = f"every message is dropped ({reasons or stats.no_message}); `weft explain` says why"
+    if "budget" in stats.dropped_reasons:
+        # What the latest message stands on, such as its call, may be what did not fit.
+        told += f". Some do not fit into {_too_small(stats)}"
+    return told
+
+
+def _too_small(stats: BuildStats) -> str:
     return (
-        f"no message for the model fits into a budget of {stats.budget} tokens, `reserve` taken "
-        "off: raise `budget` or lower `reserve`"
+        f"a budget of {stats.budget} tokens, `reserve` taken off: raise `budget` or lower `reserve`"
     )
 
 
