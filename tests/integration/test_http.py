@@ -107,6 +107,19 @@ async def test_an_idempotency_key_gives_the_first_answer_again_and_takes_no_othe
     assert elsewhere.json()["pack"]["id"] != at_once[0].json()["pack"]["id"]
 
 
+async def test_an_idempotency_key_counts_for_one_address(http):
+    headers = {"Idempotency-Key": "k3"}
+    await publish(http, "keyed", item("m1"))
+    bodies = {"compile": {"phase": "answer"}, "compile?provider=openai": {"phase": "route"}}
+    for address, body in bodies.items():
+        reply = await http.post(f"/v1/sessions/keyed/{address}", json=body, headers=headers)
+        assert reply.status_code == 200, reply.text
+        assert "idempotency-replayed" not in reply.headers
+    other = await http.post("/v1/sessions/keyed/compile", json={"phase": "call"}, headers=headers)
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency_key")
+    assert "to this address" in other.json()["detail"]
+
+
 async def test_an_idempotency_key_does_not_apply_to_a_compile_as_a_stream(http):
     """As the document says: each is made anew, whatever came under the key before."""
     ack = (await publish(http, "unkeyed", item("m1")))["ack"]

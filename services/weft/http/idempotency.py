@@ -1,6 +1,7 @@
 """`Idempotency-Key`: a repeated request gets the first one's answer, within one process and for a
 while. Publishing does not need it, since an item's id identifies it. The key saves a second
-compile's audit record, and it ensures that one key is used for one request only."""
+compile's audit record, and it ensures that one key is used for one body only. A key counts for one
+token and one address: at another it is a new one."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ class Answers:
                 raise RequestRefused(
                     422,
                     "idempotency_key",
-                    "another request came under this Idempotency-Key; make a new key for each",
+                    "another body came under this Idempotency-Key to this address; make a new key "
+                    "for each request",
                 )
             return await asyncio.shield(entry.answer), True
         entry = self._entries[key] = _Entry(fingerprint, self._now(), asyncio.Future())

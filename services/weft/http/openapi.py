@@ -51,8 +51,8 @@ _SESSION: dict[str, Any] = {
 _KEY: dict[str, Any] = {
     "name": "Idempotency-Key",
     "in": "header",
-    "description": "The same request under the same key gets the first answer again, for ten "
-    "minutes in one process; another request under it is refused.",
+    "description": "The same body under the same key gets the first answer again, for ten "
+    "minutes in one process; another body at the same address is refused.",
     "schema": {"type": "string", "maxLength": 256, "pattern": "^[ -~]*$"},
 }
 _NO_STREAM = (
