@@ -19,7 +19,7 @@ from weft.testing import broker_of, derived
 from weft.workers import Deriver, Source, derives
 from weft.workers.running import loaded
 from weft.workers.work_context import WorkContext
-from weft_schemas.errors import ConfigurationError, InvalidInput
+from weft_schemas.errors import ConfigurationError, InvalidInput, Unavailable
 from weft_schemas.events import (
     FactsEvent,
     MemoryFact,
@@ -139,6 +139,21 @@ async def test_an_async_function_may_wait_and_gives_several() -> None:
     assert isinstance(summary, SummaryEvent)
     assert (summary.text, summary.model) == ("short", "mine")
     assert isinstance(raised, SensitivityEvent)
+
+
+@pytest.mark.parametrize("error", [Unavailable("the model is away"), RuntimeError("odd")])
+async def test_an_error_that_would_be_tried_again_is_raised(error: Exception) -> None:
+    @derives("user_turn", version="1")
+    def at_once(source: Source) -> FactsEvent | None:
+        raise error
+
+    @derives("user_turn", version="1")
+    async def waiting(source: Source) -> FactsEvent | None:
+        raise error
+
+    for worker in (at_once, waiting):
+        with pytest.raises(type(error), match=str(error)):
+            await ask(worker, turn("hello"))
 
 
 async def test_what_it_refuses_is_parked_and_names_no_text() -> None:

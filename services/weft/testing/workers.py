@@ -1,7 +1,7 @@
 """To test a worker of one's own: without a server, under FastStream's test broker, and with one.
 
 async with TestNatsBroker(broker_of(birthdays)) as broker:
-    reply = await broker.request(encode_event(turn), "weft.acme.s1.in.user_turn")
+    reply = await broker.request(encode_event(turn), "weft.acme.s1.in.user_turn", timeout=30)
     assert derived(reply) == [...]
 """
 
@@ -43,7 +43,8 @@ def broker_of(deriver: Deriver) -> Broker:
 
     The handler is the worker's own loop, with decoding, the outcome of retries, parking and message
     ids. There is no log: the policy is the default one, sequences count up, and nothing is stored.
-    Derived events are published through the broker, and are returned to the sender of a request.
+    Derived events are published through the broker, and are returned to the sender of a request. An
+    error after which a worker would try the event again is raised: there is no second delivery.
     """
     process = Process(deriver.name, Settings(fingerprint_key=SECRET))
     subscriber = process.broker.events(deriver.name, deriver.filter, Event)
@@ -88,12 +89,26 @@ class _Unlogged:
             self._worker, cast(Connection, self._process.broker), _DefaultPolicies()
         )
         try:
-            loop = WorkerLoop(self._process, self._worker.name, cast(Publisher, sent), processor)
+            loop = _Once(self._process, self._worker.name, cast(Publisher, sent), processor)
             await loop.finish(batch)
         finally:
             processor.close()
         await asyncio.gather(*sent.going)
+        if loop.failures:
+            raise loop.failures[0]
         return b"[%b]" % b",".join(message.payload for message in sent.messages)
+
+
+class _Once(WorkerLoop):
+    """Keeps the errors of events that would be delivered again."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.failures: list[Exception] = []
+
+    def _put_off(self, delivery: Delivery, error: Exception) -> None:
+        super()._put_off(delivery, error)
+        self.failures.append(error)
 
 
 _NONE = cast(Connection, None)
