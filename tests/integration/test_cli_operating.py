@@ -87,12 +87,13 @@ async def test_an_import_of_what_is_there_says_so(up: Up, tmp_path: Path) -> Non
     assert (again.code, "bodies, all there before; digest" in again.out) == (0, True)
 
 
+@pytest.mark.parametrize("answer", [b"n\n", b""], ids=["no", "the input ends"])
 async def test_an_erasure_that_is_answered_with_no_ends_with_one_and_erases_nothing(
-    up: Up,
+    up: Up, answer: bytes
 ) -> None:
     given = b'{"id":"u","kind":"user_turn","text":"hello"}'
     assert (await weft("publish", "-", "-s", "kept", url=up.url, given=given)).code == 0
-    done = await weft("erase", "-s", "kept", url=up.url, given=b"n\n")
+    done = await weft("erase", "-s", "kept", url=up.url, given=answer)
     assert (done.code, "nothing was erased" in done.err) == (1, True)
     assert "hello" in (await weft("events", "-s", "kept", url=up.url)).out
 

@@ -8,6 +8,7 @@ import pytest
 from tests.data import ROOT
 
 from weft.runtime.settings import Settings
+from weft_schemas.compile import ContextPack
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")], key=str)
 NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
@@ -29,6 +30,12 @@ def test_every_path_exists(path):
 def test_nothing_tells_to_install_the_project_that_has_our_name_on_the_package_index():
     places = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md", *ROOT.glob("services/**/*.py")]
     assert [str(path) for path in places if "weft[" in path.read_text()] == []
+
+
+def test_the_protocol_names_every_field_of_a_pack():
+    told = (ROOT / "docs" / "protocol.md").read_text().partition("`ContextPack`: ")[2]
+    sentence = told.partition(".")[0]
+    assert re.findall(r"`(\w+)`", sentence) == list(ContextPack.__struct_fields__)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)

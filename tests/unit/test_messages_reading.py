@@ -282,6 +282,7 @@ def test_objects_of_libraries_are_read_as_what_they_say() -> None:
         ([{"role": "user", "content": 5}], r"messages\[0\]: \$\.content"),
         ([{"role": "user", "content": "a"}, {"role": "robot"}], r"messages\[1\]: \$\.role"),
         ([{"action": "x"}], "this is openhands; hand over one of openai"),
+        ([{"colour": "red"}], "keys colour; messages have a `role`; name their form as `format`: "),
     ):
         with pytest.raises(InvalidInput, match=message):
             messages.read(wrong)

@@ -87,8 +87,11 @@ def read_transcripts(content: bytes, format: str = "auto", file: str = "-") -> l
     return [_transcript("0", source, format)]
 
 
-def detect(source: TranscriptSource) -> str:
-    """The format of a file's records. Raises `InvalidInput` if none fits."""
+def detect(
+    source: TranscriptSource, advice: str = f"say which it is with --format {'|'.join(FORMATS)}"
+) -> str:
+    """The format of a file's records. Raises `InvalidInput` if none fits, with advice on naming
+    it."""
     for record in source.records:
         if not isinstance(record.value, dict):
             record.fail(f"expected an object, got `{type(record.value).__name__}`")
@@ -106,10 +109,7 @@ def detect(source: TranscriptSource) -> str:
     if part_kind(first) in set(ItemKind):
         return "contextweaver"
     keys = ", ".join(sorted(first)[:8]) or "(none)"
-    source.records[0].fail(
-        f"no format that we read has records with the keys {keys}; "
-        f"say which it is with --format {'|'.join(FORMATS)}"
-    )
+    source.records[0].fail(f"no format that we read has records with the keys {keys}; {advice}")
 
 
 def _transcript(name: str, source: TranscriptSource, format: str, value: Any = None) -> Transcript:

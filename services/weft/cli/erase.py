@@ -127,7 +127,15 @@ def _confirm(plan: ErasurePlan) -> None:
 
 
 def _ask(question: str) -> None:
-    """Ends the command with exit code 1 unless the answer is yes."""
-    if not click.confirm(question, err=True):
+    """Ends the command with exit code 1 unless the answer is yes. An input that ends without an
+    answer is none."""
+    try:
+        is_wanted = click.confirm(question, err=True)
+    except click.Abort as ended:
+        if not isinstance(ended.__context__, EOFError):
+            raise  # Ctrl-C
+        click.echo(err=True)
+        is_wanted = False
+    if not is_wanted:
         hint("nothing was erased")
         raise click.exceptions.Exit(1)

@@ -22,6 +22,8 @@ from weft_schemas.items import ContextItem, ItemKind
 Format = Literal["auto", "openai", "openai-responses", "anthropic", "gemini"]
 FORMATS: tuple[Format, ...] = ("openai", "openai-responses", "anthropic", "gemini")
 
+_ADVICE = f"messages have a `role`; name their form as `format`: {', '.join(FORMATS)}"
+
 Messages = Iterable[Any] | Mapping[str, Any]
 """A list of messages (dicts, or objects of the provider's library), or a whole request: a dict with
 the list and the system prompt (`system`, `instructions`, `system_instruction`)."""
@@ -212,7 +214,7 @@ def _record(index: int, message: Any) -> Record:
 
 def _chosen(source: TranscriptSource, format: Format) -> str:
     if format == "auto":
-        found = detect(source) if source.records else "openai"
+        found = detect(source, _ADVICE) if source.records else "openai"
         if found in FORMATS:
             return found
         source.records[0].fail(f"this is {found}; hand over one of {', '.join(FORMATS)}")
