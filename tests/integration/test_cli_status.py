@@ -78,11 +78,37 @@ async def test_a_worker_of_ones_own_that_stands_still_is_missing(
         checks = (await weft("doctor", "--json", url=server.url)).json
     assert ran.code == 1
     assert "no tickets answers, and 3 events wait for it" in ran.err
-    assert "`weft work MODULE:tickets`" in ran.err
+    assert "`weft work MODULE:tickets`, or `weft workers remove tickets`" in ran.err
     (told,) = (check for check in checks if check["name"] == "processes")
     assert (told["state"], told["found"]) == (
         "fault", "no tickets answers, and 3 events wait for it",
     )  # fmt: skip
+
+
+async def test_a_worker_of_ones_own_is_removed_once_none_runs(server, log: Connection) -> None:
+    config = worker_consumer("tickets", "w.in.>")
+    body = {"stream_name": STREAM, "config": config}
+    await call(log, f"CONSUMER.CREATE.{STREAM}.tickets.{config['filter_subject']}", body)
+    inbox = log.new_inbox()
+    delivered = await log.subscribe(inbox)
+    fetch = msgspec.json.encode({"batch": 1, "expires": 60 * 10**9})
+    await log.publish(f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.tickets", fetch, reply=inbox)
+    ran = await weft("workers", "remove", "tickets", url=server.url)
+    assert (ran.code, "a process of tickets runs; end it" in ran.err) == (6, True), ran.err
+    for n in range(3):
+        subject = item_subject("acme", "s1", "user_turn")
+        await publish_raw(log, subject, encode_event(ContextItem(f"u{n}", USER_TURN, "hi")))
+    await delivered.next_msg(timeout=60)  # which ends the fetch
+    for name, code, told in (
+        ("memory", 2, "memory is a worker of weft itself"),
+        ("nobody", 4, "no worker 'nobody' of your own has a consumer; there are: tickets"),
+    ):
+        ran = await weft("workers", "remove", name, url=server.url)
+        assert (ran.code, told in ran.err) == (code, True), ran.err
+    ran = await weft("workers", "remove", "tickets", url=server.url)
+    assert (ran.code, ran.out) == (0, "removed the worker tickets; 3 events waited for it\n")
+    again = await weft("workers", "remove", "tickets", "--json", url=server.url)
+    assert (again.code, "there are: none" in again.err) == (4, True), again.err
 
 
 def test_a_consumer_that_somebody_fetches_for_or_that_is_done_is_not_abandoned() -> None:

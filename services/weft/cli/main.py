@@ -69,6 +69,7 @@ _COMMANDS = {
     "backtest": ("weft.cli.backtest:backtest", "Repeat recorded compiles under another policy."),
     "rederive": ("weft.cli.rederive:rederive", "Run a worker of this release over past events."),
     "verify": ("weft.cli.verify:verify", "Check that log, bodies and read model agree."),
+    "workers": ("weft.cli.workers:workers", "Remove a worker of your own from the log."),
     "dlq": ("weft.cli.dlq:dlq", "List, show, replay and drop parked events."),
     "catalog": ("weft.cli.catalog:catalog", "Publish and compare catalogues of tools."),
     "route": ("weft.cli.routing:route", "Show the tools that fit a query best."),

@@ -10,7 +10,7 @@ import msgspec
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.topology import WORKERS
-from weft_schemas.errors import WeftError
+from weft_schemas.errors import Conflict, InvalidInput, NotFound, WeftError
 from weft_schemas.subjects import STREAM
 
 
@@ -58,6 +58,24 @@ async def _others(connection: Connection) -> list[str]:
     return sorted(set(names) - {*WORKERS})
 
 
+async def remove_consumer(connection: Connection, name: str) -> int:
+    """Delete the consumer of a worker of the user's own; returns how many events waited for it.
+
+    Raises `InvalidInput` for one of weft's own, `NotFound` if there is none, and `Conflict` while a
+    process fetches for it, which would make it again.
+    """
+    if name in WORKERS:
+        raise InvalidInput(f"{name} is a worker of weft itself; name one of your own")
+    found = {one.name: one for one in await durable_consumers(connection)}
+    if name not in found:
+        own = ", ".join(one for one in found if one not in WORKERS) or "none"
+        raise NotFound(f"no worker {name!r:.80} of your own has a consumer; there are: {own}")
+    if found[name].is_fetched:
+        raise Conflict(f"a process of {name} runs; end it, then remove the worker")
+    await call(connection, f"CONSUMER.DELETE.{STREAM}.{name}")
+    return found[name].lag + found[name].in_work
+
+
 def abandoned(
     consumers: Iterable[DurableConsumer], services: Iterable[str]
 ) -> list[tuple[str, str]]:
@@ -67,7 +85,7 @@ def abandoned(
     return [
         (
             f"no {one.name} answers, and {one.lag + one.in_work:,} events wait for it",
-            f"start one: `weft work MODULE:{one.name}`, or delete the consumer {one.name} if "
+            f"start one: `weft work MODULE:{one.name}`, or `weft workers remove {one.name}` if "
             "nothing needs it",
         )
         for one in consumers
