@@ -171,12 +171,17 @@ async def actual(connection: Connection, wanted: Topology) -> Topology:
     return Topology(streams, consumers)
 
 
-async def apply(connection: Connection, wanted: Topology) -> list[TopologyChange]:
+async def apply(
+    connection: Connection, wanted: Topology, expected: str = ""
+) -> list[TopologyChange]:
     """Bring the server to the wanted state; idempotent. Returns the changes made.
 
-    Raises `ConfigurationError`, before changing anything, if a change would lose events.
+    Raises `ConfigurationError`, before changing anything, if a change would lose events, or if
+    there is no log although one is `expected`, for the reason given.
     """
     have = await actual(connection, wanted)
+    if expected and STREAM not in have.streams:
+        raise ConfigurationError(expected)
     changes = diff(wanted, have)
     refused = [str(change) for change in changes if change.action == "refuse"]
     if refused:
@@ -195,8 +200,10 @@ async def provision(
     durability: Durability = "process",
     limits: LogLimits = UNLIMITED,
     secret: DeploymentSecret = NO_SECRET,
+    expected: str = "",
 ) -> list[TopologyChange]:
-    """`apply` this release's `desired` for the server's version.
+    """`apply` this release's `desired` for the server's version. `expected` says why there must be
+    a log already; then none is made.
 
     Marks the log with the check value of `secret` if that is known to be the log's (`mark_for`);
     raises `ConfigurationError` if the log is marked with another one. Waits until a cluster that is
@@ -208,7 +215,8 @@ async def provision(
     deadline = asyncio.get_running_loop().time() + ELECTION_SECONDS
     while True:
         try:
-            return await apply(connection, _marked(wanted, await mark_for(connection, secret)))
+            mark = await mark_for(connection, secret)
+            return await apply(connection, _marked(wanted, mark), expected)
         except Unavailable:
             if asyncio.get_running_loop().time() > deadline:
                 raise

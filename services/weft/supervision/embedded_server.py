@@ -18,6 +18,7 @@ from weft.file_lock import FileLock
 from weft.log.topology import Durability
 from weft.parent_death import terminate_with_parent
 from weft.supervision import reserved_ports
+from weft.supervision.store_files import check_usable, stored_streams
 from weft_schemas.errors import ConfigurationError, Unavailable
 
 MAX_PAYLOAD = 8 * 1024 * 1024
@@ -41,8 +42,8 @@ class EmbeddedServer:
     """`async with EmbeddedServer(folder) as server:` gives a running server at `server.url`.
 
     `port` 0 takes a free one, kept over restarts. `extra` is appended to the configuration file.
-    Raises `ConfigurationError` if there is no binary or a live server uses the folder, and
-    `Unavailable` if it does not come up.
+    Raises `ConfigurationError` if there is no binary, a live server uses the folder or its files
+    are another user's, and `Unavailable` if it does not come up.
     """
 
     def __init__(
@@ -62,6 +63,8 @@ class EmbeddedServer:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock: FileLock | None = None
         self._kept: reserved_ports.Port | None = None
+        self.stored: frozenset[str] = frozenset()
+        """Names of the streams that had files here when it was started last."""
         self._turn = asyncio.Lock()
         """One change at a time: a kill during the start waits until the start is done."""
 
@@ -96,13 +99,15 @@ class EmbeddedServer:
         self._check_folder()
         self._lock = await _locked(self.data_dir)
         try:
+            check_usable(self.data_dir)
+            self.stored = stored_streams(self.data_dir)
             self._spawn(find_binary(), self._lock)
             async with asyncio.timeout(READY_SECONDS):
                 await self._until_ready()
         except TimeoutError:
             await self._end(signal.SIGKILL)
             raise Unavailable(
-                f"nats-server was not ready in {READY_SECONDS:.0f} s; see {self._log_file}"
+                f"nats-server was not ready in {READY_SECONDS:.0f} s; see {self.log_file}"
             ) from None
         except BaseException:
             await self._end(signal.SIGKILL)
@@ -146,8 +151,8 @@ class EmbeddedServer:
         """Whether a write failed since the start because the disk was full. The server (2.15.1)
         then refuses every further write to that stream, room or not, until it is restarted."""
         try:
-            with self._log_file.open("rb") as log:
-                log.seek(max(0, self._log_file.stat().st_size - _TAIL_BYTES))
+            with self.log_file.open("rb") as log:
+                log.seek(max(0, self.log_file.stat().st_size - _TAIL_BYTES))
                 tail = log.read()
         except OSError:
             return False
@@ -158,7 +163,7 @@ class EmbeddedServer:
         return shutil.disk_usage(self.data_dir).free
 
     @property
-    def _log_file(self) -> Path:
+    def log_file(self) -> Path:
         return self.data_dir / "nats-server.log"
 
     def _spawn(self, binary: Path, lock: FileLock) -> None:
@@ -187,7 +192,7 @@ class EmbeddedServer:
             f'listen: "127.0.0.1:{self.port or -1}"\n'
             f"max_payload: {MAX_PAYLOAD}\n"
             f"ports_file_dir: {json.dumps(str(self.data_dir))}\n"
-            f"log_file: {json.dumps(str(self._log_file))}\n"
+            f"log_file: {json.dumps(str(self.log_file))}\n"
             "logfile_size_limit: 8MB\nlogfile_max_num: 3\n"
             "jetstream {\n"
             f"  store_dir: {json.dumps(str(self.data_dir))}\n"
@@ -209,9 +214,9 @@ class EmbeddedServer:
             await asyncio.sleep(_POLL_SECONDS)
 
     def _last_complaint(self) -> str:
-        lines = self._log_file.read_text().splitlines() if self._log_file.exists() else []
+        lines = self.log_file.read_text().splitlines() if self.log_file.exists() else []
         grave = [line for line in lines if "[FTL]" in line or "[ERR]" in line]
-        last = (grave or lines or [f"no log in {self._log_file}"])[-1]
+        last = (grave or lines or [f"no log in {self.log_file}"])[-1]
         return last.rpartition("] ")[2]
 
     async def _end(self, number: signal.Signals) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import IO, cast
 
 import msgspec
@@ -20,6 +20,7 @@ from weft.runtime.deployment import known_secret, made_secret, private
 from weft.runtime.settings import Settings, secret_is_given
 from weft.supervision.embedded_cluster import EmbeddedCluster
 from weft.supervision.embedded_server import EmbeddedServer
+from weft.supervision.lost_log import check_restored, why_a_log_is_expected
 from weft.supervision.preloaded import PreloadedProcess
 from weft.supervision.supervisor import Supervisor, work_children
 from weft_schemas.errors import WeftError
@@ -80,7 +81,9 @@ async def running(
             server = EmbeddedServer(settings.data_dir / "nats", port, durability)
             await stack.enter_async_context(server)
             settings = replace(settings, nats_url=server.url)
-        for node in cluster.nodes if cluster else [server] if server else []:
+        nodes = cluster.nodes if cluster else [server] if server else []
+        await _check_restored(settings, nodes)
+        for node in nodes:
             keeper = asyncio.create_task(_keep_alive(node))
             stack.push_async_callback(cancelled, keeper)
         is_own = clustered or embedded
@@ -112,8 +115,10 @@ async def provision_log(
     log lies in the same data folder as its secret.
 
     Raises `ConfigurationError` if the log belongs to a deployment with another secret, unless that
-    was replaced by a `new_secret`.
+    was replaced by a `new_secret`, and if the data folder's read model is of a log and the server
+    has none: an empty one would take its place.
     """
+    expected = await why_a_log_is_expected(settings.data_dir)
     limits = LogLimits(
         max_bytes=settings.max_bytes or -1, max_age=settings.max_age_days * SECONDS_PER_DAY
     )
@@ -122,7 +127,7 @@ async def provision_log(
         durability = cast(Durability, settings.durability)
         is_given = is_own or secret_is_given()
         secret = DeploymentSecret(settings.fingerprint_key, is_given, new_secret)
-        changes = await provision(connection, durability, limits, secret)
+        changes = await provision(connection, durability, limits, secret, expected)
         marked = await is_marked(connection)
     finally:
         await connection.close()
@@ -131,6 +136,14 @@ async def provision_log(
     if not marked:
         _log.warning(UNMARKED)
     return Provisioned(changes, marked)
+
+
+async def _check_restored(settings: Settings, nodes: Sequence[EmbeddedServer]) -> None:
+    connection = await connect(name="weft-up", **settings.connection())
+    try:
+        await check_restored(connection, nodes)
+    finally:
+        await connection.close()
 
 
 async def _with_secret(settings: Settings, is_own: bool) -> Settings:

@@ -1,0 +1,60 @@
+"""How far a read model's file has folded, and of which log. A file of any release can be asked."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import msgspec
+
+from weft.log.connection import Connection
+from weft.log.stream_identity import StreamIdentity, check
+from weft.readmodel.database import Database
+from weft.readmodel.store import SQLITE_FAULTS, get_meta
+from weft_schemas.errors import Corrupt
+
+_NO_LOG = StreamIdentity("")
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """Where a read model's file stands."""
+
+    path: Path
+    sequence: int
+    """Of the newest folded event, 0 for none."""
+    identity: StreamIdentity = _NO_LOG
+    """The log that was folded."""
+
+
+async def standing_of(path: Path) -> Standing:
+    """Raises `Corrupt` if the file is damaged or may not be read."""
+    try:
+        async with Database(lambda: as_it_is(path)) as db:
+            return await db.run(lambda read: _standing(path, read))
+    except (msgspec.ValidationError, msgspec.DecodeError, ValueError, *SQLITE_FAULTS) as error:
+        raise Corrupt(f"{path} cannot be read: {error}") from None
+
+
+async def not_held(connection: Connection, standing: Standing) -> str:
+    """Why the log is not the one that was folded, or holds less than that; empty if it holds all.
+    Raises `NotFound` if there is no log."""
+    if not standing.sequence:
+        return ""
+    try:
+        await check(connection, standing.identity, standing.sequence)
+    except Corrupt as error:
+        return str(error)
+    return ""
+
+
+def as_it_is(path: Path) -> sqlite3.Connection:
+    """A file of any schema, read-only."""
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+
+
+def _standing(path: Path, db: sqlite3.Connection) -> Standing:
+    if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        return Standing(path, 0)  # its writer was killed before it made a table
+    known = get_meta(db, "identity")
+    identity = msgspec.json.decode(str(known), type=StreamIdentity) if known else _NO_LOG
+    return Standing(path, int(get_meta(db, "checkpoint") or 0), identity)
