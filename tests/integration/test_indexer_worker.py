@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 from tests.integration.indexer_process import PATIENCE, folded, indexer, publish
+from tests.integration.snapshotted import made_anew
 
+from weft.erasure.session import until_scrubbed
 from weft.indexer.rebuild import rebuild
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.reading import read_matching
+from weft.log.replicas import replicas
 from weft.log.topology import provision
 from weft.log.transport import connect
 from weft.readmodel.digest import content_digest
@@ -151,6 +154,50 @@ async def test_a_recreated_stream_is_noticed_and_the_read_model_made_anew(
             await folded(log, reader)
             assert reader.model().view("t", "new").item_count() == 8
             assert reader.model().view("t", "old").item_count() == 0
+            assert await kept(folder) == ("earlier-log-through-5.sqlite", 5)
+            [replica] = await replicas(log, "t")
+            assert replica.earlier == "earlier-log-through-5.sqlite"
+            _, left = await until_scrubbed(log, "t", 0)
+            assert "remove replica/earlier-log-through-5.sqlite from its data folder" in left[0]
+    assert "The replica keeps earlier-log-through-5.sqlite" in Generations(folder).last_damage()
+
+
+async def kept(folder: Path) -> tuple[str, int]:
+    """Name and items of the earlier log's read model, once it is set aside."""
+    async with asyncio.timeout(PATIENCE):
+        while (path := Generations(folder).earlier()) is None:
+            await asyncio.sleep(0.05)
+    model = ReadModel.open(path)
+    try:
+        return path.name, model.view("t", "old").item_count()
+    finally:
+        model.close()
+
+
+async def test_what_was_folded_of_a_log_that_is_empty_now_is_kept_while_it_was_being_built(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    await publish(log, "old", turns(5))
+    async with indexer(server.url, folder):
+        with Reader(folder) as reader:
+            await folded(log, reader)
+    files = Generations(folder)
+    files.building.set(files.current() or folder)
+    files.current.clear()
+    await made_anew(log)
+    async with indexer(server.url, folder):
+        assert await kept(folder) == ("earlier-log-through-5.sqlite", 5)
+
+
+async def test_a_rebuild_of_a_recreated_log_keeps_what_was_folded_of_the_old_one(
+    log: Connection, folder: Path
+) -> None:
+    await publish(log, "old", turns(5))
+    await rebuild(log, folder, "o200k_base")
+    await made_anew(log)
+    await publish(log, "new", turns(3))
+    await rebuild(log, folder, "o200k_base")
+    assert await kept(folder) == ("earlier-log-through-5.sqlite", 5)
 
 
 async def test_a_log_that_lost_its_tail_is_noticed(
@@ -168,6 +215,7 @@ async def test_a_log_that_lost_its_tail_is_noticed(
         async with indexer(server.url, folder), asyncio.timeout(PATIENCE):
             while await watermark(reader) != 5:
                 await asyncio.sleep(0.05)
+            assert (await kept(folder))[0] == "earlier-log-through-900.sqlite"
 
 
 async def watermark(reader: Reader) -> int | None:
@@ -194,6 +242,7 @@ async def test_an_old_schema_is_rebuilt(
             await folded(log, reader)
             assert reader.model().view("t", "s").item_count() == 5
             assert Generations(folder).current() != old
+    assert Generations(folder).earlier() is None
 
 
 async def test_a_damaged_file_is_rebuilt(

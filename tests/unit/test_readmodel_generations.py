@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from weft.file_lock import FileLock
 from weft.readmodel.fold import Fold
 from weft.readmodel.generations import Generations, Pointer, Reader, reader_lock
-from weft.readmodel.model import records_of
+from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.store import open_writer
 from weft_schemas.errors import Unavailable
 from weft_schemas.items import ContextItem, ItemKind
@@ -130,3 +131,69 @@ def test_a_pointer_to_nowhere_is_no_generation(tmp_path: Path) -> None:
     for content in ("generation-000009.sqlite", "../elsewhere", ""):
         (generations.folder / "current").write_text(content)
         assert generations.current() is None
+
+
+def test_what_was_folded_of_a_lost_log_is_set_aside_when_nobody_reads_it(tmp_path: Path) -> None:
+    generations = Generations(tmp_path)
+    old = made(generations, "old")
+    generations.publish(old)
+    with Reader(tmp_path) as reader:
+        assert text_in(reader) == "old"
+        named = generations.retire(old, 7)
+        generations.publish(made(generations, "new"))
+        assert generations.sweep() == []
+        assert (text_in(reader), generations.earlier()) == ("new", None)
+        assert generations.sweep() == [old]
+    assert generations.earlier() == named
+    assert named.name == "earlier-log-through-7.sqlite"
+    assert text_of(named) == "old"
+    assert not [path for path in generations.folder.iterdir() if path.name.startswith(old.name)]
+
+
+def text_of(path: Path) -> str:
+    model = ReadModel.open(path)
+    try:
+        return model.view("t", "s").recent(1)[0].text
+    finally:
+        model.close()
+
+
+@pytest.mark.parametrize("swept", [False, True], ids=["at once", "one after the other"])
+@pytest.mark.parametrize("counts", [(9, 3), (3, 9), (9, 0, 3)])
+def test_of_several_lost_logs_the_one_that_was_folded_furthest_is_kept(
+    tmp_path: Path, counts: tuple[int, ...], swept: bool
+) -> None:
+    generations = Generations(tmp_path)
+    for count in counts:
+        path = made(generations, f"up to {count}")
+        named = generations.retire(path, count)
+        if swept:
+            generations.sweep()
+    generations.sweep()
+    assert named == generations.earlier()
+    kept = [path.name for path in generations.folder.glob("*.sqlite")]
+    assert kept == ["earlier-log-through-9.sqlite"]
+    assert text_of(named) == "up to 9"
+
+
+def test_a_sweep_that_was_killed_while_it_set_a_file_aside_is_finished_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generations = Generations(tmp_path)
+    path = made(generations, "old")
+    path.with_name(f"{path.name}.checksums").touch()
+    generations.retire(path, 7)
+
+    def killed(source: Path, target: Path) -> None:
+        if source == path:
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    replace = os.replace
+    monkeypatch.setattr(os, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        generations.sweep()
+    monkeypatch.undo()
+    assert generations.sweep() == [path]
+    kept = sorted(one.name for one in generations.folder.iterdir())
+    assert kept == ["earlier-log-through-7.sqlite", "earlier-log-through-7.sqlite.checksums"]

@@ -313,6 +313,12 @@ async def until_scrubbed(
         if not late or asyncio.get_running_loop().time() > deadline:
             break
     names = [f"replica {one.name}: still at work on it, look at its log" for one in late]
+    names += [
+        f"replica {one.name}: it keeps the read model of an earlier log; remove "
+        f"replica/{one.earlier} from its data folder"
+        for one in found
+        if one.earlier
+    ]
     return [one for one in found if one not in late], names
 
 

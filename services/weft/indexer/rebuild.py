@@ -20,6 +20,7 @@ from weft.indexer.starting import (
     check_keeps_aged,
     check_lost,
     from_snapshot,
+    keep_if_log_lacks_it,
     needs_no_snapshot,
 )
 from weft.indexer.writer import Writer
@@ -257,6 +258,8 @@ async def _handed_over(
             try:
                 current = generations.current()
                 live = await _open_if_usable(current, encoding, connection)
+                if live is None and current is not None:
+                    await keep_if_log_lacks_it(connection, generations, current)
                 await (await take_over(connection, generations, live, encoding)).close()
                 generations.sweep(keep=(path,))
             finally:

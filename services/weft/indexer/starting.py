@@ -21,6 +21,7 @@ from weft.log.topology import SNAPSHOTS_BUCKET
 from weft.progress import OnProgress
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, discard
+from weft.readmodel.standing import as_it_is, not_held, standing_of
 from weft.readmodel.store import SQLITE_FAULTS, get_meta, schema_version
 from weft.runtime.logs import fields
 from weft.snapshots.snapshot import (
@@ -170,7 +171,7 @@ async def check_replaceable(connection: Connection, path: Path, encoding: str) -
     """Raises `ConfigurationError` if an intact file has other settings or is of another release,
     and the log was trimmed: the file stays, since its content could not be built again."""
     try:
-        async with Database(lambda: _as_it_is(path)) as db:
+        async with Database(lambda: as_it_is(path)) as db:
             counted, schema = await db.run(_made_by)
     except SQLITE_FAULTS:
         return  # damaged: the writer finds that
@@ -192,11 +193,6 @@ async def check_replaceable(connection: Connection, path: Path, encoding: str) -
         f"{why}: the log is trimmed, and what was trimmed is in this read model and its snapshots "
         "alone, so that it is not made anew. Nothing was changed"
     )
-
-
-def _as_it_is(path: Path) -> sqlite3.Connection:
-    """A file of any schema, read-only."""
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
 
 
 def _made_by(db: sqlite3.Connection) -> tuple[str | int | None, str | int | None]:
@@ -259,10 +255,27 @@ async def check_lost(connection: Connection, generations: Generations, encoding:
 async def _stands_at(path: Path) -> int:
     """0 for a damaged file, which holds nothing that can be used."""
     try:
-        async with Database(lambda: _as_it_is(path)) as db:
-            return await db.run(lambda read: int(get_meta(read, "checkpoint") or 0))
-    except SQLITE_FAULTS:
+        return (await standing_of(path)).sequence
+    except Corrupt:
         return 0
+
+
+async def keep_if_log_lacks_it(
+    connection: Connection, generations: Generations, path: Path
+) -> Path | None:
+    """Have the file of a generation kept if the log is another one than it has folded, or holds
+    less: it may be the last copy of what is lost. Returns what will be kept, None for nothing."""
+    try:
+        standing = await standing_of(path)
+    except Corrupt:
+        return None  # damaged: nobody could read it
+    why = await not_held(connection, standing)
+    if not why:
+        return None
+    kept = generations.retire(path, standing.sequence)
+    told = fields(why=why, through=standing.sequence, kept=str(kept))
+    _log.warning("the log lacks what the read model has folded: its file is kept", extra=told)
+    return kept
 
 
 async def check_keeps_aged(

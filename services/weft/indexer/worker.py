@@ -19,7 +19,7 @@ from weft.file_lock import FileLock
 from weft.indexer.catching_up import check_not_trimmed
 from weft.indexer.idle_sessions import closing_event
 from weft.indexer.rebuild import take_over
-from weft.indexer.starting import check_startable, reopen, start
+from weft.indexer.starting import check_startable, keep_if_log_lacks_it, reopen, start
 from weft.indexer.writer import Writer
 from weft.log.following import Followed, Follower
 from weft.log.publishing import Publisher
@@ -130,8 +130,11 @@ class Indexer:
         writer = self._writer
         if writer is None:
             return ReplicaState(self._name, 0, 0)
-        others = self._generations.others(writer.path)
-        return ReplicaState(self._name, writer.checkpoint, writer.scrubbed, others)
+        files = self._generations
+        earlier = files.earlier()
+        kept = earlier.name if earlier is not None else ""
+        others = files.others(writer.path)
+        return ReplicaState(self._name, writer.checkpoint, writer.scrubbed, others, kept)
 
     async def _ready_writer(self) -> Writer:
         """The writer of the current generation, or of its successor if one was built."""
@@ -256,14 +259,23 @@ class Indexer:
             raise ConfigurationError(
                 f"{error}. The read model is not made anew: {refused}. Nothing was changed"
             ) from None
-        _log.warning("the read model is rebuilt", extra=fields(why=str(error)))
-        self._process.health.report("read model", f"rebuilding: {error}")
+        why = f"{error}{await self._kept()}"
+        _log.warning("the read model is rebuilt", extra=fields(why=why))
+        self._process.health.report("read model", f"rebuilding: {why}")
         # The old file is damaged, or belongs to another log or schema: it must not be read any
         # more.
         current = self._generations.current()
         if current is not None:
-            self._generations.condemn(current, str(error))
+            self._generations.condemn(current, why)
         self._generations.building.clear()
+
+    async def _kept(self) -> str:
+        """What is kept of the old file's log if the present one lacks what was folded."""
+        old = self._generations.current() or self._generations.building()
+        if old is None:
+            return ""
+        kept = await keep_if_log_lacks_it(self._process.connection, self._generations, old)
+        return f". The replica keeps {kept.name} until you remove it" if kept else ""
 
     async def _pause(self, what: str, error: Exception) -> None:
         _log.error(what, extra=fields(why=str(error)))

@@ -31,6 +31,8 @@ class ReplicaState(msgspec.Struct, frozen=True):
     """What was erased up to this sequence is in none of its files any more."""
     others: int = 0
     """Files of older or future generations beside the current one."""
+    earlier: str = ""
+    """Name of the file of an earlier log's read model, which stays until somebody removes it."""
 
 
 def replica_name(data_dir: Path) -> str:

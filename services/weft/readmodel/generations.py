@@ -23,6 +23,7 @@ from weft_schemas.errors import Corrupt, Unavailable, WeftError
 T = TypeVar("T")
 
 _NAME = re.compile(r"generation-(\d{6})\.sqlite\Z")
+_EARLIER = re.compile(r"earlier-log-through-(\d+)\.sqlite\Z")
 _MOST_SWAPS = 5
 """Of the current generation while a reader opens it; each takes seconds to build."""
 
@@ -58,6 +59,7 @@ class Generations:
         self.building = Pointer(self.folder / "building")
         """A generation that has not caught up with the log; named, so that it can be resumed."""
         self._condemned = self.folder / "condemned"
+        self._retired = self.folder / "retired"
         self._last_damage = self.folder / "mended"
 
     def writer_lock(self) -> FileLock:
@@ -96,6 +98,22 @@ class Generations:
         """Why the generation before the current one was condemned; empty if none was."""
         return _read(self._last_damage).partition(" ")[2]
 
+    def retire(self, path: Path, through: int) -> Path:
+        """Have the sweep keep a generation that has folded up to `through` events of a log that is
+        no longer there. Of several, the one that has folded most is kept. Returns the name that
+        the file will have, or has."""
+        name, most = self._to_keep()
+        if name is None or most < through:
+            replace_durably(self._retired, f"{path.name} {through}".encode())
+            most = through
+        kept = self.earlier()
+        return kept if kept is not None and _through(kept) >= most else self._earlier_file(most)
+
+    def earlier(self) -> Path | None:
+        """The read model of an earlier log that is kept until somebody removes it."""
+        found = [path for path in self.folder.iterdir() if _EARLIER.match(path.name)]
+        return max(found, key=_through, default=None)
+
     def others(self, path: Path) -> int:
         """The number of other generations' files."""
         return sum(file != path for file in self._files())
@@ -113,18 +131,44 @@ class Generations:
         return self.current(), self.successor(), self.building()
 
     def _remove(self, path: Path) -> bool:
-        """Delete a generation that no process reads or builds. Its builder names it before letting
-        the lock go, so only with the lock is it certain that nobody does."""
+        """Delete a generation that no process reads or builds, or set it aside if it is to be kept.
+        Its builder names it before letting the lock go, so only with the lock is it certain that
+        nobody does."""
         lock = FileLock(path.with_name(f"{path.name}.readers"))
         if not lock.acquire():
             return False
         try:
             if path in self._named():
                 return False
+            name, through = self._to_keep()
+            if name == path.name:
+                self._set_aside(path, through)
             discard(path)
         finally:
             lock.release()
         return True
+
+    def _set_aside(self, path: Path, through: int) -> None:
+        """Give a generation its name as the read model of an earlier log, in place of one that has
+        folded less. The main file comes last: until then the next sweep goes on with it."""
+        kept, target = self.earlier(), self._earlier_file(through)
+        if kept is None or _through(kept) < through:
+            for end in (".checksums", "-shm", "-wal", ""):
+                part = path.with_name(path.name + end)
+                if part.exists():
+                    os.replace(part, target.with_name(target.name + end))
+            if kept is not None:
+                discard(kept)
+        self._retired.unlink(missing_ok=True)
+
+    def _to_keep(self) -> tuple[str | None, int]:
+        """The name of a generation that is to be kept, and how many events it has folded."""
+        name, _, through = _read(self._retired).partition(" ")
+        is_there = _NAME.match(name) and self.has(self.folder / name)
+        return (name, int(through)) if is_there else (None, 0)
+
+    def _earlier_file(self, through: int) -> Path:
+        return self.folder / f"earlier-log-through-{through}.sqlite"
 
     def _files(self) -> list[Path]:
         return sorted(path for path in self.folder.iterdir() if _NAME.match(path.name))
@@ -238,6 +282,11 @@ def _model(path: Path) -> ReadModel:
         return ReadModel.open(path)
     except Corrupt as error:
         raise Unavailable(f"{error} (the indexer does that by itself); try again") from None
+
+
+def _through(earlier: Path) -> int:
+    found = _EARLIER.match(earlier.name)
+    return int(found[1]) if found else 0
 
 
 def reader_lock(path: Path) -> FileLock:
