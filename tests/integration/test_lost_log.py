@@ -1,4 +1,5 @@
-"""A log that the server cannot find or read: `weft up` puts no empty one in its place."""
+"""A log that the server cannot find or read: `weft up` puts no empty one in its place, and `weft
+doctor` says what is lost."""
 
 from __future__ import annotations
 
@@ -8,8 +9,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from tests.integration.command_line import weft
 from tests.integration.indexer_process import publish
-from tests.integration.snapshotted import ENCODING, turns
+from tests.integration.snapshotted import ENCODING, made_anew, turns
 
 from weft.indexer.rebuild import rebuild
 from weft.log.api import call
@@ -124,3 +126,31 @@ async def test_provision_makes_no_log_where_the_read_model_knows_another(
         await connection.close()
         path.unlink()
         assert (await provision_log(settings)).changes
+
+
+async def test_doctor_tells_what_a_log_lacks_that_a_replica_has_folded(
+    log: Connection, tmp_path: Path
+) -> None:
+    url = f"nats://{log.connected_url.netloc}"
+    await publish(log, "s", turns(5))
+    await rebuild(log, tmp_path, ENCODING)
+    assert await told(url, tmp_path) == []
+    await made_anew(log)
+    assert await told(url, tmp_path) == [
+        ("read model", "the log lacks what generation-000001.sqlite has folded, up to 5")
+    ]
+    await rebuild(log, tmp_path, ENCODING)
+    earlier = f"{tmp_path}/replica/earlier-log-through-5.sqlite is kept of an earlier log, up to 5"
+    assert await told(url, tmp_path) == [("earlier log", f"{earlier}, and the log lacks what it")]
+    await call(log, f"STREAM.DELETE.{STREAM}")
+    ran = await weft("doctor", "--data", str(tmp_path), url=url)
+    assert "there is no stream weft" in ran.out
+    assert "remove earlier-log-through-5.sqlite" in ran.out
+
+
+async def told(url: str, data: Path) -> list[tuple[str, str]]:
+    """The faults that `weft doctor` finds, each up to the reason."""
+    ran = await weft("doctor", "--data", str(data), "--json", url=url)
+    faults = [check for check in ran.json if check["state"] == "fault"]
+    assert ran.code == (1 if faults else 0)
+    return [(one["name"], one["found"].partition(": ")[0].partition(" holds")[0]) for one in faults]

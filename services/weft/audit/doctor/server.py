@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 
 from weft.audit.doctor.check import Check, CheckState
+from weft.audit.doctor.folded import folded
 from weft.audit.doctor.log import log_of
 from weft.erasure.tombstones import left_of_erased
 from weft.log.connection import Connection
@@ -41,6 +42,7 @@ async def server(log: Connection, settings: Settings) -> list[Check]:
         checks.append(Check("server", "ok", found))
     checks += _payload(log)
     checks += await log_of(log, settings)
+    checks += await folded(log, settings)
     checks += await _scopes(log, settings)
     checks += await _hooks(log, settings)
     checks += await _erased(log, settings.tenant)
