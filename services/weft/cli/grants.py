@@ -10,7 +10,7 @@ import msgspec
 
 from weft.cli.connecting import client, connected, json_option, running
 from weft.cli.output import hint, print_json
-from weft.cli.policy import content_of
+from weft.cli.policy import begins_by_age, content_of, left_by_age
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
 
@@ -62,12 +62,13 @@ def show(as_json: bool, settings: Settings) -> None:
     Example:
       weft grants show > grants.json
     """
-    sequence, found = running(_in_force(settings))
+    sequence, found, begins = running(_in_force(settings))
     if as_json:
         print_json({"sequence": sequence, "grants": found})
         return
     if found is None:
-        hint(f"tenant {settings.tenant} has no grants: who has no principal may use every scope")
+        none = f"tenant {settings.tenant} has no grants: who has no principal may use every scope"
+        hint(f"{none}{left_by_age(begins)}")
         return
     print_json(found)
     hint(f"grants of tenant {settings.tenant}, in force from sequence {sequence}")
@@ -92,6 +93,6 @@ async def _publish(settings: Settings, made: ScopeGrants) -> int:
         return sequence
 
 
-async def _in_force(settings: Settings) -> tuple[int, ScopeGrants | None]:
+async def _in_force(settings: Settings) -> tuple[int, ScopeGrants | None, int]:
     async with client(settings) as log:
-        return await log.grants()
+        return *(await log.grants()), await begins_by_age(log)

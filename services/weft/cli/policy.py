@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 import msgspec
@@ -13,9 +13,12 @@ from weft.cli.compiling import as_of_option, sequence_of
 from weft.cli.connecting import client, connected, json_option, running
 from weft.cli.output import hint, print_json
 from weft.runtime.settings import Settings
-from weft_schemas.errors import InvalidInput
+from weft_schemas.errors import InvalidInput, WeftError
 from weft_schemas.faults import with_valid_values
 from weft_schemas.policy import ContextPolicy
+
+if TYPE_CHECKING:
+    from weft.client import Client
 
 
 @click.group()
@@ -79,18 +82,17 @@ def show(
             raise click.UsageError("give FILE, or --session and --as-of, not both")
         print_json(read_policy(file))
         return
-    sequence, found = running(_in_force(settings, session, as_of))
+    sequence, found, begins = running(_in_force(settings, session, as_of))
     source = "session" if found.session else "tenant" if sequence else "default"
     if as_json:
         print_json({"from": source, "sequence": sequence, "policy": found})
         return
     print_json(found)
     whom = f"session {found.session}" if found.session else f"tenant {settings.tenant}"
-    hint(
-        f"policy {found.name!r} of {whom}, in force from sequence {sequence}"
-        if sequence
-        else f"no policy of {whom} is in the log: the default is in force"
-    )
+    if sequence:
+        hint(f"policy {found.name!r} of {whom}, in force from sequence {sequence}")
+    else:
+        hint(f"no policy of {whom} is in the log: the default is in force{left_by_age(begins)}")
 
 
 @policy.command(short_help="A list of known secrets for a policy.")
@@ -165,9 +167,28 @@ async def _publish(settings: Settings, made: ContextPolicy) -> int:
 
 async def _in_force(
     settings: Settings, session: str | None, as_of: str | None
-) -> tuple[int, ContextPolicy]:
+) -> tuple[int, ContextPolicy, int]:
     async with client(settings) as log:
-        found: tuple[int, ContextPolicy] = await log.policy(
-            session, as_of=await sequence_of(log, as_of)
-        )
-        return found
+        sequence, found = await log.policy(session, as_of=await sequence_of(log, as_of))
+        return sequence, found, await begins_by_age(log)
+
+
+async def begins_by_age(log: Client) -> int:
+    """Where the log begins if older events left it by age; 0 if none did, or if that cannot be
+    seen."""
+    from weft.log.deletions import aged_before
+
+    try:
+        return await aged_before(log.connection)
+    except WeftError:
+        return 0
+
+
+def left_by_age(begins: int) -> str:
+    """What to add where nothing of a kind is in the log."""
+    if not begins:
+        return ""
+    return (
+        f". The log begins at event {begins} by age (WEFT_MAX_AGE_DAYS): what was published before "
+        "may have left it. `weft doctor` tells what a read model knows of it; publish it again"
+    )

@@ -7,16 +7,19 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
 from typing import IO, cast
 
 import msgspec
 from msgspec.structs import replace
 
+from weft.log.connection import Connection
 from weft.log.secret_check import UNMARKED, DeploymentSecret, check_log, is_marked
 from weft.log.timeouts import cancelled
 from weft.log.topology import Durability, LogLimits, TopologyChange, provision
 from weft.log.transport import connect
 from weft.runtime.deployment import known_secret, made_secret, private
+from weft.runtime.own_events import renew
 from weft.runtime.settings import Settings, secret_is_given
 from weft.supervision.embedded_cluster import EmbeddedCluster
 from weft.supervision.embedded_server import EmbeddedServer
@@ -33,6 +36,10 @@ ROOM_BYTES = 16 * 1024 * 1024
 ROOM_PAUSE_SECONDS = 10.0
 """Seconds between two such restarts, in case the cause is something other than disk space."""
 SECONDS_PER_DAY = 86_400.0
+MOST_RENEWAL_PAUSE = 3_600.0
+RENEWAL_SHARE = 0.1
+"""Between two looks for what is to be published again: at most so many seconds, or this share of
+the age limit."""
 
 REPLICA = {"indexer": 1, "compiler": 1}
 """One read replica: its indexer and its compilers on one data folder."""
@@ -89,6 +96,7 @@ async def running(
         is_own = clustered or embedded
         settings = await _with_secret(settings, is_own)
         await provision_log(settings, is_own=is_own)
+        await stack.enter_async_context(_renewing(settings))
         environ = {
             "WEFT_NATS_URL": settings.nats_url,
             "WEFT_DATA_DIR": str(settings.data_dir.resolve()),
@@ -111,8 +119,9 @@ class Provisioned(msgspec.Struct, frozen=True):
 async def provision_log(
     settings: Settings, *, new_secret: bool = False, is_own: bool = False
 ) -> Provisioned:
-    """Create or update the streams and consumers that this release needs. `is_own` says that the
-    log lies in the same data folder as its secret.
+    """Create or update the streams and consumers that this release needs, and publish again what of
+    tenants' policies, grants and catalogues would leave the log by age. `is_own` says that the log
+    lies in the same data folder as its secret.
 
     Raises `ConfigurationError` if the log belongs to a deployment with another secret, unless that
     was replaced by a `new_secret`, and if the data folder's read model is of a log and the server
@@ -129,6 +138,7 @@ async def provision_log(
         secret = DeploymentSecret(settings.fingerprint_key, is_given, new_secret)
         changes = await provision(connection, durability, limits, secret, expected)
         marked = await is_marked(connection)
+        await _renew(connection, settings.data_dir)
     finally:
         await connection.close()
     for change in changes:
@@ -136,6 +146,38 @@ async def provision_log(
     if not marked:
         _log.warning(UNMARKED)
     return Provisioned(changes, marked)
+
+
+async def _renew(connection: Connection, data_dir: Path) -> None:
+    """Publish tenants' own events again that would leave the log by age. If that cannot be done,
+    the log says so, and `weft doctor` before they leave."""
+    try:
+        for one in await renew(connection, data_dir):
+            _log.info("published again, since the log has an age limit: %s", one)
+    except WeftError as error:
+        _log.warning("policies, grants and catalogues are not published again yet: %s", error)
+
+
+@contextlib.asynccontextmanager
+async def _renewing(settings: Settings) -> AsyncIterator[None]:
+    """`_renew` again and again in a log with an age limit."""
+    if not settings.max_age_days:
+        yield
+        return
+    connection = await connect(name="weft-renew", **settings.connection())
+    renewing = asyncio.create_task(_keep_renewing(connection, settings))
+    try:
+        yield
+    finally:
+        await cancelled(renewing)
+        await connection.close()
+
+
+async def _keep_renewing(connection: Connection, settings: Settings) -> None:
+    pause = min(MOST_RENEWAL_PAUSE, settings.max_age_days * SECONDS_PER_DAY * RENEWAL_SHARE)
+    while True:
+        await asyncio.sleep(pause)
+        await _renew(connection, settings.data_dir)
 
 
 async def _check_restored(settings: Settings, nodes: Sequence[EmbeddedServer]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
+from weft.audit.doctor.age_limit import age_limit
 from weft.audit.doctor.check import Check, CheckState
 from weft.audit.doctor.folded import folded
 from weft.audit.doctor.log import log_of
@@ -44,6 +45,7 @@ async def server(log: Connection, settings: Settings) -> list[Check]:
     checks += _payload(log)
     checks += await log_of(log, settings)
     checks += await folded(log, settings)
+    checks += await age_limit(log, settings)
     checks += await _scopes(log, settings)
     checks += await _hooks(log, settings)
     checks += await _erased(log, settings.tenant)
