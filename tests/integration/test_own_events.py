@@ -18,11 +18,11 @@ from weft.log.connection import Connection
 from weft.log.reading import last_sequence, read_own
 from weft.log.topology import LogLimits, provision
 from weft.log.transport import connect
-from weft.runtime import own_events as module
-from weft.runtime.own_events import OwnEvents, own_events, renew
 from weft.runtime.policies import grants_in_force, policy_in_force
 from weft.runtime.settings import Settings
+from weft.supervision import own_events as module
 from weft.supervision import up as supervision
+from weft.supervision.own_events import OwnEvents, own_events, renew
 from weft.supervision.up import provision_log, running
 from weft_schemas.events import ErasedEvent
 from weft_schemas.grants import Grant, ScopeGrants

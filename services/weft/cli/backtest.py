@@ -64,7 +64,7 @@ def backtest(policy: Path, since: str, processes: int, as_json: bool, settings: 
 
 def since_ns(text: str) -> int:
     """A time, or a duration before now, in nanoseconds since 1970 UTC. Raises `InvalidInput`."""
-    from weft.log.time_to_sequence import parse_time
+    from weft.audit.time_to_sequence import parse_time
 
     if not text:
         return 0

@@ -134,7 +134,7 @@ async def sequence_of(log: Client, as_of: str | None) -> int | None:
         return None
     if _SEQUENCE.fullmatch(as_of):
         return int(as_of)
-    from weft.log.time_to_sequence import parse_time, sequence_at
+    from weft.audit.time_to_sequence import parse_time, sequence_at
 
     return await sequence_at(log.connection, parse_time(as_of))
 

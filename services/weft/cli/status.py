@@ -90,7 +90,7 @@ def _known(model: StatusReply) -> bool:
 
 
 async def _status(settings: Settings, session: str | None) -> Status:
-    from weft.runtime.needed_processes import amiss
+    from weft.audit.needed_processes import amiss
     from weft.workers.durable_consumers import abandoned, durable_consumers
 
     notes: list[str] = []

@@ -19,11 +19,11 @@ from weft.log.timeouts import cancelled
 from weft.log.topology import Durability, LogLimits, TopologyChange, provision
 from weft.log.transport import connect
 from weft.runtime.deployment import known_secret, made_secret, private
-from weft.runtime.own_events import renew
 from weft.runtime.settings import Settings, secret_is_given
 from weft.supervision.embedded_cluster import EmbeddedCluster
 from weft.supervision.embedded_server import EmbeddedServer
 from weft.supervision.lost_log import check_restored, why_a_log_is_expected
+from weft.supervision.own_events import renew
 from weft.supervision.preloaded import PreloadedProcess
 from weft.supervision.supervisor import Supervisor, work_children
 from weft_schemas.errors import WeftError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from weft.audit.doctor.check import Check
 from weft.log.connection import Connection
-from weft.runtime.own_events import OVERDUE_SHARE, own_events
 from weft.runtime.settings import Settings
+from weft.supervision.own_events import OVERDUE_SHARE, own_events
 from weft_schemas.errors import Forbidden, NotFound, WeftError
 
 _AGAIN = (

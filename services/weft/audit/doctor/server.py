@@ -10,12 +10,12 @@ from weft.audit.doctor.age_limit import age_limit
 from weft.audit.doctor.check import Check, CheckState
 from weft.audit.doctor.folded import folded
 from weft.audit.doctor.log import log_of
+from weft.audit.needed_processes import amiss
 from weft.erasure.tombstones import left_of_erased
 from weft.log.connection import Connection
 from weft.log.reading import read_own
 from weft.readmodel.generations import Generations
 from weft.redaction import installed_hooks
-from weft.runtime.needed_processes import amiss
 from weft.runtime.policies import grants_in_force
 from weft.runtime.roll_call import call_roll
 from weft.runtime.settings import Settings

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from tests.integration.indexer_process import publish
 
+from weft.audit.time_to_sequence import sequence_at
 from weft.log.connection import Connection
 from weft.log.reading import read
 from weft.log.secure_delete import erase
-from weft.log.time_to_sequence import sequence_at
 from weft_schemas.errors import NotFound
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.subjects import STREAM

@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.log.time_to_sequence import parse_time
+from weft.audit.time_to_sequence import parse_time
 from weft_schemas.errors import InvalidInput
 
 SECOND = 1_000_000_000
