@@ -2,15 +2,19 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.audited import KEY, answer, call, turn
+from tests.integration.command_line import weft
 from tests.integration.logged import publish, until, until_finished
+from tests.integration.snapshotted import acknowledge_all, snapshot_of
 from tests.integration.test_audit_backtest import compile_and_record
 from tests.integration.test_worker_services import working
 
 from weft.audit.backtest_from_log import backtest_policy
 from weft.audit.checks import comparison, content_digests, differing_sessions, items_of
 from weft.audit.compiles import all_compiles
+from weft.audit.difference_from_log import CompileInput, compare, logged_input
 from weft.audit.reproduce_from_log import reproduce_compile
 from weft.audit.verify import verify
 from weft.indexer.rebuild import rebuild
@@ -25,7 +29,8 @@ from weft.readmodel.generations import Generations
 from weft.readmodel.model import ReadModel
 from weft.snapshots.snapshot import take
 from weft.snapshots.trimming import trim
-from weft_schemas.errors import ConfigurationError
+from weft_schemas.compile import CompileRequest
+from weft_schemas.errors import ConfigurationError, NotFound
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy, Phase
 from weft_schemas.subjects import STREAM
@@ -58,6 +63,60 @@ async def test_a_trimmed_log_is_named_as_the_reason_and_verifies(
     assert found.compared == found.sequence > 5
     tested = (await backtest_policy(log, "acme", ContextPolicy(), KEY, 1)).summary()
     assert (tested["compiles"], tested["skipped"]) == (0, {"trimmed": 1})
+
+
+async def trimmed_midway(log: Connection, folder: Path) -> list[str]:
+    """A log whose session goes on behind the cut. Returns its compiles, from before and after."""
+    await publish(log, "s1", [turn(f"u{n}", f"turn {n}") for n in range(1, 5)])
+    await compile_and_record(log, "s1", Phase.ANSWER)
+    await publish(log, "s1", [turn(f"u{n}", f"turn {n}") for n in range(5, 9)])
+    await compile_and_record(log, "s1", Phase.ANSWER)
+    await acknowledge_all(log)
+    await snapshot_of(log, folder)
+    await trim(log, 4, ENCODING)
+    await publish(log, "s2", [turn("v1", "first"), turn("v2", "second")])
+    await compile_and_record(log, "s2", Phase.ANSWER)
+    return [logged.audit.id for logged in await all_compiles(log, "acme")]
+
+
+async def test_a_comparison_does_not_make_up_what_was_trimmed(log: Connection, tmp_path: Path):
+    first, second, later = await trimmed_midway(log, tmp_path)
+    sides = [await logged_input(log, "acme", one) for one in (first, second)]
+    cut = "the log was trimmed and begins at 4"
+    with pytest.raises(NotFound, match=f"{first}.*'u1' .event 1.: {cut}.*and 2 more"):
+        await compare(log, "acme", *sides, KEY)
+    asked = CompileInput("s1", CompileRequest(Phase.ANSWER), sequence=3)
+    end = CompileInput("s1", CompileRequest(Phase.ANSWER))
+    with pytest.raises(NotFound, match=f"'s1' as of 3 is not in the log: {cut}"):
+        await compare(log, "acme", asked, end, KEY)
+    at_cut = CompileInput("s1", CompileRequest(Phase.ANSWER), sequence=4)
+    found = await compare(log, "acme", at_cut, end, KEY)
+    assert [note.startswith(cut) for note in found.notes] == [True]
+    kept = await logged_input(log, "acme", later)
+    strict = msgspec.structs.replace(kept.request, budget=20)
+    found = await compare(log, "acme", kept, msgspec.structs.replace(kept, request=strict), KEY)
+    assert found.before.id == later
+
+
+async def test_a_backtest_leaves_out_what_was_trimmed(log: Connection, tmp_path: Path):
+    await trimmed_midway(log, tmp_path)
+    done = (await backtest_policy(log, "acme", ContextPolicy(), KEY, 1)).summary()
+    assert (done["compiles"], done["skipped"], done["log_begins"]) == (1, {"trimmed": 2}, 4)
+    assert done["selected_otherwise_now"] == 0
+
+
+async def test_the_commands_tell_where_a_trimmed_log_begins(
+    server, log: Connection, tmp_path: Path
+):
+    await trimmed_midway(log, tmp_path / "data")
+    file = tmp_path / "small.yaml"
+    file.write_text("name: small\nbudgets: {answer: 20}\n")
+    cut = "the log was trimmed and begins at 4"
+    common = ["--policy", str(file), "--tenant", "acme"]
+    ran = await weft("backtest", *common, "--processes", "1", url=server.url)
+    assert cut in ran.err
+    ran = await weft("diff", "--session", "s2", "--phase", "answer", *common, url=server.url)
+    assert (ran.code, cut in ran.err) == (0, True)
 
 
 async def test_a_read_model_that_differs_from_a_trimmed_log_is_mended_from_a_snapshot(

@@ -6,6 +6,7 @@ from tests.audited import KEY, answer, call, envelope, log_of, recorded, turn
 
 from weft.audit.backtest import BacktestTask, Tally, backtest, prefix_share
 from weft.audit.backtest_from_log import Backtest
+from weft.audit.missing_records import MissingRecords
 from weft.cli.backtest import _tell
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextBudget, ContextPolicy, Phase, PhaseRule
@@ -109,6 +110,21 @@ def test_what_was_trimmed_away_is_counted():
     made = task(ContextPolicy(), (Phase.ANSWER, 9))
     result = backtest(msgspec.structs.replace(made, records=()))
     assert (result.missing, result.recorded.compiles) == (1, 0)
+
+
+def test_a_compile_that_showed_something_trimmed_is_counted_and_not_made_again():
+    """Its session goes on behind the cut, so there is something to compile."""
+    made = task(ContextPolicy(), (Phase.ANSWER, 5), (Phase.ANSWER, 9))
+    kept = tuple(record for record in made.records if record.sequence >= 5)
+    result = backtest(msgspec.structs.replace(made, records=kept, gone=MissingRecords(trimmed=5)))
+    assert (result.missing, result.recorded.compiles, result.unlike) == (2, 0, [])
+
+
+def test_a_compile_that_showed_nothing_trimmed_is_made_again():
+    """Its session began behind the cut."""
+    made = task(ContextPolicy(), (Phase.ANSWER, 9))
+    result = backtest(msgspec.structs.replace(made, gone=MissingRecords(trimmed=1)))
+    assert (result.missing, result.recorded.compiles) == (0, 1)
 
 
 def test_tallies_add_up():

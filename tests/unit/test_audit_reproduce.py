@@ -5,7 +5,8 @@ import pytest
 from tests.audited import KEY, envelope, log_of, recorded, turn
 
 from weft.audit.history import fresh_model
-from weft.audit.reproduce import NOT_RUN, OTHER, SAME, MissingRecords, Reproduction, reproduce
+from weft.audit.missing_records import MissingRecords
+from weft.audit.reproduce import NOT_RUN, OTHER, SAME, Reproduction, reproduce
 from weft_schemas.compile import CompileAudit
 from weft_schemas.events import ErasedEvent, FactsEvent, MemoryFact, Origin
 from weft_schemas.policy import ContextPolicy, MemoryRules, Phase
@@ -94,7 +95,7 @@ def test_a_missing_event_is_named_with_what_happened_to_it():
     _, audit = recorded(log_of(), 5)
     without_r1 = [record for record in log_of() if record.sequence not in (3, 4)]
     assert "'r1' (event 3): the log does not hold it" in again(audit, without_r1).reasons[0]
-    trimmed = again(audit, without_r1, gone=MissingRecords(before=5))
+    trimmed = again(audit, without_r1, gone=MissingRecords(trimmed=5))
     assert "begins at 5" in trimmed.reasons[0]
 
 

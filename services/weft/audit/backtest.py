@@ -14,6 +14,7 @@ import msgspec
 from weft.audit.difference import difference
 from weft.audit.grounding import grounded, sources_of
 from weft.audit.history import fresh_model
+from weft.audit.missing_records import MissingRecords, missing_of
 from weft.audit.reproduce import differing_by_key
 from weft.compiler.compile import Compilation, compile_pack
 from weft.compiler.pack import CODE_VERSION
@@ -91,7 +92,7 @@ class SessionResult(msgspec.Struct):
     """Ids of compiles that were recorded under another WEFT_FINGERPRINT_KEY: the same blocks, of
     which only those differ that the key is in."""
     missing: int = 0
-    """Compiles that found no item because the log was trimmed."""
+    """Compiles that showed what the log does not hold any more. They are not made again."""
 
 
 class BacktestTask(msgspec.Struct, frozen=True):
@@ -107,6 +108,7 @@ class BacktestTask(msgspec.Struct, frozen=True):
     through: int
     bases: tuple[CompileAudit, ...] = ()
     """Recorded compiles of the session that others name in `stable_from`."""
+    gone: MissingRecords = MissingRecords()
 
 
 def backtest(task: BacktestTask) -> SessionResult:
@@ -120,10 +122,10 @@ def backtest(task: BacktestTask) -> SessionResult:
         for audit in task.audits:
             if audit.encoding == encoding:
                 view = model.view(audit.tenant, task.session, audit.sequence)
-                if view.item_count():
-                    _one(audit, view, task, bases, items, earlier, result)
-                else:
+                if not view.item_count() or missing_of(audit, view, task.gone):
                     result.missing += 1
+                else:
+                    _one(audit, view, task, bases, items, earlier, result)
         model.close()
     return result
 

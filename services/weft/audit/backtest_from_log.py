@@ -19,6 +19,8 @@ from weft import tokens
 from weft.audit.backtest import BacktestTask, SessionResult, Tally, backtest
 from weft.audit.compiles import all_compiles
 from weft.audit.history import LoggedHistories, tombstone_of
+from weft.audit.missing_records import MissingRecords
+from weft.audit.missing_records_from_log import cut_of
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence
 from weft.progress import OnProgress
@@ -48,6 +50,8 @@ class Backtest(msgspec.Struct):
     processes: int
     seconds: float
     """From the first session read to the last result, without the start of the processes."""
+    gone: MissingRecords = MissingRecords()
+    """Where the log begins."""
     busy: dict[int, float] = {}
     """Process id → processor seconds, of each process that worked."""
 
@@ -58,7 +62,8 @@ class Backtest(msgspec.Struct):
         self.proposed.add(result.proposed)
         self.sessions.append(result)
         if result.missing:
-            self.skipped["trimmed"] = self.skipped.get("trimmed", 0) + result.missing
+            cause = self.gone.cause
+            self.skipped[cause] = self.skipped.get(cause, 0) + result.missing
 
     def summary(self) -> dict[str, Any]:
         """What `weft backtest --json` prints."""
@@ -71,6 +76,7 @@ class Backtest(msgspec.Struct):
             "selected_otherwise_now": sum(len(one.unlike) for one in self.sessions),
             "recorded_under_another_key": sum(len(one.other_key) for one in self.sessions),
             "skipped": self.skipped,
+            "log_begins": self.gone.begins,
             "recorded": self.recorded.summary(),
             "proposed": self.proposed.summary(),
             "processes": self.processes,
@@ -111,7 +117,8 @@ async def backtest_policy(
     total = sum(map(len, by_session.values()))
     if not total:
         raise NotFound(f"no compile of tenant {tenant!r} is recorded since then")
-    done = Backtest(policy.name, Tally(), Tally(), [], {}, processes, 0.0)
+    gone = await cut_of(connection)
+    done = Backtest(policy.name, Tally(), Tally(), [], {}, processes, 0.0, gone)
     context = multiprocessing.get_context("spawn")
     ready = context.Barrier(processes)
     pool = ProcessPoolExecutor(processes, context, _warm, (ready,))
@@ -119,7 +126,7 @@ async def backtest_policy(
         await _started(pool, processes)
         begun = perf_counter()
         bases = {logged.audit.id: logged.audit for logged in compiles}
-        tasks = _tasks(connection, tenant, by_session, bases, policy, key, done.skipped)
+        tasks = _tasks(connection, tenant, by_session, bases, policy, key, done)
         async for result, process, seconds in _results(pool, tasks, AHEAD * processes):
             done.add(result, process, seconds)
             progress(done.recorded.compiles + sum(done.skipped.values()), total)
@@ -142,7 +149,7 @@ async def _tasks(
     bases: Mapping[str, CompileAudit],
     policy: ContextPolicy,
     key: bytes,
-    skipped: dict[str, int],
+    done: Backtest,
 ) -> AsyncIterator[BacktestTask]:
     """One task for each session that the log still holds. Those with the most compiles come first,
     so that no long one is left for a single process at the end."""
@@ -151,12 +158,12 @@ async def _tasks(
     tenants = await histories.tenants()
     for session, audits in sorted(by_session.items(), key=lambda one: -len(one[1])):
         if tombstone_of(tenants, session):
-            skipped["erased"] = skipped.get("erased", 0) + len(audits)
+            done.skipped["erased"] = done.skipped.get("erased", 0) + len(audits)
             continue
         records = tuple(await histories.of(session))
         named = {audit.request.stable_from or "" for audit in audits}
         kept = tuple(bases[one] for one in sorted(named) if one in bases)
-        yield BacktestTask(session, tuple(audits), records, policy, key, through, kept)
+        yield BacktestTask(session, tuple(audits), records, policy, key, through, kept, done.gone)
 
 
 async def _results(

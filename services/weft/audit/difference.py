@@ -48,6 +48,8 @@ class Difference(msgspec.Struct, frozen=True):
     """Number of blocks with the same text in both."""
     changes: tuple[BlockChange, ...]
     """In the order of the prompts: blocks of the second, then those that only the first had."""
+    notes: tuple[str, ...] = ()
+    """What neither side can show."""
 
 
 def difference(

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from weft.audit.missing_records import MissingRecords, missing_calls, row_of
 from weft.compiler.candidates.sensitivity import redact
 from weft.compiler.compile import Compilation, compile_pack, readable
 from weft.compiler.pack import CODE_VERSION
@@ -29,15 +30,6 @@ from weft_schemas.ids import digest
 from weft_schemas.items import ItemKind
 
 SAME, OTHER, NOT_RUN = "same", "other", "not run"
-
-
-class MissingRecords(msgspec.Struct, frozen=True):
-    """What is no longer in the log."""
-
-    tombstone: int = 0
-    """Sequence of the event that erased the session, 0 if none did."""
-    before: int = 0
-    """First sequence of the trimmed log; 0 if the log is whole."""
 
 
 class Reproduction(msgspec.Struct, frozen=True):
@@ -145,8 +137,7 @@ def _entries(
         except InvalidInput as fault:
             faults.append(str(fault))
     named = {at for one in audit.manifest for at in one.named}
-    for at in sorted(named - {row.sequence for row in view.rows(named)}):
-        faults.append(f"the call that a mark names (event {at}): {why_gone(at, gone)}")
+    faults += missing_calls(audit, view, gone)
     return entries_of(view, audit.request, policy, heads, shown, named, key), faults
 
 
@@ -157,11 +148,8 @@ def _head(one: ManifestEntry, above: dict[str, PackEntry]) -> PackEntry:
 
 
 def _row(one: ManifestEntry, rows: dict[int, ItemRow], gone: MissingRecords) -> ItemRow:
-    row = rows.get(one.sequence)
-    if row is None or row.id != one.item_id:
-        raise InvalidInput(
-            f"item {one.item_id!r} (event {one.sequence}): {why_gone(one.sequence, gone)}"
-        )
+    """Raises `InvalidInput` if the log lacks the item, or the text of it that was shown."""
+    row = row_of(one, rows, gone)
     name = one.view.partition(" ")[0]
     of_summary = name == SUMMARY and row.envelope is None
     version = row.summary_version if of_summary else row.version
@@ -171,13 +159,6 @@ def _row(one: ManifestEntry, rows: dict[int, ItemRow], gone: MissingRecords) -> 
             "not hold any more"
         )
     return row
-
-
-def why_gone(sequence: int, gone: MissingRecords) -> str:
-    """Why an item's event is no longer in the log."""
-    if sequence < gone.before:
-        return f"the log was trimmed and begins at {gone.before}; look into a snapshot"
-    return "the log does not hold it any more: somebody deleted it"
 
 
 def _reasons(
@@ -192,8 +173,8 @@ def _reasons(
     reasons = list(faults) or _differing(audit.manifest, entries)
     if not reasons:
         reasons.append("every block is the same, but not what stands between them")
-    if gone.before and not faults:
-        reasons.append(f"the log was trimmed and begins at {gone.before}")
+    if gone.begins and not faults:
+        reasons.append(gone.cut)
     return tuple(reasons)
 
 

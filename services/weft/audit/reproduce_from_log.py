@@ -4,15 +4,13 @@ it could read, and tells which of that the log no longer holds."""
 from __future__ import annotations
 
 from weft.audit.compiles import find_compile
-from weft.audit.history import LoggedHistories, fresh_model, tombstone_of
-from weft.audit.reproduce import MissingRecords, Reproduction, reproduce
+from weft.audit.history import LoggedHistories, fresh_model
+from weft.audit.missing_records_from_log import missing_records
+from weft.audit.reproduce import Reproduction, reproduce
 from weft.log.connection import Connection
-from weft.log.reading import read_session
 from weft.readmodel.model import ReadModel
-from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.compile import CompileAudit
 from weft_schemas.errors import NotFound
-from weft_schemas.ids import TENANT_SESSION
 
 
 async def reproduce_compile(
@@ -24,7 +22,7 @@ async def reproduce_compile(
     model = await model_at(connection, audit)
     try:
         view = model.view(tenant, audit.session, audit.sequence)
-        gone = await _gone(connection, audit)
+        gone = await missing_records(connection, tenant, audit.session)
         return reproduce(audit, view, key=key, base=base, gone=gone)
     finally:
         model.close()
@@ -45,9 +43,3 @@ async def base_of(connection: Connection, audit: CompileAudit) -> CompileAudit |
     except NotFound:
         return None
     return base if base.session == audit.session else None
-
-
-async def _gone(connection: Connection, audit: CompileAudit) -> MissingRecords:
-    own = read_session(connection, audit.tenant, TENANT_SESSION, event="erased")
-    tombstone = tombstone_of([record async for record in own], audit.session)
-    return MissingRecords(tombstone, await trimmed_before(connection))

@@ -60,6 +60,8 @@ def backtest(policy: Path, since: str, processes: int, as_json: bool, settings: 
         columns = ["session", "compiles", "altered", "tokens before", "tokens after"]
         table("\nmost altered sessions", columns, shown)
     _tell(summary)
+    if found.gone.begins:
+        hint(f"{found.gone.cut}: what sessions had before is in neither column")
 
 
 def since_ns(text: str) -> int:

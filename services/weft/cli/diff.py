@@ -53,6 +53,8 @@ def diff(ids: tuple[str, ...], as_json: bool, settings: Settings, **options: Any
     columns = ["", "sequence", "policy", "tokens", "items", "dropped"]
     table("", columns, [_row("first", found.before), _row("second", found.after)])
     hint(f"\n{found.same} blocks are the same")
+    for note in found.notes:
+        hint(f"note: {note}")
     if found.changes:
         rows = [[one.change, one.item_id, one.before, one.after, one.why] for one in found.changes]
         table("", ["", "item", "first", "second", "why"], rows)
