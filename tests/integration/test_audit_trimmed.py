@@ -139,6 +139,7 @@ async def aged(log: Connection, tmp_path: Path) -> Connection:
     await ask_server(log, f"STREAM.DELETE.{STREAM}")
     await provision(log, limits=LogLimits(max_age=86_400.0))
     await publish(log, "s1", [turn("u1", "a"), call("c1", "u1", n=1), turn("u2", "b")])
+    await compile_and_record(log, "s1", Phase.ANSWER)
     await rebuild(log, tmp_path, ENCODING)
     await ask_server(log, f"STREAM.PURGE.{STREAM}", {"seq": 3})
     return log
@@ -150,6 +151,15 @@ async def test_what_left_the_log_by_age_is_no_fault(aged: Connection, tmp_path: 
     [note] = [one for one in done.findings if one.kind == "digest"]
     assert "events before 3 left the log by age" in note.what
     assert "weft rebuild" not in note.mend
+
+
+async def test_age_is_named_as_the_reason_why_a_compile_cannot_be_made_again(aged: Connection):
+    [logged] = await all_compiles(aged, "acme")
+    done = await reproduce_compile(aged, "acme", logged.audit.id, KEY)
+    why = "events before 3 left the log by age; look into a snapshot"
+    assert f"item 'u1' (event 1): {why}" in done.reasons
+    tested = (await backtest_policy(aged, "acme", ContextPolicy(), KEY, 1)).summary()
+    assert (tested["compiles"], tested["skipped"]) == (0, {"aged": 1})
 
 
 async def test_a_rebuild_does_not_delete_the_last_copy_of_what_left_the_log_by_age(

@@ -7,6 +7,7 @@ import msgspec
 from weft.audit.history import tombstone_of
 from weft.audit.missing_records import MissingRecords
 from weft.log.connection import Connection
+from weft.log.deletions import aged_before
 from weft.log.reading import read_session
 from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.ids import TENANT_SESSION
@@ -21,4 +22,6 @@ async def missing_records(connection: Connection, tenant: str, session: str) -> 
 
 async def cut_of(connection: Connection) -> MissingRecords:
     """Where the log begins, for all sessions."""
-    return MissingRecords(trimmed=await trimmed_before(connection))
+    return MissingRecords(
+        trimmed=await trimmed_before(connection), aged=await aged_before(connection)
+    )
