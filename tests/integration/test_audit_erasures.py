@@ -20,7 +20,15 @@ from weft.log.api import call as ask_server
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.secure_delete import erase
-from weft_schemas.events import ErasedEvent, ErasingEvent, ErasureReceiptEvent, encode_event
+from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.events import (
+    EnvelopeEvent,
+    ErasedEvent,
+    ErasingEvent,
+    ErasureReceiptEvent,
+    Origin,
+    encode_event,
+)
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import STREAM, derived_subject
 
@@ -81,6 +89,40 @@ async def test_an_interrupted_erasure_of_a_scope_is_finished_by_the_next(
     done = await erase_scope(log, await plan_scope(log, "acme", "user:1"))
     assert done.removed["events"] == 40
     assert kinds(await verify(log, tmp_path, "o200k_base")) == []
+
+
+async def test_a_parent_that_was_erased_with_its_scope_is_explained(
+    log: Connection, tmp_path: Path
+):
+    """Of another tenant, where nothing was erased, it is a fault."""
+    asked = msgspec.structs.replace(turn("u1", "I live in Rome."), metadata=OF_SCOPE)
+    follow_up = msgspec.structs.replace(turn("u2", "Well?"), parent_id="u1")
+    await publish(log, "s1", [asked, follow_up])
+    await erase_scope(log, await plan_scope(log, "acme", "user:1"))
+    done = await verify(log, tmp_path, "o200k_base")
+    assert kinds(done) == []
+    [note] = [one for one in done.findings if one.kind == "unknown_parent"]
+    assert note.item_id == "u2"
+    assert "items were erased with scope 'user:1' of tenant 'acme'" in note.what
+    assert "publish" not in note.mend
+    await publish(log, "s1", [follow_up], tenant="beta")
+    assert only(await verify(log, tmp_path, "o200k_base"), "unknown_parent").tenant == "beta"
+
+
+async def test_envelopes_that_came_to_an_erased_session_are_no_fault(
+    log: Connection, tmp_path: Path
+):
+    await publish(log, "s2", [turn("u1", "one")])
+    await erase_planned(log, await plan(log, "acme", "s2"))
+    subject = derived_subject("acme", "s2", "envelope")
+    for text in ("late", "later"):
+        event = EnvelopeEvent(Origin(1, "u1", "firewall"), ResultEnvelope(text))
+        await publish_raw(log, subject, encode_event(event))
+    done = await verify(log, tmp_path, "o200k_base")
+    assert kinds(done) == []
+    [note] = [one for one in done.findings if one.kind == "enveloped_twice"]
+    assert "session 's2' of tenant 'acme' was erased before" in note.what
+    assert note.mend == "`weft erase --session s2 --tenant acme` erases them"
 
 
 async def test_the_erasure_of_a_tenant_finishes_those_of_its_sessions(

@@ -301,6 +301,27 @@ def comparison(
     ]
 
 
+def by_erasure(findings: list[AuditFinding], erasures: ErasureHistory) -> list[AuditFinding]:
+    """The findings; those that come of an erasure that was asked for, as notes."""
+    return [_after_erasure(one, erasures) for one in findings]
+
+
+def _after_erasure(finding: AuditFinding, erasures: ErasureHistory) -> AuditFinding:
+    """Records of an erasure name sequences and no ids, so which item went is not known."""
+    if finding.kind == "unknown_parent":
+        scopes = erasures.of_scopes(finding.tenant)
+        if scopes:
+            named = ", ".join(str(target) for target in scopes[:_LISTED])
+            return _explained(finding, f"items were erased with {named}")
+    if finding.kind == "enveloped_twice":
+        target = erasures.of_session(finding.tenant, finding.session)
+        if target is not None:
+            what = f"{finding.what}; {target} was erased before, so none counts"
+            mend = f"`{target.command}` erases them"
+            return msgspec.structs.replace(finding, what=what, mend=mend, note=True)
+    return finding
+
+
 def by_age(findings: list[AuditFinding], before: int) -> list[AuditFinding]:
     """Findings that may come of it alone that events `before` one left the log by age: as notes.
     What is mended by a rebuild is not to be: the read model may hold the last copy of them."""

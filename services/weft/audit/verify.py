@@ -21,6 +21,7 @@ from weft.audit.checks import (
     UnknownSources,
     bodies,
     by_age,
+    by_erasure,
     by_loss,
     comparison,
     content_digests,
@@ -121,10 +122,12 @@ async def _verified(
             found, sources = await db.run(
                 lambda read: (content_findings(read), UnknownSources(read, deleted))
             )
-            done.findings += await _judged(connection, found, sources)
-            done.findings += await _doubles(connection, fresh.checkpoint)
             # Read after `deleted`, so that an erasure that is at work makes no gap.
-            done.findings += gaps(deleted, begins, await erasure_history(connection))
+            erasures = await erasure_history(connection)
+            found = await _judged(connection, found, sources)
+            found += await _doubles(connection, fresh.checkpoint)
+            done.findings += by_erasure(found, erasures)
+            done.findings += gaps(deleted, begins, erasures)
             held = await db.run(lambda read: bodies(read, begins))
             await _bodies(connection, done, held, progress)
             if not is_whole:

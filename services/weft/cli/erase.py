@@ -36,9 +36,10 @@ def erase(
     """Erase a session with its forks, a scope, or the whole tenant that --tenant names.
 
     Erasing a scope erases the items that name it, in every session, with everything made from
-    them (results, summaries, slices, audits of those sessions), and the scope's facts and
-    episodes. The sessions continue without these items. Items that name the scope later are
-    remembered as usual.
+    them (envelopes, summaries, slices, audits of those sessions), and the scope's facts and
+    episodes. Items that do not name it stay, such as the calls and results of an erased turn.
+    The sessions continue without what is erased. Items that name the scope later are remembered
+    as usual.
 
     Events, audits, bodies that nothing else refers to, dead letters, snapshots and the files of
     every replica that runs are overwritten. Data that can be erased only later, or not at all,

@@ -137,6 +137,21 @@ class ErasureHistory:
         """All that any erasure has named, merged."""
         return merged(run for one in self.of.values() for _, run in one.named)
 
+    def of_scopes(self, tenant: str) -> list[Target]:
+        """The scopes of a tenant of which something was erased."""
+        return [
+            target
+            for target, one in self.of.items()
+            if target.tenant == tenant and target.scope is not None and one.named
+        ]
+
+    def of_session(self, tenant: str, session: str) -> Target | None:
+        """The erasure of a session, or of its whole tenant; None if there was none."""
+        for target in (Target(tenant, session), Target(tenant)):
+            if target in self.of:
+                return target
+        return None
+
     def counted_only(self) -> list[tuple[int, int]]:
         """Events that erasures removed without naming them, in order: the sequence before which
         they were, and how many."""
