@@ -7,6 +7,9 @@ from tests.integration.folding import folding
 from tests.integration.logged import publish, publish_raw, result
 
 from weft.client import connect
+from weft.erasure.scope import erase_scope, plan_scope
+from weft.erasure.session import erase as erase_planned
+from weft.erasure.session import plan
 from weft.log.connection import Connection
 from weft.log.secure_delete import erase
 from weft_schemas.errors import NotFound
@@ -86,6 +89,27 @@ async def test_an_erased_session_is_refused(server, log: Connection, replica):
     done = await reproduced(server, pack.id)
     assert done.prompt == ""
     assert done.reasons == (f"session 's1' was erased by event {grave.sequence}",)
+
+
+async def test_what_erasures_took_of_the_record_is_told_and_nothing_else(
+    server, log: Connection, replica
+):
+    [ack] = await publish(log, "s1", [scoped("u", "I live in Rome.")])
+    pack = await compiled(log, after=ack.sequence)
+    with pytest.raises(
+        NotFound, match=r"'nothing' is recorded.*; check the id, which packs carry$"
+    ):
+        await reproduced(server, "nothing")
+    done = await erase_scope(log, await plan_scope(log, "acme", "user:42"))
+    told = rf": 1 went with scope 'user:42' of tenant 'acme', erased by event {done.tombstone}$"
+    with pytest.raises(NotFound, match=f"'{pack.id}' is recorded.*check the id, or .*erased{told}"):
+        await reproduced(server, pack.id)
+    [ack] = await publish(log, "s1", [TURN])
+    pack = await compiled(log, after=ack.sequence)
+    erased = await erase_planned(log, await plan(log, "acme", "s1"))
+    told = f"; 1 went with session 's1' of tenant 'acme', erased by event {erased.tombstones['s1']}"
+    with pytest.raises(NotFound, match=f"{told}$"):
+        await reproduced(server, pack.id)
 
 
 async def test_another_tenants_compile_is_not_found(server, log: Connection, replica):

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
 import msgspec
 
+from weft.erasure.history import Target
 from weft.log.connection import Connection
-from weft.log.reading import read_matching
+from weft.log.reading import read_matching, read_own
 from weft.log.record import LogRecord
 from weft_schemas.compile import CompileAudit
 from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.events import ErasureReceiptEvent
 from weft_schemas.ids import encode_token
 from weft_schemas.subjects import AUDIT_STREAM
+
+_TOLD = 5
+"""Most erasures that an error names, the latest ones."""
 
 
 class LoggedCompile(msgspec.Struct, frozen=True):
@@ -26,10 +33,20 @@ async def find_compile(connection: Connection, tenant: str, compile_id: str) -> 
     async for record in read_matching(connection, _subjects(tenant), stream=AUDIT_STREAM):
         if record.message_id == compile_id:
             return audit_in(record)
-    raise NotFound(
-        f"no compile {compile_id!r} is recorded for tenant {tenant!r}; packs carry their id, and "
-        "the records of an erased session are erased with it"
-    )
+    where = f"no compile {compile_id!r} is recorded for tenant {tenant!r}"
+    erased = [one async for one in _erasures(connection, tenant)]
+    if not erased:
+        raise NotFound(f"{where}; check the id, which packs carry")
+    raise NotFound(f"{where}; check the id, or its record was erased: {'; '.join(erased[-_TOLD:])}")
+
+
+async def _erasures(connection: Connection, tenant: str) -> AsyncIterator[str]:
+    """What was erased of the record of compiles, from the receipts, which name no compile."""
+    async for _, receipt in read_own(connection, tenant, ErasureReceiptEvent):
+        number = receipt.removed.get("audit_events", 0)
+        if number > 0:
+            target = Target(tenant, receipt.session, receipt.scope or None)
+            yield f"{number} went with {target}, erased by event {receipt.tombstone_sequence}"
 
 
 async def all_compiles(connection: Connection, tenant: str) -> list[LoggedCompile]:
