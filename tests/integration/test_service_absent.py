@@ -229,6 +229,14 @@ async def test_a_refusal_is_told_where_nothing_else_comes(
         await ask(log, STATUS, StatusRequest(), StatusReply)
 
 
+async def test_a_service_has_as_long_as_the_client_gives_it(
+    log: Connection, impatient: None
+) -> None:
+    await answering(log, None, None)
+    with pytest.raises(Unavailable, match=r"^status gave no answer in 0\.3 s"):
+        await ask(log, STATUS, StatusRequest(), StatusReply, answer=0.3)
+
+
 async def restarted(folder: Path, service: str, request: Any, reply: Any) -> tuple[Any, int]:
     """What comes of a request whose server is restarted when a service has it, and how often a
     service got it."""

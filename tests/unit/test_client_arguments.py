@@ -7,6 +7,7 @@ import pytest
 
 import weft
 from weft import testing
+from weft.runtime.pool import TURN_SECONDS
 from weft_schemas.errors import InvalidInput
 
 CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
@@ -83,3 +84,28 @@ async def test_an_unknown_choice_is_refused_with_those_that_there_are() -> None:
             await client.publish_messages("s1", chat, on_edit=wrong)
         with pytest.raises(InvalidInput, match=r"^on_edit='spol' is unknown; use one of report, "):
             await client.session("s1").publish(chat, on_edit=wrong)
+
+
+@pytest.mark.parametrize("timeout", [0, -1.0, float("nan"), float("inf"), "5"])
+async def test_a_time_to_wait_for_a_slice_is_a_number_above_nothing(timeout: Any) -> None:
+    with pytest.raises(InvalidInput, match=f"^timeout={timeout!r} is no time to wait; give sec"):
+        await weft.connect().drilldown("art:k3m7zq2dpa", timeout=timeout)
+
+
+@pytest.mark.parametrize(("given", "waited"), [({}, 48.0), ({"timeout": 0.5}, 0.5)])
+async def test_a_slice_is_waited_for_until_the_service_has_given_up(
+    given: dict[str, float], waited: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits for its turn, works as long as it may, and then says why it ended."""
+    asked: list[float] = []
+
+    async def ask(*arguments: Any) -> None:
+        asked.append(arguments[-1])
+
+    monkeypatch.setattr("weft.client.base_client.ask", ask)
+    monkeypatch.setenv("WEFT_HEAVY_SECONDS", "42")
+    client = weft.connect()
+    monkeypatch.setattr(client._link, "opened", lambda: ask(None))
+    await client.drilldown("art:k3m7zq2dpa", **given)
+    assert asked[-1] == waited
+    assert waited < 1 or waited > TURN_SECONDS + 42

@@ -243,6 +243,8 @@ async def _explain(
 @click.option("--view", default="head", help="head, lines, search, json, rows, …")
 @click.option("--arg", "-a", "args", multiple=True, metavar="NAME=VALUE", help="For the view.")
 @click.option("--max-tokens", type=int, default=1_000, show_default=True)
+@click.option("--timeout", type=float, metavar="SECONDS",
+              help="Longest wait for the answer. Default: until the service gives up.")  # fmt: skip
 @json_option
 @connected
 def drilldown(
@@ -250,6 +252,7 @@ def drilldown(
     view: str,
     args: tuple[str, ...],
     max_tokens: int,
+    timeout: float | None,
     as_json: bool,
     settings: Settings,
 ) -> None:
@@ -266,7 +269,7 @@ def drilldown(
     from weft.client.drilldown import checked_arguments
 
     named = checked_arguments(_named(args))
-    reply = running(_drilldown(settings, handle, view, max_tokens, named))
+    reply = running(_drilldown(settings, handle, view, max_tokens, timeout, named))
     if as_json:
         print_json(reply)
         return
@@ -283,10 +286,15 @@ def drilldown(
 
 
 async def _drilldown(
-    settings: Settings, handle: str, view: str, max_tokens: int, args: Mapping[str, Any]
+    settings: Settings,
+    handle: str,
+    view: str,
+    max_tokens: int,
+    timeout: float | None,
+    args: Mapping[str, Any],
 ) -> DrilldownReply:
     async with client(settings) as log:
-        return await log.drilldown(handle, view, max_tokens=max_tokens, **args)
+        return await log.drilldown(handle, view, max_tokens=max_tokens, timeout=timeout, **args)
 
 
 def _named(args: tuple[str, ...]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ misspelt choice for the default."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 from typing import Any, TypeVar, get_args
 
 from weft_schemas.errors import InvalidInput
@@ -38,6 +39,13 @@ def expected(name: str, value: object, *kinds: type) -> None:
         wanted = " or ".join(kind.__name__ for kind in kinds)
         article = "an" if wanted[0] in "aeiou" else "a"
         raise InvalidInput(f"{name} is of type {type(value).__name__}; give {article} {wanted}")
+
+
+def wait_seconds(name: str, given: float) -> float:
+    """A time to wait that is one. Raises `InvalidInput`."""
+    if not isinstance(given, int | float) or not 0 < given < inf:
+        raise InvalidInput(f"{name}={given!r:.60} is no time to wait; give seconds, such as 20")
+    return given
 
 
 def phase_named(phase: Phase | str) -> Phase:

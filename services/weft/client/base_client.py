@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from weft.client.arguments import chosen, expected, listed, phase_named
+from weft.client.arguments import chosen, expected, listed, phase_named, wait_seconds
 from weft.client.catalogues import newest_catalogue
 from weft.client.confirmation import (
     Confirmation,
@@ -35,7 +35,7 @@ from weft.messages.offered_tools import OfferedTools
 from weft.messages.reading import Format, Messages, draft
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.policies import grants_in_force, policy_in_force
-from weft.runtime.request_client import Reply, ask
+from weft.runtime.request_client import ANSWER_SECONDS, Reply, ask
 from weft.runtime.roll_call import call_roll
 from weft.runtime.settings import Settings
 from weft_schemas.compile import (
@@ -76,6 +76,9 @@ MOST = 2**63 - 1
 """Greater than any sequence."""
 CONFIRM_SECONDS = 10.0
 """How long a confirmation may wait until the items are folded."""
+MARGIN_SECONDS = 1.0
+"""By which a client waits longer for heavy work than the service: it is then told why that was
+ended."""
 HISTORY_SECONDS = 2.0
 """How long a session's history may wait until the replica has folded everything; after that, it is
 read from the log."""
@@ -390,14 +393,21 @@ class BaseClient:
         view: str = "head",
         *,
         max_tokens: int = 1_000,
+        timeout: float | None = None,
         **args: str | int | float | bool | None,
     ) -> DrilldownReply:
         """A slice of the raw body behind a handle (`art:…`); `args` are those of the view.
 
-        `reply.views` names the views, `reply.next` the arguments of the next slice.
+        `reply.views` names the views, `reply.next` the arguments of the next slice. `timeout` is
+        how many seconds to wait for the answer; without one, longer than a service takes that
+        allows itself as much as this client's settings say (`WEFT_HEAVY_SECONDS`).
         """
         asked = DrilldownRequest(handle, view, args, max_tokens)
-        return await self._ask(TENANT_SESSION, "drilldown", asked, DrilldownReply)
+        if timeout is None:
+            answer = ANSWER_SECONDS + self.settings.heavy_seconds + MARGIN_SECONDS
+        else:
+            answer = wait_seconds("timeout", timeout)
+        return await self._ask(TENANT_SESSION, "drilldown", asked, DrilldownReply, answer=answer)
 
     async def status(self, session: str | None = None, *, ids: Sequence[str] = ()) -> StatusReply:
         """What a replica has folded of a session, or of the whole tenant; and for up to 1,000 `ids`
@@ -537,7 +547,8 @@ class BaseClient:
         request: msgspec.Struct,
         kind: type[Reply],
         wait: float = 0.0,
+        answer: float | None = None,
     ) -> Reply:
         address, principal = (self.tenant, session, service), self.settings.principal
         connection = await self._link.opened()
-        return await ask(connection, address, request, kind, wait, principal)
+        return await ask(connection, address, request, kind, wait, principal, answer)

@@ -42,7 +42,7 @@ PARAMETERS: dict[str, Any] = {
 """JSON Schema of the tool's arguments: those of `DrilldownRequest`."""
 
 
-_OWN_NAMES = frozenset({"self", "handle", "view", "max_tokens"})
+_OWN_NAMES = frozenset({"self", "handle", "view", "max_tokens", "timeout"})
 
 
 def checked_arguments(args: Mapping[str, T]) -> Mapping[str, T]:

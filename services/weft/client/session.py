@@ -350,6 +350,7 @@ class Session:
                 asked.handle,
                 asked.view,
                 max_tokens=asked.max_tokens,
+                timeout=None,
                 **asked.args,
             )
             reply = await self._patiently(drill)

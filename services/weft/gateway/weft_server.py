@@ -13,6 +13,7 @@ import msgspec
 from mcp.server.lowlevel.server import Server
 
 from weft.client.drilldown import PARAMETERS as LOOK_PARAMETERS
+from weft.client.drilldown import checked_arguments
 from weft.facts.memory_fact import parsed_facts
 from weft.gateway.hosts.host import Context, Host, Hosts
 from weft.gateway.log.deployment import GatewayDeployment
@@ -246,7 +247,11 @@ class WeftServer:
     async def _look(self, host: Host, arguments: dict[str, Any]) -> str:
         request = msgspec.convert(arguments, DrilldownRequest)
         reply = await self._client.drilldown(
-            request.handle, request.view, max_tokens=request.max_tokens, **request.args
+            request.handle,
+            request.view,
+            max_tokens=request.max_tokens,
+            timeout=None,
+            **checked_arguments(request.args),
         )
         call = call_item(LOOK, arguments, host.name)
         item = slice_item(call, reply.text, reply.handle, reply.seal, reply.sensitivity)

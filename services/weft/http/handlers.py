@@ -128,7 +128,7 @@ async def drilldown(call: OperationCall) -> DrilldownReply:
     asked: DrilldownRequest = call.body
     args = checked_arguments(asked.args)
     return await call.client.drilldown(
-        asked.handle, asked.view, max_tokens=asked.max_tokens, **args
+        asked.handle, asked.view, max_tokens=asked.max_tokens, timeout=None, **args
     )
 
 

@@ -25,7 +25,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 TURN_SECONDS = 5.0
-"""Longest that a request waits for its turn; the client waits no longer than this for a reply."""
+"""Longest that a request waits for its turn; most clients wait no longer than this for a reply."""
 WAITING = 500
 """Requests of one tenant that may wait; as many may be in work in one service."""
 HELD_SECONDS = 0.05

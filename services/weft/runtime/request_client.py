@@ -48,15 +48,17 @@ async def ask(
     kind: type[Reply],
     wait: float = 0.0,
     principal: str = "",
+    answer: float | None = None,
 ) -> Reply:
     """Ask the service at `(tenant, session, service)`, as `principal` if one is given, and wait up
-    to `wait` seconds beyond `ANSWER_SECONDS`. Raises the service's error, `Forbidden`, and
-    `Unavailable`."""
+    to `wait` seconds beyond `answer`, which is `ANSWER_SECONDS` if it is not given. Raises the
+    service's error, `Forbidden`, and `Unavailable`."""
     service = address[2]
+    answer = ANSWER_SECONDS if answer is None else answer
     pending = None
     try:
         subject = request_subject(*address, principal)
-        pending = _PendingRequest(connection, subject, request, wait)
+        pending = _PendingRequest(connection, subject, request, wait, answer)
         reply = await pending.reply()
     except (msgspec.MsgspecError, TypeError, UnicodeEncodeError) as error:
         raise InvalidInput(f"this request to {service} cannot be written: {error}") from None
@@ -74,9 +76,7 @@ async def ask(
         if pending is not None and pending.was_cut_off and not gone:
             gone = "the server was away meanwhile, and the answer may be lost with it"
         todo = f": {gone}; try again" if gone else "; look at `weft status`"
-        raise Unavailable(
-            f"{service} gave no answer in {wait + ANSWER_SECONDS:g} s{todo}"
-        ) from None
+        raise Unavailable(f"{service} gave no answer in {wait + answer:g} s{todo}") from None
     except nats.errors.Error as error:
         raise Unavailable(f"{service} could not be asked: {error}; try again") from None
     code = (reply.headers or {}).get(ERROR_HEADER)
@@ -89,7 +89,12 @@ class _PendingRequest:
     """A request that is sent as often as it has to be; the first reply counts."""
 
     def __init__(
-        self, connection: Connection, subject: str, request: msgspec.Struct, wait: float
+        self,
+        connection: Connection,
+        subject: str,
+        request: msgspec.Struct,
+        wait: float,
+        answer: float,
     ) -> None:
         _check_timeout(request)
         self._connection = connection
@@ -98,7 +103,7 @@ class _PendingRequest:
         self._allowed = _allowed(request)
         self._may_be_repeated = not _decides_a_route(request)
         wait = wait if isinstance(wait, int | float) else 0.0  # the service refuses anything else
-        self._seconds = wait + ANSWER_SECONDS
+        self._seconds = wait + answer
         self._absent = min(wait, ABSENT_SECONDS)
         """For how long a service may still be absent."""
         self._clock = asyncio.get_running_loop().time

@@ -211,6 +211,7 @@ class MemoryClient(Client):
         request: msgspec.Struct,
         kind: type[Reply],
         wait: float = 0.0,
+        answer: float | None = None,
     ) -> Reply:
         check_ranges(request, f"{service} request")
         answers: dict[type, Callable[[str, Any], Awaitable[msgspec.Struct | bytes]]] = {
@@ -223,8 +224,8 @@ class MemoryClient(Client):
             ChoiceRequest: self._choose,
             HydrateRequest: self._hydrate,
         }
-        answer = await answers[type(request)](session, request)
-        body = answer if isinstance(answer, bytes) else msgspec.json.encode(answer)
+        made = await answers[type(request)](session, request)
+        body = made if isinstance(made, bytes) else msgspec.json.encode(made)
         return msgspec.json.decode(body, type=kind)
 
     async def _compile(self, session: str, request: CompileRequest) -> bytes:

@@ -239,7 +239,11 @@ class Handles:
         while True:
             try:
                 return await client.drilldown(
-                    request.handle, request.view, max_tokens=request.max_tokens, **request.args
+                    request.handle,
+                    request.view,
+                    max_tokens=request.max_tokens,
+                    timeout=None,
+                    **request.args,
                 )
             except NotFound:
                 if (await client.status()).sequence >= newest or loop.time() >= deadline:
