@@ -63,6 +63,9 @@ UNCALLED = {
     """,
     "beside a read model: names and keys": """
         weft.audit.backtest._altered(id) weft.audit.difference_from_log._compiled(key)
+        weft.audit.explanation._no_candidate(item)
+        weft.audit.explanation.explain_compile(item)
+        weft.audit.explanation.explain_compile(key)
         weft.audit.reproduce._entries(key) weft.audit.reproduce.reproduce(key)
         weft.compiler.candidates.find._feedback(named) weft.compiler.candidates.find._pinned(ids)
         weft.compiler.ranking.query._is_latest_turn(query)

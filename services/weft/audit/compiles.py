@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import msgspec
 
 from weft.erasure.history import Target
@@ -34,25 +32,33 @@ async def find_compile(connection: Connection, tenant: str, compile_id: str) -> 
         if record.message_id == compile_id:
             return audit_in(record)
     where = f"no compile {compile_id!r} is recorded for tenant {tenant!r}"
-    erased = [one async for one in _erasures(connection, tenant)]
+    erased = await _erasures(connection, tenant)
     if not erased:
         raise NotFound(f"{where}; check the id, which packs carry")
     raise NotFound(f"{where}; check the id, or its record was erased: {'; '.join(erased[-_TOLD:])}")
 
 
-async def _erasures(connection: Connection, tenant: str) -> AsyncIterator[str]:
+async def _erasures(connection: Connection, tenant: str) -> list[str]:
     """What was erased of the record of compiles, from the receipts, which name no compile."""
+    found = []
     async for _, receipt in read_own(connection, tenant, ErasureReceiptEvent):
         number = receipt.removed.get("audit_events", 0)
         if number > 0:
             target = Target(tenant, receipt.session, receipt.scope or None)
-            yield f"{number} went with {target}, erased by event {receipt.tombstone_sequence}"
+            found.append(
+                f"{number} went with {target}, erased by event {receipt.tombstone_sequence}"
+            )
+    return found
 
 
-async def all_compiles(connection: Connection, tenant: str) -> list[LoggedCompile]:
-    """Every recorded compile of a tenant, once each, in the order in which they were recorded."""
+async def all_compiles(
+    connection: Connection, tenant: str, session: str | None = None
+) -> list[LoggedCompile]:
+    """Every recorded compile of a tenant, or of one session, once each, in the order in which they
+    were recorded."""
     found: dict[str, LoggedCompile] = {}
-    async for record in read_matching(connection, _subjects(tenant), stream=AUDIT_STREAM):
+    subjects = _subjects(tenant, session)
+    async for record in read_matching(connection, subjects, stream=AUDIT_STREAM):
         if record.message_id not in found:
             found[record.message_id] = LoggedCompile(audit_in(record), record.published_ns)
     return list(found.values())
@@ -68,5 +74,6 @@ def audit_in(record: LogRecord) -> CompileAudit:
         ) from None
 
 
-def _subjects(tenant: str) -> str:
-    return f"weft-audit.{encode_token(tenant)}.*.compiled"
+def _subjects(tenant: str, session: str | None = None) -> str:
+    named = "*" if session is None else encode_token(session, "session")
+    return f"weft-audit.{encode_token(tenant)}.{named}.compiled"

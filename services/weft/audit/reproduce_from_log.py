@@ -1,9 +1,10 @@
-"""Reproduces a compile on a real log: finds its record, folds a fresh read model of everything that
-it could read, and tells which of that the log no longer holds."""
+"""Reproduces and explains a compile on a real log: finds its record, folds a fresh read model of
+everything that it could read, and tells which of that the log no longer holds."""
 
 from __future__ import annotations
 
 from weft.audit.compiles import find_compile
+from weft.audit.explanation import ExplainedCompile, explain_compile
 from weft.audit.history import LoggedHistories, fresh_model
 from weft.audit.missing_records_from_log import missing_records
 from weft.audit.reproduce import Reproduction, reproduce
@@ -24,6 +25,22 @@ async def reproduce_compile(
         view = model.view(tenant, audit.session, audit.sequence)
         gone = await missing_records(connection, tenant, audit.session)
         return reproduce(audit, view, key=key, base=base, gone=gone)
+    finally:
+        model.close()
+
+
+async def explain_recorded(
+    connection: Connection, tenant: str, compile_id: str, key: bytes, item: str | None = None
+) -> ExplainedCompile:
+    """Why each item was in a recorded compile, or one was. Raises `NotFound` if no such compile is
+    recorded, and if its session does not have the item."""
+    audit = await find_compile(connection, tenant, compile_id)
+    base = await base_of(connection, audit)
+    gone = await missing_records(connection, tenant, audit.session)
+    model = await model_at(connection, audit)
+    try:
+        view = model.view(tenant, audit.session, audit.sequence)
+        return explain_compile(audit, view, key=key, base=base, gone=gone, item=item)
     finally:
         model.close()
 

@@ -1,4 +1,4 @@
-"""`weft compile`, `explain`, `drilldown`: what a prompt contains, why, and what is behind it."""
+"""`weft compile`, `drilldown`: what a prompt contains, and what is behind it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from weft.client.pack import Pack
     from weft_schemas.compile import (
         BuildStats,
-        CompileRequest,
         DrilldownReply,
-        ExplainReply,
         PendingItem,
     )
 
@@ -46,6 +44,26 @@ budget_option = click.option(
 as_of_option = click.option(
     "--as-of", metavar="SEQ|TIME", help="The world at this sequence, or at this time (RFC 3339)."
 )
+reserve_option = click.option(
+    "--reserve", type=int, default=0, metavar="TOKENS", help="Taken off the budget."
+)
+stable_from_option = click.option(
+    "--stable-from", metavar="ID", help="Keep that pack's text as a prefix."
+)
+pin_option = click.option(
+    "--pin", multiple=True, metavar="ID", help="An item that stands in it; repeatable."
+)
+tools_option = click.option(
+    "--tools",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Phase route and call: the tools on offer, JSON or YAML, of MCP, OpenAI, Anthropic or "
+    "weft.",
+)
+tool_option = click.option("--tool", metavar="NAME", help="Phase call: the chosen tool.")
+catalog_option = click.option(
+    "--catalog", metavar="NAME", help="Phase route and call: the catalogue of tools."
+)
 
 
 @click.command()
@@ -53,17 +71,15 @@ as_of_option = click.option(
 @phase_option
 @query_option
 @budget_option
-@click.option("--reserve", type=int, default=0, metavar="TOKENS", help="Taken off the budget.")
+@reserve_option
 @as_of_option
 @click.option("--after", type=int, default=0, metavar="SEQ", help="Wait until it is folded.")
 @click.option("--timeout", type=float, default=2.0, metavar="SECONDS", help="Longest wait.")
-@click.option("--stable-from", metavar="ID", help="Keep that pack's text as a prefix.")
-@click.option("--pin", multiple=True, metavar="ID", help="An item that stands in it; repeatable.")
-@click.option("--tools", type=click.Path(path_type=Path), metavar="FILE",
-              help="Phase route and call: the tools on offer, JSON or YAML, of MCP, OpenAI, "
-              "Anthropic or weft.")  # fmt: skip
-@click.option("--tool", metavar="NAME", help="Phase call: the chosen tool.")
-@click.option("--catalog", metavar="NAME", help="Phase route and call: the catalogue of tools.")
+@stable_from_option
+@pin_option
+@tools_option
+@tool_option
+@catalog_option
 @click.option(
     "--format",
     default="text",
@@ -91,8 +107,8 @@ def compile(
         if format not in ("text", "json"):
             raise click.UsageError(f"--json is --format json; give it or --format {format}")
         format = "json"
-    offered = _offered(tools)
-    _check_chosen(request["tool"], offered, request["catalog"])
+    offered = offered_tools(tools)
+    check_chosen(request["tool"], offered, request["catalog"])
     pack = running(_compile(settings, tools=offered, **request))
     if format == "json":
         print_json(pack)
@@ -110,7 +126,7 @@ async def _compile(settings: Settings, session: str, **request: Any) -> Pack:
         return await log.compile(session, **request)
 
 
-def _offered(file: Path | None) -> list[dict[str, Any]]:
+def offered_tools(file: Path | None) -> list[dict[str, Any]]:
     """The tools in a file. Raises `InvalidInput` with every fault, by tool and field."""
     if file is None:
         return []
@@ -119,7 +135,7 @@ def _offered(file: Path | None) -> list[dict[str, Any]]:
     return [msgspec.to_builtins(item) for item in read_catalog(file, str(file)).items]
 
 
-def _check_chosen(tool: str | None, offered: list[dict[str, Any]], catalog: str | None) -> None:
+def check_chosen(tool: str | None, offered: list[dict[str, Any]], catalog: str | None) -> None:
     """Otherwise a tool without a description would be left out silently."""
     if tool is None or catalog or any(tool == one["name"] for one in offered):
         return
@@ -177,65 +193,6 @@ def _how_to_wait(item: PendingItem, after: int) -> str:
 def _tell_notes(pack: Pack) -> None:
     for note in pack.stats.notes:
         hint(f"note: {note}")
-
-
-@click.command()
-@session_option
-@click.option("--item", "-i", required=True, metavar="ID", help="The item.")
-@click.option(
-    "--phase",
-    "-p",
-    default=str(Phase.ANSWER),
-    show_default=True,
-    type=click.Choice([str(phase) for phase in Phase]),
-    help="Of the compile that is asked about.",
-)
-@query_option
-@budget_option
-@as_of_option
-@json_option
-@connected
-def explain(
-    session: str,
-    item: str,
-    phase: str,
-    query: str,
-    budget: int | None,
-    as_of: str | None,
-    as_json: bool,
-    settings: Settings,
-) -> None:
-    """Why an item is in a compile, or why it is not.
-
-    The exit code is 4 if the session has no such item.
-
-    \b
-    Example:
-      weft explain --session s1 --item m12 --phase answer --query "refund"
-    """
-    from weft_schemas.compile import CompileRequest
-
-    request = CompileRequest(Phase(phase), query=query, budget=budget)
-    reply = running(_explain(settings, session, item, request, as_of))
-    if as_json:
-        print_json(reply)
-        return
-    state = "included" if reply.included else "dropped" if reply.candidate else "no candidate"
-    reason = f" ({reply.reason})" if reply.reason != state else ""
-    detail = f": {reply.detail}" if reply.detail else ""
-    click.echo(f"{reply.item_id}: {state}{reason}{detail}")
-    for signal in reply.signals or ():
-        click.echo(f"  {signal.kind} {signal.name}: {signal.detail or signal.count}")
-    for name, score in reply.scores.items():
-        click.echo(f"  {name}: {score:.4f}")
-
-
-async def _explain(
-    settings: Settings, session: str, item: str, request: CompileRequest, as_of: str | None
-) -> ExplainReply:
-    async with client(settings) as log:
-        request = msgspec.structs.replace(request, as_of=await sequence_of(log, as_of))
-        return await log.explain(session, item, request)
 
 
 @click.command()

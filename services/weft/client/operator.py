@@ -13,7 +13,9 @@ from weft_schemas.policy import ContextPolicy
 
 if TYPE_CHECKING:
     from weft.audit.backtest_from_log import Backtest
+    from weft.audit.compiles import LoggedCompile
     from weft.audit.difference import Difference
+    from weft.audit.explanation import ExplainedCompile
     from weft.audit.verify import Verification
     from weft.copies.exporting import Exported
     from weft.copies.forking import Forked
@@ -35,6 +37,18 @@ class Operator:
         self._settings = settings
         self._tenant = settings.tenant
         self._key = settings.fingerprint_key.encode()
+
+    async def compiles(self, session: str | None = None) -> list[LoggedCompile]:
+        """Every recorded compile, of a session or of the whole tenant, in order."""
+        from weft.audit.compiles import all_compiles
+
+        return await all_compiles(self._connection, self._tenant, session)
+
+    async def explain(self, compile_id: str, item: str | None = None) -> ExplainedCompile:
+        """Why each item was in a recorded compile or was not, or why one."""
+        from weft.audit.reproduce_from_log import explain_recorded
+
+        return await explain_recorded(self._connection, self._tenant, compile_id, self._key, item)
 
     async def diff(self, before: str, after: str) -> Difference:
         """Two recorded compiles of one session, by id;
