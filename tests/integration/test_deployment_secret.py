@@ -150,6 +150,37 @@ async def test_no_second_secret_is_made_for_a_log_that_has_one(
         assert gateway.settings.fingerprint_key == "the-right-one"
 
 
+async def test_a_lost_secret_is_not_replaced(tmp_path: Path):
+    """Not with the folder's own log either: the next start would find a wrong one."""
+    folder = tmp_path / "data"
+    async with services(folder):
+        pass
+    secret = (folder / "secret").read_bytes()
+    (folder / "secret").unlink()
+    refused = await weft("up", "--data", str(folder), "--port", "0")
+    assert refused.code == 2
+    assert "whose secret is not here" in refused.err
+    assert "from a backup" in refused.err
+    assert not (folder / "secret").exists()
+    (folder / "secret").write_bytes(secret)
+    async with services(folder):
+        pass
+
+
+async def test_a_secret_that_cannot_be_read_is_not_told_as_missing(
+    server: EmbeddedServer, tmp_path: Path
+):
+    (tmp_path / "secret").mkdir()
+    environ = {"WEFT_NATS_URL": server.url, "WEFT_DATA_DIR": str(tmp_path)}
+    told = f"{tmp_path / 'secret'} is there and cannot be read"
+    for command in (("work", "firewall"), ("up", "--data", str(tmp_path), "--nats", server.url)):
+        done = await weft(*command, settings=environ)
+        assert (done.code, told in done.err) == (2, True), done.err
+        assert "chmod 600" in done.err
+    with pytest.raises(ConfigurationError, match="is there and cannot be read"):
+        made_secret(tmp_path)
+
+
 async def log_envelope(log: Connection, item: ContextItem, secret: str) -> None:
     """What the firewall of a deployment with this secret makes of an item of session s."""
     envelope = envelope_for(

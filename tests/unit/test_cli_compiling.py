@@ -1,8 +1,9 @@
 """What `weft compile` says beside the prompt."""
 
 import pytest
+from tests.audited import log_of, recorded
 
-from weft.cli.compiling import _how_to_wait, _named
+from weft.cli.compiling import _how_to_wait, _named, _summarise
 from weft_schemas.compile import PendingItem
 
 
@@ -16,6 +17,18 @@ def test_one_that_was_waited_for_says_how_to_wait_longer(after: int) -> None:
     said = _how_to_wait(PendingItem("m2", 3), after)
     assert "--after" not in said
     assert "a longer --timeout waits for it, and `weft status` tells why" in said
+
+
+@pytest.mark.parametrize(
+    ("is_past", "how"), [(False, "--after 3 waits for it"), (True, "a later --as-of may show it")]
+)
+def test_what_was_pending_in_the_past_is_not_waited_for(
+    is_past: bool, how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pack, _ = recorded(log_of(), 3)
+    _summarise(pack, 0, is_past)  # type: ignore[arg-type]
+    [line] = [one for one in capsys.readouterr().err.splitlines() if one.startswith("pending")]
+    assert line == f"pending: r1 (no envelope yet); {how}"
 
 
 def test_an_argument_of_a_view_stays_as_it_is_written() -> None:

@@ -114,7 +114,7 @@ def compile(
         print_json(pack)
     elif format == "text":
         click.echo(pack.prompt)
-        _summarise(pack, request["after"])
+        _summarise(pack, request["after"], is_past=request["as_of"] is not None)
     else:
         print_json(pack.request(format))
         _tell_notes(pack)
@@ -165,7 +165,7 @@ def _shown(stats: BuildStats) -> str:
     return ", ".join(parts)
 
 
-def _summarise(pack: Pack, after: int) -> None:
+def _summarise(pack: Pack, after: int, is_past: bool) -> None:
     stats = pack.stats
     dropped = ", ".join(f"{count} {reason}" for reason, count in stats.dropped_reasons.items())
     hint(
@@ -173,7 +173,8 @@ def _summarise(pack: Pack, after: int) -> None:
         f"{f' · dropped: {dropped}' if dropped else ''} · sequence {pack.sequence} · {pack.id}"
     )
     for item in pack.pending:
-        hint(f"pending: {item.item_id or item.sequence} ({item.reason}){_how_to_wait(item, after)}")
+        how = "; a later --as-of may show it" if is_past else _how_to_wait(item, after)
+        hint(f"pending: {item.item_id or item.sequence} ({item.reason}){how}")
     for entry in pack.entries:
         for signal in entry.signals:
             if signal.kind == "injection":

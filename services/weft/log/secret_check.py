@@ -69,8 +69,9 @@ async def check_log(connection: Connection, secret: str) -> None:
     if mark_of(config) and not secret:
         raise ConfigurationError(
             "this log belongs to a deployment whose secret is not here: use its data folder "
-            "(--data, WEFT_DATA_DIR), copy the file `secret` from there, or set its "
-            "WEFT_FINGERPRINT_KEY"
+            "(--data, WEFT_DATA_DIR), copy the file `secret` from there or from a backup, or set "
+            "its WEFT_FINGERPRINT_KEY. If it is lost, `weft provision --new-secret` with another "
+            "one says so to the log"
         )
 
 

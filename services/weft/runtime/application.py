@@ -48,7 +48,7 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
     Raises what the service raises, `Unavailable` if there is no server, and
     `ConfigurationError` if the HTTP port is taken or the deployment's secret is missing.
     """
-    required_secret(settings.fingerprint_key)
+    required_secret(settings.fingerprint_key, settings.data_dir)
     die_with_parent()
     _show_name(name)
     set_up_logging(name, settings.log_level)

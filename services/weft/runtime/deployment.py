@@ -23,10 +23,23 @@ def known_secret(data_dir: Path) -> str:
         return ""
 
 
+def kept_secret(data_dir: Path) -> str:
+    """As `known_secret`, but raises `ConfigurationError` for a file that is there and gives none:
+    it is not to be taken for one that is missing."""
+    path = data_dir / SECRET_FILE
+    known = known_secret(data_dir)
+    if known or not os.path.lexists(path):
+        return known
+    raise ConfigurationError(
+        f"{path} is there and cannot be read, or is no secret: let its owner read it (chmod 600), "
+        "put it back from a backup, or set WEFT_FINGERPRINT_KEY"
+    )
+
+
 def made_secret(data_dir: Path) -> str:
-    """As `known_secret`, but creates one, with mode 600, if there is none."""
+    """As `kept_secret`, but creates one, with mode 600, if there is none."""
     folder = private(data_dir)
-    known = known_secret(folder)
+    known = kept_secret(folder)
     if known:
         return known
     path, draft = folder / SECRET_FILE, folder / f"{SECRET_FILE}.{os.getpid()}.new"
@@ -54,12 +67,14 @@ def private(folder: Path) -> Path:
     return folder
 
 
-def required_secret(secret: str) -> str:
-    """Raises `ConfigurationError` if there is no secret."""
-    if not secret:
-        raise ConfigurationError(
-            "no secret of the deployment is here, the same for all its processes: beside `weft up` "
-            "start this in the folder where that was started, or with WEFT_DATA_DIR on its data; "
-            "elsewhere set WEFT_FINGERPRINT_KEY, which deploy/make-env.sh makes"
-        )
-    return secret
+def required_secret(secret: str, data_dir: Path) -> str:
+    """The secret of the settings, which is that of the data folder if none is set. Raises
+    `ConfigurationError` if there is none."""
+    if secret:
+        return secret
+    kept_secret(data_dir)  # says more of one that cannot be read
+    raise ConfigurationError(
+        "no secret of the deployment is here, the same for all its processes: beside `weft up` "
+        "start this in the folder where that was started, or with WEFT_DATA_DIR on its data; "
+        "elsewhere set WEFT_FINGERPRINT_KEY, which deploy/make-env.sh makes"
+    )

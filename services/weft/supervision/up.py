@@ -18,7 +18,7 @@ from weft.log.secret_check import UNMARKED, DeploymentSecret, check_log, is_mark
 from weft.log.timeouts import cancelled
 from weft.log.topology import Durability, LogLimits, TopologyChange, provision
 from weft.log.transport import connect
-from weft.runtime.deployment import known_secret, made_secret, private
+from weft.runtime.deployment import kept_secret, made_secret, private
 from weft.runtime.settings import Settings, secret_is_given
 from weft.supervision.embedded_cluster import EmbeddedCluster
 from weft.supervision.embedded_server import EmbeddedServer
@@ -94,7 +94,7 @@ async def running(
             keeper = asyncio.create_task(_keep_alive(node))
             stack.push_async_callback(cancelled, keeper)
         is_own = clustered or embedded
-        settings = await _with_secret(settings, is_own)
+        settings = await _with_secret(settings)
         await provision_log(settings, is_own=is_own)
         await stack.enter_async_context(_renewing(settings))
         environ = {
@@ -188,12 +188,12 @@ async def _check_restored(settings: Settings, nodes: Sequence[EmbeddedServer]) -
         await connection.close()
 
 
-async def _with_secret(settings: Settings, is_own: bool) -> Settings:
+async def _with_secret(settings: Settings) -> Settings:
     """The settings with the data folder's secret. If there is none, it is made now, unless the log
-    has one already."""
+    has one already: a second one would be found here instead of the lost one."""
     if settings.fingerprint_key:
         return settings
-    if not is_own and not known_secret(settings.data_dir):
+    if not kept_secret(settings.data_dir):
         connection = await connect(name="weft-up", **settings.connection())
         try:
             await check_log(connection, "")

@@ -19,7 +19,7 @@ from weft.gateway.log.erased_sessions import ErasedSessions, following_erased_se
 from weft.log.reading import state
 from weft.log.secret_check import check_log
 from weft.log.transport import connect
-from weft.runtime.deployment import known_secret, made_secret, private
+from weft.runtime.deployment import kept_secret, made_secret, private
 from weft.runtime.policies import Policies, following_policies
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Forbidden, Unavailable, WeftError
@@ -96,7 +96,7 @@ class GatewayDeployment:
         """With the log's secret; one of the data folder's own is made only for a log that has
         none. Raises `ConfigurationError`."""
         settings = self.settings
-        key = settings.fingerprint_key or known_secret(settings.data_dir)
+        key = settings.fingerprint_key or kept_secret(settings.data_dir)
         try:
             await check_log(self.client.connection, key)
         except Forbidden:
