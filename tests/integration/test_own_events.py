@@ -21,7 +21,7 @@ from weft.log.transport import connect
 from weft.runtime.policies import grants_in_force, policy_in_force
 from weft.runtime.settings import Settings
 from weft.supervision import own_events as module
-from weft.supervision import up as supervision
+from weft.supervision import own_events_renewal
 from weft.supervision.own_events import OwnEvents, own_events, renew
 from weft.supervision.up import provision_log, running
 from weft_schemas.events import ErasedEvent
@@ -154,7 +154,7 @@ async def test_what_is_shown_says_that_it_may_have_left_the_log(aging: Connectio
 
 @pytest.mark.usefixtures("half_gone")
 async def test_up_sees_to_it_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervision, "MOST_RENEWAL_PAUSE", 0.01)
+    monkeypatch.setattr(own_events_renewal, "MOST_RENEWAL_PAUSE", 0.01)
     async with running(Settings(data_dir=tmp_path, max_age_days=1.0), {}) as started:
         log = await connect(started.settings.nats_url)
         await publish(log, TENANT_SESSION, [STRICT])
@@ -181,5 +181,5 @@ async def test_a_log_without_room_does_not_keep_up_from_starting(
 ) -> None:
     config = (await call(aging, f"STREAM.INFO.{STREAM}"))["config"]
     await call(aging, f"STREAM.UPDATE.{STREAM}", {**config, "max_msgs": 8})
-    await supervision._renew(aging, tmp_path)
+    await own_events_renewal.renew_or_warn(aging, tmp_path)
     assert "are not published again yet" in caplog.text

@@ -107,6 +107,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     router_concepts: Path | None = None
     """Text file of concepts, which replaces the router's own; an empty file means none."""
 
+    @property
+    def max_age_seconds(self) -> float:
+        return self.max_age_days * 86_400.0
+
     def connection(self) -> dict[str, Any]:
         """Address and credentials, as the arguments of `weft.log.transport.connect`."""
         credentials = {name: getattr(self, name) for name in _CREDENTIALS}

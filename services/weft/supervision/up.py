@@ -7,13 +7,11 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from pathlib import Path
 from typing import IO, cast
 
 import msgspec
 from msgspec.structs import replace
 
-from weft.log.connection import Connection
 from weft.log.secret_check import UNMARKED, DeploymentSecret, check_log, is_marked
 from weft.log.timeouts import cancelled
 from weft.log.topology import Durability, LogLimits, TopologyChange, provision
@@ -23,7 +21,7 @@ from weft.runtime.settings import Settings, secret_is_given
 from weft.supervision.embedded_cluster import EmbeddedCluster
 from weft.supervision.embedded_server import EmbeddedServer
 from weft.supervision.lost_log import check_restored, why_a_log_is_expected
-from weft.supervision.own_events import renew
+from weft.supervision.own_events_renewal import renew_or_warn, renewing
 from weft.supervision.preloaded import PreloadedProcess
 from weft.supervision.supervisor import Supervisor, work_children
 from weft_schemas.errors import WeftError
@@ -35,11 +33,6 @@ ROOM_BYTES = 16 * 1024 * 1024
 """With this much free space, a full disk counts as usable again: two of the server's blocks."""
 ROOM_PAUSE_SECONDS = 10.0
 """Seconds between two such restarts, in case the cause is something other than disk space."""
-SECONDS_PER_DAY = 86_400.0
-MOST_RENEWAL_PAUSE = 3_600.0
-RENEWAL_SHARE = 0.1
-"""Between two looks for what is to be published again: at most so many seconds, or this share of
-the age limit."""
 
 REPLICA = {"indexer": 1, "compiler": 1}
 """One read replica: its indexer and its compilers on one data folder."""
@@ -96,7 +89,7 @@ async def running(
         is_own = clustered or embedded
         settings = await _with_secret(settings)
         await provision_log(settings, is_own=is_own)
-        await stack.enter_async_context(_renewing(settings))
+        await stack.enter_async_context(renewing(settings))
         environ = {
             "WEFT_NATS_URL": settings.nats_url,
             "WEFT_DATA_DIR": str(settings.data_dir.resolve()),
@@ -128,9 +121,7 @@ async def provision_log(
     has none: an empty one would take its place.
     """
     expected = await why_a_log_is_expected(settings.data_dir)
-    limits = LogLimits(
-        max_bytes=settings.max_bytes or -1, max_age=settings.max_age_days * SECONDS_PER_DAY
-    )
+    limits = LogLimits(max_bytes=settings.max_bytes or -1, max_age=settings.max_age_seconds)
     connection = await connect(name="weft-provision", **settings.connection())
     try:
         durability = cast(Durability, settings.durability)
@@ -138,7 +129,7 @@ async def provision_log(
         secret = DeploymentSecret(settings.fingerprint_key, is_given, new_secret)
         changes = await provision(connection, durability, limits, secret, expected)
         marked = await is_marked(connection)
-        await _renew(connection, settings.data_dir)
+        await renew_or_warn(connection, settings.data_dir)
     finally:
         await connection.close()
     for change in changes:
@@ -146,38 +137,6 @@ async def provision_log(
     if not marked:
         _log.warning(UNMARKED)
     return Provisioned(changes, marked)
-
-
-async def _renew(connection: Connection, data_dir: Path) -> None:
-    """Publish tenants' own events again that would leave the log by age. If that cannot be done,
-    the log says so, and `weft doctor` before they leave."""
-    try:
-        for one in await renew(connection, data_dir):
-            _log.info("published again, since the log has an age limit: %s", one)
-    except WeftError as error:
-        _log.warning("policies, grants and catalogues are not published again yet: %s", error)
-
-
-@contextlib.asynccontextmanager
-async def _renewing(settings: Settings) -> AsyncIterator[None]:
-    """`_renew` again and again in a log with an age limit."""
-    if not settings.max_age_days:
-        yield
-        return
-    connection = await connect(name="weft-renew", **settings.connection())
-    renewing = asyncio.create_task(_keep_renewing(connection, settings))
-    try:
-        yield
-    finally:
-        await cancelled(renewing)
-        await connection.close()
-
-
-async def _keep_renewing(connection: Connection, settings: Settings) -> None:
-    pause = min(MOST_RENEWAL_PAUSE, settings.max_age_days * SECONDS_PER_DAY * RENEWAL_SHARE)
-    while True:
-        await asyncio.sleep(pause)
-        await _renew(connection, settings.data_dir)
 
 
 async def _check_restored(settings: Settings, nodes: Sequence[EmbeddedServer]) -> None:

@@ -29,7 +29,6 @@ the clocks."""
 SILENT_SECONDS = 4.0
 """A node of a cluster that its leader has not heard for so long is away: it says something every
 second."""
-SECONDS_PER_DAY = 86_400.0
 
 
 async def log_of(log: Connection, settings: Settings) -> list[Check]:
@@ -144,7 +143,7 @@ def _leaderless(every: list[dict[str, Any]]) -> Check:
 async def _topology(log: Connection, settings: Settings, info: dict[str, Any]) -> Check:
     durability = info["config"].get("metadata", {}).get("weft.durability", settings.durability)
     version = log.connected_server_version
-    limits = LogLimits(settings.max_bytes or -1, settings.max_age_days * SECONDS_PER_DAY)
+    limits = LogLimits(settings.max_bytes or -1, settings.max_age_seconds)
     wanted = desired(cast(Durability, durability), limits, (version.major, version.minor))
     try:
         have = await actual(log, wanted)
