@@ -81,7 +81,7 @@ def ready_for(model: ReadModel, task: CompileTask) -> Ready | None:
 
 
 def is_short_work(ready: Ready, task: CompileTask) -> bool:
-    """Whether it takes some milliseconds."""
+    """Whether it takes only some milliseconds."""
     return is_short(ready.view, task.request, ready.policy, len(task.base))
 
 
@@ -171,7 +171,7 @@ def _with_rights(
 
 
 def _with_unfolded(compilation: Compilation, after: int) -> Compilation:
-    """Names what the caller waits for and the read model does not have yet."""
+    """Names the items that the caller waits for and the read model does not have yet."""
     pack = compilation.pack
     if pack.sequence >= after or compilation.audit.request.as_of is not None:
         return compilation

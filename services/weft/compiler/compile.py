@@ -171,8 +171,8 @@ def _select(state: State, choice: Choice) -> tuple[Choice, Shown]:
 
 
 def _without_refused_calls(state: State, choice: Choice, shown: Shown) -> tuple[Choice, Shown]:
-    """The same without calls that their provider would refuse: they are told in words, or left out
-    if there is no room for the words."""
+    """The same without calls that their provider would refuse: they are written in words, or left
+    out if there is no room for that."""
     while calls := refused_calls(state.groups, shown, state.carried):
         withheld = state.carried.withheld | calls
         state.carried = msgspec.structs.replace(state.carried, withheld=withheld)

@@ -55,7 +55,7 @@ def note_large(state: State, rows: Iterable[ItemRow]) -> None:
 
 
 NAMED = 3
-"""Such items with a note each."""
+"""Most such items that have a note each."""
 
 
 def _named(row: ItemRow) -> str:
@@ -78,7 +78,8 @@ def _size_in_store(row: ItemRow) -> int:
 
 
 def _note_budget(state: State) -> None:
-    """Before all others if the reserve takes it whole, since they follow from that."""
+    """Comes before all other notes if the reserve takes the whole budget, since they follow from
+    that."""
     reserve, asked = state.request.reserve, asked_budget(state.request, state.policy)
     if reserve > 0 and not state.budget:
         state.ledger.notes.insert(
@@ -92,7 +93,7 @@ def _note_budget(state: State) -> None:
 
 
 def _note_unknown_catalogue(state: State) -> None:
-    """Where the router was not asked, which refuses such a name."""
+    """Only if the router was not asked: it refuses such a name itself."""
     request, name = state.request, state.request.catalog
     is_routed = reads_tools(request) and not reads_catalog(request)
     if name and not is_routed and not state.view.catalog_size(name):

@@ -29,9 +29,10 @@ POSTINGS_MOST = 16_000
 """Most postings that a search reads: some 4 ms. With half as many, recall of tau2_banking's
 documents for long queries is .03 to .04 lower; with twice as many it hardly rises."""
 FEEDBACK_PASSAGES = 10
-"""Best matches whose common terms are searched for in a second search, if the query has"""
+"""Best matches whose common terms a second search looks for, if the query has at most `LONG_QUERY`
+terms."""
 LONG_QUERY = 32
-"""no more terms than this: a longer query says enough by itself."""
+"""Terms of a query; one with more says enough by itself."""
 EXPANSION_TERMS = 32
 """Common terms of the best matches; the second search uses the most selective ones of them. With
 only the 20 of the greatest weight, recall on LoCoMo at 2,000 tokens is .01 lower."""
@@ -51,9 +52,9 @@ class Retrieval(msgspec.Struct, frozen=True):
     matches: float
     """Matches per item that the budget holds whole."""
     near: float
-    """The most relevant matches and neighbours per item that the budget holds whole, and"""
+    """The most relevant matches and neighbours, per item that the budget holds whole."""
     near_least: int = 8
-    """this many more."""
+    """Matches and neighbours in addition, however few items the budget holds."""
     feedback: float = 0.0
     """Weight of the second search for the best matches' common terms; 0 for none."""
     per_term: int = 0
@@ -156,17 +157,17 @@ CUT_SHARE = 0.6
 """Share of the rest for a result that does not fit whole, if there are older ones in the exchange:
 those that fit are shown, too."""
 LEAST_EACH, MOST_TOGETHER = 200, 8
-"""Tokens for each of the newest results of calls that were made together, of which the newest does
-not fit, and the most such calls, since each is fitted by itself; else the newest comes first as
-ever. Of what the next step needs in ten sessions that nobody tuned for, prompts for a call of 1,000
-and 2,000 tokens state .643 and .823 with shares, .635 and .814 without; in ten others .619 and
-.863, .611 and .864, for an answer of 1,000 tokens .664 and .655. With shares of any size they lose
-.02 at 500 tokens."""
+"""For calls that were made together and whose newest result does not fit: the least tokens of each
+result, and the most such calls, since each is fitted by itself. Otherwise the newest result comes
+first. Of what the next step needs in ten sessions that nobody tuned for, prompts for a call of
+1,000 and 2,000 tokens state .643 and .823 with shares, .635 and .814 without; in ten others .619
+and .863, .611 and .864, for an answer of 1,000 tokens .664 and .655. With shares of any size they
+lose .02 at 500 tokens."""
 SIBLINGS_SHARE, WITHOUT_SIBLINGS = 0.3, 250
-"""Most of a budget beyond its first 250 tokens, beside the newest result, for those of calls that
-were made together with it. Of what the next step needs in 58 sessions that nobody tuned for,
-prompts for a call of 1,000 and 2,000 tokens state .625 and .839 with it, .617 and .832 without, for
-an answer .644 and .847, and .640 and .842; no value of tau-bench or LiveMCPBench depends on it."""
+"""Most of a budget, beyond its first 250 tokens, for the results of calls that were made together
+with the newest one. Of what the next step needs in 58 sessions that nobody tuned for, prompts for a
+call of 1,000 and 2,000 tokens state .625 and .839 with it, .617 and .832 without, for an answer
+.644 and .847, and .640 and .842; no value of tau-bench or LiveMCPBench depends on it."""
 EXCHANGE_TRIES = 8
 """Older results that are tried in vain after one that was cut. Those that are clearly too large are
 not tried: of 3,264 prompts of recorded sessions none shows less than with all of them tried."""
@@ -220,8 +221,8 @@ of LiveMCPBench's values at 1,000 tokens; with .06 beyond the first 250, tau-ben
 LEAST_NAME = 4
 """Tokens of a short one, such as a file's name after that of another call of the tool."""
 LEAST_ASKED = 3
-"""Terms of a user's turn that nobody has answered yet from which on they alone choose among the
-parts of results; "yes, do that" leaves that to what was said and done before. In 37 sessions that
+"""If an unanswered user's turn has at least this many terms, they alone choose among the parts of
+results; "yes, do that" leaves the choice to what was said and done before. In 37 sessions that
 nobody tuned for, answers of 500 to 2,000 tokens state .004 more of what they need."""
 POLICY_SHARE = 0.2
 """Most of a budget for which a policy that was cut is shown whole, where the open exchange leaves
@@ -272,8 +273,8 @@ FIRST_PART = 0.2
 """Extra for the first part of an item, against one that answers nothing."""
 
 IDENTIFIER_WEIGHT = 1.0
-"""Weight of a value, by its form: of a word that mixes letters with digits or underscores. Those of
-other forms are compared with it."""
+"""Weight of a word that mixes letters with digits or underscores. The weights of other forms of
+values are relative to it."""
 CAMEL_WEIGHT = 0.5
 """Letters with a capital inside: a name in code, or a firm. Between .2 and 1 no value of the panel
 moves by more than .003."""
@@ -412,11 +413,11 @@ GUESSES = 4
 FILLS = 24
 """Later additions that are tried in the remaining room."""
 AHEAD = 3.0
-"""Times as much room up to whose end in the order additions may open items in the room that is
-left. With additions from anywhere, .19 of the steps to a budget larger by a fourth to a half drop
-an item, with these .15. With 2.0 it is .13, but three sets of sessions that nobody tuned for state
-.01 to .04 less of what an answer needs at 500 tokens. By 3.0 tau-bench's tuned half loses .002 of
-its values at 500 tokens, and LiveMCPBench's none."""
+"""How far down the order additions may open items in the room that is left: up to the place that a
+budget of this many times the size would reach. With additions from anywhere, .19 of the steps to a
+budget larger by a fourth to a half drop an item, with these .15. With 2.0 it is .13, but three sets
+of sessions that nobody tuned for state .01 to .04 less of what an answer needs at 500 tokens. By
+3.0 tau-bench's tuned half loses .002 of its values at 500 tokens, and LiveMCPBench's none."""
 LEAST_ROOM = 8
 """Tokens: in less, nothing fits."""
 LEAST_FILLED = 24
@@ -430,10 +431,11 @@ SITUATION = 4
 SITUATION_TEXT = 600
 """Characters read of each."""
 SITUATION_TURNS, SITUATION_TERMS, TERM_TOKENS = 3, 45, 24
-"""Most of the latest turns that are read, until they have so many different terms, but one for so
-many tokens of the budget: a small prompt keeps to what was said last. Of eight sessions that nobody
-tuned for, prompts of 2,000 and 4,000 tokens state .57 and .84 of what the next step needs; with one
-turn it is .51 and .71. Values in place on tau-bench and LiveMCPBench move by .002, either way."""
+"""The latest turns are read, at most this many, until they have `SITUATION_TERMS` different terms,
+or one for every `TERM_TOKENS` tokens of a smaller budget: a small prompt keeps to what was said
+last. Of eight sessions that nobody tuned for, prompts of 2,000 and 4,000 tokens state .57 and .84
+of what the next step needs; with one turn it is .51 and .71. Values in place on tau-bench and
+LiveMCPBench move by .002, either way."""
 COHERENT = 250
 """Tokens up to which an item is about one thing: its other parts then count nearly as much as the
 one that answers, and half as much at twice the length."""
@@ -473,8 +475,8 @@ AT_TIME = 1.0
 """Gain, as a share of its relevance, of an item from a date that the query names. For the questions
 of three LoCoMo conversations that name one, recall at 2,000 tokens rises from .90 to .98."""
 DAYS_AFTER, NEAR_AFTER = 7, 0.5
-"""For so many days after a day people still tell what happened on it; an item from these days is so
-near to it, one from the day itself 1."""
+"""For this many days after a day, people still tell what happened on it. The nearness of an item
+from these days; that of an item from the day itself is 1."""
 NEAR_YEAR = 0.5
 """Nearness of an item from a named year."""
 ASKS = 0.9

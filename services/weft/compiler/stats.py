@@ -53,7 +53,7 @@ _MESSAGES = frozenset(
     {ItemKind.USER_TURN, ItemKind.AGENT_MSG, ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT}
 )
 _SAID = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
-"""Which of them are no messages of a provider if they have no text."""
+"""Kinds that make no message for a provider if they have no text."""
 EMPTY = "empty"
 
 

@@ -19,11 +19,11 @@ _QUOTED = re.compile(r"^>", re.MULTILINE)
 LEAST_QUOTED = 4
 """Lines of a mail that is quoted as a whole."""
 LONGEST_FOOTER, FOOTER_SHARE = 1_000, 0.5
-"""Most characters of a footer, and the most of a text that it is."""
+"""Most characters of a footer, and its largest share of a text."""
 LEAST_LINE = 40
 """Characters of a line that may repeat another; shorter ones are alike by chance."""
 _ITS_NUMBER = re.compile(r"[\s\d.,:)(\[\]*-]*")
-"""What may number a line."""
+"""A number, with its signs, before a line."""
 _ASCII_NUMBER = "".join(filter(_ITS_NUMBER.fullmatch, map(chr, range(128))))
 """These characters in ASCII: most lines have no others, and stripping is faster than a pattern."""
 

@@ -11,7 +11,8 @@ from weft.passages.part import Part, leaves
 LEAST_ENTRIES = 4
 """Parts with entries that make a list of works."""
 MOST_SHARE = 0.6
-"""Of a text; one that is hardly more than such a list is about these works."""
+"""The largest share of a text that such a list may have; a text that is hardly more than the list
+is about these works."""
 MOST_BETWEEN = 1
 """Parts within the list, or behind it, that look like no entry."""
 _ENTRY = re.compile(r"^[ \t>]*(?:\[\d{1,3}\]|\d{1,3}\.|[-*\u2022])[ \t]+\S", re.MULTILINE)

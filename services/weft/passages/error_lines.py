@@ -36,12 +36,12 @@ _ERROR = re.compile(
     r"|\b(?:[A-Z]\w+(?:Error|Exception))\b"
     r"|\b(?i:err|error|exception)=(?![\"']?(?i:nil|null|none|false|0)\b|[\"']{2}|\s|\Z)"
 )
-"""What tells of an error in a line without a level; not as a part of a name, as a setting, or to
-say that there is none."""
+"""Words that tell of an error in a line without a level, unless they are part of a name, a setting,
+or say that there is no error."""
 VARIABLE = re.compile(
     r"\b0x[0-9a-fA-F]+\b|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,}){0,5}\b|\d+(?:[.:,\-/TZ]\d+)*|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\""
 )
-"""What differs in lines that say the same: numbers, ids and quoted parts."""
+"""The parts in which lines that say the same differ: numbers, ids and quoted text."""
 
 
 def tells_error(line: str, level: str) -> bool:
@@ -91,9 +91,9 @@ _SIGN = re2.compile(
     rb"err|fatal|critical|severe|panic|exception|fail|traceback|denied|refused|timed? ?out"
     rb"|not found|cannot|unable"
 )
-"""What every text has where `_ERROR` finds an error; found quickly in lower case."""
+"""A sign that every text has in which `_ERROR` finds an error; found quickly in lower case."""
 MOST_SIGNS = 5_000
-"""So many are looked at, in some milliseconds: names may have thousands of them."""
+"""Most signs that are looked at, in some milliseconds: names may have thousands of them."""
 _BEFORE, _BEHIND = 60, 24
 """Characters of a line around a sign in which the error must be told."""
 

@@ -12,7 +12,7 @@ from weft.passages.outliers import LOOK, MANY, at_most, has_few, rare_groups
 OUTLIERS = 4
 """Most values that make records differ."""
 MOST_COMPARED = 8_000
-"""Records of one list; more would take longer than all else that is done with them."""
+"""Most records of one list; more would take longer than everything else that is done with them."""
 
 
 def differing_records(text: str, records: list[Value]) -> frozenset[int]:

@@ -45,8 +45,8 @@ def _is_tree(text: str) -> bool:
 
 
 def _borders(text: str) -> list[int]:
-    """Where the outermost landmarks begin and end by turns: each is a line with those below it that
-    are indented further. One that holds the main landmark is none."""
+    """Where the outermost landmarks begin and end, alternately: each is a line with those below it
+    that are indented further. One that holds the main landmark is none."""
     found: list[int] = []
     start = level = -1
     at = 0

@@ -89,7 +89,7 @@ def _marked_line(text: str, start: int, held: str, end: int) -> IndentedLine:
 _LEVELS = frozenset("d-@[")
 """How the lines begin that head others in a diff or an INI file."""
 _MARKS = _LEVELS | {"#"}
-"""With any other sign but a digit, a line is text."""
+"""A line that begins with any other sign, except a digit, is text."""
 
 
 def _level_in_file(text: str, start: int, end: int, line: str) -> int:

@@ -126,7 +126,8 @@ _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def unwrapped(text: str, unescaped: Callable[[str], str], depth: int = DEEPEST) -> Unwrapped | None:
-    """What a wrapper holds, and a wrapper in it; None if `text` is none or says more than one text.
+    """What a wrapper holds, and a wrapper in it; None if `text` is no wrapper, or says more than
+    one text.
 
     `unescaped` reads the escapes of a string's content. Linear in `text`.
     """
@@ -212,8 +213,8 @@ def _unwrapped(text: str, unescaped: Callable[[str], str]) -> Unwrapped | None:
 
 
 def _elements_of(result: _Result) -> str | None:
-    """The list in `structuredContent`, as it is written, if the text blocks say its elements again,
-    one each: so servers give a list."""
+    """The list in `structuredContent`, as it is written, if the text blocks repeat its elements,
+    one each, as servers do with a list."""
     try:
         written = _list.decode(result.structured).result
         elements = _elements.decode(written)

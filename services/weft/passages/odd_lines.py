@@ -12,7 +12,7 @@ from weft.passages.outliers import MANY, rare_groups
 from weft.passages.ruled import is_rule
 
 _VALUE = re.compile(r"(?<==)\S+|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|(?<!\S)\S*\d\S*")
-"""What differs in lines that say the same."""
+"""The parts in which lines that say the same differ."""
 _SAME = 0.6
 """The share of the lines that say the same, at least."""
 _ODD, _ROOM, _LONGEST = 4, 480, 240

@@ -1,5 +1,5 @@
 """Whether rows or records fall by a number or a date: a ranking, or a list with the newest first. A
-reader takes the first one that a cut list shows for its first."""
+reader takes the first entry that a cut list shows for the first of the whole list."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 LEAST_ORDERED = 5
 """Fewer rows often fall by chance."""
 _LEAST_VALUES = 4
-"""So many different values a column that falls has at least: a flag may come first by chance."""
+"""Least different values of a column that falls: a flag may come first by chance."""
 _NUMBER = re.compile(r"[-+]?[$€£]?\d[\d,]*(?:\.\d+)?\s?%?")
 _DATE = re.compile(r"\d{4}-\d\d(?:-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?[\w.+:-]*)?)?")
 _NO_DIGIT = re.compile(r"\D")
@@ -18,8 +18,8 @@ _DIGITS = 14
 
 
 def falls(column: Iterable[str]) -> bool:
-    """Whether these cells are numbers or dates that never rise. It reads no further than to the
-    first that does."""
+    """Whether these cells are numbers or dates that never rise. Reading stops at the first that
+    does."""
     last, different = float("inf"), 0
     for cell in column:
         value = _measure(cell.strip('" \t\n'))

@@ -14,7 +14,7 @@ _RARE, _COMMON = 0.02, 0.5
 """A value is rare if at most this share of the lines has it, and the values that are not rare reach
 the other share."""
 _SOME, _OF = 3, 15
-"""A value of so many lines is rare, too, where each of them is one of as many others."""
+"""A value of up to `_SOME` lines is rare, too, if there are `_OF` lines for each of them."""
 _FEW, _EACH = 16, 4
 """A field with more different values than this, or with more than one for each of so many lines,
 has no rare ones: most names of ten authors stand there once."""

@@ -21,7 +21,8 @@ _SIGNS = "\r~'|;"
 _TAG = re.compile(r"\W{0,8}(\w{1,16})")
 _CODE = re.compile(r"[A-Z0-9]{1,16}")
 _TAGGED, _KINDS = 0.9, 0.25
-"""Least share of the segments that begin with a word, and most of different ones among these."""
+"""Least share of the segments that begin with a word, and the largest share of different words
+among these."""
 
 
 _OFTEN = 0.9

@@ -52,8 +52,8 @@ def outline_of(text: str, content_type: str = "") -> Outline | None:
 
 
 def is_plain_line(text: str, content_type: str = "") -> bool:
-    """Whether a text is one line, no longer than a leaf, without any sign of a form: one passage,
-    which is told in a twentieth of the time that it takes to split it."""
+    """Whether a text is one line, no longer than a leaf, without any sign of a form: one passage.
+    To find that out takes a twentieth of the time of splitting it."""
     return (
         len(text) < MOST
         and not text.startswith(WRAPPERS)

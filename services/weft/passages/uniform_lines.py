@@ -15,7 +15,7 @@ from weft.passages.prose import split_stretch
 from weft.passages.sentences import LEAST, MOST
 
 FEWEST = 100
-"""Fewer lines are shown as other text is."""
+"""Fewer lines are treated like other text."""
 _COMPARED, _SAME = 400, 0.8
 """How many lines are compared, and the share of these that say the same."""
 

@@ -35,7 +35,7 @@ from weft_schemas.policy import SelectionRules
 UNBOUNDED = SelectionRules()
 """These defaults were limits in earlier releases, and every policy in a log repeats them."""
 MOST_UNANSWERED = 4
-"""So many turns of the user at most, to which the agent has said nothing, are in every prompt."""
+"""Most of the user's unanswered turns that are in every prompt."""
 
 
 class Candidates(msgspec.Struct, frozen=True):
@@ -52,7 +52,7 @@ class Candidates(msgspec.Struct, frozen=True):
     latest_user: int | None
     """Sequence of the newest user turn."""
     open_since: int = 0
-    """What is newer than this sequence is open: the agent has said nothing to the user since."""
+    """Items after this sequence are open: the agent has said nothing to the user since."""
 
     @property
     def scores(self) -> dict[int, float]:
@@ -156,8 +156,8 @@ def _turns(view: SessionView) -> _Turns:
 
 def _pinned(view: SessionView, turns: _Turns, ids: Sequence[str], has_query: bool) -> list[ItemRow]:
     """The latest user turn, the first one, the message that the latest answers, what the user said
-    in between, then pinned items. Without a query also what the agent has just said: the step goes
-    on from there."""
+    in between, then pinned items. Without a query also the agent's latest message, since the step
+    goes on from there."""
     latest, between = turns.unanswered[:1], turns.unanswered[1:]
     first = view.first_of_kind(ItemKind.USER_TURN) if latest else []
     by_ids = view.by_ids(ids) if ids else ()

@@ -1,4 +1,5 @@
-"""Calls that are no candidates: nothing of them is shown, but the marks name what is left out."""
+"""Calls that are not candidates: they are not shown, but the marks of left-out items may name
+them."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ from weft_schemas.policy import ContextPolicy, Phase, phase_rule
 def older_calls(
     view: SessionView, groups: Sequence[Group], policy: ContextPolicy, phase: Phase, most: int
 ) -> tuple[Group, ...]:
-    """The newest calls outside `groups`, newest first, at most `most`: none that the policy keeps
-    from the phase or redacts, and none if it limits how many items of a kind are told."""
+    """At most `most` calls outside `groups`, newest first, without those that the policy keeps from
+    the phase or redacts. Empty if the policy limits how many items of a kind are shown."""
     rule = phase_rule(policy, phase)
     if most <= 0 or rule.limits:
         return ()

@@ -60,7 +60,7 @@ def apply_floor(
 
 
 WITHHELD = "withheld: at or above the sensitivity floor"
-"""What a prompt tells of such a result: its call, which an agent might repeat, stays."""
+"""Replaces such a result in a prompt. Its call stays, since an agent might repeat it."""
 
 
 def _redacted(

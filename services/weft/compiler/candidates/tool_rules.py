@@ -1,5 +1,5 @@
-"""A policy's rules for tools, for results that do not name their tool: the tool of their call
-counts. Envelopes of earlier releases, and of results that came before their calls, do not know it.
+"""Applies a policy's rules for tools to results that do not name their tool: the tool of their call
+counts. Envelopes of earlier releases, and of results that came before their calls, ignore it.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def _is_name(value: str) -> bool:
 
 
 LEAST_NAME = 4
-"""Letters of a name; shorter ones stand at the beginning of many a sentence."""
+"""Least letters of a name; shorter words with a capital often just begin a sentence."""
 
 
 def _stated(named: Collection[str], row: ItemRow) -> set[str]:

@@ -10,7 +10,8 @@ from weft.compiler.ranking.values import values
 from weft.passages.part import RECORDS, Family, Outline, Part
 
 MOST_HEADS = 3
-"""Parts of one text under one name. A name with more tells nothing, like a key of all records."""
+"""Most parts of one text under one name. A name with more distinguishes nothing, like a key that
+all records have."""
 _TRIES = 8
 """Places at which a word may be part of longer words before the search ends."""
 
@@ -65,7 +66,7 @@ def under_named_heads(
 
 
 def _with_years(found: Collection[str]) -> set[str]:
-    """These values, and the years of dates among them: people say no more."""
+    """These values, and the years of dates among them: people often name only the year."""
     return {*found, *(value[:4] for value in found if value[4:5] == "-" and value[:4].isdigit())}
 
 

@@ -23,11 +23,11 @@ _PLACE = re.compile(
 """A path and a line: `a/b.go:12:3`, `File "b.py", line 12`, `b.ts(12,3)`, `b.php on line 12`."""
 _PATH = re.compile(r"(?<![\w./\\@+-])[\w./\\@+-]++")
 _HEADER = 400
-"""Characters at the start of a view that may say which file it is of."""
+"""Characters at the start of a view that may name its file."""
 _CALL = 4_000
-"""Characters of a call that may say so."""
+"""Characters of a call that may name it."""
 _MOST_NAMES = 16
-"""Of a path; what stands above so many tells no files apart."""
+"""Most names of a path that are compared; folders above these distinguish no files."""
 _NUMBER = re.compile(r"^[ \t]{0,8}(\d{1,7})(?=[:|\t\u2192-])", re.MULTILINE)
 """The number of a line, as editors, `cat -n` and `grep -n` write it."""
 
@@ -86,8 +86,8 @@ def _path(written: str) -> tuple[str, ...]:
 
 
 def _named(wanted: Collection[_Place], paths: Collection[tuple[str, ...]]) -> set[_Place]:
-    """The places in files that these paths may name, either path perhaps from further above. No
-    path is compared with each place: a call may list hundreds of files."""
+    """The places in files that these paths may name; either path may begin at a higher folder.
+    Paths are looked up, not compared with each place: a call may list hundreds of files."""
     lengths = {len(path) for path, _ in wanted}
     begun = {path[:length] for path in paths for length in lengths}
 

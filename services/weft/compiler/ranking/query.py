@@ -37,8 +37,8 @@ def situation(view: SessionView, budget: int) -> str:
 
 
 def _is_latest_turn(view: SessionView, query: str, policy: ContextPolicy) -> bool:
-    """Whether a query only repeats what the user said last, as programs often send it. What the
-    prompt may not show is not compared: that would tell what it is."""
+    """Whether a query only repeats what the user said last, as programs often send it. A turn that
+    the prompt may not show is not compared: that would reveal its text."""
     latest = view.of_kind(ItemKind.USER_TURN, 1)
     if not query or not latest or latest[0].sensitivity.reaches(policy.sensitivity_floor):
         return False

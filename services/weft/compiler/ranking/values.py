@@ -29,7 +29,7 @@ from weft.compiler.profiles import (
 _SIGNS = "\"'`(){}[]<>,;=|\\*"
 _BETWEEN = str.maketrans(dict.fromkeys(_SIGNS, " "))
 _PARTING = f"{_SIGNS}\t\n\r\v\f\x1c\x1d\x1e\x1f".encode()
-"""These and what parts words beside a blank, in ASCII."""
+"""These signs and the white space of ASCII except the blank: everything that separates words."""
 _BETWEEN_ASCII = bytes.maketrans(_PARTING, b" " * len(_PARTING))
 _LOWER = ascii_lowercase.encode()
 _EDGE = ".:!?-#\u2013\u2014\u2026"

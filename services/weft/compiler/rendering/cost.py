@@ -49,7 +49,8 @@ CALL_IDS = 4
 LINE_BREAK = 1
 """Tokens of the last block's line break, at most, which the prompt does not have."""
 FAR = 64
-"""With it, twice the sum of the blocks is above the cost of any provider's messages."""
+"""Twice the sum of the blocks and this many tokens is always above the cost of any provider's
+messages."""
 
 
 class _Cost(NamedTuple):

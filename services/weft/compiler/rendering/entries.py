@@ -45,8 +45,8 @@ def entry(
 ) -> PackEntry:
     """The entry of one item. Untrusted text is fenced; the handle is shown if much is missing.
 
-    Call ids are the item's place in its session: as unique as the provider's, at one token, where
-    a letter before it would take another. `answer` says why a call has no result beside it,
+    A call's id is the item's place in its session: as unique as the provider's, and one token; a
+    letter before it would take another. `answer` says why a call has no result beside it,
     `answered` is the call of a result, `place` the tenant and the session.
     """
     handle = _handle(row, shown, key, place)
@@ -90,7 +90,7 @@ def _arguments_of(call: ItemRow, result: ItemRow) -> str:
 
 
 NAMED = 60
-"""Characters of a call's arguments that tell its result from others."""
+"""Characters of a call's arguments that distinguish its result from others."""
 
 
 def _reasons(signals: tuple[Signal, ...]) -> str:
@@ -151,7 +151,8 @@ def _handle(row: ItemRow, shown: Rendition, key: bytes, place: tuple[str, str]) 
 
 
 def _failed(row: ItemRow, shown: Rendition) -> bool:
-    """Of a redacted result only the publisher tells: what the firewall found is content."""
+    """For a redacted result only the publisher's word counts: the firewall found its own in the
+    content."""
     if shown.view == REDACTED:
         return row.metadata.get("is_error") is True
     return row.failed

@@ -17,7 +17,8 @@ _NUMBERED = re.compile(r"[ \t]*(\d{1,7})([:|\t \u2192])")
 """A line that begins with its number, as editors and `grep -n` write it."""
 _PLURAL = {"entry": "entries"}
 _UNIT_NAMES = {"node": "element", "item": "record"}
-"""Elements of markup and records in lines are none of JSON, which commas part."""
+"""Units with other names in marks. Inside, they differ from elements and records of JSON, which
+commas separate."""
 _WHOLE = frozenset({"node", "item"})
 """Units that are counted whole, whatever is in them."""
 _PROSE = frozenset({"paragraph", "sentence"})

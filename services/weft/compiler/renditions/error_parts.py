@@ -28,8 +28,8 @@ def error_parts(text: str, outline: Outline) -> set[int]:
 
 
 SHORT, FOLLOWING = 800, 480
-"""Characters of a text that only speaks of its error, and most of what is shown behind the leaf
-that tells of it."""
+"""Most characters of a text that is only about its error, and of what is shown after the leaf that
+tells of it."""
 
 
 def error_begins(text: str, outline: Outline | None) -> int:
@@ -43,7 +43,7 @@ def error_begins(text: str, outline: Outline | None) -> int:
 
 
 BEFORE_ERROR = 80
-"""Characters of the line of an error that are told before it: which thing failed, and when."""
+"""Characters of an error's line that are shown before the error: which thing failed, and when."""
 
 
 def _place(text: str) -> int | None:

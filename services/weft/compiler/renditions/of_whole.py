@@ -1,5 +1,5 @@
-"""What a summary says of all of a result: its counts, totals, extremes and errors, without what is
-shown below it anyway, and without the records and rows that it shows as examples."""
+"""The statements of a summary about the whole result: counts, totals, extremes and errors, without
+those that are shown below anyway, and without the records and rows that are only examples."""
 
 from __future__ import annotations
 

@@ -61,8 +61,8 @@ def whole(row: ItemRow, redacted: bool = False) -> Rendition:
 
 
 def _of_stored(row: ItemRow) -> Rendition:
-    """An item whose text is in the object store: its summary, if there is one. Of a call all
-    arguments that stand beside its text."""
+    """An item whose text is in the object store: its summary, if there is one. For a call, also all
+    arguments beside its text."""
     if row.kind is ItemKind.TOOL_CALL:
         name, given = row.metadata.get("tool_name"), row.metadata.get("arguments")
         if isinstance(given, dict):
@@ -164,7 +164,7 @@ def _error_of(row: ItemRow) -> int:
 
 def _end_of(text: str, start: int, end: int, kind: ItemKind) -> int:
     """Where a beginning ends that would be cut at `end`: behind a word or a field, if that is in
-    its second half. A call has no half of a short value, which would pass for another."""
+    its second half. A call never shows half of a short value, which could pass for another."""
     borders = [text.rfind(" ", start, end), text.rfind("\n", start, end)]
     borders += [text.rfind(between, start, end + 1) + 1 for between in (',"', ",{")]
     if max(borders) > start + (end - start) // 2:
@@ -218,8 +218,8 @@ AGAIN = "(the same call gives the same again below)"
 
 
 def reference() -> Rendition:
-    """Replaces a result that a later result of the same call repeats. One of its own for each: what
-    a rendition costs is remembered by its identity."""
+    """Replaces a result that a later result of the same call repeats. Each item gets its own, since
+    the cost of a rendition is remembered by its identity."""
     return Rendition(REFERENCE, AGAIN)
 
 
@@ -282,7 +282,7 @@ def _beginning_of(row: ItemRow) -> Decoded:
 
 
 HARDLY_LONGER = 4
-"""A text that is as many times as long as its stub is shown whole."""
+"""A text that is at most this many times as long as its stub is shown whole."""
 TINY, SHORT = 24, 140
 """Characters of a text that takes no more tokens than its stub would, and of one that takes so few
 more that its outcome is told whole."""

@@ -12,9 +12,9 @@ from weft.passages.outcome import is_verdict
 from weft.passages.part import Outline, Part
 
 LONGEST, WHOLE = 60, 75
-"""Characters of the beginning of a line that is longer than the second; more would cost what a part
-costs. A slightly longer line is not cut: what it ends with is often what it is about. Nor is a line
-whose second half is one word, of which both ends are shown."""
+"""A line with more characters than the second is cut to about the first; more would cost as much as
+a part. A slightly longer line is not cut, since its end often says what it is about. Nor is a line
+whose second half is one word; both ends of that are shown."""
 ALONE = 160
 """Characters of a line that is all that a text says, such as the address of what was made, or that
 tells of an error: half of it tells nobody what went wrong."""
@@ -105,8 +105,8 @@ columns."""
 
 def _outcome(text: str) -> str:
     """The field of JSON that says how the call ended, and the id of what it is about, in their
-    order. Not beside a mere yes or no, which needs no fence: of many calls that each fit in a few
-    tokens, telling all says more than the ids of some."""
+    order. A mere yes or no, which needs no fence, is told without the id: if many calls each fit
+    into a few tokens, telling all of them says more than the ids of some."""
     status = _outer(STATUS, text)
     is_told = status is not None and not is_flag(f"{status[1]}: {status[2]}")
     about = _outer(_ID, text) if is_told else None

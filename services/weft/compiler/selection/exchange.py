@@ -77,8 +77,8 @@ def with_exchange(choice: Choice, pinned: Shown, kept: Container[int] = ()) -> S
 
 
 def newest_beside(choice: Choice, pinned: Shown) -> int:
-    """What fits of the newest result that says anything beside the pinned items, calls without
-    results and newer ones that came back empty: 2 for the whole, in the exchange's share of the
+    """How much of the newest result that says anything fits beside the pinned items, calls without
+    results and newer results that are empty: 2 for all of it, within the exchange's share of the
     budget, 1 for its outcome, 0 for nothing."""
     answered = [group for group in choice.exchange if len(group.rows) > 1]
     says = [group for group in answered if any(row.whole.strip() for row in group.rows[1:])]
@@ -92,8 +92,8 @@ def newest_beside(choice: Choice, pinned: Shown) -> int:
 
 
 def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, bool]:
-    """With the results of the newest calls if these were made together and the newest does not fit
-    whole, and whether that is so."""
+    """With the results of the newest calls, if these were made together and the newest result does
+    not fit whole. Also returns whether that is so."""
     groups = [group for group in called_together(choice.exchange) if group.key not in shown]
     room = limit - choice.cost.exact(shown)
     if not 2 <= len(groups) <= MOST_TOGETHER or room < LEAST_EACH * len(groups):
@@ -149,8 +149,8 @@ def _says_nothing(choice: Choice, shown: Shown, group: Group) -> bool:
 
 
 def _with_short(choice: Choice, shown: Shown) -> Shown:
-    """With more of the calls whose results are short: most of what an agent did, and not only
-    read, is among them, and who does not see it may do it twice."""
+    """With more of the calls whose results are short: most calls that did something, and did not
+    only read, are among them, and an agent that does not see them may do it twice."""
     short = [group for group in choice.exchange if group.whole_tokens <= SHORT_EXCHANGE]
     limit = choice.cost.exact(shown) + int(choice.budget * SHORT_SHARE)
     return _with_stubs(choice, shown, min(choice.budget, limit), short)
@@ -172,8 +172,9 @@ def with_left_calls(choice: Choice, shown: Shown, limit: int) -> Shown:
 
 def _with_failed_before(choice: Choice, shown: Shown) -> Shown:
     """With the error line of the call before the newest, if that failed and was not made again:
-    what is done now, or what the user has said to it, is likely meant to mend it. And with those of
-    the calls that were made together with the newest: one failure among many says the most."""
+    what is done now, or what the user has said about it, is probably meant to fix it. Also with the
+    error lines of calls that were made together with the newest: one failure among many says the
+    most."""
     before = _failed_before(choice)
     together = [group for group in called_together(choice.exchange)[1:] if _is_failed(group)]
     limit = min(choice.cost.exact(shown) + int(choice.budget * FAILED_SHARE), choice.budget)
@@ -261,7 +262,7 @@ def _with_call(
 
 
 def _least(choice: Choice, group: Group) -> Shown:
-    """The least that says what was called and what came of it."""
+    """The shortest form that says what was called and how it ended."""
     return {row.sequence: choice.shapes[row.sequence].choose(()) for row in group.rows}
 
 
@@ -275,7 +276,8 @@ class _Forms:
         self._compacts: dict[int, Shown] = {}
 
     def may_fit(self, group: Group) -> bool:
-        """Counts of large results are close: what is far too large is not counted again."""
+        """Estimates of large results are close, so one that is far too large is not counted
+        exactly."""
         shapes = [self._choice.shapes[row.sequence] for row in group.rows]
         tokens = sum(max(shape.row.whole_tokens, 0) for shape in shapes if shape.fixed is None)
         return tokens <= self._limit * COUNTED_TO
@@ -295,7 +297,7 @@ class _Forms:
         return made[group.key]
 
     def is_shorter(self, group: Group) -> bool:
-        """Whether the shortest form is another one than the whole."""
+        """Whether the shortest form differs from the whole."""
         return self.may_fit(group) and self.compact(group) != self.whole(group)
 
     def least_tokens(self, group: Group) -> float:

@@ -12,7 +12,7 @@ from weft.compiler.selection.runs import SAVED, joined, longest_run
 
 def with_last_fetched(choice: Choice, shown: Shown) -> Shown:
     """With those of the calls between the two latest user turns that fit their share completely,
-    newest first. Long results are left to what is chosen part by part."""
+    newest first. Long results are left to the selection by parts."""
     room = int(max(choice.budget - WITHOUT_LAST_FETCHED, 0) * LAST_FETCHED_SHARE)
     rest = _complete(choice, shown, room) if room else []
     if not rest:

@@ -16,7 +16,7 @@ from weft.compiler.selection.choice import Choice
 
 
 def room_for_names(choice: Choice) -> int:
-    """Tokens that are held back for names from what is the least important; none if the budget is
+    """Tokens that are taken from the least important content for names; none if the budget is
     small, or if no call follows."""
     if not choice.names_calls:
         return 0

@@ -325,8 +325,8 @@ def _nearest(
 
 
 def _lists(row: ItemRow, outline: Outline) -> bool:
-    """Whether a document lists what there is, as results do. One in lines is read for its text: the
-    first lines of its lists before others would cost tau2_banking .03."""
+    """Whether a document is a list, as results are. A document in lines is read for its text: to
+    prefer the first lines of its lists would cost tau2_banking .03."""
     return row.kind is ItemKind.DOC_SNIPPET and outline.is_json
 
 
