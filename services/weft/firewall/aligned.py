@@ -10,7 +10,7 @@ from itertools import pairwise
 from operator import or_
 
 LEAST_ROWS = 7
-"""With fewer rows, blanks may be below each other by chance."""
+"""With fewer rows, blanks may line up by chance."""
 LEAST_COLUMNS = 3
 _LOOK = 200
 """How many lines decide where the columns are."""

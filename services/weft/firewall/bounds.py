@@ -11,8 +11,8 @@ class Bounds(msgspec.Struct, frozen=True):
 
     analyse_bytes: int = 4 << 20
     """Bytes that are scanned and summarised. Of a larger body, three quarters of this come from its
-    head and one quarter from its tail; a JSON text is read up to five eighths of this, which are
-    before the gap for sure, and its tail is only scanned. At about 10 MB/s this limits an item to
+    head and one quarter from its tail; a JSON text is read up to five eighths of this, which is
+    always before the gap, and its tail is only scanned. At about 10 MB/s this limits an item to
     about half a second, one that is nothing but secrets to some ten seconds, and its memory to
     about 20 times this size."""
     count_bytes: int = 64 << 10

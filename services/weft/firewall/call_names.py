@@ -1,4 +1,4 @@
-"""Which tool a result is of that does not name it: the one that its call names. Each process reads
+"""Finds the tool of a result that does not name it: the one that its call names. Each process reads
 a session's calls once, and only while a policy has rules for tools."""
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def needs_call(item: ContextItem, rules: FirewallRules) -> bool:
 def under_rules(
     item: ContextItem, rules: FirewallRules, tool: str
 ) -> tuple[ContextItem, FirewallRules]:
-    """The result with the name of its tool, and the rules for it: if nobody names the tool, the
-    strictest of all, since any may be meant."""
+    """The result with the name of its tool, and the rules for it: if neither names the tool, the
+    strictest of all, since any may apply."""
     if tool:
         named = {**item.metadata, "tool_name": tool}
         return msgspec.structs.replace(item, metadata=named), rules

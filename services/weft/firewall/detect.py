@@ -27,8 +27,8 @@ SAMPLE = 16_000
 _LEAST_RECORDS = 4
 """Fewer records than these are kept: of a few, a part of the last one says much."""
 _BEFORE_GAP = 0.625
-"""The share of a text with a gap that is before the gap for sure: of its bytes these are three
-quarters, see `body.window`."""
+"""The share of a text with a gap that is certainly before the gap: three quarters of its bytes are,
+see `body.window`."""
 
 
 class Detected(msgspec.Struct, frozen=True):

@@ -133,23 +133,25 @@ _STATUS_KEYS = ("status", "statusCode", "status_code", "http_status", "code")
 _VERDICT_KEYS = frozenset(
     ("success", "ok", "isError", "is_error", "metadata", *_EXIT_KEYS, *_ERROR_KEYS, *_STATUS_KEYS)
 )
-"""An object without any of these says nothing of its call."""
+"""An object without any of these says nothing about its call."""
 _TELLING = frozenset(("message", "msg", "detail", "details", "reason", "description", "title"))
-"""What stands beside a `code` that says how the call went."""
+"""Fields beside a `code` that say how the call went."""
 _MESSAGES = _TELLING - {"title", "description"}
-"""What a record that has failed rarely has."""
+"""Fields that a record of something that failed rarely has."""
 _OF_A_REPLY = (_TELLING - {"title"}) | {
     "status", "statuscode", "statustext", "httpstatus", "code", "errorcode", "errortype",
     "errorclass", "hint", "timestamp", "requestid", "traceid", "tool", "toolname", "output",
     "stdout", "stderr", "traceback", "stack", "data",
 }  # fmt: skip
-"""Beside a word. `data` is what JSend puts beside `fail`; a title is a record's as well."""
+"""Fields of a reply beside a bad word as its status. JSend puts `data` beside `fail`; a title may
+also be a record's."""
 _OF_HTTP = frozenset(
     ("title", "type", "instance", "body", "headers", "url", "path", "method", "documentationurl")
 )
-"""Beside a number as well: problem details (RFC 9457), and what a request brought."""
+"""More such fields if the status is a number: problem details (RFC 9457), and parts of a
+request."""
 _OF_A_CALL = frozenset(("path", "url", "method", "taskid", "jobid"))
-"""Beside a word if there is a message too: a record is known by them as well."""
+"""More such fields if there is also a message; without one they may identify a record."""
 _OF_A_FAULT = _OF_A_REPLY | {"field", "fields"}
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 _BAD_WORDS = frozenset(("error", "failed", "failure", "fail", "exception", "fatal", "denied"))

@@ -222,8 +222,8 @@ def allowed(
 
 
 def _level(view: SessionView, found: LoggedArtifact, rules: FirewallRules) -> Sensitivity:
-    """The artifact's level: of a result that does not name its tool, that of its call's tool too,
-    which its envelope may not know."""
+    """The artifact's level. For a result that does not name its tool, the level of its call's tool
+    counts too, which its envelope may not know."""
     if not rules.tools or found.kind is not ItemKind.TOOL_RESULT:
         return found.sensitivity
     for row in view.by_ids([found.item_id]):

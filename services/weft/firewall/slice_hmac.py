@@ -1,5 +1,5 @@
-"""Proves that a text is a slice from a drill-down, so that the firewall passes it whole: an HMAC of
-handle, sensitivity and text. It is checked without a lookup."""
+"""Proves that a text is a slice from a drill-down, so that the firewall passes it whole, by an HMAC
+of handle, sensitivity and text. It is checked without a lookup."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def _repeats(lines: list[str]) -> bool:
 
 
 _ALIKE = 8
-"""From how many lines on that are alike they are taken for repeated ones."""
+"""At least this many lines that are alike count as repeated."""
 _WIDTH = 400
 """Characters of a line that are compared."""
 _NO_DIGITS = str.maketrans("", "", "0123456789")

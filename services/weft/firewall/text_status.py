@@ -194,7 +194,7 @@ def _is_refused(text: str) -> bool:
 
 
 def plain(key: str) -> str:
-    """A field's name without what parts its words."""
+    """A field's name without the signs between its words."""
     return key.replace("_", "").replace("-", "").lower()
 
 
@@ -205,7 +205,7 @@ _VERDICTS = frozenset(("accepted", "success", "ok", "succeeded"))
 REASONS = frozenset(
     ("code", "errorcode", "error", "message", "msg", "reason", "detail", "details", "rejectreason")
 )
-"""What stands beside `accepted: false`, which alone may be the state of a record."""
+"""Fields that give a reason beside `accepted: false`, which alone may be the state of a record."""
 
 
 def _ended_with_0(text: str) -> bool:

@@ -20,7 +20,7 @@ _NO = r"(?:0|none|null|nil|false|ok|success|no errors?)?+"
 _NOTHING = re.compile(
     rf"\s*+(?:{_NO}\s*+</|<(?:[\w.-]{{1,40}}:)?(?:error_?)?code>\s*+0\s*+</)", re.IGNORECASE
 )
-"""What an element holds that says that there was no error, be it in its code."""
+"""The content of an element that says that there was no error, if only by its code."""
 _SAYS_NOTHING = re.compile(
     r"\s(?:xmlns(?::[\w.-]{1,40})?=(?:\"[^\"]{0,300}\"|'[^']{0,300}')"
     rf"|(?:\w{{1,40}}:)?nil=[\"']true[\"']|[\w:.-]{{1,40}}=(?:\"{_NO}\"|'{_NO}'))",
@@ -86,13 +86,13 @@ def has_error_code(text: str) -> bool:
 
 
 _LONGEST_OUTPUT = 3_000
-"""Characters of what a compiler printed that stopped."""
+"""Most characters of the output of a compiler that stopped at an error."""
 _DIAGNOSTIC = re.compile(
     r"(?:# \S{1,200}\n)?(?:[A-Za-z]:)?[\w./\\@+-]{1,200}\.\w{1,8}:[1-9]\d{0,6}:\d{1,5}: "
     r"(?!(?:warning|note|info|remark|hint|style)\b)[a-z]"
 )
-"""The place of what is wrong, and a message; Go writes the package above. `grep --column` has no
-blank before the line that it found, or the line's own indentation."""
+"""The place of an error, and a message; Go writes the package above. `grep --column` has no blank
+before the line that it found, or the line's own indentation."""
 
 
 def begins_with_diagnostic(text: str) -> bool:

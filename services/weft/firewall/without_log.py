@@ -24,8 +24,8 @@ def firewall_result(
     encoding: str = tokens.DEFAULT_ENCODING,
     key: bytes = b"",
 ) -> ResultEnvelope:
-    """What represents a tool's result in prompts: its summary, or the whole text if it is short,
-    with secrets masked; its facts, its status, and what the guards found.
+    """The envelope that represents a tool's result in prompts: its summary, or the whole text if it
+    is short, with secrets masked; its facts, its status, and the guards' findings.
 
     The same text gives the same envelope. Nothing is published or stored, so its handle leads
     nowhere. `rules` are those of a policy, and `key` is the deployment's secret for fingerprints.

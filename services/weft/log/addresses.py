@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _NEXT = re.compile(r"(,\s*(?=\w+://))")
-"""What parts several addresses."""
+"""The signs between several addresses."""
 
 
 def with_credentials_as(addresses: str, shown: str) -> str:

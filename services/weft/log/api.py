@@ -32,7 +32,7 @@ FULL = frozenset({10002, 10023, 10028, 10047, 10077, 10122})
 """No room: limits of the account, the server's memory or disk, or the stream's messages or bytes.
 Numbers of nats-server's `errors.json`; they are its public interface, the texts are not."""
 FULL_SERVER = frozenset({10023, 10047})
-"""Of these, the ones that no limit of a stream or an account mends."""
+"""Those of them that no higher limit of a stream or an account would help."""
 NO_STREAM = 10059
 NO_DELETION = 10057
 """The stream forbids it."""

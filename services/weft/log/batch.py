@@ -161,8 +161,8 @@ class Batch:
         await asyncio.sleep(0)
 
     async def _until(self, stored: int, silence_seconds: float = SILENCE_SECONDS) -> None:
-        """Until the batch has started and so many of its messages are stored, or it is over, or
-        the server was silent for `silence_seconds` seconds."""
+        """Wait until the batch has started and so many of its messages are stored, or it is over,
+        or the server was silent for `silence_seconds` seconds."""
         while not self._over and not (self._started and self.stored >= stored):
             self._news.clear()
             try:

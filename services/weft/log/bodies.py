@@ -219,7 +219,7 @@ class Bodies:
 
     async def _seconds_since(self, nuid: str) -> float:
         """Since its last chunk was stored, by the server's clock: this machine's may be ahead, and
-        what is on its way would be erased."""
+        chunks that are on their way would be erased."""
         last = await last_of(self._connection, self._chunk_subject(nuid), self._stream)
         now = (await call(self._connection, f"STREAM.INFO.{self._stream}"))["ts"]
         return (nanoseconds(now) - last.published_ns) / 1e9

@@ -46,5 +46,5 @@ class DuplicateCheck:
             return True
         if not is_stored_as(message.subject, record.subject):
             return False
-        # Only the platform writes `out`, and a model's answer is another each time.
+        # Only the platform writes `out`, and a model's answer differs each time.
         return record.payload == message.payload or record.subject.startswith("w.out.")

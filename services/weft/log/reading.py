@@ -26,9 +26,9 @@ PAGE_BYTES = 16 * 1024 * 1024
 LOOKED_BACK = 32
 """Records that are requested one by one, .6 ms each."""
 PAGE_SECONDS = 5.0
-"""Without more of a page for so long, the page counts as lost."""
+"""If nothing more of a page comes for this long, the page counts as lost."""
 _TOLD_BYTES = 64 * 1024
-"""What counts as more on a slow network, beside a hundred messages."""
+"""After this many bytes, or a hundred messages, the waiting reader is told that more is coming."""
 LOG_CREATED = "weft.log_created"
 """Name in a trimmed log's metadata: when it was created first."""
 
@@ -51,7 +51,7 @@ class StreamState(msgspec.Struct, frozen=True):
     messages: int
     bytes: int
     made: str
-    """When the server made the stream: it makes a new one of a backup."""
+    """When the server made the stream: it makes a new one when it restores a backup."""
     metadata: dict[str, str]
 
 
@@ -163,7 +163,8 @@ async def read_own(
 
 
 class EventLog:
-    """Read access to the one totally ordered stream, for what may also read a log in memory."""
+    """Read access to the one totally ordered stream, for code that may also read a log in
+    memory."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -14,7 +14,7 @@ from weft_schemas.errors import ConfigurationError, NotFound
 AT_ONCE = 16
 """Concurrent erasures. 64 took as long, since most of the time is the server's."""
 FORBIDDING = ("deny_delete", "sealed")
-"""Settings of a stream with which the server erases nothing. It takes neither of them back."""
+"""Settings of a stream with which the server erases nothing. Neither can be undone."""
 HOW_TO_ALLOW = (
     "Back the stream up, and restore it with a configuration without that (nats stream backup, "
     "nats stream rm, nats stream restore --config)"

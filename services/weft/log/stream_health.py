@@ -15,7 +15,8 @@ from weft_schemas.errors import NotFound, Unavailable, WeftError
 from weft_schemas.subjects import AUDIT_STREAM, STREAM
 
 STILL_SECONDS = 1.5
-"""A stream that stored nothing for so long stores nothing: an answer takes milliseconds."""
+"""A stream that has stored nothing for this long counts as stalled: an answer takes
+milliseconds."""
 _ASK_SECONDS = 2.0
 _STREAMS = {"weft": STREAM, "weft-audit": AUDIT_STREAM}
 """First token of a published subject → where it is stored."""
@@ -60,7 +61,7 @@ async def is_missing(connection: Connection, stream: str) -> bool:
 
 
 def no_stream(stream: str) -> Unavailable:
-    """Why a publish is given up that nobody took. Another try is good once there is a log."""
+    """Why a publish that no stream took is given up. It can be tried again once there is a log."""
     return Unavailable(
         f"this server has no stream {stream}, so nothing is stored: make it with `weft provision`, "
         "or start `weft up`; then try again"

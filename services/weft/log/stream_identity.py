@@ -42,9 +42,9 @@ async def identify(connection: Connection) -> StreamIdentity:
 
 
 async def check(connection: Connection, known: StreamIdentity, through: int = 0) -> StreamIdentity:
-    """What to know the stream by from now on: one that was restored from a backup is another to the
-    server, and has the same message at the checkpoint. Raises `Corrupt` if the stream is not the
-    one that `known` was taken from, or ends before `through`, the last sequence that was read.
+    """The identity to keep from now on. To the server, a stream that was restored from a backup is
+    a new one, but it has the same message at the checkpoint. Raises `Corrupt` if the stream is not
+    the one that `known` was taken from, or ends before `through`, the last sequence that was read.
 
     If the message at the checkpoint was erased since, it cannot be compared, and the check passes.
     """

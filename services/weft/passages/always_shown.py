@@ -11,7 +11,7 @@ from weft.passages.part import Part
 from weft.passages.prose import split_stretch
 
 LEAST_ASIDES = 4
-"""Consecutive lines that make an aside, which stands beside what a text says."""
+"""Least consecutive lines that make an aside, which stands beside what a text says."""
 
 
 def split_around(

@@ -36,8 +36,8 @@ _ERROR = re.compile(
     r"|\b(?:[A-Z]\w+(?:Error|Exception))\b"
     r"|\b(?i:err|error|exception)=(?![\"']?(?i:nil|null|none|false|0)\b|[\"']{2}|\s|\Z)"
 )
-"""Words that tell of an error in a line without a level, unless they are part of a name, a setting,
-or say that there is no error."""
+"""Words that tell of an error in a line without a level, unless they are part of a name or a
+setting, or say that there is no error."""
 VARIABLE = re.compile(
     r"\b0x[0-9a-fA-F]+\b|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,}){0,5}\b|\d+(?:[.:,\-/TZ]\d+)*|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\""
 )

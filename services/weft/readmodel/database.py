@@ -34,7 +34,7 @@ class Database(aiosqlite.Connection):
         try:
             await self
         except BaseException:
-            if self._stopped is not None:  # its thread tells this loop that it ended
+            if self._stopped is not None:  # its thread reports its end to this loop
                 await self._stopped
             raise
         return self

@@ -113,7 +113,7 @@ class DerivedFold:
         for one in envelope.artifacts:
             row = (place.address.tenant, one.handle, source.anchor)
             insert(self._db, "artifacts", *row, conflict="IGNORE")
-        if envelope.signals or not is_first:  # or an earlier one's are taken back
+        if envelope.signals or not is_first:  # or those of an earlier envelope no longer hold
             signals = (msgspec.json.encode(envelope.signals), bool(envelope.signals))
             self._db.execute(_sql.add_flags, (source.session, source.anchor, version, *signals))
         if not is_first:
@@ -163,7 +163,7 @@ class DerivedFold:
 
     def _shown_instead(self, place: Place, item: int, kind: ItemKind, text: str) -> str:
         """The summary of an item whose text is in the object store: prompts show it and searches
-        find it as they do with texts, so one of a document is cleaned and examined."""
+        find it like any text, so the summary of a document is cleaned and examined."""
         if kind is ItemKind.DOC_SNIPPET:
             cleaned = clean(text.encode())
             text, signals = cleaned.text, (*cleaned.signals, *signals_in(cleaned.text))

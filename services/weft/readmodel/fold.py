@@ -45,13 +45,13 @@ _sql = statements("fold")
 _LARGE = 65_536
 """Characters of a body that is prepared, which takes 4 ms or more."""
 _TOGETHER = 100
-"""Items whose rows are made before any is written: by turns would take a quarter longer."""
+"""Items whose rows are made before any is written: to alternate would take a quarter longer."""
 _END = 64
 """Characters in which the last bracket of a JSON text is, before line ends."""
 
 
 class Folded(msgspec.Struct):
-    """What one batch came to."""
+    """The result of folding one batch."""
 
     records: int = 0
     """After the checkpoint."""

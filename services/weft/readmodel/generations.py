@@ -29,7 +29,7 @@ _MOST_SWAPS = 5
 
 
 class Pointer:
-    """A file that names a generation. Called, it gives that one, if it exists."""
+    """A file that names a generation. A call returns that generation, if it exists."""
 
     def __init__(self, file: Path) -> None:
         self.file = file

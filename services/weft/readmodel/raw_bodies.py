@@ -13,7 +13,7 @@ from weft_schemas.items import ContextItem
 MOST_BYTES = 32 << 20
 """Held in memory; others are read from the log again. Enough for the backlog of a busy firewall."""
 ENTRY_BYTES = 256
-"""What a body takes beside its characters."""
+"""Bytes that a held body takes besides its characters."""
 
 Read = Callable[[int], bytes | None]
 """A record's payload by its sequence, None if it is gone. Raises `Unavailable`."""

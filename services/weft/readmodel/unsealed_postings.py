@@ -14,7 +14,8 @@ CACHED_CHARACTERS = 1_000_000
 """Characters of terms cached per connection, some 25 MB with their postings."""
 
 SESSION_CHARACTERS = 100
-"""What a session counts beside its terms, so that those with few or none are limited, too."""
+"""Added to the characters of each session's terms, so that sessions with few or no terms are
+limited, too."""
 
 _sql = statements("postings")
 

@@ -29,7 +29,7 @@ class CountedWords(dict[Key, int], Generic[Key]):
     tool's results."""
 
     def __init__(self, encoder: tiktoken.Encoding, written: Callable[[Key], str]) -> None:
-        """`written` gives a piece as the encoder shall see it."""
+        """`written` gives a piece as the encoder should see it."""
         self.encoder = encoder
         self.written: Callable[[Key], str] = written
 

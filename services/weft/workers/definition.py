@@ -42,7 +42,7 @@ def is_async(function: Function) -> bool:
 
 
 def _codes(function: Function) -> tuple[Any, Any]:
-    """Where its code may be: an object that can be called has it in its class."""
+    """The functions that may hold its code: a callable object has it in its class."""
     inner = function.func if isinstance(function, partial) else function
     return inner, type(inner).__call__
 

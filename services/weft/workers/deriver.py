@@ -164,9 +164,11 @@ def derives(
     when: Condition = _always,
     whole: bool = False,
 ) -> Callable[[Function], Deriver]:
-    """A worker of one function, by its name unless another is given. See `Deriver.of`.
+    """Makes a worker of one function, named after it unless another name is given. See
+    `Deriver.of`.
 
-    Raises `ConfigurationError` for what can never work, and for the name of one of weft's own.
+    Raises `ConfigurationError` for a function that can never work, and for the name of one of
+    weft's own workers.
     """
     _types_and_kinds(taken)  # reports a wrong name at the decorator
 
@@ -261,7 +263,8 @@ def _rule_for(rules: list[_Rule], source: Source) -> _Rule | None:
 
 
 class _ImportedFunction:
-    """A module's function under the name that its `Deriver` took: so it reaches a subprocess."""
+    """A module's function whose name now belongs to its `Deriver`: a subprocess finds it by that
+    name."""
 
     def __init__(self, function: Function) -> None:
         self._function = function
@@ -291,7 +294,7 @@ def _named(module: str, name: str) -> Function:
 
 
 def _derived(rule: _Rule, address: StoredSubject, made: Any) -> list[Derived]:
-    """What a function has made, as events to publish. Raises `InvalidInput` naming the function if
+    """The result of a function, as events to publish. Raises `InvalidInput` naming the function if
     it is something else."""
     derived: list[Derived] = []
     for event in made if isinstance(made, list | tuple) else (made,):

@@ -1,5 +1,5 @@
-"""The durable consumers of the log: how far each has come, and whether anybody fetches for it. A
-worker of one's own is known to the log by its consumer alone."""
+"""The durable consumers of the log: how far each has come, and whether anybody fetches for it. The
+log knows a user's own worker only by its consumer."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ async def remove_consumer(connection: Connection, name: str) -> int:
 def abandoned(
     consumers: Iterable[DurableConsumer], services: Iterable[str]
 ) -> list[tuple[str, str]]:
-    """What to say and what to do of workers of one's own whose events wait while no process of
-    theirs is among the `services` that answer."""
+    """A message and a remedy for each of the user's own workers whose events wait while no process
+    of it is among the `services` that answer."""
     there = {*WORKERS, *services}
     return [
         (

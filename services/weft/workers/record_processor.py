@@ -42,8 +42,8 @@ class SourceGone(NotFound):
 
 
 class RevivalGivenUp(dead_letters.GivenUp):
-    """The order to process a parked source again, delivered again and again: its source may be one
-    that cannot be read, so it is parked unread."""
+    """An order to process a parked source again was delivered too often. The source may be one that
+    cannot be read, so it is parked unread."""
 
     def __init__(self, origin: Origin, record: LogRecord) -> None:
         super().__init__(
@@ -85,8 +85,8 @@ class RecordProcessor:
             return True
 
     def work_ahead(self, record: LogRecord) -> None:
-        """Make the messages of a record while it is asked whether all its policies are known;
-        `at_once` gives them, unless another policy came."""
+        """Make the messages of a record while the query whether all its policies are known is on
+        its way. `at_once` returns them, unless another policy came."""
         with suppress(Exception):  # which `at_once` will raise
             self._ahead = record, self.policies.known, self.at_once(record)
 
@@ -132,7 +132,7 @@ class RecordProcessor:
         return msgspec.structs.replace(source, deliveries=record.deliveries)
 
     async def _was_erased(self, record: LogRecord, sequence: int) -> bool:
-        """Whether the parked source went by an erasure: then nothing more is said about it."""
+        """Whether an erasure removed the parked source: then nothing more is published about it."""
         tenant, session = place_of(record.subject)
         buried = await tombstones(self._connection, tenant)
         if session in buried or "" in buried:
@@ -140,7 +140,7 @@ class RecordProcessor:
         return holds((await erasure_history(self._connection, tenant)).named(), sequence)
 
     def parked_again(self, record: LogRecord, why: SourceGone | RevivalGivenUp) -> Message:
-        """The message that parks a source again that `record` was to revive."""
+        """The message that parks again the source that `record` was to revive."""
         origin = Origin(
             why.origin.sequence, why.origin.item_id, self._worker.name, self._worker.version
         )

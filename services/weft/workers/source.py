@@ -88,7 +88,7 @@ class Source(msgspec.Struct, frozen=True):
 
     def sensitivity(self, level: Sensitivity | str) -> SensitivityEvent | None:
         """Raises the item to a level; None if it is that sensitive already. Raises `InvalidInput`
-        for a level that there is not."""
+        for an unknown level."""
         if level not in LEVELS:
             length = f" and length {len(level)}" if isinstance(level, Sized) else ""
             raise InvalidInput(

@@ -46,7 +46,7 @@ from weft_schemas.subjects import event_of
 _log = logging.getLogger(__name__)
 
 TOGETHER_SECONDS = 0.004
-"""For so long events are processed before the socket is served again. Serving it costs three system
+"""How long events are processed before the socket is served again. Serving it costs three system
 calls, but derived events wait for it."""
 PUBLISH_PAUSE = 0.5
 """Seconds until a refused or unanswered publish is sent again, with the same id."""
@@ -157,7 +157,8 @@ class WorkerLoop:
             raise faults.exceptions[0] from None
 
     def settle_others(self, batch: list[Delivery]) -> list[Delivery]:
-        """Settle what the worker takes nothing of, which needs no policy; returns the rest."""
+        """Settle the deliveries that the worker does not take, which needs no policy; returns the
+        rest."""
         taken = []
         for delivery in batch:
             if self._processor.takes(delivery.record):

@@ -72,7 +72,7 @@ class Definition(msgspec.Struct):
 
 
 def summarise_code(text: str, budget: Budget) -> str:
-    """First the definitions, then lines that name much, spread over the whole text; each with its
+    """First the definitions, then lines with many names, spread over the whole text; each with its
     number."""
     lines, numbered, found = outlined(text)
     span = f"{numbered[0][0]}..{numbered[-1][0]}" if numbered else "none"
@@ -125,8 +125,8 @@ def _body(item: Definition) -> str:
 def _telling_lines(
     numbered: list[tuple[int, str]], found: list[Definition]
 ) -> list[tuple[float, int, str]]:
-    """Value, number and text of lines that are not definitions: those that name much first, and
-    spread over the whole text."""
+    """Value, number and text of lines that are not definitions: those with the most names first,
+    and spread over the whole text."""
     defined = {item.at for item in found}
     lines = [
         (_line_worth(line) + 0.5 * _spread(index), number, line)

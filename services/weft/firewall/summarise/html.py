@@ -58,7 +58,7 @@ _HREF = re.compile(
 _ADDRESS = 300
 """Characters of a link's address that are shown."""
 _NO_WORDS = "#- |"
-"""What a line is made of that says nothing."""
+"""The characters of a line that says nothing."""
 _NOWHERE = ("#", "javascript:")
 _MAX_PARTS = 30_000
 _HEADING = "# page without scripts, styles and navigation:"

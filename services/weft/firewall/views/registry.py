@@ -21,12 +21,12 @@ class Chunk(msgspec.Struct, frozen=True):
 
 
 def of_all(count: int, kind: str) -> Chunk:
-    """In place of what lies behind the end: a model takes an empty text for an empty artifact."""
+    """Shown for a slice behind the end: a model would take an empty text for an empty artifact."""
     return Chunk(f"(there are {count:,} {kind})\n", None)
 
 
 Part = Chunk
-"""What release 0.2.0 calls it: views of other packages import it."""
+"""Its name in release 0.2.0, which views of other packages import."""
 Generate = Callable[[Artifact, Mapping[str, Value]], Iterator[Chunk]]
 """Yields chunks in order; the caller takes as many as fit its tokens."""
 

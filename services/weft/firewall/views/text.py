@@ -92,7 +92,7 @@ def errors(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
 
 
 def _or_none(artifact: Artifact, chunks: Iterator[Chunk], nothing: str) -> Iterator[Chunk]:
-    """The chunks, or a line that says that there are none: a model takes an empty text for an
+    """The chunks, or a line that says that there are none: a model would take an empty text for an
     empty artifact."""
     first = next(chunks, None)
     if first is None:
