@@ -70,8 +70,8 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether something could not be written for lack of room, or of the user's quota: Python's
-    word for it, or SQLite's."""
+    """Whether something could not be written because the disk or the user's quota is full, by
+    Python's error or SQLite's."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is not None:
         import sqlite3  # who publishes only does without it

@@ -197,7 +197,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 class _Message(msgspec.Struct):
     content: str | None = None
-    """Null if the model refused, or called a tool."""
+    """None if the model refused, or called a tool."""
 
 
 class _Choice(msgspec.Struct):

@@ -1,5 +1,6 @@
 """Replaces lone surrogates, which are halves of characters. Python's texts have them in names of
-files, in output that is not UTF-8, and where a text was cut inside a character. No event may."""
+files, in output that is not UTF-8, and where a text was cut inside a character. No event may
+contain them."""
 
 from __future__ import annotations
 

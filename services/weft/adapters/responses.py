@@ -53,13 +53,13 @@ _HOSTED = frozenset(
         *("image_generation_call", "mcp_call"),
     }
 )
-"""Calls that the provider runs itself: what no item of ours answers."""
+"""Calls that the provider runs itself, so that no item of ours answers them."""
 _ENDED = {
     "completed": "(done at the provider, which keeps the result)",
     "incomplete": "(ended early at the provider)",
     "failed": "(failed at the provider)",
 }
-"""What is told of such a call that contains no answer, by its status."""
+"""The text for such a call without an answer, by its status."""
 
 
 class _Said(msgspec.Struct, frozen=True):

@@ -12,8 +12,7 @@ doc document fact facts plan policy memory earlier remembered notation record in
 instructions flagged
 """
 RESERVED = frozenset(_LABELS.split())
-"""Words with which a line of a prompt or of a message begins that is weft's own, a role or a
-section."""
+"""Words that begin weft's own lines in a prompt or message: roles and sections."""
 MAX_NAME = 64
 """The limit that OpenAI and Anthropic share for a function's name: only `[A-Za-z0-9_-]`."""
 _UNSAFE = re.compile(r"[^\w .@-]+")

@@ -323,14 +323,15 @@ def _after_erasure(finding: AuditFinding, erasures: ErasureHistory) -> AuditFind
 
 
 def by_age(findings: list[AuditFinding], before: int) -> list[AuditFinding]:
-    """Findings that may come of it alone that events `before` one left the log by age: as notes.
-    What is mended by a rebuild is not to be: the read model may hold the last copy of them."""
+    """Findings that may come of it alone that events `before` one left the log by age: turned into
+    notes. They do not advise a rebuild: the read model may hold the last copy of those events."""
     why = f"events before {before} left the log by age"
     return [_explained(one, why) if one.kind in _MAY_BE_GONE else one for one in findings]
 
 
 def by_loss(findings: list[AuditFinding], loss: Loss) -> list[AuditFinding]:
-    """The same of what was trimmed and is lost, with a note that tells it."""
+    """The same for findings that may come of a trimmed part that is lost, with a note about the
+    loss."""
     mend = "nothing mends it, if no backup or export holds it"
     lost = AuditFinding("lost", str(loss), mend, sequence=loss.before, note=True)
     return [

@@ -1,5 +1,5 @@
-"""Settings of streams and consumers that are somebody else's work, and dangerous: `weft provision`
-sets none of them."""
+"""Dangerous settings of streams and consumers that somebody else made: `weft provision` sets none
+of them."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def catalog() -> None:
 @json_option
 @connected
 def publish(file: Path, name: str, as_json: bool, settings: Settings) -> None:
-    """Publish FILE as the newest version of a catalogue. Of a faulty file nothing is published.
+    """Publish FILE as the newest version of a catalogue. Nothing of a faulty file is published.
 
     \b
     Example:

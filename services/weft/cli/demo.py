@@ -54,9 +54,9 @@ _POLL_SECONDS = 0.1
 def demo(data: Path | None) -> None:
     """Run a recorded agent session through every service, on an embedded server of its own.
 
-    Shows the lag during processing and the four phases' prompts, with what was kept and dropped
-    and why. Then kills a worker under load and rebuilds the read model by replay. Only a
-    checkout has the recorded session, not an installed weft.
+    Shows the lag during processing and the four phases' prompts, with what was kept and dropped and
+    why. Then kills a worker under load and rebuilds the read model by replay. The recorded session
+    is in a checkout only, not in an installed weft.
     """
     from weft.cli.demo_session import load
 

@@ -42,10 +42,10 @@ def erase(
     as usual.
 
     Events, audits, bodies that nothing else refers to, dead letters, snapshots and the files of
-    every replica that runs are overwritten. Data that can be erased only later, or not at all,
-    is listed; a receipt stays in the log. An erased name cannot be used again: events published
-    to it later are ignored, and another erasure removes them. Compiles of other sessions are
-    not interrupted.
+    every replica that runs are overwritten. Data that can be erased only later, or not at all, is
+    listed; a receipt stays in the log. An erased name cannot be used again: publishing to it is
+    refused. Events that still arrive late are ignored, and another erasure removes them. Compiles
+    of other sessions are not interrupted.
 
     \b
     Examples:

@@ -32,7 +32,7 @@ _SHOWN = 100
 def events(session: str, first: int, follow: bool, as_json: bool, settings: Settings) -> None:
     """Show a session's events: what agents published and what workers derived.
 
-    With --json one JSON object a line. Raw results are shown as published; anyone who may read
+    With --json, one JSON object per line. Raw results are shown as published; anyone who may read
     the log may read them.
 
     \b

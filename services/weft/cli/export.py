@@ -63,7 +63,7 @@ def export(file: Path, session: str | None, as_json: bool, settings: Settings) -
 @json_option
 @connected
 def import_(file: Path, session: str | None, as_json: bool, settings: Settings) -> None:
-    """Copy an export from FILE (`-` for stdin) into the log, as the tenant's that --tenant names.
+    """Copy an export from FILE (`-` for stdin) into the log, for the tenant that --tenant names.
 
     Derived events are copied too, so nothing is derived again. The exit code is 1 if the copy's
     digest differs from the export's. After an interruption, run the command again; it continues

@@ -193,7 +193,7 @@ def _stop_signal() -> asyncio.Event:
 @data_option
 def status(data_dir: Path | None, as_json: bool) -> None:
     """Show what each gateway of the data folder has configured, discovered, started and called,
-    and which tools are set apart."""
+    and which tools are quarantined."""
     needed()
     from weft.gateway.data_folder import DataFolder
 
@@ -229,8 +229,8 @@ def status(data_dir: Path | None, as_json: bool) -> None:
 @click.argument("pattern")
 @data_option
 def approve(data_dir: Path | None, pattern: str) -> None:
-    """Allow tools that are set apart: `server:tool`, `server:tool#hash`, or a glob such as
-    `server:*`. Running gateways notice it within a second.
+    """Allow quarantined tools: `server:tool`, `server:tool#hash`, or a glob such as `server:*`.
+    Running gateways notice it within a second.
 
     \b
     Example:

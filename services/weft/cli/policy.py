@@ -98,7 +98,7 @@ def show(
 @policy.command(short_help="A list of known secrets for a policy.")
 @click.argument("file", type=click.File("rb"), default="-")
 def known(file: BinaryIO) -> None:
-    """Make `firewall.known_secrets` of the secrets in FILE or stdin, one a line.
+    """Make `firewall.known_secrets` of the secrets in FILE or stdin, one per line.
 
     It holds their lengths and keyed hashes, never the values. Each secret is masked in every
     item from the policy's sequence on, even if it is split across fields.

@@ -29,9 +29,9 @@ def provision(new_secret: bool, as_json: bool, settings: Settings) -> None:
     with an age limit it publishes again which policies, grants and catalogues would leave it.
 
     The log keeps a check value of the deployment's secret (WEFT_FINGERPRINT_KEY, or the file
-    `secret` in the data folder). Processes with another secret are refused. A log that holds
-    events and has no such value yet, from an earlier release, takes one from WEFT_FINGERPRINT_KEY,
-    or a data folder's if that made the handle of the newest result.
+    `secret` in the data folder). Processes with another secret are refused. A log of an earlier
+    release that holds events and has no such value yet gets that of WEFT_FINGERPRINT_KEY, or that
+    of a data folder's secret if it made the handle of the newest result.
 
     \b
     Examples:

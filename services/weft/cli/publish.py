@@ -53,14 +53,14 @@ def publish(
     """Publish FILE (`-` for stdin) as the items of a session.
 
     Chats of OpenAI and Anthropic (messages, or whole requests), OpenHands event streams,
-    contextweaver's and weft's own JSON lines are recognised. Publishing the same file again
-    changes no prompt; if the file grew, only the new items are added. More than two minutes later,
-    the server's duplicate window, the old items are stored once more, and workers handle them
-    again. Of a malformed file nothing is published. An item never replaces other content with the
-    same id: with --confirm it is named every time, and the exit code is 6. To a session that was
-    erased nothing is published, which has the same exit code. Images, recordings and files are
-    left out, except the text of text files: each is replaced by a placeholder with type, size and
-    a handle, and they are counted.
+    contextweaver's and weft's own JSON lines are recognised. Publishing the same file again changes
+    no prompt; if the file grew, only the new items are added. More than two minutes later, the
+    server's duplicate window, the old items are stored once more, and workers handle them again.
+    Nothing of a malformed file is published. An item never replaces other content with the same id:
+    with --confirm it is named every time, and the exit code is 6. Nothing is published to an erased
+    session; the exit code is then 6, too. Images, recordings and files are left out, except the
+    text of text files: each is replaced by a placeholder with type, size and a handle, and they are
+    counted.
 
     \b
     Examples:

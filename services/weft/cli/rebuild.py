@@ -44,12 +44,12 @@ def rebuild(
     same sequence, their content digests are compared, and readers switch to the new one.
     Without a running indexer the files are swapped too.
 
-    If a log was trimmed and neither a snapshot nor a replica holds what was trimmed, no replica
-    can start. --accept-loss then builds the read model of what the log still holds, and takes a
-    snapshot from which others start. The log says from then on what is lost, and `weft doctor`,
-    `weft verify` and `weft export` tell it. It is refused while a snapshot of any release or
-    encoding, a replica that runs or this folder may hold more. With `weft up`, run it beside
-    `weft up --indexer 0`.
+    If a log was trimmed and neither a snapshot nor a replica holds what was trimmed, no replica can
+    start. --accept-loss then builds the read model of what the log still holds, and takes a
+    snapshot from which others start. From then on the log says what is lost, and `weft doctor`,
+    `weft verify` and `weft export` report it. The command is refused while a snapshot of any
+    release or encoding, a running replica or this folder may hold more. With `weft up`, run it
+    beside `weft up --indexer 0`.
 
     \b
     Examples:

@@ -14,8 +14,8 @@ T = TypeVar("T")
 
 
 def listed(name: str, given: Iterable[T]) -> tuple[T, ...]:
-    """The elements of an argument that is a list. Raises `InvalidInput` for a text and for what has
-    no elements."""
+    """The elements of an argument that is a list. Raises `InvalidInput` for a text and for a value
+    without elements."""
     if isinstance(given, str | bytes):
         raise InvalidInput(
             f"{name}={given!r:.60} is one text; give a list, such as [{given!r:.60}]"

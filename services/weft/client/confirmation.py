@@ -1,4 +1,4 @@
-"""Tells what became of published items, from what the read model says about their ids.
+"""Tells what became of published items, by the state of their ids in the read model.
 
 Batches report neither sequences nor duplicates. So an item counts as new if the item in force under
 its id is at or after the first sequence of this publish. A conflict is found by its content: the

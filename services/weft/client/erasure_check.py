@@ -13,7 +13,7 @@ from weft.log.connection import Connection
 from weft_schemas.errors import Conflict, Forbidden, WeftError, erased_session
 
 ASKED_SECONDS = 10.0
-"""For how long a service's answer about a session counts; it costs more than a look at the log."""
+"""How long a service's answer about a session is used; it costs more than a look at the log."""
 _TIMEOUT_SECONDS = 1.0
 """Longest wait for an answer: publishing needs none."""
 _KEPT_SESSIONS = 10_000

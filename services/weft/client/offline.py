@@ -1,4 +1,5 @@
-"""What a session does while no server or service answers: fail, wait, or go on without.
+"""How a session behaves while no server or service answers: it fails, waits, or goes on without
+weft.
 
 An agent that goes on keeps its publications in a spool, and uses its own history as a context until
 weft is back.
@@ -35,8 +36,8 @@ NOTHING: Sent = (0, ())
 FIRST_WAIT_SECONDS = 0.1
 LONGEST_WAIT_SECONDS = 2.0
 AGAIN_SECONDS = 5.0
-"""For this long after a failure no server is asked again, so that an agent does not wait for one at
-each step."""
+"""How long after a failure no server is asked again, so that an agent does not wait for one at each
+step."""
 
 
 class OwnHistory:

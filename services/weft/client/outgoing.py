@@ -167,7 +167,7 @@ class Outgoing:
 
 
 def check_items(items: object) -> None:
-    """Raises `InvalidInput` for what is neither an item nor several of them."""
+    """Raises `InvalidInput` for anything but an item or several items."""
     is_other = isinstance(items, str | bytes | Mapping) or not isinstance(
         items, ContextItem | Iterable | AsyncIterable
     )
@@ -226,8 +226,8 @@ def _at(index: int, error: ItemRefused) -> ItemRefused:
 
 
 def _too_long(item: ContextItem, size: int, limit: int) -> ItemRefused:
-    """Names the longest field of what a message would have to hold. Only a text can be stored apart
-    from its item."""
+    """The error that names the longest field of the item. Only a text can be stored apart from its
+    item."""
     fields = {name: value for name, value in msgspec.structs.asdict(item).items() if value}
     metadata: dict[str, object] = fields.pop("metadata", {})
     sizes = [(len(msgspec.json.encode(value)), f"$.{name}") for name, value in fields.items()]

@@ -14,7 +14,7 @@ from weft_schemas.errors import Forbidden
 from weft_schemas.items import ContextItem
 
 REFUSALS = (ItemRefused, Forbidden)
-"""What is said about one item; any other error is about no item or about all of them."""
+"""Errors about one item; any other error is about no item or about all of them."""
 
 
 class ParkedWarning(UserWarning):

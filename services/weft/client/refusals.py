@@ -12,7 +12,8 @@ from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 
 KEPT_BYTES = 4_096
-"""Of metadata, one value of so many bytes stays in a shortened item; ids and names are shorter."""
+"""Longest value of metadata, in bytes, that stays in a shortened item; ids and names are
+shorter."""
 KEPT_CHARACTERS = 1_000
 """Of a text that is cut."""
 
@@ -45,8 +46,8 @@ async def accepted(
     publish: Callable[[Sequence[ContextItem]], Awaitable[_Acknowledged]],
     instead: Callable[[ContextItem], ContextItem | None] = lambda _: None,
 ) -> Accepted:
-    """Publish all but those that are refused, in order; in the place of each of these, what
-    `instead` makes of it. Raises what `publish` raises about anything but one item."""
+    """Publish all but those that are refused, in order; in place of each refused item, publish the
+    one that `instead` makes of it. Raises what `publish` raises about anything but one item."""
     left = list(items)
     refused: dict[str, ItemRefused] = {}
     sequence = 0

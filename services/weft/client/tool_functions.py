@@ -1,5 +1,5 @@
-"""The agent's own tools: functions that are called with what a model asks for, and what comes of
-it as a result for the log."""
+"""The agent's own tools: functions that are called with a model's arguments, and their outcomes as
+results for the log."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def called_now(
 
 
 class _Called:
-    """A function that was called: called again, it tells what came of that."""
+    """A function that was already called: calling it again gives the same outcome."""
 
     def __init__(self, function: Function, arguments: Mapping[str, Any]) -> None:
         self._returned: Any = None

@@ -38,7 +38,7 @@ class Forked(msgspec.Struct, frozen=True):
     last: int
     """Sequences of the copies."""
     lost_before: int = 0
-    """Of what was before this event nobody knows what was the source's: it is lost."""
+    """Everything before this event is lost, so nobody knows how much of it was the source's."""
 
 
 async def fork(connection: Connection, tenant: str, source: str, at: int, new: str) -> Forked:

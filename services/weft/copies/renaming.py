@@ -1,4 +1,4 @@
-"""What in an event names its session, and gets another name in a copy. Pure."""
+"""The parts of an event that name its session, and their replacement in a copy. Pure."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ def chosen(
     found: Iterable[DeadLetter], sequences: Iterable[int], worker: str | None, drop: bool = False
 ) -> list[DeadLetter]:
     """The dead letters of these sources that can be revived: open ones, and dropped ones by name.
-    Replayed ones can be dropped where no other of their source waits. Raises `NotFound` for a
-    source that is not parked."""
+    Replayed ones can be dropped if no other dead letter of their source waits. Raises `NotFound`
+    for a source that is not parked."""
     of = {number: [one for one in found if one.sequence == number] for number in sequences}
     picked: list[DeadLetter] = []
     for number, ones in of.items():

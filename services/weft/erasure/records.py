@@ -1,5 +1,5 @@
 """What an erasure publishes about itself under the tenant's own session. It names the events that
-it deletes before it deletes them, so that an interruption leaves no gap that nothing explains."""
+it deletes before it deletes them, so that an interruption leaves no unexplained gap."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ from weft_schemas.items import ContextItem
 
 
 class ScopeSurvey:
-    """Filled record by record, over the whole log of a tenant. `again` is a second pass for what
-    only the first pass could find out."""
+    """Filled record by record, over the whole log of a tenant. `again` begins a second pass, for
+    records that only the first pass could reveal."""
 
     def __init__(self, scope: str, before: int) -> None:
         """Only what is before this sequence counts."""
@@ -54,7 +54,7 @@ class ScopeSurvey:
         return sorted(self._bodies - self._kept_bodies)
 
     def take(self, record: LogRecord) -> bool:
-        """Take in a record. Returns whether it is erased, and was not known to be."""
+        """Take in a record. Returns whether it is to be erased and was not known to be so."""
         if record.sequence in self.events:
             return False
         try:

@@ -80,7 +80,7 @@ class ErasurePlan(msgspec.Struct, frozen=True):
 
     @property
     def sessions(self) -> list[str]:
-        """All that gets a tombstone; empty for a tenant."""
+        """All sessions that get a tombstone; empty for a tenant."""
         return [] if self.session is None else [self.session, *self.forks]
 
     @property

@@ -120,7 +120,8 @@ async def forks_in_snapshot(connection: Connection, tenant: str, trimmed: int) -
 
 
 def _forget(db: sqlite3.Connection, forget: Forget) -> None:
-    """Without a tombstone row: that comes from its own event, with the rest of the log."""
+    """Deletes the rows and adds no tombstone row: that comes from its own event, with the rest of
+    the log."""
     at = int(get_meta(db, "checkpoint") or 0)
     with transaction(db):
         forget(db, at)

@@ -158,8 +158,8 @@ class Application:
         ending: ExitStack,
         optional: bool = False,
     ) -> bytes:
-        """The body, unpacked; it counts as in work until the request ends. One that is left out,
-        where that is allowed, has no type either."""
+        """The unpacked body, which counts as in progress until the request ends. If a body is
+        optional and left out, it needs no media type either."""
         if optional and not await _received(request):
             return b"{}"
         checked_type(request.headers.get("content-type", ""), types)

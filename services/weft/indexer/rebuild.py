@@ -51,7 +51,7 @@ class Rebuilt(msgspec.Struct, frozen=True):
     replaced: str
     """Digest of the generation that it replaced, at the same sequence; empty if there was none."""
     lost_before: int = 0
-    """What the sessions had before this event was given up by this rebuild; 0 for nothing."""
+    """This rebuild gave up everything of the sessions before this event; 0 for nothing."""
 
     @property
     def equal(self) -> bool:
@@ -169,9 +169,9 @@ async def _offered(
 
 
 async def _check_keeps_items(connection: Connection, generations: Generations, path: Path) -> None:
-    """Raises `ConfigurationError` if a new read model has fewer items than the current one of what
-    the log no longer begins with: that left by age, or somebody purged it, and the current one may
-    hold the last copy."""
+    """Raises `ConfigurationError` if a new read model has fewer of the items before the log's
+    present beginning than the current one: they left the log by age, or somebody purged them, and
+    the current one may hold their last copy."""
     before, current = (await state(connection)).first, generations.current()
     if before <= 1 or current is None:
         return

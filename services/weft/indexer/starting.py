@@ -62,7 +62,7 @@ async def start(connection: Connection, generations: Generations, encoding: str)
 
 
 async def _tell_what_aged(connection: Connection, folded: int) -> None:
-    """Say it if a read model lacks what left the log by age."""
+    """Log it if a read model lacks events that left the log by age."""
     before = await aged_before(connection)
     if folded + 1 < before:
         _log.warning(
@@ -126,8 +126,8 @@ async def _why_none(connection: Connection, encoding: str) -> str:
 
 
 async def check_startable(connection: Connection, encoding: str) -> None:
-    """Raises `ConfigurationError` if the log was trimmed and no snapshot fits: what a replica
-    holds could not be built again."""
+    """Raises `ConfigurationError` if the log was trimmed and no snapshot fits: a replica's content
+    could not be built again."""
     try:
         is_there = await newest(connection, encoding) is not None
     except Forbidden:

@@ -251,7 +251,7 @@ class Indexer:
 
     async def _start_over(self, error: Corrupt) -> None:
         """Leave the file; the next writer starts a new one. Raises `ConfigurationError`, and leaves
-        the file the current one, if what was trimmed from the log could not be had again."""
+        the file the current one, if what was trimmed from the log could not be restored."""
         await self._close()
         try:
             await check_startable(self._process.connection, self._encoding)

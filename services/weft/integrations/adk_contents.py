@@ -99,7 +99,7 @@ def _is_quote(quoted: str, text: str) -> bool:
 
 
 def _from_words(told: Retold) -> types.Content:
-    """The nearest to what happened that the words alone give."""
+    """The content that comes nearest to what happened, from the words alone."""
     if told.verb == "returned":
         answer = types.FunctionResponse(name=told.tool, response={"result": told.quoted})
         return types.Content(role="user", parts=[types.Part(function_response=answer)])

@@ -50,7 +50,7 @@ def is_gemini(model: str | None) -> bool:
 
 
 def is_of_google(model: str | None) -> bool:
-    """Whether it is asked by Google's own API, which pairs results by their order. Others pair them
-    by the ids of their calls."""
+    """Whether it is called through Google's own API, which pairs results by their order. Others
+    pair them by the ids of their calls."""
     name = model or ""
     return is_gemini(name) and ("/" not in name or name.startswith("projects/"))

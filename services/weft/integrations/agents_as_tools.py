@@ -1,7 +1,6 @@
-"""Which run of an agent that is a tool of another asks its model.
-
-The OpenAI Agents SDK does not say it, and passes on no more than what the model is sent. So a run
-is known by its task and by the ids of its calls: each step has those of the step before, and more.
+"""Finds out which run of an agent, itself a tool of another agent, is asking its model. The OpenAI
+Agents SDK does not say so, and passes on only the input for the model. So a run is known by its
+task and by the ids of its calls: each step has those of the step before, and more.
 """
 
 from __future__ import annotations
@@ -49,9 +48,8 @@ class ToolRuns:
         return run.session
 
     def _going_on(self, task: str, calls: frozenset[str]) -> _ToolRun | None:
-        """Runs with the same task that had no calls yet are alike: any of them will do. Ids may be
-        the same in every run of a model, so that one which had all of the calls is the last
-        choice."""
+        """Runs with the same task and without calls are alike: any of them will do. A model may use
+        the same ids in every run, so a run that already had all of the calls is the last choice."""
         choices: tuple[Callable[[_ToolRun], bool], ...] = (
             lambda run: bool(run.calls) and run.calls < calls,
             lambda run: not run.calls and run.task == task,

@@ -64,8 +64,8 @@ def as_it_is(
 def _with_versions(
     entries: Sequence[PackEntry], now: Iterable[ContextItem], given: frozenset[str]
 ) -> list[PackEntry]:
-    """Each version in the place of its item; what has no version in the prompt is not shown. What
-    the history no longer goes back to is as it was last."""
+    """Each version in the place of its item; what has no version in the prompt is not shown. An
+    item that the history no longer reaches stays as it was last."""
     shown = {one.item_id: one for one in entries if _VERSION.fullmatch(one.item_id)}
     last = {_item_of(id): id for id in shown}
     current = {item_id: id for item_id, id in last.items() if item_id not in given}

@@ -17,8 +17,8 @@ from weft.part_kind import part_kind
 from weft_schemas.errors import InvalidInput
 
 MOST_EARLIER = 8
-"""Media from before the user's latest words go along while there are no more than so many in all:
-each costs about a thousand tokens."""
+"""Media from before the user's latest message are included up to this many in all: each costs about
+a thousand tokens."""
 _KINDS = frozenset({"image", "audio", "video", "file"})
 _RESULTS = frozenset({"tool_result", "function_call_output"})
 

@@ -1,6 +1,6 @@
-"""The messages in which the OpenAI Agents SDK tells the agent that takes over what was before
-(`nest_handoff_history`), back to the items that they tell. Independent of the SDK: it can read them
-itself, but not as part of its interface."""
+"""Turns the messages in which the OpenAI Agents SDK tells the next agent the earlier history
+(`nest_handoff_history`) back into the items that they describe. Independent of the SDK: it can read
+them itself, but not as part of its interface."""
 
 from __future__ import annotations
 

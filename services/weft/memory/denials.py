@@ -1,5 +1,5 @@
-"""What negated statements about oneself withdraw: `I no longer live in Rome` → `user_location` is
-not `Rome`.
+"""Finds the facts that negated statements about oneself withdraw: `I no longer live in Rome` →
+`user_location` is not `Rome`.
 
 A negated statement is read like the affirmative one, `I live in Rome`, and withdraws that value
 alone. If it adds what is true instead, as in `not in Rome but in Milan`, that is read as the
@@ -96,7 +96,7 @@ def _is_denied(
 
 
 def _is_hedged(sentence: str, match: re.Match[str]) -> bool:
-    """Whether it denies only that the statement says all: `isn't just`, `not only`."""
+    """Whether it only denies that the statement is complete: `isn't just`, `not only`."""
     following = sentence[match.end() : match.end() + 2 * MAX_VALUE]
     return bool(_NOT_ALL.search(match[0]) or _NOT_ALL.match(following.lstrip()))
 
@@ -119,8 +119,8 @@ def _affirmative(match: re.Match[str]) -> str:
 
 
 def _denied(statement: str, who: str) -> Iterator[SelfStatement]:
-    """What a negated statement withdraws, and what it says is so instead. `statement` begins with
-    its affirmative."""
+    """The value that a negated statement withdraws, and the value that it gives instead.
+    `statement` begins with its affirmative."""
     for key, _, pattern in PATTERNS:
         match = pattern.match(statement)
         if match is None or not (value := value_at_start(match["value"])):

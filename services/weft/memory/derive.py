@@ -60,7 +60,7 @@ def facts_of_item(
 def facts_said(
     text: str, who: str = "user", languages: Languages | None = None
 ) -> list[SelfStatement]:
-    """What a user turn states, in order; of one key, only the last.
+    """The facts that a user turn states, in order; of one key, only the last.
 
     Keys begin with `who`, the speaker. `languages` are those besides English; by default the ones
     that come with weft.

@@ -57,7 +57,7 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
     joins: tuple[str, ...] = ()
     """Words that end a clause, as a comma does."""
     corrects: tuple[str, ...] = ()
-    """Words that begin a clause with what is so instead of what was just denied: `sino`."""
+    """Words that begin a clause which corrects what was just denied: `sino`."""
     instead_of: tuple[str, ...] = ()
     """The same where they stand between the two values of one phrase, the denied one first."""
     imagines: tuple[str, ...] = ()
@@ -185,7 +185,7 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
         return None
 
     def _instead(self, denied: str, clause: str) -> SelfStatement | None:
-        """What is so instead of a denied value of this key."""
+        """The value that replaces a denied value of this key."""
         for key, end in self._ends:
             found = end.fullmatch(clause) if key == denied else None
             if found is not None and (value := _value(key, found[1])):

@@ -83,7 +83,7 @@ class History:
     """What is known about a session's history, in order."""
 
     def __init__(self, ids: Sequence[str] = ()) -> None:
-        """From the ids of a session's items. They may be the latest items only."""
+        """`ids` are those of a session's items, perhaps only of the latest."""
         self.ids: list[str] = []
         self.links: list[Link] = []
         self.last = 0

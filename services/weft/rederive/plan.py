@@ -1,5 +1,5 @@
-"""What a rederivation has to do in one session: which sources a worker takes, which results count
-now, and what of a new run's output is new. Pure functions over records."""
+"""Plans a rederivation of one session: which sources a worker takes, which results count now, and
+which results of a new run are new. Pure functions over records."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Standing(msgspec.Struct):
 def sources(
     decoded: Sequence[tuple[LogRecord, Event]], takes: Callable[[Event], bool]
 ) -> list[SourceEvent]:
-    """What a worker takes of a session, in order: the first item of each id, closings, and other
-    workers' results that count."""
+    """The sources that a worker takes of a session, in order: the first item of each id, closings,
+    and other workers' results that count."""
     found: list[SourceEvent] = []
     ids: set[str] = set()
     counting = {id(one.current) for one in standings(decoded, "").values()}
@@ -144,7 +144,7 @@ def _part(event: DerivedEvent) -> str:
 
 
 def _content(event: DerivedEvent) -> object:
-    """Everything that it says, without who made it."""
+    """Its content, without its origin."""
     blank = Origin(0)
     content = msgspec.structs.replace(event, origin=blank)
     return content

@@ -134,8 +134,8 @@ async def _rework(
 
 
 def _made_by(settings: Settings, deriver: Deriver) -> str:
-    """What results depend on beside version and policy: the summarizer's model, or the languages
-    of a memory that is given some."""
+    """Everything else that results depend on besides version and policy: the summarizer's model, or
+    the memory-updater's languages if they are configured."""
     if deriver.name == "summarizer":
         return settings.summary_model or ""
     if deriver.name == "memory" and settings.memory_languages is not None:
@@ -202,9 +202,9 @@ class _Rederivation:
         return run in standing.runs or (same and not self._may_differ(standing))
 
     def _may_differ(self, standing: Standing) -> bool:
-        """Whether the result that counts may be another than today's worker would give: it came
-        from another summarizer than the configured one, or from a memory-updater, whose facts do
-        not say which languages it knew."""
+        """Whether the result that counts may differ from the one that today's worker would give: it
+        came from another summarizer than the configured one, or from a memory-updater, whose facts
+        do not say which languages it knew."""
         if self._worker.name == "summarizer":
             return getattr(standing.current, "model", "") != (self._by or EXTRACTIVE)
         return self._worker.name == "memory"

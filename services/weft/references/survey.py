@@ -1,5 +1,5 @@
-"""What must be known about the whole log before a part of it is erased: which sessions are forks of
-which, and which sessions refer to which bodies. Pure, over records in order."""
+"""Finds out what an erasure must know about the whole log: which sessions are forks of which, and
+which sessions refer to which bodies. Pure, over records in order."""
 
 from __future__ import annotations
 

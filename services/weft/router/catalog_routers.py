@@ -53,8 +53,8 @@ _LONGEST_QUERY = 4_000
 
 
 async def _to_the_end(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """The result of the work in a thread. If this is cancelled, the thread goes on, and is waited
-    for: what it uses is its own until it has ended."""
+    """The result of the work in a thread. If this is cancelled, it still waits for the thread:
+    nobody else may use the thread's data before it has ended."""
     working = asyncio.create_task(asyncio.to_thread(work, *args, **kwargs))
     try:
         return await asyncio.shield(working)

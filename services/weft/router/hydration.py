@@ -139,8 +139,8 @@ def parameters(schema: Mapping[str, Any]) -> list[Parameter]:
 
 
 def _if_given(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A schema that also takes null, as it is for any other value: `anyOf` or `oneOf` of null and
-    one schema, and a list of "null" and one type. One that leaves more open stays as it is."""
+    """A schema without its null: of `anyOf` or `oneOf` of null and one schema, that schema; of a
+    list of "null" and one type, that type. Any other schema stays as it is."""
     for _ in range(_DEEPEST):
         several = schema.get("anyOf", schema.get("oneOf"))
         one = _not_null(several, {"type": "null"})

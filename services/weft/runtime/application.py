@@ -98,7 +98,7 @@ def _web_server(process: Process, runner: _Runner) -> WebServer:
 
 
 def _show_name(name: str) -> None:
-    """Have `ps -e` and `top` tell the services apart: forked, they have one command line."""
+    """Set the name that `ps -e` and `top` show: forked services all have the same command line."""
     with suppress(OSError):  # not on Linux
         _COMM.write_text(f"weft-{name}")
 

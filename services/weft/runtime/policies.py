@@ -35,7 +35,8 @@ POLICIES = stored_filter(session=TENANT_SESSION, direction="out", event="context
 _POLL_SECONDS = 0.005
 """Between two looks while a policy is on its way."""
 _ASK_SECONDS = 1.0
-"""After so long the server is asked again: the policy may have been erased before it came."""
+"""How long to wait until the server is asked again: the policy may have been erased before it
+came."""
 
 _log = logging.getLogger(__name__)
 
@@ -98,7 +99,7 @@ class Policies:
         """Up to this sequence all policies are known."""
 
     async def reach(self, sequence: int) -> None:
-        """Return when all policies at or before a sequence are known, or when no more come.
+        """Wait until all policies at or before a sequence are known, or until no more come.
 
         Events and policies come from two consumers, so an item may arrive before a policy that
         precedes it in the log. One request to the stream's leader, .3 ms, tells whether one is

@@ -1,5 +1,5 @@
-"""A process pool for heavy requests: what takes longer than some milliseconds runs in one of a few
-processes, with a deadline, and with fair turns between tenants.
+"""A process pool for heavy requests: a request that takes longer than some milliseconds runs in one
+of a few processes, with a deadline, and with fair turns between tenants.
 
 Threads would not help: they share the interpreter's lock with the event loop, and a thread cannot
 be killed.
@@ -32,7 +32,7 @@ HELD_SECONDS = 0.05
 """Work that uses more processor time than this has blocked the event loop for too long: ten
 ordinary compiles."""
 ISOLATION_SECONDS = 60.0
-"""For how long all work of a tenant that blocked the loop is done in the pool."""
+"""How long all work of a tenant that blocked the loop is done in the pool."""
 CROWDING_SECONDS = 30.0
 """The same for a tenant whose many requests crowded out others."""
 _MOST_ISOLATED = 10_000

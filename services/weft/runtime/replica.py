@@ -26,7 +26,7 @@ T = TypeVar("T")
 W = TypeVar("W", bound=msgspec.Struct | SessionName)
 
 READERS = 4
-"""Readers apart at a time; more would only contend for the interpreter's lock."""
+"""Readers in threads of their own at a time; more would only contend for the interpreter's lock."""
 POLL_SECONDS = 0.001
 """Between two reads of the checkpoint while a request waits for it; a read takes 10 µs."""
 LEAVE_SECONDS = 0.5

@@ -2,9 +2,9 @@
 
 A request is sent again while its time lasts if its answer may be lost: with a server that was
 restarted, or a process that was killed. It is the same request then, byte for byte, so that a
-compile of the same state is recorded once; a header says how much of its time is left. What decides
-a route is sent again only if no service has got it, since it would be decided and recorded twice;
-if its answer is lost, it raises `Unavailable`.
+compile of the same state is recorded once; a header says how much of its time is left. A request
+that decides a route is sent again only if no service has received it, since the route would be
+decided and recorded twice; if the answer is lost, `Unavailable` is raised.
 """
 
 from __future__ import annotations
@@ -152,8 +152,8 @@ class _PendingRequest:
         return now - self._begun
 
     def _came_back(self) -> None:
-        """The server may be another one now, which does not know what the one before was asked,
-        though a service may have got it."""
+        """The server may be another one now, which does not know the requests to the one before,
+        though a service may have received them."""
         self._absent, self.was_cut_off = ABSENT_SECONDS, True
         if self._may_be_repeated:
             self._send()
@@ -181,8 +181,9 @@ class _PendingRequest:
 
 
 def _decides_a_route(request: Any) -> bool:
-    """Whether a router decides about it, and records that: not what takes a chosen tool's
-    definition from a catalogue, nor a compile of the past, which asks no router."""
+    """Whether a router decides about the request and records its decision. It does not if the
+    request only takes a chosen tool's definition from a catalogue, or if it is a compile of the
+    past, which asks no router."""
     request = getattr(request, "request", request)
     if isinstance(request, CompileRequest):
         return bool(request.catalog) and request.phase == Phase.ROUTE and request.as_of is None
@@ -190,7 +191,7 @@ def _decides_a_route(request: Any) -> bool:
 
 
 def _check_timeout(request: Any) -> None:
-    """Raises `InvalidInput` for a time that JSON has no number for, and would be sent as null."""
+    """Raises `InvalidInput` for a time that JSON has no number for: it would be sent as null."""
     timeout = _allowed(request)
     if timeout is not None and not isfinite(timeout):
         least, most = WAIT_SECONDS

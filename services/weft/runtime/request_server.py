@@ -28,7 +28,7 @@ from weft_schemas.subjects import parse_request
 AT_ONCE = 1_000
 """Requests of one service that one process handles at a time, most of them waiting for `after`."""
 OF_TENANT = 500
-"""At most so many of these for one tenant. As many again may wait; further ones are refused."""
+"""Most of these for one tenant. As many again may wait; further ones are refused."""
 OF_SESSION = 250
 MOST_WAITING = 128 * 1024 * 1024
 """Bytes of all waiting requests; a request beyond this is refused."""

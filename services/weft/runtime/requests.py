@@ -49,7 +49,7 @@ class ReceivedRequest(msgspec.Struct, Generic[Request], frozen=True):
     """It came from the tenant's own account, on a server with permissions. The requester is then
     an agent or a reader, unless `principal` says otherwise."""
     left: float = inf
-    """Seconds of its time that are left, of a request that was sent again."""
+    """Seconds that are left of its time, if the request was sent again."""
 
     def within(self, seconds: float) -> float:
         """How long it may wait, of the seconds that it allowed when it was sent first."""

@@ -22,7 +22,7 @@ ANSWER_SECONDS = 0.5
 FIRST_SECONDS = 2.0
 _SERVICE = "processes"
 _NAMES = secrets.token_hex(16)
-"""Random for each process, so that host and process id cannot be found by trial."""
+"""Random for each process, so that nobody can guess host and process id by trying."""
 
 
 def state_of(process: Process) -> ProcessState:

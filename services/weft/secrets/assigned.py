@@ -126,7 +126,7 @@ _NO_BLANK = re.compile(rb":[^\s\"']")
 _VERDICT = re.compile(
     rb"[ \t]*(?:[0-9]+ ?/ ?[0-9]|(?i:[\w./-]{0,80}test|[\w-]{1,80}(?:[./][\w-]{1,80})+(?:\s|\Z)))"
 )
-"""What passed: a test by its name or its file, or how many did."""
+"""A test that passed, by its name or its file, or how many passed."""
 _REFERS = re.compile(rb"(?i)!(?:ref|sub|getatt|secret|env_var|importvalue)[ \t]\Z")
 _ERRORS = re.compile(rb"(?i)errors?[\"']?[ \t]{0,4}[:=]>?[ \t]{0,4}\{[^{}]{0,60}\Z")
 

@@ -1,5 +1,5 @@
-"""What a deployment itself declares as secret: patterns of its own, values known by their keyed
-hash, and personal data. Read from the policy once and cached."""
+"""The rules by which a deployment itself declares secrets: patterns of its own, values known by
+their keyed hash, and personal data. Read from the policy once and cached."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What the name next to a value says about it: that it is a password, a key, or something that a
-later call needs, such as a cursor, which must never be hidden."""
+"""Judges a value by the name next to it: whether it is a password, a key, or something that a later
+call needs, such as a cursor, which must never be hidden."""
 
 from __future__ import annotations
 
@@ -68,9 +68,10 @@ booking reservation hold offer quote rate fare itinerary flight departure proper
 cart basket slot seat price delta skip lease fencing dedup deduplication correlation
 """
 _OFFERED = frozenset(_OFFER_WORDS.encode().split())
-"""What an application offers, holds or counts, by a token or a key that the next call has to copy.
-That is only so if the word stands right before it: a `booking_partner_token` is a partner's. In a
-setting, in capitals, such a word is the name of a service, which the token opens."""
+"""Things that an application offers, holds or counts, named by a token or key that the next call
+has to copy. That holds only if the word stands right before `token` or `key`: a
+`booking_partner_token` is a partner's. In a setting, in capitals, such a word is the name of a
+service, which the token opens."""
 _ROW_WORDS = "primary foreign partition sort row object index range issue evaluated"
 _ROW = frozenset(_ROW_WORDS.encode().split())
 """Words that mark a key as one by which a record is found."""

@@ -31,8 +31,8 @@ SIGNS = {
     b"pat": r"pat[a-z0-9]{14}\.",
     b"sk": "sk[0-9a-f]{20}",
 }
-"""What shows that a needle is there. A full stop is in nearly every text, and other short needles
-are in many: their one rule wants more behind them."""
+"""Signs that a needle is present. A full stop is in nearly every text, and other short needles are
+in many; the one rule of such a needle requires more text behind it, and so does its sign."""
 _prefilter = Prefilter(SIGNS)
 
 
@@ -60,7 +60,7 @@ def by_stages(
 
 
 _MARK = re.compile(rb"\[(?:secret|pii):[a-z]{1,20}(?:_[a-z0-9]{1,16}){0,5}:[0-9a-f]{8}\]")
-"""With a name as weft's rules have them, which no key looks like."""
+"""A mask's mark, with a name as weft's rules have; no key looks like it."""
 
 
 def outside_marks(data: bytes, found: list[Finding]) -> list[Finding]:

@@ -35,7 +35,7 @@ _ELSEWHERE = re.compile(
     rb"|(?:env|config|settings|get)(?![^\s(\[]*[0-9])"
     rb"|op://|ref\+\w{2,20}://|vault:[\w./-]+#|ssm:/|@microsoft\.keyvault\()"
 )
-"""Says where a credential is, and not what it is: a file, an address, a place in a store of
+"""Says where a credential is stored, and not its value: a file, an address, a place in a store of
 secrets."""
 _CODE = re.compile(rb"\A[A-Za-z_][\w.]*[(\[]|\A[a-z_]+(?:\.[a-z_]+)+\Z|::|\A[:+]")
 """A call, an element, an attribute: what a program does with a password."""
@@ -61,7 +61,7 @@ title label passwort kennwort passord lösenord adgangskode kodeord salasana wac
 clave senha parola hasło heslo jelszó şifre пароль 密码 密碼 パスワード 비밀번호 engangskode
 """
 _SAID = frozenset(_SAID_OF_PASSWORDS.encode().split())
-"""What is said about a password rather than what it is."""
+"""A statement about a password rather than its value."""
 _PLAIN_WORDS = re.compile(rb"\A[A-Za-z\x80-\xff]+(?:[ _.-][A-Za-z\x80-\xff]+)*[.!?:]?\Z")
 _LETTERS, _DIGITS = re.compile(rb"[A-Za-z]"), re.compile(rb"[0-9]")
 _PLACE = re.compile(

@@ -200,11 +200,11 @@ async def last_erasure(connection: Connection) -> int:
 def superseded(
     found: list[Snapshot], made: Snapshot, erased: int, are_last: bool
 ) -> list[Snapshot]:
-    """Which of the snapshots, newest first, are not needed now that `made` is stored: those of a
-    log that was made anew since, of every kind all but the newest, and of `made`'s kind those from
-    before the newest erasure, which may still hold what was erased: somebody was killed who stored
-    one meanwhile. With `are_last`, a log was trimmed, and what was trimmed is in its snapshots
-    only: these stay, since that log may be restored from a backup."""
+    """The snapshots, of these (newest first), that are not needed now that `made` is stored: those
+    of a log that was made anew since; of every kind, all but the `RETAINED` newest; and of `made`'s
+    kind, those from before the newest erasure. These may still hold erased content, if a process
+    that stored one meanwhile was killed. With `are_last`, a log was trimmed, and its trimmed events
+    are only in its snapshots: these stay, since that log may be restored from a backup."""
     kept: Counter[tuple[str, str, str]] = Counter()
     gone = []
     for one in found:

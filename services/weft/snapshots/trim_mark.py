@@ -1,6 +1,7 @@
 """Where the log's sessions begin after trimming. The log's own metadata say so: a backup holds
-them, and a log that is made anew does not have them. A mark beside the snapshots says it to earlier
-releases, and of logs that they trimmed; it may be of another log than the one that is there."""
+them, and a log that is made anew does not have them. A mark beside the snapshots says it for
+earlier releases, and for logs that they trimmed; it may be about another log than the present
+one."""
 
 from __future__ import annotations
 

@@ -111,8 +111,8 @@ def _specifics(sentence: str) -> int:
 
 
 def _centrality(bag: set[str], weights: Mapping[str, float]) -> float:
-    """By its recurring words, divided by the root of its length, so that long ones do not win by
-    length."""
+    """The weight of its recurring words, divided by the root of its length, so that long sentences
+    do not win by length."""
     found = bag & weights.keys()
     if not found:
         return 0.0

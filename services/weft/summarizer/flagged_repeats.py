@@ -1,5 +1,5 @@
-"""Finds what an agent repeats from texts that the guards flagged, so that it does not get into
-summaries that other sessions may read."""
+"""Finds items in which an agent repeats flagged text, so that it does not get into summaries that
+other sessions may read."""
 
 from __future__ import annotations
 

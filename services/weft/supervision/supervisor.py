@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 FIRST_PAUSE = 0.2
 MOST_PAUSE = 15.0
-"""Seconds between a death and the restart: the first pause, doubled up to the longest."""
+"""Seconds between a death and the restart: the first pause, which doubles up to the longest."""
 STEADY_SECONDS = 20.0
 """A child that ran at least this long starts again with the first pause."""
 STOP_SECONDS = 15.0

@@ -84,8 +84,8 @@ def grounding(
     FILES hold chats with tool calls; a context is compiled for phase `call` before each. Of the
     `values`, `found` stand beside their field or in their sentence and make the `share`,
     `in_source` anywhere in the item that stated them; `frame` are the tokens of no item. `openai`
-    and `anthropic` are the shares in the messages for them, `oracle` what a compile could reach
-    that knew the call.
+    and `anthropic` are the shares in the messages for them, `oracle` is the share that a compile
+    could reach if it knew the call.
 
     \b
     Example:
@@ -118,8 +118,8 @@ def evidence(
 
     FILES hold conversations with questions; a context is compiled for phase `answer` with each.
     `found` of the `turns` make the `share`; turns of a few words are counted apart. `openai` and
-    `anthropic` are the shares in the messages for them, `oracle` what a compile could reach that
-    knew the answer.
+    `anthropic` are the shares in the messages for them, `oracle` is the share that a compile could
+    reach if it knew the answer.
 
     \b
     Example:
@@ -144,10 +144,11 @@ def stability(
     """Measure how much of the previous prompt is repeated by a prompt compiled on it
     (`stable_from`).
 
-    FILES hold chats with tool calls; before each a context is compiled for phase `call`, on the one
-    of the call before and afresh. Where the session exceeds the budget, `share` is the mean share
-    of tokens of the provider's messages that repeat the beginning of those before; `grounding` is
-    to be compared with `afresh`, and `token_ratio` says how many more tokens are sent.
+    FILES hold chats with tool calls. Before each call a context is compiled twice for phase `call`:
+    on that of the previous call, and afresh. If the session exceeds the budget, `share` is the mean
+    share of tokens of the provider's messages that repeat the beginning of those before;
+    `grounding` is to be compared with `afresh`, and `token_ratio` says how many more tokens are
+    sent.
 
     \b
     Example:
@@ -173,7 +174,7 @@ def documents(
 
     FOLDER holds `documents/*.json` (id, title, content), published as doc_snippet items, and
     `tasks.json`, each task the query of a compile for phase `answer`. A document counts as `found`
-    where at least half of its words are shown.
+    if at least half of its words are shown.
 
     \b
     Example:

@@ -95,11 +95,11 @@ def make(
 ) -> None:
     """Write cases into FOLDER: of FILES as `weft publish` reads them, of sessions in the log.
 
-    A case is a moment before a tool call of which the session had stated a value. The sessions of
-    FILES are published, as `eval-…`, where they stay; give them a tenant of their own. A file of
-    many sessions is one kind of cases; files of one each are the kind of their folder. FOLDER gets
-    `brief.txt`, and for each reader `cases_R.md` (to be read) and `key_R.json` (not to be seen);
-    `gold.json` holds the calls that were really made.
+    A case is the moment before a tool call with a value that the session had stated. The sessions
+    of FILES are published as `eval-…` and stay in the log, so give them a tenant of their own. A
+    file of many sessions is one kind of cases; files of one each are the kind of their folder.
+    FOLDER gets `brief.txt`, and for each reader `cases_R.md` (to be read) and `key_R.json` (not to
+    be seen); `gold.json` holds the calls that were really made.
 
     \b
     Examples:
@@ -156,8 +156,9 @@ def _tell(folder: Path, made: Sequence[ReadingCase], as_json: bool) -> None:
 def ask(folder: Path, url: str | None, model: str | None, parallel: int) -> None:
     """Put every case of FOLDER to a model, in each reader's form, and write `answers_R.json`.
 
-    The endpoint's key comes from WEFT_READING_API_KEY. What was answered already is not asked
-    again, so that an interrupted command goes on where it was; a reply that names no call is.
+    The endpoint's key comes from WEFT_READING_API_KEY. Cases that are answered are not asked again,
+    so an interrupted command continues where it stopped. Cases whose reply names no call are asked
+    again.
 
     \b
     Example:
@@ -189,10 +190,11 @@ def ask(folder: Path, url: str | None, model: str | None, parallel: int) -> None
 def score(folder: Path, as_json: bool) -> None:
     """Compare the answers in FOLDER with the calls that were really made, by form.
 
-    `values` is the share of the real call's earlier-stated values that the answer gives, `tool`
-    that of answers with the right tool, `exact` with just the same values; `unknown` counts those
-    that had to leave a value open, `misled` those whose reader says that something could mislead.
-    The whole history (`full`) is the ceiling. Differences under .08 at 28 cases are noise.
+    `values` is the share of the real call's earlier-stated values that the answer gives, `tool` the
+    share of answers with the right tool, `exact` of those that also have exactly the same values;
+    `unknown` counts answers that had to leave a value open, `misled` those whose reader says that
+    something could mislead. The whole history (`full`) is the ceiling. Differences under .08 at 28
+    cases are noise.
 
     \b
     Example:

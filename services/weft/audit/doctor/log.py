@@ -1,5 +1,5 @@
-"""Checks of the log: whether it can be seen, has room, is as this release makes it, and what a
-trimmed one has to start from; the clocks and nodes of its server."""
+"""Checks of the log: whether it can be seen, has room, is as this release makes it, and whether a
+replica could start on a trimmed one; the clocks and nodes of its server."""
 
 from __future__ import annotations
 

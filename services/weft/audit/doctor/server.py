@@ -62,7 +62,7 @@ def _payload(log: Connection) -> Iterator[Check]:
 
 
 async def _scopes(log: Connection, settings: Settings) -> list[Check]:
-    """Whose memory may be used. Nobody sees the grants who cannot see the log."""
+    """Whose memory may be used. A credential that cannot see the log cannot see the grants."""
     try:
         sequence, granted = await grants_in_force(log, settings.tenant)
     except (NotFound, Forbidden):
@@ -104,7 +104,7 @@ async def _hooks(log: Connection, settings: Settings) -> list[Check]:
 
 
 async def _erased(log: Connection, tenant: str) -> list[Check]:
-    """What came late to erased sessions: no prompt shows it, and the log holds it."""
+    """Events that came late to erased sessions: no prompt shows them, but the log holds them."""
     try:
         found = await left_of_erased(log, tenant)
     except (NotFound, Forbidden):

@@ -1,6 +1,6 @@
-"""The hosts of a gateway, what each of them can do, and how a server's question is put to the host
-whose call is running. A host that began with a handshake gets it as a request. A host of the
-current protocol gets it as its call's result, and then repeats the call with the answer."""
+"""The hosts of a gateway, their capabilities, and how a server's question is put to the host whose
+call is running. A host that began with a handshake gets it as a request. A host of the current
+protocol gets it as its call's result, and then repeats the call with the answer."""
 
 from __future__ import annotations
 

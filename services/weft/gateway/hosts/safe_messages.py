@@ -1,5 +1,5 @@
-"""What servers send besides their results, made safe for a host to see: log messages, progress and
-questions, without secrets and limited in size. Pure."""
+"""Makes what servers send besides results safe for a host: log messages, progress and questions,
+without secrets and limited in size. Pure."""
 
 from __future__ import annotations
 

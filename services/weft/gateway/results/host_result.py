@@ -272,7 +272,8 @@ def _with_warning(
 
 
 def _withheld(result: CallToolResult, envelope: ResultEnvelope, has_schema: bool) -> CallToolResult:
-    """The text in place of a result that the policy drops or redacts for what the guards found."""
+    """The text in place of a result that the policy drops or redacts because of the guards'
+    findings."""
     names = ", ".join(sorted({f"{signal.kind} {signal.name}" for signal in envelope.signals}))
     note = f"[weft: the policy in force withholds what this tool returned: {names}.]"
     structured = {"note": note} if has_schema else None

@@ -1,1 +1,2 @@
-"""Servers' tools: how they are listed, found and set apart, and whether a call's arguments fit."""
+"""Servers' tools: how they are listed, found and quarantined, and whether a call's arguments
+fit."""

@@ -1,5 +1,5 @@
-"""The tools of all servers as hosts can use them: which are trusted and which are set apart, their
-names, and the search for them."""
+"""The tools of all servers as hosts can use them: which are trusted and which are quarantined,
+their names, and the search for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hosts want to hear from a server besides its answers: changed lists and resources, and log
+"""Asks a server for the notifications that hosts want: changed lists and resources, and log
 messages. The server is asked for it in the way of its protocol, and again after each restart."""
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ class Upstream:
         return await asyncio.shield(self._ready)
 
     def try_again(self) -> None:
-        """Start it without a pause when it is next needed: the cause may have been mended."""
+        """Start it without a pause when it is next needed: the cause may have been fixed."""
         self._next_start = 0.0
 
     async def use(self, work: Callable[[Client], Awaitable[T]]) -> T:
@@ -286,7 +286,8 @@ class Upstream:
             self._refused(self, request)
 
     async def _watch(self, client: Client) -> None:
-        """Runs until it is closed or ends; asks again for what it reports as changed."""
+        """Runs until the connection is closed or ends; requests the lists again that the server
+        reports as changed."""
         assert self._transport is not None
         events = [self._closing, self._relearn, self._transport.ended]
         if self._stdio is not None:
