@@ -64,7 +64,7 @@ _REMEMBERED = 24
 """How many words are cached, and the longest of them: about 5 MB."""
 _known = _TermCache()
 _FOLDED = "".join(char.lower() if char.isalnum() else " " for char in map(chr, range(128)))
-"""What ASCII text is translated to before it is split: this gives the same words in a tenth of the
+"""The translation of ASCII text before it is split: it gives the same words in a tenth of the
 time."""
 
 

@@ -28,7 +28,7 @@ def hint(text: str) -> None:
 
 
 def lost_note(before: int) -> str:
-    """What an accepted loss means, for a person."""
+    """Explains an accepted loss to a person."""
     return (
         f"what the sessions had before event {before:,} is in no snapshot and no replica; it is "
         "lost, and nobody knows which sessions had anything there"

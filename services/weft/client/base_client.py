@@ -93,7 +93,7 @@ class BaseClient:
         self._lazily = lazily
         self._link = LazyConnection(settings)
         self.histories = Histories(self.publish, self._message_ids)
-        """What the sessions of this client remember of messages."""
+        """The message histories that this client's sessions remember."""
         self._erased = ErasureCheck(self.tenant, self.check_not_erased)
         self._after_publish = crash_point("publisher.after_publish")
 

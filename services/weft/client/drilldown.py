@@ -55,8 +55,8 @@ def checked_arguments(args: Mapping[str, T]) -> Mapping[str, T]:
 
 
 def asked_slice(arguments: Mapping[str, Any] | None) -> DrilldownRequest:
-    """What a model's call asks for: None are arguments that are no JSON object. Raises
-    `InvalidInput`, which tells the model what to give instead."""
+    """The slice that a model's call asks for; `arguments` are None if they were no JSON object.
+    Raises `InvalidInput`, which tells the model what to give instead."""
     if arguments is None:
         raise InvalidInput("drill-down: the arguments are no JSON object; call again with one")
     args = arguments.get("args") or {}

@@ -69,7 +69,7 @@ def _check_types(event: msgspec.Struct) -> None:
 
 
 def _check_numbers(event: msgspec.Struct) -> None:
-    """JSON would have null instead of them."""
+    """Raises `InvalidInput` for a number that JSON cannot contain: it would be null there."""
     if path := not_a_number(_plain(event)):
         raise InvalidInput(
             f"{_name(event)}: {path} is a number that JSON cannot contain (NaN, or infinite); give "

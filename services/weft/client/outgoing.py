@@ -44,8 +44,8 @@ class PublishAck(msgspec.Struct, frozen=True):
     count: int
     """How many items were acknowledged."""
     duplicates: int | None
-    """How many of them the server recognised; None if it does not tell (batches). `Client.confirm`
-    finds them all, and the conflicts."""
+    """How many of them the server recognised as duplicates; None if it does not say (batches).
+    `Client.confirm` finds them all, and the conflicts."""
     ids: tuple[str, ...]
     """Of the items, in their order."""
     digests: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET

@@ -105,7 +105,7 @@ class Session:
         self._stable = stable
         self._added: list[_Added] = []
         self._refused: list[ItemRefused] = []
-        """What is to be named when everything else is published."""
+        """Refusals to report once everything else is published."""
         self._wait_timeout = wait_timeout if on_unavailable == "wait" else 0.0
         self._spooling: Spooling | None = None
         if on_unavailable == "spool":

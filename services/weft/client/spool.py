@@ -112,7 +112,7 @@ class Spool:
             ) from error
 
     def _take(self) -> list[Spooled]:
-        """What a sender that died has left, or else what was spooled since."""
+        """The entries that a sender left when it died, or else those that were spooled since."""
         with _locked(self._lock):
             if not self._sending.exists():
                 self._spooled.rename(self._sending)

@@ -286,7 +286,7 @@ CAPITALS_WEIGHT = 0.8
 ADDRESS_WEIGHT = 0.8
 """Paths, URLs, e-mail addresses."""
 NUMBER_WEIGHT, DIGIT_WEIGHT, MOST_DIGITS = 0.1, 0.05, 8
-"""A number, and more for each of so many digits."""
+"""Weight of a number, what each digit adds to it, and the most digits that add something."""
 NAME_WEIGHT = 0.2
 """A capitalised word."""
 HYPHENATED_WEIGHT = 0.15

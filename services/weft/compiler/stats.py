@@ -69,6 +69,6 @@ def _why_no_message(state: State, entries: Iterable[PackEntry]) -> str | msgspec
 
 
 def _withheld(row: ItemRow, shown: Rendition) -> int:
-    """About how many tokens of an item are not shown."""
+    """The approximate number of tokens of an item that are not shown."""
     size = row.size_of_whole
     return max(row.raw_tokens - round(max(row.whole_tokens, 0) * len(shown.text) / max(size, 1)), 0)

@@ -30,7 +30,7 @@ async def dead_letters(
 
 
 def of_source(found: Iterable[DeadLetter], sequence: int) -> list[DeadLetter]:
-    """What is parked of one source. Raises `NotFound`."""
+    """The dead letters of one source. Raises `NotFound`."""
     ones = [letter for letter in found if letter.sequence == sequence]
     if not ones:
         raise NotFound(f"event {sequence} is not parked; `weft dlq list` shows what is")

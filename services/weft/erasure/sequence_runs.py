@@ -43,7 +43,7 @@ def holds(runs: Sequence[Run], sequence: int) -> bool:
 
 
 def minus(runs: Sequence[Run], others: Sequence[Run]) -> list[Run]:
-    """What the first hold and the others do not; both are merged."""
+    """The sequences that the first runs hold and the others do not; both are merged."""
     made: list[Run] = []
     start = 0
     for first, last in runs:

@@ -15,7 +15,7 @@ MEGABYTE = 1_000_000
 LARGEST_BODY = 32 * MEGABYTE
 """Longest body of a request in bytes, unless set otherwise."""
 BURST_SECONDS = 2.0
-"""The unused allowance of so many seconds may be used at once."""
+"""The unused allowance of up to this many seconds may be used at once."""
 STREAMS = 100
 """Open streams per caller."""
 OWN_BODIES, ALL_BODIES = 2, 4
@@ -56,7 +56,7 @@ class CallerLimits:
 
     @contextmanager
     def stream(self, name: str) -> Iterator[None]:
-        """While a caller holds a stream open. Raises `RequestRefused`."""
+        """Counts a caller's stream while it is open. Raises `RequestRefused`."""
         if self._open[name] >= self._most:
             raise RequestRefused(
                 429,
@@ -72,7 +72,7 @@ class CallerLimits:
 
     @contextmanager
     def body(self, name: str, size: int) -> Iterator[None]:
-        """While a body of so many bytes, unpacked, is in work. Raises `RequestRefused`."""
+        """Counts a body of this unpacked size while it is in progress. Raises `RequestRefused`."""
         own, others = self._bytes[name], self._bytes.total()
         for who, held, bodies in (
             (name, own, OWN_BODIES),

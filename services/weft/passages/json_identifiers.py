@@ -157,7 +157,7 @@ def _worded_fields(text: str, record: Part) -> list[re.Match[str]]:
 
 
 def _shared(lists: Sequence[Sequence[str]]) -> frozenset[str]:
-    """What more than half of these lists have, and more than one."""
+    """The elements that more than half of these lists have, and more than one list."""
     counts = Counter(one for held in lists for one in set(held))
     return frozenset(one for one, count in counts.items() if count > max(1, len(lists) / 2))
 

@@ -46,7 +46,7 @@ _ASIDE = re.compile(
 _FRAME = re.compile(r"(?:head|header)\Z", re.IGNORECASE)
 """Elements that are none either if they hold one of these: navigation, scripts, styles."""
 MOST_ASIDE = 3
-"""An element that has more than one in so many characters of a page is none of these."""
+"""An element that has at least one in this many characters of a page is never an aside."""
 _PAGE = re.compile(r"<(?:!doctype html|html|body)\b", re.IGNORECASE)
 _BEGINNING = 1_000
 """Characters in which a page of HTML says that it is one."""

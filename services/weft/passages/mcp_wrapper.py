@@ -126,8 +126,8 @@ _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def unwrapped(text: str, unescaped: Callable[[str], str], depth: int = DEEPEST) -> Unwrapped | None:
-    """What a wrapper holds, and a wrapper in it; None if `text` is no wrapper, or says more than
-    one text.
+    """The content of a wrapper, and of a wrapper in it; None if `text` is no wrapper, or says more
+    than one text.
 
     `unescaped` reads the escapes of a string's content. Linear in `text`.
     """
@@ -252,7 +252,7 @@ def _repeats(structured: msgspec.Raw, text: msgspec.Raw) -> bool:
 
 
 def _values(text: msgspec.Raw) -> list[bytes]:
-    """What a text says: itself, and the JSON that it is. Nothing if it is no text."""
+    """The values of a text: itself, and the value that it has as JSON. Empty if it is no text."""
     said = msgspec.json.decode(text)
     if not isinstance(said, str):
         return []

@@ -75,7 +75,7 @@ def first_warnings(lines: Sequence[str], levels: Sequence[str]) -> frozenset[int
 
 
 def form_of(line: str) -> str:
-    """What a line says, without its values."""
+    """The form of a line: its text without its values."""
     return _VALUE.sub("#", line[:_COMPARED].strip())
 
 

@@ -40,4 +40,4 @@ def _measure(cell: str) -> float | None:
 
 
 _SIGNS = str.maketrans("", "", "$€£,% ")
-"""What stands around the digits of a number."""
+"""Signs around the digits of a number."""

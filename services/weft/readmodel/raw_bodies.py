@@ -72,5 +72,5 @@ class RawBodies:
 
 
 def _bytes(text: str) -> int:
-    """What holding a text takes, but for emoji and the like, which take twice as much."""
+    """The bytes that it takes to hold a text; emoji and the like take twice as many."""
     return ENTRY_BYTES + len(text) * (1 if text.isascii() else 2)

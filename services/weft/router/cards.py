@@ -31,7 +31,7 @@ _SPARED: tuple[dict[str, Any], ...] = (
     {"note": ""},
     {"name": ""},
 )
-"""What is left out of a card that is too long, the least needed first."""
+"""Fields that are left out of a card that is too long, the least needed first."""
 
 _CHANGES = "changes things outside: ask before calling"
 _WARNINGS = {

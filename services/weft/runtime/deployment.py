@@ -12,7 +12,7 @@ from weft_schemas.errors import ConfigurationError
 SECRET_FILE = "secret"
 """In the data folder. Anyone who reads it can predict fingerprints, fences and message ids."""
 _OWN = frozenset({SECRET_FILE, "nats", "cluster", "replica", "weft.log"})
-"""What `weft up` makes in a data folder."""
+"""The files and folders that `weft up` makes in a data folder."""
 
 
 def known_secret(data_dir: Path) -> str:

@@ -26,7 +26,7 @@ MOST_CAUSES = 200
 MOST_ERROR_CHARACTERS = 1_000
 """The longest messages say at their end what to do."""
 ENDS = "the process ends"
-"""What a service writes with the error that ended it."""
+"""The message that a service logs with the error that ended it."""
 
 _OWN = re.compile(r"'[^']*'|\"[^\"]*\"|\b[0-9a-f]{16,}\b|(?<![\w-])\d[\d.,]*")
 """The differences between occurrences of one cause: quoted names, digests and numbers."""

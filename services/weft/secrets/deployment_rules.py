@@ -52,8 +52,8 @@ NONE = DeploymentRules()
 
 
 def deployment_rules(rules: FirewallRules) -> DeploymentRules:
-    """What the policy adds. A pattern that RE2 rejects is left out; `weft policy set` reports it
-    when the policy is published (`faults_of`)."""
+    """The rules that a policy adds. A pattern that RE2 rejects is left out; `weft policy publish`
+    reports it (`faults_of`)."""
     patterns, known = _patterns(rules), rules.known_secrets
     is_personal_masked = rules.pii is PiiAction.MASK
     if not patterns and isinstance(known, msgspec.UnsetType) and not is_personal_masked:
@@ -97,7 +97,7 @@ def _compiled(pattern: str) -> Any:
 
 
 def faults_of(rules: FirewallRules) -> list[str]:
-    """What is wrong with the patterns of a policy, one sentence each."""
+    """The faults of a policy's patterns, one sentence each."""
     found = [
         f"the secret pattern {one.name!r} cannot be run: {why}; RE2 knows no look-around and no "
         "back-references"

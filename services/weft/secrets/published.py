@@ -27,7 +27,7 @@ object."""
 _B64 = "[A-Za-z0-9+/]"
 _WORD = "[A-Za-z0-9_-]"
 NO_BASE64 = r"(?:^|[^A-Za-z0-9+/_-]|\\u[0-9A-Fa-f]{4}|\\[bfnrt])"
-"""What may stand before a prefix that is short enough to occur in the base64 of a file."""
+"""The text that may precede a prefix which is short enough to occur in the base64 of a file."""
 
 RULES = (
     rule(

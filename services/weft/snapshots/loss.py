@@ -32,7 +32,8 @@ class Loss(msgspec.Struct, frozen=True):
 
 
 async def accepted_loss(connection: Connection) -> Loss | None:
-    """What is lost of the log that is there. Raises `Forbidden` as `trimmed_before`."""
+    """The accepted loss of the present log; None if there is none. Raises `Forbidden` as
+    `trimmed_before`."""
     said = (await state(connection)).metadata
     if _BEFORE not in said:
         return None

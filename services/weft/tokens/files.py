@@ -9,7 +9,7 @@ from weft_schemas.errors import ConfigurationError
 
 
 def file_cost(name: str) -> Callable[[str], int]:
-    """What counts a line. Raises `ConfigurationError`."""
+    """A function that counts the tokens of a line. Raises `ConfigurationError`."""
     try:
         from tokenizers import Tokenizer
     except ImportError:

@@ -30,7 +30,7 @@ _OTHER_PIECES = re.compile(_PIECES.pattern.decode(), re.ASCII)
 _OTHER_SPACES = re.compile(r"[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 """Blanks that the encodings know and the pattern of pieces does not."""
 _JOINED: dict[str, tuple[str, ...]] = {"cl100k_base": (), "o200k_base": ("\n/", "\r/")}
-"""What lies within one word of an encoding although a piece ends there."""
+"""Text that lies within one word of an encoding although a piece ends inside it."""
 
 
 class Counter:

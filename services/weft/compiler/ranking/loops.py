@@ -68,7 +68,7 @@ def _goes_beyond(source: _Source, behind: Stretch) -> bool:
 
 
 def loop_factor(ahead: Sequence[Stretch], start: int, end: int) -> float:
-    """What the score of a part of an item is multiplied by; `ahead` are the item's stretches."""
+    """The factor for the score of a part of an item; `ahead` are the item's stretches."""
     return NEXT_ENTRY if any(start < last and end > first for first, last in ahead) else 1.0
 
 

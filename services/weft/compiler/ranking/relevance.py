@@ -110,7 +110,8 @@ def relevance_of(
 
 
 def _surface(row: ItemRow, sign: Cues, people: Collection[str]) -> float:
-    """What length and cues add. Cues count less in a long message: nearly every one has some."""
+    """The bonus for length and cues. Cues count less in a long message: nearly every one has
+    some."""
     long = LONG * min(len(row.whole) / LONG_TEXT, 1.0)
     if sign is _NO_CUES:
         return long

@@ -74,7 +74,7 @@ def _next_of(groups: Sequence[Group], first: Pass) -> int | None:
 def _reached(
     own: Sequence[frozenset[str]], order: Sequence[int], later: Sequence[frozenset[str]]
 ) -> int | None:
-    """The number of the thing that the newest call about one of them was about."""
+    """Which of the things the newest call about any of them was about, by its number."""
     for arguments in later:
         numbers = [number for number in order if own[number] & arguments]
         if numbers:

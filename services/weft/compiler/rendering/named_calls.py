@@ -19,7 +19,7 @@ READ = 400
 
 
 class NamedCall(NamedTuple):
-    """What is told of a call that is left out."""
+    """How a mark names a call that is left out."""
 
     name: str
     about: tuple[str, ...]
@@ -32,8 +32,8 @@ class NamedCall(NamedTuple):
 def names_of(
     groups: Iterable[Group], withheld: Container[int], most: int | None = None
 ) -> dict[int, NamedCall]:
-    """What to tell of the first `most` of these exchanges, by sequence of the call. Of `withheld`
-    items, which are redacted or flagged, nothing is told."""
+    """How to name the first `most` of these exchanges, by sequence of the call. `withheld` items,
+    which are redacted or flagged, are not named."""
     calls = (one for one in groups if one.is_exchange and one.key not in withheld)
     return {one.key: _named_call(one) for one in islice(calls, most)}
 

@@ -17,7 +17,7 @@ from weft_schemas.items import ItemKind
 
 
 class Placed(Protocol):
-    """What the place of an entry depends on."""
+    """The properties of an entry on which its place depends."""
 
     @property
     def item_id(self) -> str: ...

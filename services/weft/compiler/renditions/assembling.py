@@ -198,8 +198,8 @@ def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
 
 
 def _units(text: str, part: Part) -> Iterator[tuple[str, int]]:
-    """What is counted of a part, and how many: of a block or a section its heading and what is in
-    it."""
+    """The units in which a part is counted, each with its number; a block or a section counts as
+    its heading and its content."""
     if part.unit in _WHOLE or not part.children:
         yield part.unit, part.count
         return

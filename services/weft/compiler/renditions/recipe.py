@@ -36,7 +36,7 @@ def with_outdated(recipe: str, outdated: Iterable[int]) -> str:
 
 
 def without_outdated(recipe: str) -> str:
-    """What a recipe says of the parts."""
+    """The recipe without the outdated facts."""
     return recipe.partition(OUTDATED)[0].rstrip()
 
 

@@ -126,8 +126,8 @@ def nearest_that_fits(most: int, fits: Callable[[int], bool], guess: int) -> int
 
 
 class _Prefixes:
-    """What each prefix of the additions shows. A row's rendition depends only on how many of its
-    parts the prefix holds, so each is made once."""
+    """The renditions that each prefix of the additions shows. A row's rendition depends only on how
+    many of its parts the prefix holds, so each is made once."""
 
     def __init__(self, additions: Sequence[Addition], shapes: Mapping[int, Shape]) -> None:
         self.additions = additions

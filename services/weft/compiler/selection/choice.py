@@ -48,6 +48,6 @@ class Choice(msgspec.Struct, frozen=True):
     older_calls: tuple[Group, ...] = ()
     """Calls that are no candidates and may be named, newest first."""
     withheld: Collection[int] = ()
-    """Items that are redacted or flagged: nothing of them is told where they are left out."""
+    """Items that are redacted or flagged: if they are left out, the marks do not name them."""
     has_query: bool = False
     """Whether the caller gave a query, which may differ from the latest user turn."""

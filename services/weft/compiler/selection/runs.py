@@ -33,7 +33,7 @@ def longest(most: int, size: Callable[[int], int], limit: int) -> int:
 
 
 def joined(shown: Shown, more: Sequence[Shown]) -> Shown:
-    """What is shown, and all of these."""
+    """`shown` and all of `more` together."""
     found = dict(shown)
     for one in more:
         found.update(one)

@@ -18,7 +18,8 @@ from weft.terms import SomeTerms, analyse
 MOST_OUTLINED = 2_000_000
 """Characters of a text that is split; splitting them takes about half a second."""
 _SHARE = 3
-"""The summary is shown if the limit is at least so many times as long; otherwise only parts are."""
+"""The summary is shown if the limit is at least this many times as long; otherwise only parts
+are."""
 _MARK = 12
 """Tokens of the mark at a cut."""
 _TRIES = 6
