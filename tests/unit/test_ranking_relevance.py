@@ -7,7 +7,7 @@ from tests.session_view import ListView
 
 from weft.compiler.candidates.closure import dependency_closure
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import ASKS, DAY, OWN_WORDS, Emphasis
+from weft.compiler.profiles import OWN_WORDS_FACTOR, QUESTION_FACTOR, SAME_DAY_BONUS, Emphasis
 from weft.compiler.ranking.question import understand
 from weft.compiler.ranking.relevance import score_groups
 from weft_schemas.items import ContextItem, ItemKind
@@ -60,8 +60,8 @@ def test_a_day_with_better_matches_raises_all_that_happened_on_it() -> None:
         scores(items, matches=matches),
         scores([*map(turn, "abcdefgh")], matches=matches),
     )
-    assert made["a"] == pytest.approx(without["a"] + DAY)
-    assert made["h"] == pytest.approx(without["h"] + DAY / 2)
+    assert made["a"] == pytest.approx(without["a"] + SAME_DAY_BONUS)
+    assert made["h"] == pytest.approx(without["h"] + SAME_DAY_BONUS / 2)
 
 
 def test_years_and_names_count_only_where_a_phase_says_so() -> None:
@@ -84,7 +84,7 @@ def test_a_sign_counts_less_in_a_long_message_where_one_is_to_be_expected() -> N
 def test_what_only_asks_counts_less_where_cues_count() -> None:
     items = [turn("a", "did the ship sail?"), turn("x"), turn("y"), turn("z"), turn("w"), turn("b")]
     made = scores(items, matches={"a": 1.0, "b": 1.0}, emphasis=CUES)
-    assert made["a"] == pytest.approx(ASKS * made["b"], rel=0.02)
+    assert made["a"] == pytest.approx(QUESTION_FACTOR * made["b"], rel=0.02)
 
 
 def test_what_a_nameless_agent_says_counts_less_than_what_others_say() -> None:
@@ -102,7 +102,7 @@ def test_what_a_nameless_agent_says_counts_less_than_what_others_say() -> None:
     ]
     made = scores(items, matches=dict.fromkeys("uan", 1.0))
     assert made["u"] == pytest.approx(made["n"], rel=0.02)
-    assert made["a"] == pytest.approx(OWN_WORDS * made["u"], rel=0.1)
+    assert made["a"] == pytest.approx(OWN_WORDS_FACTOR * made["u"], rel=0.1)
 
 
 def test_a_document_whose_title_is_asked_for_wins() -> None:

@@ -8,7 +8,7 @@ import sys
 import pytest
 from tests.choosing import choice_of
 
-from weft.compiler.profiles import OFFERED, Objective
+from weft.compiler.profiles import OFFERED_BUDGETS, Objective
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.offers import opening, order_parts
 from weft.compiler.selection.part_scores import Scores
@@ -152,7 +152,7 @@ def test_of_a_large_item_the_passages_that_answer_are_offered() -> None:
     parts = list(leaves(row.parts.root))
     starts = row.parts.passages
     assert starts[7] <= additions[0].part < starts[8]
-    assert sum(parts[one.part].size for one in additions) < OFFERED * 300 * 5
+    assert sum(parts[one.part].size for one in additions) < OFFERED_BUDGETS * 300 * 5
 
 
 def test_one_long_result_does_not_take_the_place_of_all_others() -> None:

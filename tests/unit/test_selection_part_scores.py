@@ -6,7 +6,7 @@ import pytest
 from tests.choosing import choice_of
 
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import FEW, LEAST_PARTS, LEFT_ASIDE, SPOKEN_OF
+from weft.compiler.profiles import FEW, LEAST_PARTS, LEFT_ASIDE_FACTOR, SPOKEN_OF_FACTOR
 from weft.compiler.selection.part_scores import Scores, scored_parts
 from weft.compiler.selection.select import select
 from weft_schemas.items import ContextItem, ItemKind
@@ -47,7 +47,7 @@ def test_the_record_that_differs_counts_most_though_other_passages_answer_better
 def test_the_few_parts_of_a_list_that_state_what_was_spoken_of_count_more(since: str) -> None:
     spoken = frozenset({"HIST-BR-03"})
     made = factors(HOSTS, {"stated": spoken} if since == "last" else {"after": {3: spoken}})
-    assert {text for text, factor in made.items() if factor == pytest.approx(SPOKEN_OF)} == {
+    assert {text for text, factor in made.items() if factor == pytest.approx(SPOKEN_OF_FACTOR)} == {
         text for text in made if "HIST-BR-03" in text
     }
 
@@ -61,7 +61,7 @@ def test_what_many_parts_state_tells_nothing() -> None:
 
 def test_records_of_a_list_count_less_once_a_call_took_another() -> None:
     made = factors(HOSTS, {"called": {3: frozenset({"HIST-BR-03"})}})
-    left = {text for text, factor in made.items() if factor == pytest.approx(LEFT_ASIDE)}
+    left = {text for text, factor in made.items() if factor == pytest.approx(LEFT_ASIDE_FACTOR)}
     assert any("HIST-BR-04" in text for text in left)
     assert not any("HIST-BR-03" in text for text in left)
     assert set(made) - left

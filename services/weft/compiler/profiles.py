@@ -10,9 +10,9 @@ from weft_schemas.policy import Phase
 
 PASSAGE_TOKENS = 150
 """Approximate length of a passage of a long item."""
-LABEL = 4
+ITEM_OVERHEAD = 4
 """Tokens that an item costs besides its text."""
-BESIDE = {1: 0.25, 2: 0.16, 3: 0.08}
+NEIGHBOUR_SHARES = {1: 0.25, 2: 0.16, 3: 0.08}
 """Share of a match's relevance that items at this distance get, since an answer is next to its
 question. Tuned on three LoCoMo conversations; two others confirm it."""
 SELF_CONTAINED = 50
@@ -22,9 +22,9 @@ tokens, against .55 with whole shares; LoCoMo does not change."""
 MATCHES_LEAST = 12
 """Matches that are considered however few items the budget holds."""
 MATCHES_WEIGHED = 2
-"""Factor for the number of matches if `OWN_WORDS` weighs them: most passages are in an agent's long
-messages, which would crowd out the users'. On BEAM's tuned half .515 / .684 / .777 of the evidence
-is shown at 2,000 / 4,000 / 8,000 tokens, against .499 / .608 / .715."""
+"""Factor for the number of matches if `OWN_WORDS_FACTOR` weighs them: most passages are in an
+agent's long messages, which would crowd out the users'. On BEAM's tuned half .515 / .684 / .777 of
+the evidence is shown at 2,000 / 4,000 / 8,000 tokens, against .499 / .608 / .715."""
 POSTINGS_MOST = 16_000
 """Most postings that a search reads: some 4 ms. With half as many, recall of tau2_banking's
 documents for long queries is .03 to .04 lower; with twice as many it hardly rises."""
@@ -230,44 +230,44 @@ room."""
 
 DENSITY = 0.3
 """Tokens per character, if an item's own are not known."""
-GROUP, CALL = 5.0, 20.0
+GROUP_OVERHEAD, CALL_OVERHEAD = 5.0, 20.0
 """Tokens that an item, and a call with its result, cost besides their text: labels, ids and
 fence."""
-MARKS = 7.0
+MARKS_OVERHEAD = 7.0
 """Tokens of the marks in an item that is shown in parts."""
-OPENING = 2.0
+GROUP_OPENING = 2.0
 """Tokens added to the cost of a group's first part in the order. Less than the real cost: several
 items with a value each ground more than one item with many."""
-ENOUGH_OF_ONE = 0.15
+ONE_RESULT_SHARE = 0.15
 """Share of the budget after which more parts of one result are worth half, where a phase does not
 look for new values: a list of a hundred states took the place of everything else. Of what an answer
 needs in 24 sessions that nobody tuned for, prompts of 1,000 tokens state .56 and .53 without it, of
 4,000 .92 and .91."""
-OVERSHOOT = 5.0
+OVERSHOOT_BUDGETS = 5.0
 """Parts are ordered until their estimated cost fills this many budgets; the fit is exact."""
-OFFERED = 2.0
+OFFERED_BUDGETS = 2.0
 """Budgets of one item's text that are offered, its best passages first."""
 PASSAGE_FLOOR = 0.3
 """Share of its item's score for a part whose passage does not answer the question."""
-ANSWERING = 0.7
+ANSWERING_BONUS = 0.7
 """Gain, as a share of its score, of the part of a result or document that covers most of the
 question. On the tuned half of tau2_banking recall at 2,000 tokens is .24 with it, .19 without. Not
 for messages, which say one thing in many sentences (BEAM loses .10 by it)."""
-READ_AGAIN = 0.3
+READ_AGAIN_FACTOR = 0.3
 """Factor for an exchange whose very call was made again later. In eight sessions that nobody tuned
 for, three of twenty prompts then show more of an old state than of the newer one, and six without;
 no value of tau-bench or LiveMCPBench depends on it."""
-IDENTITY = 3.0
+IDENTITY_FACTOR = 3.0
 """Factor for the fields that say which thing a record is. A reader who sees which records there are
 knows what is left out, and can ask for it; without it, details of a few come first. The values of
 the tuned halves of tau-bench, LiveMCPBench and the coding sessions move by .006 either way; with
 lists in lines LiveMCPBench's confirming half has .810 / .898 at 500 / 1,000 tokens instead of
 .806 / .879."""
-OUTLIER = 2.0
+OUTLIER_FACTOR = 2.0
 """Factor for the records of a list that differ from the others in a field with few values: the one
 rule that has a remark, the one cell that failed. No value of the panel depends on it; with 3 or 8
 LiveMCPBench loses .002 and .004 at 1,000 tokens."""
-ASIDE = 0.2
+BOILERPLATE_FACTOR = 0.2
 """Factor for what stands beside what a page says: its navigation, forms and footers."""
 FIRST_PART = 0.2
 """Extra for the first part of an item, against one that answers nothing."""
@@ -311,7 +311,7 @@ NEXT_SHARE = 0.15
 """Most of a budget that such entries take before the other calls of the loop are listed. Of 53
 reading cases of tau-bench's other half, .87 of the prompts of 1,000 tokens then state all that the
 next call takes, and .81 without; on the tuned half .90 and .88."""
-ENTRY = 400
+NEXT_ENTRY_WINDOW = 400
 """Characters behind an entry in which the next one is expected."""
 MOST_COPIED = 32
 """Values of a call that may be one of a loop: a call with more writes a text."""
@@ -335,7 +335,7 @@ two, tau-bench's tuned half loses .002 at 1,000 tokens."""
 MOST_ASIDE = 3
 """Calls about something else after which no second pass is expected to begin, without a plan."""
 
-IN_FOCUS = 1.0
+FOCUS_BONUS = 1.0
 """Gain, as a share of its score, of a result that states what the newest call and the latest
 messages state. Values in place at 500 / 1,000 tokens with it, and without: tau-bench's tuned half
 .828 / .954 and .816 / .948, LiveMCPBench's .853 / .942 and .852 / .938; the confirming halves .719
@@ -351,7 +351,7 @@ FOCUS_SHARED = 3
 FOCUS_LOOK_BACK, FOCUS_TEXT = 64, 8_000
 """Groups that are looked at, and characters of each item: 25 ms at most when all are read for the
 first time, a fifth of a millisecond then."""
-NAMED_VALUE = 2.0
+NAMED_VALUE_FACTOR = 2.0
 """Factor for the parts of results that state a value which the newest user turns name ("the Visa
 ending in 6437"). Of all 111 steps of tau-bench at 1,000 tokens that readers may get, .86 of the
 prompts then state all that the next call takes, against .85; with 4 the same."""
@@ -364,7 +364,7 @@ the values that calls have taken, they lose .02 at 500."""
 NAMED_VALUES = 16
 """Most values that are named and looked for in whole results: a millisecond in 200 KB for those
 that it does not state."""
-SPOKEN_OF, FEW, FEW_SHARE = 2.0, 3, 0.25
+SPOKEN_OF_FACTOR, FEW, FEW_SHARE = 2.0, 3, 0.25
 """Factor for the parts of a list that state a name or value of the latest user turn, the message
 that it answers, or the newest call and its results; if at most so many parts of an item do, or this
 share. What is stated already counts less as a value, so the very record that a step is about came
@@ -379,7 +379,7 @@ of 4,000 tokens hold .84, and .78 without it; of what the next step needs .87 an
 would lose .02 to .10. No value of the panel depends on it."""
 LEAST_PARTS = 5
 """Least number of an item's parts: with fewer, none is preferred in this way."""
-LEFT_ASIDE = 0.25
+LEFT_ASIDE_FACTOR = 0.25
 """Factor for the records of a list from which later calls took one or a few others: the agent has
 looked at them and not taken them. Of what the next step needs in the ten made sessions by which it
 was chosen, prompts for a call of 1,000 / 2,000 / 4,000 tokens state .623 / .787 / .946 with it and
@@ -387,7 +387,7 @@ with records that are spoken of, and .610 / .764 / .942 without both; for an ans
 .977, and .621 / .834 / .966. Between .1 and .5 nothing moves by more than .01. No value of
 tau-bench's and LiveMCPBench's tuned halves depends on it; a trial for all parts of a result, which
 also counted those that are named more, cost tau-bench .05 at 500 tokens."""
-POINTED_AT = 8.0
+POINTED_AT_FACTOR = 8.0
 """Factor for the part of a viewed file with a line at which a failure points; with 4 it is not
 always shown. Of 49 facts that the steps of a coding agent need, in a session that nobody tuned for,
 prompts for a call of 1,000 / 2,000 tokens hold .59 / .73 with it, and .55 / .67 without; for an
@@ -397,22 +397,22 @@ code that it tests. No value of the panel depends on it."""
 POINTING, MOST_POINTED = 3, 8
 """Newest exchanges whose failed results point at lines, and most such lines of one view: with more,
 they list what it has."""
-NAMED_HEAD = 4.0
+NAMED_HEAD_FACTOR = 4.0
 """Factor for the parts under a head that states such a value: the lines of a function that the user
 names. With less, a function of 20 lines in a file of 700 is shown in pieces at 1,000 tokens; no
 value of the panel depends on it."""
 
-NOTHING_SAID = 0.01
+EMPTY_PART_FACTOR = 0.01
 """Factor for fields without content, such as `null`: they are cheap and would come first. No value
 of the panel depends on it, but such prompts puzzle readers."""
 
-CLOSE = 0.985
+GOOD_FIT_SHARE = 0.985
 """A fit that uses at least this share of the budget is good enough."""
 GUESSES = 4
 """Guesses by proportion before bisection."""
-FILLS = 24
+FILL_TRIES = 24
 """Later additions that are tried in the remaining room."""
-AHEAD = 3.0
+FILL_HORIZON = 3.0
 """How far down the order additions may open items in the room that is left: up to the place that a
 budget of this many times the size would reach. With additions from anywhere, .19 of the steps to a
 budget larger by a fourth to a half drop an item, with these .15. With 2.0 it is .13, but three sets
@@ -459,19 +459,19 @@ OF_HALF = 15.0
 tenths of what a next call copies. With 5.0, .003 more of these are lost at the same repetition."""
 PRESENCE = 0.05
 """Weight of an item's presence, against a value of weight 1."""
-USED, USED_CALLS = 4.0, 3
+RECENTLY_USED_FACTOR, USED_CALLS = 4.0, 3
 """Factor for values that one of this many last calls used: on the tuned half .05 to .30 of these
 are copied by the next call, and .01 to .07 of those used earlier."""
 
 AFTER_QUESTION = 0.5
 """Share of a match's relevance for the item right after it, if the match asks. Tuned, as the
 constants below, on three LoCoMo conversations; two others confirm them."""
-DAY = 0.1
+SAME_DAY_BONUS = 0.1
 """Most that the best matches of its day add to an item."""
 DAY_MATCHES = 3
-SPOKEN_BY = 2.2
+AUTHOR_FACTOR = 2.2
 """Factor for items by the author that the query names, if it names one."""
-AT_TIME = 1.0
+TIME_BONUS = 1.0
 """Gain, as a share of its relevance, of an item from a date that the query names. For the questions
 of three LoCoMo conversations that name one, recall at 2,000 tokens rises from .90 to .98."""
 DAYS_AFTER, NEAR_AFTER = 7, 0.5
@@ -479,21 +479,21 @@ DAYS_AFTER, NEAR_AFTER = 7, 0.5
 from these days; that of an item from the day itself is 1."""
 NEAR_YEAR = 0.5
 """Nearness of an item from a named year."""
-ASKS = 0.9
+QUESTION_FACTOR = 0.9
 """Factor for items that only ask."""
-TITLED = 1.0
+TITLE_BONUS = 1.0
 """Gain, as a share of its relevance, of a document whose title has only words of the query. Recall
 at 4,000 tokens rises from .19 to .25 on half of tau2_banking's tasks, from .20 to .23 on the
 others; twice as much changes neither."""
 LONGEST_TITLE = 160
 """Characters of a first line that may be a title."""
-DATED, NAMED, LONG = 0.06, 0.08, 0.05
+DATE_CUE, NAME_CUE, LENGTH_CUE = 0.06, 0.08, 0.05
 """Extra for a year, for a name and for length, in a turn of up to `SELF_CONTAINED` tokens; less in
 longer ones. BEAM's tuned half then has .499 / .608 / .715 at 2,000 / 4,000 / 8,000 tokens, against
 .484 / .604 / .692 if it is the same in all. LoCoMo moves by .003 at most."""
 LONG_TEXT = 240
 """Number of characters above which a longer text gains nothing by its length."""
-OWN_WORDS = 0.28
+OWN_WORDS_FACTOR = 0.28
 """Factor for the relevance of an agent's messages, which repeat the words of users and tools: two
 thirds of BEAM's questions rest on users' turns, a tenth of the text. Agents with names are not
 affected: they are persons of a conversation."""

@@ -8,7 +8,7 @@ from functools import partial
 from weft.compiler.candidates.closure import Group
 from weft.compiler.candidates.older_calls import older_calls
 from weft.compiler.candidates.tool_rules import rule_of
-from weft.compiler.profiles import LEAST_ASKED, PROFILES, READ_AGAIN
+from weft.compiler.profiles import LEAST_ASKED, PROFILES, READ_AGAIN_FACTOR
 from weft.compiler.ranking.focus import (
     called_after,
     in_focus,
@@ -156,7 +156,7 @@ def _scores(
     old: Container[int],
 ) -> Scores:
     return Scores(
-        {at: score * (READ_AGAIN if at in old else 1) for at, score in state.scores.items()},
+        {at: score * (READ_AGAIN_FACTOR if at in old else 1) for at, score in state.scores.items()},
         _passages(state, rows),
         _asked_terms(state),
         ahead,

@@ -9,14 +9,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from weft.compiler.profiles import (
-    BESIDE,
     FEEDBACK_PASSAGES,
     FEEDBACK_POSTINGS,
-    LABEL,
+    ITEM_OVERHEAD,
     LONG_QUERY,
     MATCHES_LEAST,
     MATCHES_WEIGHED,
-    OWN_WORDS,
+    NEIGHBOUR_SHARES,
+    OWN_WORDS_FACTOR,
     PASSAGE_TOKENS,
     PINNED_POLICIES,
     POSTINGS_MOST,
@@ -120,7 +120,7 @@ def _recent(
 
 def _cost(row: ItemRow, budget: int) -> int:
     """Tokens of an item; for a large one only as much as could be shown."""
-    return min(max(row.whole_tokens, 0), budget // 2) + LABEL
+    return min(max(row.whole_tokens, 0), budget // 2) + ITEM_OVERHEAD
 
 
 def _fitting(recent: Sequence[ItemRow], budget: int) -> float:
@@ -176,7 +176,7 @@ def _own_words(recent: Iterable[ItemRow]) -> float:
     """Factor for matches in the agent's messages; 1 if agents have names, since they are persons
     then."""
     said = [row for row in recent if row.kind is ItemKind.AGENT_MSG]
-    return 1.0 if any(row.metadata.get("author") for row in said) else OWN_WORDS
+    return 1.0 if any(row.metadata.get("author") for row in said) else OWN_WORDS_FACTOR
 
 
 def _weight(match: Match, own: float) -> float:
@@ -254,7 +254,9 @@ def _near(
     neighbours, except those of `alone`."""
     raw = dict(best)
     known = raw.get
-    shares = [(distance, BESIDE.get(distance, 0.0)) for distance in range(1, neighbours + 1)]
+    shares = [
+        (distance, NEIGHBOUR_SHARES.get(distance, 0.0)) for distance in range(1, neighbours + 1)
+    ]
     for at, score in best.items():
         for distance, share in () if at in alone else shares:
             raw[at - distance] = known(at - distance, 0.0) + score * share

@@ -11,7 +11,13 @@ from itertools import islice
 import msgspec
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import ENTRY, LOOK_BACK, LOOP_SOURCES, MOST_COPIED, NEXT_ENTRY
+from weft.compiler.profiles import (
+    LOOK_BACK,
+    LOOP_SOURCES,
+    MOST_COPIED,
+    NEXT_ENTRY,
+    NEXT_ENTRY_WINDOW,
+)
 from weft.compiler.ranking.calls import (
     arguments_of,
     own_arguments,
@@ -51,7 +57,7 @@ def next_entries(groups: Sequence[Group]) -> Mapping[int, Sequence[Stretch]]:
     reached = _sources(groups, before, old - new or old)
     found: dict[int, list[Stretch]] = {}
     for source in _sources(groups, last, new - old or new):
-        behind = source.end, source.end + ENTRY
+        behind = source.end, source.end + NEXT_ENTRY_WINDOW
         if _goes_beyond(source, behind) and any(_goes_on(groups, one, source) for one in reached):
             found.setdefault(source.row.sequence, []).append(behind)
         for row in _next_results(groups, [at for at in calls if source.at < at < last], source):

@@ -9,20 +9,20 @@ from collections.abc import Collection, Mapping, Sequence
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import (
     AFTER_QUESTION,
-    ASKS,
-    AT_TIME,
-    BESIDE,
-    DATED,
-    DAY,
+    AUTHOR_FACTOR,
+    DATE_CUE,
     DAY_MATCHES,
-    LONG,
+    LENGTH_CUE,
     LONG_TEXT,
     LONGEST_TITLE,
-    NAMED,
-    OWN_WORDS,
+    NAME_CUE,
+    NEIGHBOUR_SHARES,
+    OWN_WORDS_FACTOR,
+    QUESTION_FACTOR,
+    SAME_DAY_BONUS,
     SELF_CONTAINED,
-    SPOKEN_BY,
-    TITLED,
+    TIME_BONUS,
+    TITLE_BONUS,
     Emphasis,
 )
 from weft.compiler.ranking.cues import Cues, cues
@@ -98,25 +98,25 @@ def relevance_of(
     times, terms = dates_in(question.text), frozenset(question.terms)
     found: dict[int, float] = {}
     for row, score, sign, day, author in zip(rows, raw, signs, occurred, authors, strict=True):
-        worth = score / top + DAY * days.get(day, 0.0) + _surface(row, sign, people)
+        worth = score / top + SAME_DAY_BONUS * days.get(day, 0.0) + _surface(row, sign, people)
         if len(asked) == 1 and author in asked:
-            worth *= SPOKEN_BY
+            worth *= AUTHOR_FACTOR
         if times:
-            worth *= 1 + AT_TIME * nearness(times, day, row.published_ns)
+            worth *= 1 + TIME_BONUS * nearness(times, day, row.published_ns)
         if row.kind is ItemKind.DOC_SNIPPET:
-            worth *= 1 + TITLED * _share(_title(row.whole), terms)
-        found[row.sequence] = worth * (ASKS if sign.asks else 1.0)
+            worth *= 1 + TITLE_BONUS * _share(_title(row.whole), terms)
+        found[row.sequence] = worth * (QUESTION_FACTOR if sign.asks else 1.0)
     return found
 
 
 def _surface(row: ItemRow, sign: Cues, people: Collection[str]) -> float:
     """The bonus for length and cues. Cues count less in a long message: nearly every one has
     some."""
-    long = LONG * min(len(row.whole) / LONG_TEXT, 1.0)
+    long = LENGTH_CUE * min(len(row.whole) / LONG_TEXT, 1.0)
     if sign is _NO_CUES:
         return long
-    named = NAMED if not sign.names.issubset(people) else 0.0
-    return (DATED * sign.dated + long + named) * _shortness(row)
+    named = NAME_CUE if not sign.names.issubset(people) else 0.0
+    return (DATE_CUE * sign.dated + long + named) * _shortness(row)
 
 
 def _with_neighbours(
@@ -141,7 +141,7 @@ def _with_neighbours(
     return scores
 
 
-_AROUND = tuple((at, share) for by, share in BESIDE.items() for at in (-by, by))
+_AROUND = tuple((at, share) for by, share in NEIGHBOUR_SHARES.items() for at in (-by, by))
 """Distances of neighbours, and the share that each of them gets."""
 
 
@@ -153,7 +153,7 @@ def _shortness(row: ItemRow) -> float:
 def _author_factor(row: ItemRow) -> float:
     """Factor for the messages of an agent without a name, which repeat users and tools."""
     is_own = row.kind is ItemKind.AGENT_MSG and not row.metadata.get("author")
-    return OWN_WORDS if is_own else 1.0
+    return OWN_WORDS_FACTOR if is_own else 1.0
 
 
 def _days(

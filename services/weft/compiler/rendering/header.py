@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weft.compiler.profiles import LABEL, PROFILES
+from weft.compiler.profiles import ITEM_OVERHEAD, PROFILES
 from weft.compiler.rendering.counting import Count
 from weft.compiler.rendering.memory import frozen_header, is_current, memory_header
 from weft.compiler.rendering.tools import tools_entry
@@ -39,6 +39,6 @@ def entries_above(state: State, rows: Sequence[ItemRow], count: Count) -> tuple[
 
 def _shown_ids(state: State, rows: Sequence[ItemRow]) -> frozenset[str]:
     """Ids of the items that may replace facts of the header; none if the budget holds both."""
-    tokens = sum(max(row.whole_tokens, 0) + LABEL for row in rows)
+    tokens = sum(max(row.whole_tokens, 0) + ITEM_OVERHEAD for row in rows)
     has_room = tokens <= state.budget * (1 - state.policy.memory.header_share)
     return frozenset(() if has_room else (row.id for row in rows))

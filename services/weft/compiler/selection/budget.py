@@ -7,7 +7,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 
-from weft.compiler.profiles import AHEAD, CLOSE, FILLS, GUESSES, LEAST_PIN, LEAST_ROOM
+from weft.compiler.profiles import (
+    FILL_HORIZON,
+    FILL_TRIES,
+    GOOD_FIT_SHARE,
+    GUESSES,
+    LEAST_PIN,
+    LEAST_ROOM,
+)
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.renditions.rendition import Rendition, beginning
 from weft.compiler.renditions.shape import Shape
@@ -36,7 +43,7 @@ def fit_budget(
         used = cost.exact(shown)
         if most < used <= budget:
             best, most = shown, used
-        if CLOSE * budget <= used <= budget:
+        if GOOD_FIT_SHARE * budget <= used <= budget:
             break
         if used <= budget:
             fitted = max(fitted, target)
@@ -62,9 +69,9 @@ def _fit(
         return dict(base)
     tried = 0
     chosen = order.parts(taken)
-    near = bisect_right(order.ends, (order.ends[taken] + room) * AHEAD) - 1
+    near = bisect_right(order.ends, (order.ends[taken] + room) * FILL_HORIZON) - 1
     for place, addition in enumerate(additions[taken:], taken):
-        if room < LEAST_ROOM or tried == FILLS:
+        if room < LEAST_ROOM or tried == FILL_TRIES:
             break
         if place >= near and addition.sequence not in shown:
             continue
@@ -180,6 +187,6 @@ def _longest(
             high, above = guess - 1, used
         else:
             low, below = guess, used
-            if used >= CLOSE * budget:
+            if used >= GOOD_FIT_SHARE * budget:
                 break
     return low, below

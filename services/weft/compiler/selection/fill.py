@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import LABEL, LEAST_FILLED, LEAST_ROOM
+from weft.compiler.profiles import ITEM_OVERHEAD, LEAST_FILLED, LEAST_ROOM
 from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import COMPACT, CURRENT, PARTS, STUB, WHOLE, shown_parts
@@ -48,7 +48,7 @@ def with_newest_whole(choice: Choice, shown: Shown) -> Shown:
     for group in reversed(choice.groups):
         if room < LEAST_ROOM:
             break
-        tokens = group.whole_tokens + LABEL * len(group.rows)
+        tokens = group.whole_tokens + ITEM_OVERHEAD * len(group.rows)
         if group.key not in shown and tokens <= room:
             room -= tokens
             added.append({row.sequence: choice.shapes[row.sequence].whole() for row in group.rows})

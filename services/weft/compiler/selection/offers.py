@@ -10,13 +10,13 @@ import msgspec
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import (
-    CALL,
-    ENOUGH_OF_ONE,
-    GROUP,
-    MARKS,
-    NOTHING_SAID,
-    OPENING,
-    OVERSHOOT,
+    CALL_OVERHEAD,
+    EMPTY_PART_FACTOR,
+    GROUP_OPENING,
+    GROUP_OVERHEAD,
+    MARKS_OVERHEAD,
+    ONE_RESULT_SHARE,
+    OVERSHOOT_BUDGETS,
     Objective,
 )
 from weft.compiler.ranking.value_weights import Coverage, value_weights
@@ -79,7 +79,9 @@ def order_parts(
                 for part in scored_parts(group, shape, scores, budget, required)
                 if part.number not in required
             ]
-    return _greedy(offers, shapes, objective, statement_counts, budget * OVERSHOOT, set(opened))
+    return _greedy(
+        offers, shapes, objective, statement_counts, budget * OVERSHOOT_BUDGETS, set(opened)
+    )
 
 
 def _offer(
@@ -87,7 +89,7 @@ def _offer(
 ) -> Offer:
     found = value_weights(part.text, frozenset(asked)) if objective.values else {}
     says_little = has_only_empty_fields(part.text) or is_bare(part.text)
-    score = part.score * NOTHING_SAID if says_little else part.score
+    score = part.score * EMPTY_PART_FACTOR if says_little else part.score
     cost = len(part.text) * density_of(row) + 1
     return Offer(group, row.sequence, part.number, cost, score, found, objective.values)
 
@@ -103,10 +105,10 @@ def _greedy(
     """By score and new values per token. Changes `opened`."""
     coverage = Coverage(statement_counts)
     used: dict[int, float] = {}
-    enough = limit / OVERSHOOT * ENOUGH_OF_ONE
+    enough = limit / OVERSHOOT_BUDGETS * ONE_RESULT_SHARE
 
     def rate(offer: Offer) -> float:
-        cost = offer.cost + (0.0 if offer.group.key in opened else OPENING)
+        cost = offer.cost + (0.0 if offer.group.key in opened else GROUP_OPENING)
         gain = 1.0 + offer.factor * coverage.gain(offer.values) if offer.values else 1.0
         if not objective.values and offer.sequence in used:
             gain /= 1 + used[offer.sequence] / enough
@@ -122,7 +124,9 @@ def _greedy(
         opened.add(offer.group.key)
         if shapes[offer.sequence].row.kind is ItemKind.TOOL_RESULT:
             used[offer.sequence] = used.get(offer.sequence, 0.0) + offer.cost
-        spent += cost if cost <= limit / OVERSHOOT else 0.0  # what is too large leaves its room
+        spent += (
+            cost if cost <= limit / OVERSHOOT_BUDGETS else 0.0
+        )  # what is too large leaves its room
         additions.append(Addition(offer.group, offer.sequence, offer.part, cost))
         coverage.add(offer.values)
     return additions
@@ -131,8 +135,8 @@ def _greedy(
 def opening(group: Group, shapes: Mapping[int, Shape]) -> float:
     """Tokens that a group costs besides the part that opens it."""
     if not group.is_exchange:
-        return GROUP + (MARKS if group.rows[0].parts is not None else 0.0)
+        return GROUP_OVERHEAD + (MARKS_OVERHEAD if group.rows[0].parts is not None else 0.0)
     required = sum(
         len(shapes[row.sequence].choose(()).text) * density_of(row) for row in group.rows
     )
-    return CALL + required
+    return CALL_OVERHEAD + required

@@ -13,23 +13,23 @@ import msgspec
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import (
-    ANSWERING,
-    ASIDE,
+    ANSWERING_BONUS,
+    BOILERPLATE_FACTOR,
     COHERENT,
     FEW,
     FEW_SHARE,
     FIRST_PART,
-    IDENTITY,
-    IN_FOCUS,
+    FOCUS_BONUS,
+    IDENTITY_FACTOR,
     LEAST_PARTS,
-    LEFT_ASIDE,
-    NAMED_HEAD,
-    NAMED_VALUE,
-    OFFERED,
-    OUTLIER,
+    LEFT_ASIDE_FACTOR,
+    NAMED_HEAD_FACTOR,
+    NAMED_VALUE_FACTOR,
+    OFFERED_BUDGETS,
+    OUTLIER_FACTOR,
     PASSAGE_FLOOR,
-    POINTED_AT,
-    SPOKEN_OF,
+    POINTED_AT_FACTOR,
+    SPOKEN_OF_FACTOR,
 )
 from weft.compiler.ranking.focus import is_specific
 from weft.compiler.ranking.listed_records import named_records, passed_over
@@ -85,7 +85,7 @@ def scored_parts(
     """The parts of an item of `group` that may be shown besides those that are `held`: all, or of a
     text much larger than the budget those that tell most."""
     row, outline = shape.row, shape.row.parts
-    score = scores.groups[group.key] * (1 + IN_FOCUS * scores.focus.get(row.sequence, 0.0))
+    score = scores.groups[group.key] * (1 + FOCUS_BONUS * scores.focus.get(row.sequence, 0.0))
     ahead = scores.ahead.get(row.sequence, ())
     if shape.fixed is not None:
         return [ScoredPart(0, shape.fixed.text, score)]
@@ -150,7 +150,7 @@ def _offered(
     salient, with as many identifying parts as there is room for. Beside parts that are held, one
     that is too large leaves its room to smaller ones; an item opens with those that tell most."""
     text, leaves = row.readable, outline.leaves
-    room = OFFERED * budget / density_of(row)
+    room = OFFERED_BUDGETS * budget / density_of(row)
     parts = list(enumerate(leaves))
     if row.size_of_whole > room:
         identifying = _fitting(leaves, salient.identifying, room / 2)
@@ -204,14 +204,20 @@ def _factor(
     def weighed(number: int, text: str, score: float) -> float:
         return (
             score
-            * (SPOKEN_OF if number in spoken_of else 1.0)
-            * (LEFT_ASIDE if number in left_aside else 1.0)
-            * (POINTED_AT if number in salient.pointed else 1.0)
-            * (1 + ANSWERING * coverage.get(number, 0.0))
-            * (IDENTITY if number in salient.identifying else 1.0)
-            * (OUTLIER if number in differing else ASIDE if number in asides else 1.0)
+            * (SPOKEN_OF_FACTOR if number in spoken_of else 1.0)
+            * (LEFT_ASIDE_FACTOR if number in left_aside else 1.0)
+            * (POINTED_AT_FACTOR if number in salient.pointed else 1.0)
+            * (1 + ANSWERING_BONUS * coverage.get(number, 0.0))
+            * (IDENTITY_FACTOR if number in salient.identifying else 1.0)
             * (
-                NAMED_HEAD * salient.under_named[number]
+                OUTLIER_FACTOR
+                if number in differing
+                else BOILERPLATE_FACTOR
+                if number in asides
+                else 1.0
+            )
+            * (
+                NAMED_HEAD_FACTOR * salient.under_named[number]
                 if number in salient.under_named
                 else _named_factor(salient.named, text)
             )
@@ -239,7 +245,7 @@ def _spoken_of(parts: Sequence[tuple[int, str]], stated: frozenset[str]) -> froz
 
 
 def _named_factor(named: frozenset[str], text: str) -> float:
-    return NAMED_VALUE if named and named.intersection(values(text)) else 1.0
+    return NAMED_VALUE_FACTOR if named and named.intersection(values(text)) else 1.0
 
 
 def _stating(text: str, outline: Outline, named: Collection[str]) -> frozenset[int]:

@@ -17,9 +17,9 @@ from weft.compiler.profiles import (
     OF_HALF,
     PRESENCE,
     PRICE,
+    RECENTLY_USED_FACTOR,
     SHORTER,
     STAYS,
-    USED,
     USED_CALLS,
 )
 from weft.compiler.ranking.value_weights import value_weights
@@ -289,7 +289,7 @@ class _Wanted:
                 self._wanted[value] = self._wanted.get(value, 0.0) + OF_HALF * weight
         for value in self._used():
             if value in self._wanted:
-                self._wanted[value] *= USED
+                self._wanted[value] *= RECENTLY_USED_FACTOR
         for value in self._ahead():
             if value in self._wanted:
                 self._wanted[value] *= NEXT_ENTRY
