@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 
 import msgspec
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import ITEM_OVERHEAD, LEAST_FILLED, LEAST_ROOM
+from weft.compiler.profiles import (
+    FILLED_FROM,
+    ITEM_OVERHEAD,
+    LEAST_FILLED,
+    LEAST_ROOM,
+    LEFT_SHARE,
+)
 from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import COMPACT, CURRENT, PARTS, STUB, WHOLE, shown_parts
 from weft.compiler.renditions.shape import Shape
-from weft.compiler.selection.budget import fit_budget
+from weft.compiler.selection.budget import fit_budget, nearest_that_fits
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.offers import order_parts
-from weft.compiler.selection.runs import joined, longest_run
+from weft.compiler.selection.runs import joined
 
 
 def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> Shown:
@@ -45,8 +52,8 @@ def with_newest_whole(choice: Choice, shown: Shown) -> Shown:
     what is worth little by the order of value still says more than unused tokens."""
     room = choice.budget - choice.cost.size(shown)
     added: list[Shown] = []
-    for group in reversed(choice.groups):
-        if room < LEAST_ROOM:
+    for group in islice(reversed(choice.groups), FILLED_FROM):
+        if room < max(LEAST_ROOM, choice.budget * LEFT_SHARE):
             break
         tokens = group.whole_tokens + ITEM_OVERHEAD * len(group.rows)
         if group.key not in shown and tokens <= room:
@@ -56,7 +63,11 @@ def with_newest_whole(choice: Choice, shown: Shown) -> Shown:
     def with_first(count: int) -> Shown:
         return joined(shown, added[:count])
 
-    return with_first(longest_run(choice.cost, with_first, len(added), choice.budget))
+    most = len(added)
+    fits = choice.cost.fits
+    return with_first(
+        nearest_that_fits(most, lambda count: fits(with_first(count), choice.budget), most)
+    )
 
 
 def _can_grow(group: Group, choice: Choice, base: Shown) -> bool:
