@@ -183,6 +183,7 @@ class _Normal:
         self._is_json = is_json
         is_object = source[:1] in ("{", "[") and _is_json(source)
         self._depths, self._commas = _depths(source) if is_object else ([], frozenset[int]())
+        self._strings = _strings(source) if is_object else []
 
     def past(self, mark: str, start: int) -> int:
         """Where what a mark leaves out ends at the earliest: behind the last of the fields that it
@@ -220,6 +221,8 @@ class _Normal:
             return None
         number = int(counted[1].replace(",", ""))
         before = self.places[start - 1]
+        if any(begin < before < end for begin, end in self._strings):
+            return None  # JSON in a string
         depth, elements, is_new = self._depths[before], 0, True
         is_behind = self.text.startswith
         for place in range(start, len(self.text)):
@@ -248,6 +251,12 @@ def _depths(source: str) -> tuple[list[int], frozenset[int]]:
             commas += [found.start()] if char == "," else []
         depths += [depth] * len(char)
     return depths, frozenset(commas)
+
+
+def _strings(source: str) -> list[tuple[int, int]]:
+    """Where the strings of JSON begin and end that hold JSON themselves."""
+    found = (one.span() for one in re.finditer(r'"(?:[^"\\]|\\.)*"', source))
+    return [(begin, end) for begin, end in found if source[begin + 1 : begin + 2] in ("{", "[")]
 
 
 def _normal(text: str, ignored: frozenset[str]) -> str:

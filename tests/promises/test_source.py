@@ -51,3 +51,12 @@ def test_a_wrong_number_of_lines_that_are_left_out_is_found() -> None:
     for count in (35, 41):
         (fault,) = faults_of_parts(source, shown.format(count))
         assert fault.startswith("counts wrongly")
+
+
+def test_records_of_json_in_a_string_are_looked_for_without_counting() -> None:
+    records = [{"id": n, "status": "the gate"} for n in range(9)]
+    source = json.dumps({"stdout": json.dumps(records)})
+    shown = '{stdout: "[… 2 of 9 records …, {id: 2, status: the gate}, … 6 of 9 records …]"}'
+    assert list(faults_of_parts(source, shown)) == []
+    invented = shown.replace("id: 2", "id: 12")
+    assert len(list(faults_of_parts(source, invented))) == 1
