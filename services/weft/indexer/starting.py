@@ -20,8 +20,8 @@ from weft.log.replicas import replicas
 from weft.log.topology import SNAPSHOTS_BUCKET
 from weft.progress import OnProgress
 from weft.readmodel.database import Database
+from weft.readmodel.folded_log import as_it_is, folded_log_of, not_held
 from weft.readmodel.generations import Generations, discard
-from weft.readmodel.standing import as_it_is, not_held, standing_of
 from weft.readmodel.store import SQLITE_FAULTS, get_meta, schema_version
 from weft.runtime.logs import fields
 from weft.snapshots.snapshot import (
@@ -255,7 +255,7 @@ async def check_lost(connection: Connection, generations: Generations, encoding:
 async def _stands_at(path: Path) -> int:
     """0 for a damaged file, which holds nothing that can be used."""
     try:
-        return (await standing_of(path)).sequence
+        return (await folded_log_of(path)).sequence
     except Corrupt:
         return 0
 
@@ -266,14 +266,14 @@ async def keep_if_log_lacks_it(
     """Have the file of a generation kept if the log is another one than it has folded, or holds
     less: it may be the last copy of what is lost. Returns what will be kept, None for nothing."""
     try:
-        standing = await standing_of(path)
+        folded = await folded_log_of(path)
     except Corrupt:
         return None  # damaged: nobody could read it
-    why = await not_held(connection, standing)
+    why = await not_held(connection, folded)
     if not why:
         return None
-    kept = generations.retire(path, standing.sequence)
-    told = fields(why=why, through=standing.sequence, kept=str(kept))
+    kept = generations.retire(path, folded.sequence)
+    told = fields(why=why, through=folded.sequence, kept=str(kept))
     _log.warning("the log lacks what the read model has folded: its file is kept", extra=told)
     return kept
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.topology import desired
+from weft.readmodel.folded_log import folded_log_of
 from weft.readmodel.generations import Generations
-from weft.readmodel.standing import standing_of
 from weft.supervision.embedded_server import EmbeddedServer
 from weft.supervision.store_files import stream_folder
 from weft_schemas.errors import ConfigurationError, Corrupt, NotFound, Unavailable
@@ -45,14 +45,14 @@ async def why_a_log_is_expected(data_dir: Path) -> str:
         return ""
     anew = f"{_ANEW} {generations.folder} away first"
     try:
-        standing = await standing_of(path)
+        folded = await folded_log_of(path)
     except Corrupt as error:
         return f"the server has no log, and the read model here may be of one: {error}. {anew}"
-    if not standing.sequence:
+    if not folded.sequence:
         return ""
     return (
         f"the server has no log, and the read model {path} has folded one up to event "
-        f"{standing.sequence}: no empty log is made in its place. Put the stream {STREAM} back, "
+        f"{folded.sequence}: no empty log is made in its place. Put the stream {STREAM} back, "
         "from where the server's store was or from a backup, or name the server that has it, and "
         f"start again. {anew}"
     )

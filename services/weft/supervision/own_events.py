@@ -17,8 +17,8 @@ from weft.log.publishing import Publisher
 from weft.log.reading import nanoseconds, read_matching
 from weft.log.record import LogRecord
 from weft.readmodel.database import Database
+from weft.readmodel.folded_log import folded_log_of, not_held
 from weft.readmodel.generations import Generations
-from weft.readmodel.standing import not_held, standing_of
 from weft.snapshots.snapshot import last_erasure
 from weft_schemas.errors import Conflict, Corrupt, InvalidInput
 from weft_schemas.events import Event
@@ -123,9 +123,9 @@ async def _folded(connection: Connection, data_dir: Path, first: int) -> list[Ow
     if path is None:
         return []
     try:
-        standing = await standing_of(path)
-        is_behind = standing.sequence < await last_erasure(connection)
-        if is_behind or await not_held(connection, standing):
+        folded = await folded_log_of(path)
+        is_behind = folded.sequence < await last_erasure(connection)
+        if is_behind or await not_held(connection, folded):
             return []
         async with Database.reading(path) as db:
             rows = await db.run(_rows)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from weft.audit.doctor.check import Check
 from weft.log.connection import Connection
+from weft.readmodel.folded_log import FoldedLog, folded_log_of, not_held
 from weft.readmodel.generations import Generations
-from weft.readmodel.standing import Standing, not_held, standing_of
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Corrupt, NotFound, WeftError
 from weft_schemas.subjects import STREAM
@@ -33,39 +33,39 @@ async def folded(log: Connection, settings: Settings) -> list[Check]:
 
 
 async def _in_use(log: Connection, path: Path | None) -> list[Check]:
-    standing = await _standing(path)
-    why = await _why_not_held(log, standing) if standing is not None else ""
-    if standing is None or not why:
+    known = await _folded_log(path)
+    why = await _why_not_held(log, known) if known is not None else ""
+    if known is None or not why:
         return []
-    found = f"the log lacks what {standing.path.name} has folded, up to {standing.sequence}: {why}"
+    found = f"the log lacks what {known.path.name} has folded, up to {known.sequence}: {why}"
     return [Check("read model", "fault", found, f"{_LOST}. An indexer keeps the file")]
 
 
 async def _earlier(log: Connection, path: Path | None) -> list[Check]:
-    standing = await _standing(path)
-    if standing is None:
+    known = await _folded_log(path)
+    if known is None:
         return []
-    why = await _why_not_held(log, standing)
-    kept = f"{standing.path} is kept of an earlier log, up to {standing.sequence}"
-    remove = f"remove {standing.path.name} and its companions"
+    why = await _why_not_held(log, known)
+    kept = f"{known.path} is kept of an earlier log, up to {known.sequence}"
+    remove = f"remove {known.path.name} and its companions"
     if why:
         found, do = f"{kept}, and the log lacks what it holds: {why}", f"{_LOST}; then {remove}"
         return [Check("earlier log", "fault", found, do)]
     return [Check("earlier log", "note", f"{kept}, and the log holds all of it again", remove)]
 
 
-async def _standing(path: Path | None) -> Standing | None:
+async def _folded_log(path: Path | None) -> FoldedLog | None:
     """None also for a damaged file, which another check tells."""
     if path is None:
         return None
     try:
-        return await standing_of(path)
+        return await folded_log_of(path)
     except Corrupt:
         return None
 
 
-async def _why_not_held(log: Connection, standing: Standing) -> str:
+async def _why_not_held(log: Connection, known: FoldedLog) -> str:
     try:
-        return await not_held(log, standing)
+        return await not_held(log, known)
     except NotFound:
         return f"there is no stream {STREAM}"

@@ -16,8 +16,8 @@ from weft_schemas.errors import Corrupt
 _NO_LOG = StreamIdentity("")
 
 
-class Standing(msgspec.Struct, frozen=True):
-    """Where a read model's file stands."""
+class FoldedLog(msgspec.Struct, frozen=True):
+    """The log that a read model's file has folded, and how far."""
 
     path: Path
     sequence: int
@@ -26,22 +26,22 @@ class Standing(msgspec.Struct, frozen=True):
     """The log that was folded."""
 
 
-async def standing_of(path: Path) -> Standing:
+async def folded_log_of(path: Path) -> FoldedLog:
     """Raises `Corrupt` if the file is damaged or may not be read."""
     try:
         async with Database(lambda: as_it_is(path)) as db:
-            return await db.run(lambda read: _standing(path, read))
+            return await db.run(lambda read: _folded_log(path, read))
     except (msgspec.ValidationError, msgspec.DecodeError, ValueError, *SQLITE_FAULTS) as error:
         raise Corrupt(f"{path} cannot be read: {error}") from None
 
 
-async def not_held(connection: Connection, standing: Standing) -> str:
+async def not_held(connection: Connection, folded: FoldedLog) -> str:
     """Why the log is not the one that was folded, or holds less than that; empty if it holds all.
     Raises `NotFound` if there is no log."""
-    if not standing.sequence:
+    if not folded.sequence:
         return ""
     try:
-        await check(connection, standing.identity, standing.sequence)
+        await check(connection, folded.identity, folded.sequence)
     except Corrupt as error:
         return str(error)
     return ""
@@ -52,9 +52,9 @@ def as_it_is(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
 
 
-def _standing(path: Path, db: sqlite3.Connection) -> Standing:
+def _folded_log(path: Path, db: sqlite3.Connection) -> FoldedLog:
     if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-        return Standing(path, 0)  # its writer was killed before it made a table
+        return FoldedLog(path, 0)  # its writer was killed before it made a table
     known = get_meta(db, "identity")
     identity = msgspec.json.decode(str(known), type=StreamIdentity) if known else _NO_LOG
-    return Standing(path, int(get_meta(db, "checkpoint") or 0), identity)
+    return FoldedLog(path, int(get_meta(db, "checkpoint") or 0), identity)
