@@ -14,6 +14,7 @@ from tests.integration.snapshotted import (
     snapshot_of,
     turns,
 )
+from tests.retrying import patiently
 
 from weft.copies.exporting import export
 from weft.copies.forking import fork
@@ -245,7 +246,7 @@ async def test_while_the_mark_of_trimming_cannot_be_read_nothing_is_folded_past_
                 await asyncio.sleep(0.1)
             settings.write_text("")
             await server.restart()
-            assert await items_folded(log, tmp_path / "a") == 9
+            assert await patiently(lambda: items_folded(log, tmp_path / "a")) == 9
             assert process.returncode is None
         await log.close()
 
@@ -273,7 +274,7 @@ async def test_a_damaged_read_model_waits_until_it_can_be_seen_whether_the_log_w
                 assert process.returncode is None
             settings.write_text("")
             await server.restart()
-            assert await items_folded(log, tmp_path / "a") == 10
+            assert await patiently(lambda: items_folded(log, tmp_path / "a")) == 10
             assert process.returncode is None
         await log.close()
 
