@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _PLAIN = re.compile(r"[^\s\"\\{}\[\],:](?:[^\"\\{}\[\],\n:]|:(?! ))*(?<!\s)\Z")
 _LITERAL = re.compile(r"(?:[Tt]rue|[Ff]alse|null|None|-?[0-9.]+(?:[eE][+-]?[0-9]+)?)\Z")
@@ -10,12 +11,25 @@ _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|(?<![ \t\r])[ \t\r]*\n\
 """A string, or the whitespace that indents JSON. The lookbehind keeps a megabyte of blanks linear.
 """
 
+REMEMBERED = 1_024
+"""Texts whose form without quotes is kept: the compiles of a session need the same ones again and
+again. It saves an eighth of a compile of sixteen items."""
+REMEMBERED_LENGTH = 4_096
+"""Characters of the longest one that is kept, so that all together take some megabytes at most."""
+
 
 def unquoted(json_text: str) -> str:
     """JSON on one line, without the quotes whose removal makes nothing ambiguous:
     `{"a": "b", "n": "1"}` becomes `{a: b, n: "1"}`. Values keep their text and their order; those
     that stand right beside each other get a blank between them."""
+    return (_remembered if len(json_text) <= REMEMBERED_LENGTH else _unquoted)(json_text)
+
+
+def _unquoted(json_text: str) -> str:
     return _STRING.sub(_without_quotes, json_text)
+
+
+_remembered = lru_cache(REMEMBERED)(_unquoted)
 
 
 def _without_quotes(found: re.Match[str]) -> str:
