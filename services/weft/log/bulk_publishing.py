@@ -18,10 +18,10 @@ import msgspec
 import nats.nuid
 
 from weft.log.api import call, forbidden
-from weft.log.batch import FLOW, Batch, decode
-from weft.log.connection import Connection, Listener
+from weft.log.batch import FLOW, Batch
+from weft.log.connection import Connection
 from weft.log.in_flight import WINDOW, closed_meanwhile
-from weft.log.message import Ack, Message, Messages, iterate
+from weft.log.message import Ack, Message, Messages, decode_reply, iterate
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
 from weft_schemas.errors import Unavailable, WeftError
@@ -85,7 +85,6 @@ class BulkPublisher:
         self._ids = nats.nuid.NUID()
         self._batches: dict[str, Batch] = {}
         self._turns = asyncio.Semaphore(OPEN_BATCHES)
-        self._listener: Listener | None = None
         self._is_closed = False
 
     async def __aenter__(self) -> Self:
@@ -103,8 +102,7 @@ class BulkPublisher:
             batch.give_up()
         for unwatch in self._unwatch:
             unwatch()
-        if self._listener is not None:
-            await self._listener.close()
+        await self._listener.close()
 
     async def publish(self, messages: Messages) -> BulkAck:
         """Publish all, in order, holding `PART_BYTES` of them at a time.
@@ -221,7 +219,7 @@ class BulkPublisher:
         # A message without payload is the answer to the start of an atomic batch, or says 503: no
         # stream listens, which the batch's own silence tells as well.
         if batch is not None and payload:
-            batch.answer(decode(payload))
+            batch.answer(decode_reply(payload))
 
     def _reconnected(self) -> None:
         for batch in self._batches.values():

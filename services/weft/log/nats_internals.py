@@ -75,12 +75,10 @@ class FastConnection(Connection):
 
     @property
     def is_of_cluster(self) -> bool:
-        """Whether the server is a node of a cluster."""
         return bool(self._server_info.get("cluster"))
 
     @property
     def is_met_with_silence(self) -> bool:
-        """Whether a server accepted the connection and merely does not answer."""
         return self._is_taken and isinstance(self.last_error, TimeoutError | None)
 
     @property
