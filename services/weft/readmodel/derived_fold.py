@@ -196,19 +196,12 @@ class DerivedFold:
         if not self._counts(place.version, kind, source, event.origin, part, withdraw):
             return
         count = self._tokens(event.encoding, event.tokens, event.text)
-        scope = self._scope_of_episode(event.scope, place)
+        scope, named = event.scope, (place.state.number, event.scope)
+        if scope.startswith("session:") or self._db.execute(_sql.is_refused, named).fetchone():
+            scope = session_scope(place.address.session)
         key = (place.address.tenant, "episode", scope, event.episode_id)
         values = (place.state.number, count, encode_event(event))
         remember(self._db, key, source.anchor, place.version, values)
-
-    def _scope_of_episode(self, scope: str, place: Place) -> str:
-        """Of an episode: the event's, if the session's items may use it, or the session's own."""
-        own, named = session_scope(place.address.session), (place.state.number, scope)
-        if scope.startswith("session:"):
-            return own
-        if self._db.execute(_sql.has_scope, named).fetchone():
-            return scope
-        return own if self._db.execute(_sql.refuses_scope, named).fetchone() else scope
 
     def _level(self, place: Place, event: SensitivityEvent) -> None:
         source, version = self._item(place, event.origin, "level"), place.version

@@ -28,11 +28,6 @@ class RawBodies:
         self._kept: OrderedDict[int, str] = OrderedDict()
         self._size = 0
 
-    @property
-    def held(self) -> int:
-        """How many are in memory."""
-        return len(self._kept)
-
     def add(self, sequence: int, text: str) -> None:
         """Remember a body until it is taken or dropped."""
         self._kept[sequence] = text
