@@ -129,9 +129,7 @@ class BulkPublisher:
         if len(part) == 1 or self.mode is BatchMode.PIPELINED:
             return await self._pipelined(part)
         async with self._turns:
-            if self.mode is BatchMode.ATOMIC:
-                return await self._atomic(part)
-            return await self._fast(part)
+            return await self._batched(part, self.mode)
 
     async def _pipelined(self, part: list[Message]) -> int:
         sequence = 0
@@ -141,27 +139,33 @@ class BulkPublisher:
             sequence = max(sequence, outcome.sequence)
         return sequence
 
-    async def _fast(self, part: list[Message]) -> int:
-        """All but the last message in fast batches; the last alone, since its ack gives a sequence
-        that no other exceeds."""
-        stored = 0
-        deadline = self._deadline()
-        while stored < len(part) - 1:
-            batch = await self._sent(part[stored:-1], Batch.run)
+    async def _batched(self, part: list[Message], mode: BatchMode) -> int:
+        """In one atomic batch; or all but the last message in fast ones and the last alone, since
+        its ack gives a sequence that no other exceeds. Repeated while the outcome is unknown."""
+        is_atomic = mode is BatchMode.ATOMIC
+        send, sent = (Batch.run_atomic, part) if is_atomic else (Batch.run, part[:-1])
+        stored, deadline = 0, self._deadline()
+        while stored < len(sent):
+            batch = await self._sent(sent[stored:], send)
             if batch.stored:
                 stored += batch.stored
                 deadline = self._deadline()
             if batch.off:
-                self.mode = BatchMode.PIPELINED
+                self.mode = BatchMode.FAST if is_atomic else BatchMode.PIPELINED
+            if is_atomic and (batch.off or batch.duplicate):
+                return await self._batched(part, BatchMode.FAST)  # skips what the server has
+            if batch.off:
                 return await self._pipelined(part)
             if batch.error is not None:
                 raise _Stopped(stored, batch.error)
-            if self._is_closed:
+            if self._is_closed and stored < len(sent):
                 raise _Stopped(stored, closed_meanwhile())
-            if not batch.stored:
-                await asyncio.sleep(RETRY_SECONDS)
             if asyncio.get_running_loop().time() > deadline:
                 raise _Stopped(stored, batch.passing or _SILENT)
+            if not batch.stored:
+                await asyncio.sleep(RETRY_SECONDS)
+        if is_atomic:
+            return batch.sequence
         (last,) = await self.publisher.attempt_many(part[-1:])
         if isinstance(last, WeftError):
             raise _Stopped(stored, last)
@@ -175,27 +179,6 @@ class BulkPublisher:
             return max(last.sequence, await last_sequence(self._connection))
         except WeftError:
             return last.sequence
-
-    async def _atomic(self, piece: list[Message]) -> int:
-        """One atomic batch, repeated while its outcome is unknown. If it is refused for a
-        duplicate, it is sent by fast ingest, which skips what the server has."""
-        deadline = self._deadline()
-        while len(piece) > 1:
-            batch = await self._sent(piece, Batch.run_atomic)
-            if batch.stored:
-                return batch.sequence
-            if batch.error is not None:
-                raise _Stopped(0, batch.error)
-            if batch.off:
-                self.mode = BatchMode.FAST
-            if batch.off or batch.duplicate:
-                return await self._fast(piece)
-            if self._is_closed:
-                raise _Stopped(0, closed_meanwhile())
-            if asyncio.get_running_loop().time() > deadline:
-                raise _Stopped(0, batch.passing or _SILENT)
-            await asyncio.sleep(RETRY_SECONDS)
-        return await self._pipelined(piece)
 
     async def _sent(
         self, messages: Sequence[Message], send: Callable[[Batch], Awaitable[None]]

@@ -121,10 +121,6 @@ class Connection(Client):
         if self._commands and (self._writer is None or self._writer.done()):
             self._writer = asyncio.create_task(self._write_all())
 
-    def write_now(self, commands: bytes) -> None:
-        """`write_soon` for a command whose answer is waited for."""
-        self.write_soon(commands)
-
     async def write(self, commands: bytes) -> None:
         """Queue protocol commands, and wait while the socket is far behind."""
         self.write_soon(commands)

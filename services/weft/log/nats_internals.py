@@ -106,16 +106,6 @@ class FastConnection(Connection):
         if queue is not None and queue.empty():
             queue.put_nowait(asyncio.get_running_loop().create_future())
 
-    def write_now(self, commands: bytes) -> None:
-        """Writes straight to the socket, not by the flusher task, if nothing is queued."""
-        writer: Any = getattr(self._transport, "_io_writer", None)
-        # Over TLS, a transport that was closed cannot tell what it has still to write.
-        is_open = writer is not None and not writer.is_closing()
-        if not is_open or self._pending or writer.transport.get_write_buffer_size():
-            self.write_soon(commands)
-        elif self.is_up:
-            writer.write(commands)
-
     async def write(self, commands: bytes) -> None:
         self.write_soon(commands)
         if self._pending_data_size > PENDING_BYTES:

@@ -1,6 +1,5 @@
-"""A FastStream subscriber for requests: messages come straight from the connection, and a reply
-goes straight to the socket. That takes .1 ms of a request, FastStream's own queue and producer .4
-to .6."""
+"""A FastStream subscriber for requests: messages come straight from the connection, and replies go
+straight to it. That takes .1 ms of a request, FastStream's own queue and producer .4 to .6."""
 
 from __future__ import annotations
 
@@ -159,7 +158,7 @@ class _Replies:
             # A reply lost with the connection is noticed by the client, which asks again.
             headers = header_block(command.headers) if command.headers else b""
             reply = publish_command(command.destination, "", headers, command.body)
-            self._connection.write_now(reply)
+            self._connection.write_soon(reply)
 
 
 def _left(service: str, headers: Mapping[str, str] | None) -> float:
