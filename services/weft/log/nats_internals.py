@@ -1,7 +1,6 @@
 """The connection by nats-py's internals: all uses of them in weft are here
-(docs/decisions/transport.md says why). Two of nats-py's behaviours are also unsafe: a subject with
-white space in it breaks the connection of every subscriber that receives it, and a credential is
-sent in the clear if a man in the middle asks for no TLS."""
+(docs/decisions/transport.md says why). Two of nats-py's behaviours are also unsafe, see `Parser`
+and `_connect_command`."""
 
 from __future__ import annotations
 

@@ -28,8 +28,7 @@ _scope = statements("scope_erasure")
 
 def erase_session(db: sqlite3.Connection, tenant: str, session: str, at: int) -> None:
     """Delete a session's rows."""
-    db.execute(_sql.faults_of_session, (tenant, session))
-    db.execute(_sql.policies_of_session, (tenant, session))
+    run_each(db, _sql.rows_of_session, (tenant, session))
     for (number,) in db.execute(_sql.session, (tenant, session)).fetchall():
         forget(db, db.execute(_sql.memories_of_session, (number,)).fetchall(), at)
         db.execute(_sql.delete_session, (number,))

@@ -83,8 +83,7 @@ class UnsealedCache:
         if erased != self._tombstone:
             self._cached.clear()
             self._characters, self._tombstone = 0, erased
-        document, version, words = last
-        newest = None if document is None else (document, version, words)
+        newest: tuple[int, int, int] | None = None if last[0] is None else (*last,)
         if first is None:
             first = newest[0] + 1 if newest else 0
         unsealed = self._cached.pop(session, None)

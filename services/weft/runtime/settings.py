@@ -113,10 +113,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def connection(self) -> dict[str, Any]:
         """Address and credentials, as the arguments of `weft.log.transport.connect`."""
-        credentials = {name: getattr(self, name) for name in _CREDENTIALS}
-        return {"url": self.nats_url} | {
-            name: None if value is None else str(value) for name, value in credentials.items()
-        }
+        known = {name: getattr(self, name) for name in _CREDENTIALS}
+        return {"url": self.nats_url} | {name: one and str(one) for name, one in known.items()}
 
     def credential(self) -> bytes:
         """The secret that this process signs in with, if any. Raises `ConfigurationError`."""
@@ -316,25 +314,19 @@ def _traces(text: str) -> str:
     return text
 
 
+_FILES = ("creds", "tls_ca", "tls_cert", "tls_key", "memory_languages", "router_concepts")
 _CHECKS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(_FILES, _existing_file),
+    **dict.fromkeys(("summary_url", "router_url", "reading_url"), _web_address),
     "nats_url": _address,
-    "creds": _existing_file,
-    "tls_ca": _existing_file,
-    "tls_cert": _existing_file,
-    "tls_key": _existing_file,
     "tenant": _valid(partial(encode_token, what="tenant")),
     "principal": _valid(principal_token),
     "data_dir": Path,
     "encoding": encoding_named,
-    "summary_url": _web_address,
-    "router_url": _web_address,
-    "reading_url": _web_address,
     "heavy_processes": _number(int, 1, 64),
     "heavy_seconds": _number(float, 0.001, inf),
     "http_port": _number(int, 0, 65_535),
     "log_level": _one_of("debug", "info", "warning", "error"),
-    "memory_languages": _existing_file,
-    "router_concepts": _existing_file,
     "durability": _one_of("process", "power", "cluster"),
     "max_age_days": _number(float, 0, inf),
     "max_bytes": _log_size,
