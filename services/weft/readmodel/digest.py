@@ -27,24 +27,18 @@ _OF_SESSION = (
 _OF_TENANT = ("policies", "catalogs", "grants", "tombstones", "faults")
 
 
-def content_digest(
-    db: sqlite3.Connection, tenant: str | None = None, session: str | None = None
-) -> str:
-    """Hex SHA-256 over everything, over a tenant, or over one session of a tenant."""
+def content_digest(db: sqlite3.Connection) -> str:
+    """Hex SHA-256 over everything."""
     with snapshot(db):
-        parts = sorted(session_digests(db, tenant, session))
-        if session is not None:
-            return digest(*(value for _, _, value in parts))
-        tenants = [tenant] if tenant is not None else [name for (name,) in db.execute(_sql.tenants)]
-        own = [part for name in tenants for part in (name, _tenant_digest(db, name))]
-        return digest(*(field for part in parts for field in part), *own)
+        tenants = db.execute(_sql.tenants).fetchall()
+        own = [part for (name,) in tenants for part in (name, _tenant_digest(db, name))]
+        sessions = sorted(session_digests(db))
+        return digest(*(field for part in sessions for field in part), *own)
 
 
-def session_digests(
-    db: sqlite3.Connection, tenant: str | None = None, session: str | None = None
-) -> list[tuple[str, str, str]]:
+def session_digests(db: sqlite3.Connection) -> list[tuple[str, str, str]]:
     """Tenant, session and hex digest of every session that has content."""
-    names = db.execute(_sql.sessions, {"tenant": tenant, "session": session}).fetchall()
+    names = db.execute(_sql.sessions).fetchall()
     found = ((name, id, _session_digest(db, number)) for number, name, id in names)
     return [(name, id, value) for name, id, value in found if value]
 

@@ -1,7 +1,6 @@
 -- Sequences differ between two logs of the same content, so rows are named by ordinals and ids.
 -- name: sessions
 SELECT number, tenant, session FROM sessions
-WHERE (:tenant IS NULL OR tenant = :tenant) AND (:session IS NULL OR session = :session)
 
 -- name: items
 SELECT ordinal, id, kind, text, size, parent_id, sensitivity, untrusted, metadata, hash, body

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -30,6 +31,7 @@ from weft_schemas.status import (
 )
 
 _sql = statements("status")
+_view = statements("view")
 
 _MOST_TRIED = 2_000
 """Items without an envelope whose handles are computed to find one: 5 ms."""
@@ -72,7 +74,8 @@ def status(
     rows = partial(_rows, db, {"tenant": tenant, "session": session, "open": OPEN})
     with snapshot(db):
         is_published_to = request.history or request.contents is not msgspec.UNSET
-        if session and is_published_to and db.execute(_sql.erased, (tenant, session)).fetchone():
+        place = {"tenant": tenant, "session": session, "at": OPEN}
+        if session and is_published_to and db.execute(_view.erased, place).fetchone()[0]:
             raise erased_session(tenant, session)
         counted = rows("counts", 1) or [(0,) * 7]
         sessions, items, duplicates, collisions, conflicts, pending, parked = counted[0]
@@ -204,8 +207,10 @@ def _place_of(db: sqlite3.Connection, tenant: str, handle: str, key: bytes) -> i
     found = db.execute(_sql.of_handle, (tenant, handle)).fetchone()
     if found is not None:
         return int(found[0])
-    candidates = db.execute(_sql.items_without_handle, {"tenant": tenant, "most": _MOST_TRIED})
-    for session, item_id, sequence in candidates:
+    # No envelope tells the handle of what waits for its own, nor that of a large trusted item.
+    where = {"tenant": tenant, "limit": _MOST_TRIED}
+    queries = (_sql.waiting_of_tenant, _sql.large_of_tenant)
+    for session, item_id, sequence in chain(*(db.execute(query, where) for query in queries)):
         if artifact_handle(tenant, session, item_id, key) == handle:
             return int(sequence)
     return None
