@@ -39,8 +39,6 @@ OPEN_BATCHES = 4
 stream and drops any beyond that, and it gives up a batch that is silent for 10 s."""
 RETRY_SECONDS = 0.1
 """Pause before the next batch if the last one stored nothing."""
-
-
 _SILENT = Unavailable("the server stopped answering; publish again")
 
 

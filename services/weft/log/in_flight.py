@@ -1,6 +1,5 @@
 """Published messages without an answer. Each is sent again until the server answers or its time is
-up, so each has exactly one outcome.
-"""
+up, so each has exactly one outcome."""
 
 from __future__ import annotations
 

@@ -1,6 +1,3 @@
--- name: session
-SELECT number FROM sessions WHERE tenant = ? AND session = ?
-
 -- name: memories_of_session
 SELECT number, tenant, type, scope, name, until FROM memories WHERE session = ?
 

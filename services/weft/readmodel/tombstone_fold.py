@@ -23,13 +23,14 @@ from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.items import ItemKind
 
 _sql = statements("erasure")
+_fold = statements("fold")
 _scope = statements("scope_erasure")
 
 
 def erase_session(db: sqlite3.Connection, tenant: str, session: str, at: int) -> None:
     """Delete a session's rows."""
     run_each(db, _sql.rows_of_session, (tenant, session))
-    for (number,) in db.execute(_sql.session, (tenant, session)).fetchall():
+    for number, *_ in db.execute(_fold.sessions, (tenant, session)).fetchall():
         forget(db, db.execute(_sql.memories_of_session, (number,)).fetchall(), at)
         db.execute(_sql.delete_session, (number,))
 

@@ -19,7 +19,6 @@ limited, too."""
 
 _sql = statements("postings")
 
-
 Unsealed = tuple[int, int, str, bytes]
 """A document as it is stored: its terms are lines."""
 

@@ -149,8 +149,6 @@ class Policies:
         return self.of(tenant, session, at)[1].firewall.untrusted_kinds
 
     def _at(self, key: tuple[str, str | None], at: int | None) -> tuple[int, ContextPolicy] | None:
-        versions = self._versions.get(key)
-        if versions is None:
-            return None
+        versions = self._versions.get(key, [])
         known = len(versions) if at is None else bisect_right(versions, at, key=_version)
         return versions[known - 1] if known else None

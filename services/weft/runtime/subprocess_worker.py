@@ -66,9 +66,7 @@ class SubprocessWorker:
     """One subprocess, started when first needed and again after it died."""
 
     def __init__(
-        self,
-        start: Callable[[], Awaitable[Child]] | None = None,
-        seconds: float = WORK_SECONDS,
+        self, start: Callable[[], Awaitable[Child]] | None = None, seconds: float = WORK_SECONDS
     ) -> None:
         """`start` gives the process, by default a spawned one; work may take `seconds`."""
         self._start = start or _spawned
@@ -133,15 +131,11 @@ class Started:
         register_after_fork(self.pipe, Connection.close)
         process.start()
         theirs.close()
-        self._process = process
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid
+        self.process = process
 
     def kill(self) -> None:
-        self._process.kill()
-        self._process.join()
+        self.process.kill()
+        self.process.join()
 
 
 async def _spawned() -> Child:

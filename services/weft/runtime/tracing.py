@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
     from opentelemetry.trace import Span
 
-TRACEPARENT = "traceparent"
-
 
 class Tracing:
     """The spans of one process, if tracing is on."""
@@ -93,7 +91,7 @@ def _span(tracer: Any, verb: str, record: LogRecord, begun_ns: int | None = None
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
     attributes, name = _about(record)
-    within = TraceContextTextMapPropagator().extract({TRACEPARENT: record.traceparent})
+    within = TraceContextTextMapPropagator().extract({"traceparent": record.traceparent})
     span: Span = tracer.start_span(
         f"{verb} {name}", within, SpanKind.CONSUMER, attributes, start_time=begun_ns
     )
