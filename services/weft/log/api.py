@@ -104,11 +104,10 @@ async def replied(
     timeout: float,
     headers: dict[str, str] | None = None,
 ) -> Msg:
-    """The reply to a request, which is part of the program's current trace. A permissions
-    violation, to which the server sends no reply, ends the wait, and so does the connection's end.
+    """The reply to a request, which is part of the program's current trace.
 
-    Raises `Forbidden`, `InvalidInput` for a subject with white space, `Unavailable` if the
-    connection is closed meanwhile, and what nats-py raises.
+    Raises `Forbidden`, though the server sends no reply then, `InvalidInput` for a subject with
+    white space, `Unavailable` if the connection is closed meanwhile, and what nats-py raises.
     """
     check_subject(subject)
     trace = current_trace()

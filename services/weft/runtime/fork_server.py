@@ -107,10 +107,7 @@ class ForkedProcess(msgspec.Struct):
         self.fork_server.end(self.pid)
 
 
-def _serve(commands: Connection, parent: int, warm: Callable[[], None]) -> None:
-    die_with_parent(parent)
-    # Ctrl-C is sent to the whole process group; the service decides when its processes end.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _serve(commands: Connection, warm: Callable[[], None]) -> None:
     warm()
     lower_priority()  # only now, so that the start itself is not slowed down
     gc.freeze()  # a collection would write to every page, which would no longer be shared

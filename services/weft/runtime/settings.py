@@ -186,30 +186,24 @@ of other programs, such as `WEFT_DATA` of the tests, are less similar."""
 
 
 def _misspelt(environ: Mapping[str, str]) -> list[str]:
-    unknown = sorted(name for name in environ if name.startswith("WEFT_"))
-    faults = []
-    for name in unknown:
-        close = difflib.get_close_matches(name, _VARIABLES, 1, _SPELLING)
-        if name not in _VARIABLES and close:
-            faults.append(f"{name}: no such setting; did you mean {close[0]}?")
-    return faults
+    unknown = sorted({name for name in environ if name.startswith("WEFT_")}.difference(_VARIABLES))
+    close = ((name, difflib.get_close_matches(name, _VARIABLES, 1, _SPELLING)) for name in unknown)
+    return [f"{name}: no such setting; did you mean {known[0]}?" for name, known in close if known]
 
 
 def _contradictions(values: dict[str, Any]) -> list[str]:
     """Faults of settings that do not fit together."""
-    faults = []
-    if ("tls_cert" in values) != ("tls_key" in values):
-        faults.append("WEFT_TLS_CERT and WEFT_TLS_KEY: set both or none")
-    if ("user" in values) != ("password" in values):
-        faults.append("WEFT_USER and WEFT_PASSWORD: set both or none")
+    pairs = [("tls_cert", "tls_key"), ("user", "password")]
+    pairs += [(f"{name}_url", f"{name}_model") for name in ("summary", "router", "reading")]
+    faults = [
+        f"{_variable(one)} and {_variable(other)}: set both or none"
+        for one, other in pairs
+        if (one in values) != (other in values)
+    ]
     ways = [name for name in ("creds", "user", "token") if name in values]
     if len(ways) > 1:
         names = ", ".join(_variable(name) for name in ways)
         faults.append(f"{names}: several ways to sign in; keep one")
-    for service in ("summary", "router", "reading"):
-        if (f"{service}_url" in values) != (f"{service}_model" in values):
-            name = service.upper()
-            faults.append(f"WEFT_{name}_URL and WEFT_{name}_MODEL: set both or none")
     return faults
 
 
