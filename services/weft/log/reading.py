@@ -162,8 +162,7 @@ async def read_own(
 
 
 class EventLog:
-    """Read access to the one totally ordered stream, for code that may also read a log in
-    memory."""
+    """Reads the one totally ordered stream, for code that may also read a log in memory."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -55,17 +55,10 @@ def check_subject(subject: str) -> None:
 def publish_command(subject: str, reply: str, headers: bytes, payload: bytes) -> bytes:
     """PUB or HPUB with its payload; `headers` may be empty. Raises as `check_subject` does."""
     check_subject(subject)
+    place, size = f"{subject} {reply}".encode(), len(headers) + len(payload)
     if not headers:
-        return b"PUB %b %b %d\r\n%b\r\n" % (subject.encode(), reply.encode(), len(payload), payload)
-    size = len(headers)
-    return b"HPUB %b %b %d %d\r\n%b%b\r\n" % (
-        subject.encode(),
-        reply.encode(),
-        size,
-        size + len(payload),
-        headers,
-        payload,
-    )
+        return b"PUB %b %d\r\n%b\r\n" % (place, size, payload)
+    return b"HPUB %b %d %d\r\n%b%b\r\n" % (place, len(headers), size, headers, payload)
 
 
 def text_of(raw: bytes) -> str:

@@ -41,16 +41,13 @@ REFUSED_SCOPE = "refused_scope"
 """Metadata key of a scope that the item named and its publisher may not use."""
 
 
-class ItemFold:
+class ItemFold(msgspec.Struct):
     """Folds items within the fold's transaction."""
 
-    def __init__(
-        self, db: sqlite3.Connection, encoding: str, documents: Documents, bodies: RawBodies
-    ) -> None:
-        self._db = db
-        self._encoding = encoding
-        self._documents = documents
-        self._bodies = bodies
+    db: sqlite3.Connection
+    encoding: str
+    documents: Documents
+    bodies: RawBodies
 
     def apply(
         self, record: LogRecord, address: StoredSubject, state: SessionState, item: ContextItem
@@ -73,23 +70,23 @@ class ItemFold:
         # Plain strings and numbers, which SQLite takes several times as fast as other types.
         row = (
             item.id, item.parent_id, str(item.kind), item.text,
-            tokens.count(item.text, self._encoding), packed(outline), size,
+            tokens.count(item.text, self.encoding), packed(outline), size,
             str(item.sensitivity), int(untrusted),
             _json.encode(item.metadata) if item.metadata else None,
             record.published_ns, content_hash, item.body.sha256 if item.body else None,
         )  # fmt: skip
         yield False
         place = (sequence, state.number, state.items)
-        if not insert(self._db, "items", *place, *row, conflict="IGNORE"):
+        if not insert(self.db, "items", *place, *row, conflict="IGNORE"):
             yield self._collision(sequence, state, item.id, content_hash)
             return
         state.add_item(sequence, record.published_ns)
         self._mark(state.number, sequence, item.metadata, signals)
         if untrusted:
-            insert(self._db, "waits", sequence, sequence, OPEN, state.number, conflict="REPLACE")
-            self._bodies.add(sequence, raw.text)
+            insert(self.db, "waits", sequence, sequence, OPEN, state.number, conflict="REPLACE")
+            self.bodies.add(sequence, raw.text)
         else:
-            self._documents.add(state, sequence, sequence, documents)
+            self.documents.add(state, sequence, sequence, documents)
         yield False
 
     def _mark(
@@ -97,16 +94,16 @@ class ItemFold:
     ) -> None:
         """The rows by which a session's flagged and pinned items and its scopes are found."""
         if signals:
-            insert(self._db, "flags", session, sequence, sequence, _json.encode(signals))
+            insert(self.db, "flags", session, sequence, sequence, _json.encode(signals))
         if scope := metadata.get("scope"):
-            insert(self._db, "scopes", session, scope, sequence, conflict="IGNORE")
+            insert(self.db, "scopes", session, scope, sequence, conflict="IGNORE")
         if metadata.get("pin") is True:
-            insert(self._db, "pins", session, sequence, conflict="IGNORE")
+            insert(self.db, "pins", session, sequence, conflict="IGNORE")
 
     def _collision(self, at: int, state: SessionState, id: str, content_hash: bytes) -> bool:
-        first = self._db.execute(_sql.item_hash, (state.number, id)).fetchone()[0]
+        first = self.db.execute(_sql.item_hash, (state.number, id)).fetchone()[0]
         conflict: bool = first != content_hash
-        insert(self._db, "collisions", state.number, at, id, conflict, content_hash)
+        insert(self.db, "collisions", state.number, at, id, conflict, content_hash)
         state.duplicates += not conflict
         return conflict
 
@@ -115,7 +112,7 @@ class ItemFold:
         scope = item.metadata.get("scope")
         if not scope:
             return item
-        row = self._db.execute(_view.grants, (address.tenant,)).fetchone()  # that precede the item
+        row = self.db.execute(_view.grants, (address.tenant,)).fetchone()  # that precede the item
         grants = msgspec.json.decode(row[0], type=ScopeGrants) if row else None
         if may_use(grants, address.principal, address.session, scope):
             return item
@@ -124,7 +121,7 @@ class ItemFold:
 
     def _rules_of(self, address: StoredSubject, at: int) -> FirewallRules:
         place = {"tenant": address.tenant, "session": address.session, "at": at}
-        row = self._db.execute(_view.policy, place).fetchone()
+        row = self.db.execute(_view.policy, place).fetchone()
         return _policy.decode(row[1]).firewall if row else _DEFAULT_RULES
 
 

@@ -14,8 +14,7 @@ CACHED_CHARACTERS = 1_000_000
 """Characters of terms cached per connection, some 25 MB with their postings."""
 
 SESSION_CHARACTERS = 100
-"""Added to the characters of each session's terms, so that sessions with few or no terms are
-limited, too."""
+"""Added for each session, so that those with few or no terms are limited, too."""
 
 _sql = statements("postings")
 

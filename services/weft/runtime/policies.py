@@ -35,8 +35,7 @@ POLICIES = stored_filter(session=TENANT_SESSION, direction="out", event="context
 _POLL_SECONDS = 0.005
 """Between two looks while a policy is on its way."""
 _ASK_SECONDS = 1.0
-"""How long to wait until the server is asked again: the policy may have been erased before it
-came."""
+"""Until the server is asked again: the policy may have been erased before it came."""
 
 _log = logging.getLogger(__name__)
 
