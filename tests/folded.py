@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import NamedTuple
 
+from weft.readmodel.digest import session_digests
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.status import status
 from weft.terms import analyse
@@ -34,6 +35,12 @@ def faults(db: sqlite3.Connection) -> list[Fault]:
     """Newest first."""
     rows = db.execute("SELECT sequence, tenant, session, code, error FROM faults ORDER BY 1 DESC")
     return [Fault(*row) for row in rows]
+
+
+def session_digest(db: sqlite3.Connection, tenant: str, session: str) -> str:
+    """Empty if the session has no content."""
+    found = (value for *place, value in session_digests(db) if place == [tenant, session])
+    return next(found, "")
 
 
 def model(*events: Event) -> ReadModel:

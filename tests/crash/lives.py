@@ -112,7 +112,7 @@ async def asking(url: str) -> None:
 async def hurry(log: Connection) -> None:
     """Redeliver soon what a dead process held."""
     for durable in WORKERS:
-        config = desired().consumers[STREAM, durable] | {"ack_wait": ACK_WAIT_SECONDS * SECOND}
+        config = desired().consumers[durable] | {"ack_wait": ACK_WAIT_SECONDS * SECOND}
         verb = f"CONSUMER.CREATE.{STREAM}.{durable}.{config['filter_subject']}"
         await call(log, verb, {"stream_name": STREAM, "config": config})
 

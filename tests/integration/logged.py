@@ -85,6 +85,6 @@ async def until_finished(log: Connection, durable: str = "firewall") -> None:
 
 async def hurry(log: Connection, durable: str = "firewall") -> None:
     """Redeliver what a dead process held after one second instead of thirty."""
-    config = desired().consumers[STREAM, durable] | {"ack_wait": 1_000_000_000}
+    config = desired().consumers[durable] | {"ack_wait": 1_000_000_000}
     verb = f"CONSUMER.CREATE.{STREAM}.{durable}.{config['filter_subject']}"
     await call(log, verb, {"stream_name": STREAM, "config": config})

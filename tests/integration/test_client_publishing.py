@@ -303,7 +303,6 @@ async def test_a_publish_whose_client_is_closed_says_that_it_may_be_stored(
                 write(data)
 
         monkeypatch.setattr(client.connection, "write_soon", lose)
-        monkeypatch.setattr(client.connection, "write_now", lose)
         publishing = asyncio.create_task(client.publish("s1", items(count, "other")))
         await sent.wait()
     with pytest.raises(weft.Unavailable, match=r"may be stored; connect again.*stored once"):

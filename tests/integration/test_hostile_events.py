@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.crash.checker import Attempt, faults, held_in
 from tests.crash.lives import settled
 from tests.crash.load import turns
+from tests.folded import session_digest
 from tests.integration.hostile import events, spoilt
 from tests.integration.preloaded import shared_preloaded
 from tests.integration.test_supervisor_up import until_answering
@@ -20,7 +21,6 @@ from weft.client import Client
 from weft.log.connection import Connection
 from weft.log.message import Ack, Message
 from weft.log.publishing import Publisher
-from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
 from weft.supervision.up import EVERYTHING, running
@@ -67,13 +67,13 @@ async def test_thousands_of_hostile_events_touch_no_other_session(tmp_path: Path
                 await settled(c.connection, reader)
                 before = await c.compile("good", "answer", query="disk", after=ack.sequence)
                 assert before.pending == ()
-                untouched = content_digest(reader.model().db, "acme", "good")
+                untouched = session_digest(reader.model().db, "acme", "good")
                 messages = hostile(SEED, target=ack.first + 2)
                 stored = await publish_all(c.connection, messages)
                 await patiently(partial(c.publish, "good-after", GOOD))
                 await settled(c.connection, reader)
                 db = reader.model().db
-                assert content_digest(db, "acme", "good") == untouched
+                assert session_digest(db, "acme", "good") == untouched
                 held = [one for one in held_in(db) if one.session.startswith("good")]
                 parked = db.execute("SELECT count(*) FROM parked").fetchone()[0]
                 known = db.execute("SELECT count(*) FROM faults").fetchone()[0]

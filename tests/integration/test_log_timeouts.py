@@ -157,9 +157,8 @@ async def test_nothing_is_sent_again_or_doubted_for_a_hold_up(log: Connection, m
     doubted: list[object] = []
     monkeypatch.setattr(in_flight.InFlight, "_give_up_where_stalled", lambda *_: doubted.append(_))
     sent: list[bytes] = []
-    for name in ("write_soon", "write_now"):
-        write = getattr(log, name)
-        monkeypatch.setattr(log, name, lambda data, write=write: (sent.append(data), write(data)))
+    write = log.write_soon
+    monkeypatch.setattr(log, "write_soon", lambda data: (sent.append(data), write(data)))
     async with Publisher(log) as publisher:
         await asyncio.sleep(0.05)
         held_up(in_flight.RETRY_SECONDS + 0.5)

@@ -86,7 +86,7 @@ async def test_a_consumer_gets_everything_and_its_acks_count(log: Connection) ->
 
 async def test_a_request_has_its_reply_or_is_told_that_nobody_answers(log: Connection) -> None:
     def echo(subject: bytes, reply: bytes, payload: bytes, headers: bytes | None) -> None:
-        log.write_now(publish_command(reply.decode(), "", b"", payload + b"!"))
+        log.write_soon(publish_command(reply.decode(), "", b"", payload + b"!"))
 
     listener = await log.listen("weft-rpc.t.s.echo", echo, "group")
     reply = await replied(log, "weft-rpc.t.s.echo", b"hello", PATIENCE)

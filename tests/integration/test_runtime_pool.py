@@ -134,7 +134,8 @@ loaded = []
 
 async def main(fork_server):
     async with Pool(fork_server, 1, 30.0) as pool:
-        print(await pool.run("acme", "s", os.getppid) == fork_server._process.pid, len(loaded))
+        pid = fork_server._process.process.pid
+        print(await pool.run("acme", "s", os.getppid) == pid, len(loaded))
         fork_server._process.kill()
 
 asyncio.run(main(ForkServer.first(lambda: loaded.append(1))))

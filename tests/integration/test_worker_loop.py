@@ -226,7 +226,7 @@ async def test_what_a_failing_worker_had_begun_is_given_back(
     server, log: Connection, monkeypatch: pytest.MonkeyPatch
 ):
     """Not kept until the server misses its acknowledgement, here for an hour."""
-    config = desired().consumers[STREAM, "firewall"] | {"ack_wait": 3_600 * 1_000_000_000}
+    config = desired().consumers["firewall"] | {"ack_wait": 3_600 * 1_000_000_000}
     verb = f"CONSUMER.CREATE.{STREAM}.firewall.{config['filter_subject']}"
     await call(log, verb, {"stream_name": STREAM, "config": config})
     await publish(log, "s1", [result(f"i{n}", "x") for n in range(50)])

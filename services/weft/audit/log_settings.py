@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from weft.log.reading import nanoseconds
 from weft.log.secure_delete import FORBIDDING, HOW_TO_ALLOW
 from weft.log.topology import Topology
+from weft_schemas.subjects import STREAM
 
 
 def dangers(have: Topology) -> Iterator[tuple[str, str]]:
@@ -22,10 +23,10 @@ def dangers(have: Topology) -> Iterator[tuple[str, str]]:
         for one in FORBIDDING:
             if config.get(one):
                 yield f"stream {name} has {one}: nothing can be erased from it", HOW_TO_ALLOW
-    for (stream, name), config in have.consumers.items():
+    for name, config in have.consumers.items():
         until = config.get("pause_until")
         if until and nanoseconds(until) > time.time_ns():
             yield (
-                f"consumer {stream}/{name} is paused until {until}",
-                (f"resume it: nats consumer resume {stream} {name}"),
+                f"consumer {STREAM}/{name} is paused until {until}",
+                (f"resume it: nats consumer resume {STREAM} {name}"),
             )

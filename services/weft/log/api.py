@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from math import inf
 from typing import Any
 
@@ -102,11 +104,10 @@ async def replied(
     timeout: float,
     headers: dict[str, str] | None = None,
 ) -> Msg:
-    """The reply to a request, which is part of the program's current trace. A permissions
-    violation, to which the server sends no reply, ends the wait, and so does the connection's end.
+    """The reply to a request, which is part of the program's current trace.
 
-    Raises `Forbidden`, `InvalidInput` for a subject with white space, `Unavailable` if the
-    connection is closed meanwhile, and what nats-py raises.
+    Raises `Forbidden`, though the server sends no reply then, `InvalidInput` for a subject with
+    white space, `Unavailable` if the connection is closed meanwhile, and what nats-py raises.
     """
     check_subject(subject)
     trace = current_trace()
@@ -114,6 +115,19 @@ async def replied(
         headers = {**(headers or {}), "traceparent": trace}
     # Its own timeout would count the time in which this process did not run.
     request = asyncio.create_task(connection.request(subject, payload, inf, headers=headers))
+    with _ended_early(connection, subject, request) as ended:
+        if not await done_within(request, timeout):
+            raise nats.errors.TimeoutError
+        if ended:
+            raise ended[0]
+        return request.result()
+
+
+@contextmanager
+def _ended_early(
+    connection: Connection, subject: str, request: asyncio.Task[Msg]
+) -> Iterator[list[WeftError]]:
+    """Cancels a request to which no answer can come any more. Gives the reason, if there is one."""
     ended: list[WeftError] = []
 
     def end(error: WeftError) -> None:
@@ -128,17 +142,11 @@ async def replied(
         f"the connection was closed before an answer came on {subject}; connect again, and repeat "
         "the call"
     )
-    unwatch = [connection.on_violation(violated), connection.on_close(lambda: end(closed))]
-    try:
-        if not await done_within(request, timeout):
-            raise nats.errors.TimeoutError
-        if ended:
-            raise ended[0]
-        return request.result()
-    finally:
-        for one in unwatch:
-            one()
-        request.cancel()
+    with ExitStack() as at_end:
+        at_end.callback(request.cancel)
+        at_end.callback(connection.on_violation(violated))
+        at_end.callback(connection.on_close(lambda: end(closed)))
+        yield ended
 
 
 def forbidden(subject: str) -> WeftError:

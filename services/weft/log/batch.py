@@ -12,11 +12,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from weft.log.api import error_of
 from weft.log.connection import Connection
-from weft.log.message import Message, command
+from weft.log.message import Message, Reply, command
 from weft.log.publishing import CHUNK_BYTES
 from weft_schemas.errors import InvalidInput, Overloaded, Unavailable, WeftError
 
@@ -187,19 +185,3 @@ class Batch:
                 self.passing = failure
             else:
                 self.error = failure
-
-
-class Reply(msgspec.Struct):
-    """A message of the server to a batch's inbox."""
-
-    type: str = ""
-    """`ack`, `gap`, `err`, or empty for the final one."""
-    seq: int = 0
-    """Of the batch in a flow ack, of the stream in the final one."""
-    batch: str = ""
-    count: int = 0
-    """Of the final ack: how many of the first messages were taken."""
-    error: dict[str, Any] | None = None
-
-
-decode = msgspec.json.Decoder(Reply).decode

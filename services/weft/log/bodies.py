@@ -143,15 +143,13 @@ class Bodies:
 
         Raises `NotFound` for one that is not there, `Corrupt` for one with another digest.
         """
-        parts: list[bytes] = []
-        size = 0
+        body = bytearray()
         async with aclosing(self.chunks(reference)) as chunks:
             async for chunk in chunks:
-                parts.append(chunk)
-                size += len(chunk)
-                if limit is not None and size >= limit:
+                body += chunk
+                if limit is not None and len(body) >= limit:
                     break
-        return b"".join(parts)[:limit]
+        return bytes(memoryview(body)[:limit])
 
     async def write_into(self, reference: BodyRef, file: BinaryIO) -> None:
         """Write a body to an open file, whose content is invalid if it raises, as `get` does."""

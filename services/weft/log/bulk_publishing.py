@@ -18,10 +18,10 @@ import msgspec
 import nats.nuid
 
 from weft.log.api import call, forbidden
-from weft.log.batch import FLOW, Batch, decode
-from weft.log.connection import Connection, Listener
+from weft.log.batch import FLOW, Batch
+from weft.log.connection import Connection
 from weft.log.in_flight import WINDOW, closed_meanwhile
-from weft.log.message import Ack, Message, Messages, iterate
+from weft.log.message import Ack, Message, Messages, decode_reply, iterate
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
 from weft_schemas.errors import Unavailable, WeftError
@@ -39,8 +39,6 @@ OPEN_BATCHES = 4
 stream and drops any beyond that, and it gives up a batch that is silent for 10 s."""
 RETRY_SECONDS = 0.1
 """Pause before the next batch if the last one stored nothing."""
-
-
 _SILENT = Unavailable("the server stopped answering; publish again")
 
 
@@ -85,7 +83,6 @@ class BulkPublisher:
         self._ids = nats.nuid.NUID()
         self._batches: dict[str, Batch] = {}
         self._turns = asyncio.Semaphore(OPEN_BATCHES)
-        self._listener: Listener | None = None
         self._is_closed = False
 
     async def __aenter__(self) -> Self:
@@ -103,8 +100,7 @@ class BulkPublisher:
             batch.give_up()
         for unwatch in self._unwatch:
             unwatch()
-        if self._listener is not None:
-            await self._listener.close()
+        await self._listener.close()
 
     async def publish(self, messages: Messages) -> BulkAck:
         """Publish all, in order, holding `PART_BYTES` of them at a time.
@@ -131,9 +127,7 @@ class BulkPublisher:
         if len(part) == 1 or self.mode is BatchMode.PIPELINED:
             return await self._pipelined(part)
         async with self._turns:
-            if self.mode is BatchMode.ATOMIC:
-                return await self._atomic(part)
-            return await self._fast(part)
+            return await self._batched(part, self.mode)
 
     async def _pipelined(self, part: list[Message]) -> int:
         sequence = 0
@@ -143,27 +137,33 @@ class BulkPublisher:
             sequence = max(sequence, outcome.sequence)
         return sequence
 
-    async def _fast(self, part: list[Message]) -> int:
-        """All but the last message in fast batches; the last alone, since its ack gives a sequence
-        that no other exceeds."""
-        stored = 0
-        deadline = self._deadline()
-        while stored < len(part) - 1:
-            batch = await self._sent(part[stored:-1], Batch.run)
+    async def _batched(self, part: list[Message], mode: BatchMode) -> int:
+        """In one atomic batch; or all but the last message in fast ones and the last alone, since
+        its ack gives a sequence that no other exceeds. Repeated while the outcome is unknown."""
+        is_atomic = mode is BatchMode.ATOMIC
+        send, sent = (Batch.run_atomic, part) if is_atomic else (Batch.run, part[:-1])
+        stored, deadline = 0, self._deadline()
+        while stored < len(sent):
+            batch = await self._sent(sent[stored:], send)
             if batch.stored:
                 stored += batch.stored
                 deadline = self._deadline()
             if batch.off:
-                self.mode = BatchMode.PIPELINED
+                self.mode = BatchMode.FAST if is_atomic else BatchMode.PIPELINED
+            if is_atomic and (batch.off or batch.duplicate):
+                return await self._batched(part, BatchMode.FAST)  # skips what the server has
+            if batch.off:
                 return await self._pipelined(part)
             if batch.error is not None:
                 raise _Stopped(stored, batch.error)
-            if self._is_closed:
+            if self._is_closed and stored < len(sent):
                 raise _Stopped(stored, closed_meanwhile())
-            if not batch.stored:
-                await asyncio.sleep(RETRY_SECONDS)
             if asyncio.get_running_loop().time() > deadline:
                 raise _Stopped(stored, batch.passing or _SILENT)
+            if not batch.stored:
+                await asyncio.sleep(RETRY_SECONDS)
+        if is_atomic:
+            return batch.sequence
         (last,) = await self.publisher.attempt_many(part[-1:])
         if isinstance(last, WeftError):
             raise _Stopped(stored, last)
@@ -177,27 +177,6 @@ class BulkPublisher:
             return max(last.sequence, await last_sequence(self._connection))
         except WeftError:
             return last.sequence
-
-    async def _atomic(self, piece: list[Message]) -> int:
-        """One atomic batch, repeated while its outcome is unknown. If it is refused for a
-        duplicate, it is sent by fast ingest, which skips what the server has."""
-        deadline = self._deadline()
-        while len(piece) > 1:
-            batch = await self._sent(piece, Batch.run_atomic)
-            if batch.stored:
-                return batch.sequence
-            if batch.error is not None:
-                raise _Stopped(0, batch.error)
-            if batch.off:
-                self.mode = BatchMode.FAST
-            if batch.off or batch.duplicate:
-                return await self._fast(piece)
-            if self._is_closed:
-                raise _Stopped(0, closed_meanwhile())
-            if asyncio.get_running_loop().time() > deadline:
-                raise _Stopped(0, batch.passing or _SILENT)
-            await asyncio.sleep(RETRY_SECONDS)
-        return await self._pipelined(piece)
 
     async def _sent(
         self, messages: Sequence[Message], send: Callable[[Batch], Awaitable[None]]
@@ -221,7 +200,7 @@ class BulkPublisher:
         # A message without payload is the answer to the start of an atomic batch, or says 503: no
         # stream listens, which the batch's own silence tells as well.
         if batch is not None and payload:
-            batch.answer(decode(payload))
+            batch.answer(decode_reply(payload))
 
     def _reconnected(self) -> None:
         for batch in self._batches.values():

@@ -10,7 +10,7 @@ import logging
 import re
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, NamedTuple
 
 import nats.errors
 from nats.aio.client import Client
@@ -35,19 +35,18 @@ _log = logging.getLogger(__name__)
 _VIOLATION = re.compile(r"permissions violation for publish to \"([^\"]+)\"", re.IGNORECASE)
 
 
-class Listener:
+class Listener(NamedTuple):
     """A subscription whose messages go straight to a handler."""
 
-    def __init__(self, connection: Connection, subscription: Any) -> None:
-        self._connection = connection
-        self._subscription = subscription
+    connection: Connection
+    subscription: Any
 
     async def close(self) -> None:
         """Unsubscribe; messages that the server sent before that still reach the handler."""
-        if self._connection.is_closed:
+        if self.connection.is_closed:
             return
         with contextlib.suppress(nats.errors.Error, OSError):
-            await self._connection.unlisten(self._subscription)
+            await self.connection.unlisten(self.subscription)
 
 
 class Connection(Client):
@@ -120,10 +119,6 @@ class Connection(Client):
         self._commands.extend(commands_in(commands))
         if self._commands and (self._writer is None or self._writer.done()):
             self._writer = asyncio.create_task(self._write_all())
-
-    def write_now(self, commands: bytes) -> None:
-        """`write_soon` for a command whose answer is waited for."""
-        self.write_soon(commands)
 
     async def write(self, commands: bytes) -> None:
         """Queue protocol commands, and wait while the socket is far behind."""

@@ -30,8 +30,6 @@ EXTEND_SECONDS = 3.0
 """How often the ack wait of held deliveries is extended: a third of it."""
 HOLD_SECONDS = 300.0
 """After this a delivery is no longer extended and goes to another process."""
-
-
 ACK = b"+ACK"
 
 

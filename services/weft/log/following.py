@@ -160,10 +160,9 @@ class Follower(Puller[Followed]):
 
     async def _start(self) -> None:
         """Check the stream's identity and start from the next sequence."""
-        if self.identity is None:
+        if (known := self.identity) is None:
             self.identity = await stream_identity.identify(self._connection)
         else:
-            known = self.identity
             self.identity = await stream_identity.check(self._connection, known, self.through)
         await self._make_consumer()
 

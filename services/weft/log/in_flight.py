@@ -1,6 +1,5 @@
 """Published messages without an answer. Each is sent again until the server answers or its time is
-up, so each has exactly one outcome.
-"""
+up, so each has exactly one outcome."""
 
 from __future__ import annotations
 
@@ -14,9 +13,9 @@ from typing import Any, Self
 import msgspec
 
 from weft.log.api import error_of, forbidden, no_answer, why_away
-from weft.log.connection import Connection, Listener
+from weft.log.connection import Connection
 from weft.log.duplicate_check import DuplicateCheck
-from weft.log.message import Ack, Message, Outcome, command
+from weft.log.message import Ack, Message, Outcome, command, decode_reply
 from weft.log.stream_health import is_missing, no_stream, stalled_error, stores_nothing, stream_of
 from weft.log.timeouts import cancelled
 from weft.log.wire import status
@@ -58,13 +57,10 @@ class InFlight:
         """Of the tokens that were answered, the last that was sent."""
         self._answered_at = 0.0
         self._room = asyncio.Event()
-        self._listener: Listener | None = None
-        self._sweeper: asyncio.Task[None] | None = None
         self._stall_check: asyncio.Task[None] | None = None
         self._stall_looked = 0.0
         self._duplicate_check = DuplicateCheck(connection)
         self._checks: set[asyncio.Task[None]] = set()
-        self._unwatch: list[Callable[[], None]] = []
         self._is_closed = False
 
     async def __aenter__(self) -> Self:
@@ -85,8 +81,7 @@ class InFlight:
         await cancelled(self._sweeper, self._stall_check, *self._checks)
         for token in tuple(self._in_flight):
             self._settle(token, closed_meanwhile())
-        if self._listener is not None:
-            await self._listener.close()
+        await self._listener.close()
 
     def _launch(self, message: Message, index: int, settled: Settled) -> bytes:
         """The bytes to write; empty for a message that cannot be sent, which is settled at once."""
@@ -108,7 +103,6 @@ class InFlight:
         return data
 
     def _is_full(self) -> bool:
-        """Whether the window is full."""
         return len(self._in_flight) >= self._window or self._bytes >= WINDOW_BYTES
 
     async def room(self) -> None:
@@ -131,7 +125,7 @@ class InFlight:
             pending.put_off(asyncio.get_running_loop().time())
             return
         pending.is_unclaimed = False
-        reply = _decode(payload)
+        reply = decode_reply(payload)
         if reply.error is None:
             if reply.duplicate:
                 self._start_check(token, pending, reply.seq)
@@ -319,12 +313,3 @@ class _Pending(msgspec.Struct):
         self.first_sent = min(now, self.first_sent + held_up)
         self.silent_since = min(now, self.silent_since + held_up)
         self.retry_at += held_up
-
-
-class _Reply(msgspec.Struct):
-    seq: int = 0
-    duplicate: bool = False
-    error: dict[str, Any] | None = None
-
-
-_decode = msgspec.json.Decoder(_Reply).decode

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable
+from typing import Any
 
 import msgspec
 
@@ -36,6 +37,23 @@ class Ack(msgspec.Struct, frozen=True):
 
 Outcome = Ack | WeftError
 """An ack, or an error: `Unavailable` if the outcome is unknown, any other if it was refused."""
+
+
+class Reply(msgspec.Struct):
+    """The server's answer to a message or, with a `type`, to a part of a batch."""
+
+    type: str = ""
+    """`ack`, `gap` or `err`; empty for the final one."""
+    seq: int = 0
+    """Of the batch in a flow ack, else of the stream."""
+    batch: str = ""
+    count: int = 0
+    """Of a batch's final ack: how many of the first messages were taken."""
+    duplicate: bool = False
+    error: dict[str, Any] | None = None
+
+
+decode_reply = msgspec.json.Decoder(Reply).decode
 
 
 async def iterate(messages: Messages) -> AsyncIterator[Message]:

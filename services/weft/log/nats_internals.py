@@ -1,7 +1,6 @@
 """The connection by nats-py's internals: all uses of them in weft are here
-(docs/decisions/transport.md says why). Two of nats-py's behaviours are also unsafe: a subject with
-white space in it breaks the connection of every subscriber that receives it, and a credential is
-sent in the clear if a man in the middle asks for no TLS."""
+(docs/decisions/transport.md says why). Two of nats-py's behaviours are also unsafe, see `Parser`
+and `_connect_command`."""
 
 from __future__ import annotations
 
@@ -75,12 +74,10 @@ class FastConnection(Connection):
 
     @property
     def is_of_cluster(self) -> bool:
-        """Whether the server is a node of a cluster."""
         return bool(self._server_info.get("cluster"))
 
     @property
     def is_met_with_silence(self) -> bool:
-        """Whether a server accepted the connection and merely does not answer."""
         return self._is_taken and isinstance(self.last_error, TimeoutError | None)
 
     @property
@@ -107,16 +104,6 @@ class FastConnection(Connection):
         queue = self._flush_queue
         if queue is not None and queue.empty():
             queue.put_nowait(asyncio.get_running_loop().create_future())
-
-    def write_now(self, commands: bytes) -> None:
-        """Writes straight to the socket, not by the flusher task, if nothing is queued."""
-        writer: Any = getattr(self._transport, "_io_writer", None)
-        # Over TLS, a transport that was closed cannot tell what it has still to write.
-        is_open = writer is not None and not writer.is_closing()
-        if not is_open or self._pending or writer.transport.get_write_buffer_size():
-            self.write_soon(commands)
-        elif self.is_up:
-            writer.write(commands)
 
     async def write(self, commands: bytes) -> None:
         self.write_soon(commands)

@@ -44,17 +44,14 @@ class Publisher(InFlight):
         An error that `settled` raises goes to the event loop's exception handler, since other
         publishes depend on the same task.
         """
-        outcomes: list[Outcome | None] = [None] * len(messages)
-        left = len(messages)
+        outcomes: dict[int, Outcome] = {}
 
         def one(index: int, outcome: Outcome) -> None:
-            nonlocal left
             outcomes[index] = outcome
-            left -= 1
-            if left:
+            if len(outcomes) < len(messages):
                 return
             try:
-                settled([outcome for outcome in outcomes if outcome is not None])
+                settled([outcomes[at] for at in range(len(messages))])
             except Exception as error:
                 what = {"message": f"callback of a publish failed: {settled!r}", "exception": error}
                 asyncio.get_running_loop().call_exception_handler(what)
@@ -77,34 +74,31 @@ class Publisher(InFlight):
     async def attempt_many(self, messages: Messages) -> list[Outcome]:
         """Publish many and return every outcome, in order of the messages."""
         write = self.connection.write
-        outcomes: list[Outcome | None] = []
-        left, none_left = 0, asyncio.Event()
+        outcomes: dict[int, Outcome] = {}
+        count, all_known = 0, asyncio.Event()
         chunk: list[bytes] = []
         size = 0
 
         def settled(index: int, outcome: Outcome) -> None:
-            nonlocal left
             outcomes[index] = outcome
-            left -= 1
-            if not left:
-                none_left.set()
+            if len(outcomes) == count:
+                all_known.set()
 
         async for message in iterate(messages):
             if self._is_full():
                 await write(b"".join(chunk))
                 chunk, size = [], 0
                 await self.room()
-            outcomes.append(None)
-            left += 1
-            piece = self._launch(message, len(outcomes) - 1, settled)
+            count += 1
+            piece = self._launch(message, count - 1, settled)
             chunk.append(piece)
             size += len(piece)
             if size > CHUNK_BYTES:
                 await write(b"".join(chunk))
                 chunk, size = [], 0
                 await asyncio.sleep(0)
-        self.connection.write_now(b"".join(chunk))
-        while left:
-            none_left.clear()
-            await none_left.wait()
-        return [outcome for outcome in outcomes if outcome is not None]
+        self.connection.write_soon(b"".join(chunk))
+        while len(outcomes) < count:
+            all_known.clear()
+            await all_known.wait()
+        return [outcomes[at] for at in range(count)]

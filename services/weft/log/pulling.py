@@ -7,12 +7,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from weft.log.connection import Connection, Listener
+from weft.log.connection import Connection
 from weft.log.record import LogRecord
 from weft.log.wire import SETTLED, Delivered, header, publish_command, status, text_of
 from weft_schemas.errors import NotFound, Unavailable, WeftError
@@ -75,8 +76,6 @@ class Puller(Generic[T]):
         self._pulls = 0
         self._heard = 0.0
         self._arrived = asyncio.Event()
-        self._listener: Listener | None = None
-        self._unwatch: Callable[[], None] = lambda: None
 
     def stop(self) -> None:
         """End the iteration after the batch in work."""
@@ -122,8 +121,7 @@ class Puller(Generic[T]):
     async def _close(self) -> None:
         """Stop requesting; messages that were already sent are in the buffer when this returns."""
         self._unwatch()
-        if self._listener is not None:
-            await self._listener.close()
+        await self._listener.close()
 
     async def _begin(self) -> None:
         """`_start`: as long as the server is away, or something missing for `GONE_SECONDS`."""
@@ -170,12 +168,10 @@ class Puller(Generic[T]):
         if self._stopped or self._buffer or self._trouble:
             return
         self._arrived.clear()
-        # `wait_for` takes three times as long, and loses a cancellation that comes with the event.
-        waking = asyncio.get_running_loop().call_later(HEARTBEAT_SECONDS, self._arrived.set)
-        try:
-            await self._arrived.wait()
-        finally:
-            waking.cancel()
+        # `wait_for` loses a cancellation that comes with the event.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(HEARTBEAT_SECONDS):
+                await self._arrived.wait()
         quiet = asyncio.get_running_loop().time() - self._heard
         is_silent = self._requested and self._connection.is_connected and quiet > SILENCE_SECONDS
         if is_silent and not self._buffer:

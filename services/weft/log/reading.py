@@ -14,6 +14,7 @@ import msgspec
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.record import LogRecord
+from weft.log.timeouts import done_within
 from weft.log.wire import publish_command, servers_header, status
 from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound, Unavailable
 from weft_schemas.ids import TENANT_SESSION
@@ -26,9 +27,7 @@ PAGE_BYTES = 16 * 1024 * 1024
 LOOKED_BACK = 32
 """Records that are requested one by one, .6 ms each."""
 PAGE_SECONDS = 5.0
-"""If nothing more of a page comes for this long, the page counts as lost."""
-_TOLD_BYTES = 64 * 1024
-"""After this many bytes, or a hundred messages, the waiting reader is told that more is coming."""
+"""If nothing more of a page comes for this long, or up to twice as long, it counts as lost."""
 LOG_CREATED = "weft.log_created"
 """Name in a trimmed log's metadata: when it was created first."""
 
@@ -137,13 +136,13 @@ async def read_matching(
                 # Any node answers. One that lags has no more; whether there is more, the leader
                 # knows.
                 missed = await next_after(connection, position, subjects, stream)
-                page = [missed] if missed is not None else []
+                if missed is None:
+                    return
+                page = [missed]
             for record in page:
                 if record.sequence > limit:
                     return
                 yield record
-            if not page:
-                return
             position = page[-1].sequence
 
 
@@ -163,8 +162,7 @@ async def read_own(
 
 
 class EventLog:
-    """Read access to the one totally ordered stream, for code that may also read a log in
-    memory."""
+    """Reads the one totally ordered stream, for code that may also read a log in memory."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -252,10 +250,9 @@ class _Pages:
         self._stream = stream
         self._inbox = connection.new_inbox()
         self._page: list[LogRecord] = []
-        self._untold = 0
-        """Bytes that have arrived since the waiting reader was last told that more is coming."""
         self._number = 0
-        self._news: asyncio.Queue[str] = asyncio.Queue()
+        self._ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Done when the page is: empty, or why it is not complete."""
 
     async def __aenter__(self) -> _Pages:
         self._listener = await self._connection.listen(f"{self._inbox}.*", self._take)
@@ -277,22 +274,19 @@ class _Pages:
     async def _ask(self, body: dict[str, Any], where: str) -> list[LogRecord]:
         self._page = []
         self._number += 1
-        self._news = asyncio.Queue()
+        self._ended = asyncio.get_running_loop().create_future()
         reply = f"{self._inbox}.{self._number}"
         payload = msgspec.json.encode(body)
         await self._connection.write(publish_command(self._subject, reply, b"", payload))
-        while True:
-            try:
-                async with asyncio.timeout(PAGE_SECONDS):
-                    news = await self._news.get()
-            except TimeoutError:
-                news = "no answer"
-            if news == "end":
-                return self._page
-            if news == _NOBODY:
-                await self._check_direct()
-            if news:
-                raise Unavailable(f"reading stream {self._stream} {where}: {news}; try again")
+        came = 0
+        while not await done_within(self._ended, PAGE_SECONDS) and came < len(self._page):
+            came = len(self._page)
+        why = self._ended.result() if self._ended.done() else "no answer"
+        if why == _NOBODY:
+            await self._check_direct()
+        if why:
+            raise Unavailable(f"reading stream {self._stream} {where}: {why}; try again")
+        return self._page
 
     async def _check_direct(self) -> None:
         """Raises `ConfigurationError` if no node may answer."""
@@ -309,13 +303,9 @@ class _Pages:
         # A message's headers may look like a status; the server's own header tells it apart.
         if servers_header(headers, b"Nats-Sequence"):
             self._page.append(_direct(payload, headers))
-            self._untold += len(payload)
-            if len(self._page) % 100 == 0 or self._untold > _TOLD_BYTES:
-                self._untold = 0
-                self._news.put_nowait("")
-            return
-        code, text = status(headers)
-        self._news.put_nowait("end" if code in (204, 404) else text or f"status {code}")
+        elif not self._ended.done():
+            code, text = status(headers)
+            self._ended.set_result("" if code in (204, 404) else text or f"status {code}")
 
 
 def _direct(payload: bytes, headers: bytes | None) -> LogRecord:

@@ -19,13 +19,10 @@ METADATA = "weft.secret"
 """Name in the stream's metadata."""
 _DIGITS = 16
 """Of the hex digest: 64 bits tell secrets apart, and say nothing about a random one."""
-
-
 UNMARKED = (
-    "the log is not marked with its deployment's secret: there is none here, or nothing "
-    "proves that it is that of the events in the log. `weft provision` with WEFT_FINGERPRINT_KEY "
-    "set to the deployment's secret marks it; until then, no process "
-    "with another one is refused"
+    "the log is not marked with its deployment's secret: there is none here, or nothing proves "
+    "that it is that of the events in the log. `weft provision` with WEFT_FINGERPRINT_KEY set to "
+    "the deployment's secret marks it; until then, no process with another one is refused"
 )
 
 

@@ -15,8 +15,7 @@ from weft_schemas.errors import NotFound, Unavailable, WeftError
 from weft_schemas.subjects import AUDIT_STREAM, STREAM
 
 STILL_SECONDS = 1.5
-"""A stream that has stored nothing for this long counts as stalled: an answer takes
-milliseconds."""
+"""A stream that stores nothing for this long counts as stalled: an answer takes milliseconds."""
 _ASK_SECONDS = 2.0
 _STREAMS = {"weft": STREAM, "weft-audit": AUDIT_STREAM}
 """First token of a published subject → where it is stored."""

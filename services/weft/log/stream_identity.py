@@ -1,6 +1,5 @@
 """Identifies the stream of a checkpoint by its time of creation and the message at the checkpoint.
-The name is not enough: a stream that was recreated or put back from an older copy has the same.
-"""
+The name is not enough: a stream that was recreated or restored from an older copy has the same."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ ones, and applied. A change that would lose events, or store new ones differentl
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any, Literal
 
 import msgspec
@@ -61,10 +62,10 @@ NO_SECRET = DeploymentSecret()
 
 
 class Topology(msgspec.Struct, frozen=True):
-    """Stream name → configuration, and (stream, durable) → configuration, as the API takes them."""
+    """Stream → configuration, and the log's durable consumer → configuration, as in the API."""
 
     streams: dict[str, Config]
-    consumers: dict[tuple[str, str], Config]
+    consumers: dict[str, Config]
 
 
 class TopologyChange(msgspec.Struct, frozen=True):
@@ -107,9 +108,7 @@ def desired(
         *({**_bucket(name), **common} for name in (BODIES_BUCKET, SNAPSHOTS_BUCKET)),
     ]
     streams = {config["name"]: config for config in configs}
-    consumers = {
-        (STREAM, name): worker_consumer(name, subjects) for name, subjects in WORKERS.items()
-    }
+    consumers = {name: worker_consumer(name, subjects) for name, subjects in WORKERS.items()}
     return Topology(streams, consumers)
 
 
@@ -149,25 +148,23 @@ def diff(wanted: Topology, actual: Topology) -> list[TopologyChange]:
     changes: list[TopologyChange] = []
     for name, config in wanted.streams.items():
         changes += _compare(f"stream {name}", config, actual.streams.get(name), _stream_action)
-    for (stream, name), config in wanted.consumers.items():
-        have = actual.consumers.get((stream, name))
-        changes += _compare(f"consumer {stream}/{name}", config, have, _consumer_action)
+    for name, config in wanted.consumers.items():
+        have = actual.consumers.get(name)
+        changes += _compare(f"consumer {STREAM}/{name}", config, have, _consumer_action)
     return changes
 
 
 async def actual(connection: Connection, wanted: Topology) -> Topology:
     """The server's versions of the streams and consumers in `wanted`."""
     streams: dict[str, Config] = {}
-    consumers: dict[tuple[str, str], Config] = {}
+    consumers: dict[str, Config] = {}
     for name in wanted.streams:
         if config := await config_of(connection, name):
             streams[name] = config
-    for stream, name in wanted.consumers:
-        try:
-            info = await call(connection, f"CONSUMER.INFO.{stream}.{name}")
-        except NotFound:
-            continue
-        consumers[stream, name] = info["config"]
+    for name in wanted.consumers:
+        with suppress(NotFound):
+            info = await call(connection, f"CONSUMER.INFO.{STREAM}.{name}")
+            consumers[name] = info["config"]
     return Topology(streams, consumers)
 
 
@@ -240,10 +237,10 @@ async def _make(connection: Connection, target: str, wanted: Topology, have: Top
         verb = "UPDATE" if known else "CREATE"
         await call(connection, f"STREAM.{verb}.{name}", _merged(known, wanted.streams[name]))
         return
-    stream, durable = name.split("/")
-    config = {**have.consumers.get((stream, durable), {}), **wanted.consumers[stream, durable]}
-    body = {"stream_name": stream, "config": config}
-    await call(connection, f"CONSUMER.CREATE.{stream}.{durable}.{config['filter_subject']}", body)
+    durable = name.removeprefix(f"{STREAM}/")
+    config = {**have.consumers.get(durable, {}), **wanted.consumers[durable]}
+    body = {"stream_name": STREAM, "config": config}
+    await call(connection, f"CONSUMER.CREATE.{STREAM}.{durable}.{config['filter_subject']}", body)
 
 
 async def add_metadata(connection: Connection, stream: str, metadata: dict[str, str]) -> None:

@@ -10,9 +10,7 @@ from typing import Any
 def current_trace() -> str:
     """`traceparent` of the current span, empty if there is none."""
     trace = sys.modules.get("opentelemetry.trace")
-    if trace is None:
-        return ""
-    return trace_of(trace.get_current_span())
+    return "" if trace is None else trace_of(trace.get_current_span())
 
 
 def trace_of(span: Any) -> str:

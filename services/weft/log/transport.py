@@ -72,30 +72,43 @@ async def connect(
         "user_credentials": credentials_file(creds) if creds else None,
         "tls": tls_context(tls_ca, tls_cert, tls_key),
     }
-    kind, only_tls = kind or implementation(), _asks_for_tls(servers, credential)
+    connection = _unconnected(kind or implementation(), _asks_for_tls(servers, credential))
+    options = {**_OPTIONS, "name": name, "connect_timeout": timeout, **credential}
+    cause = await _failure(connection, servers, options)
+    if cause is None:
+        return connection
+    failure = connect_error(url, cause, connection.wants_certificate, bool(tls_cert))
+    await connection.abandon()
+    raise failure
+
+
+def _unconnected(kind: type[Connection], only_tls: bool) -> Connection:
     if only_tls and kind is Connection:
         # It could not keep nats-py from sending the credential in the clear.
         raise ConfigurationError(
             "TLS needs a version of nats-py that weft was tested with; install weft's own range"
         )
-    connection = kind(only_tls)
-    options = {**_OPTIONS, "name": name, "connect_timeout": timeout, **credential}
+    return kind(only_tls)
+
+
+async def _failure(
+    connection: Connection, servers: list[str], options: dict[str, Any]
+) -> BaseException | None:
+    """Why connecting failed; None if it did not."""
     attempt = asyncio.create_task(connection.connect(servers, **options, **connection.callbacks))
     try:
         # With unlimited reconnects nats-py retries for ever; the timeout ends that.
-        if not await done_within(attempt, timeout) and connection.is_met_with_silence:
+        is_done = await done_within(attempt, options["connect_timeout"])
+        if not is_done and connection.is_met_with_silence:
             await done_within(attempt, SILENT_SECONDS)
     finally:
         # Over TLS nats-py waits for a close that never comes.
         await cancelled(attempt, again=CANCEL_SECONDS)
     error = TimeoutError() if attempt.cancelled() else attempt.exception()
-    if error is None:
-        return connection
     # nats-py keeps the cause of anything but a refused credential, which leaves its loop.
-    cause = error if isinstance(error, CredentialRefused) else connection.last_error or error
-    failure = connect_error(url, cause, connection.wants_certificate, bool(tls_cert))
-    await connection.abandon()
-    raise failure
+    if error is None or isinstance(error, CredentialRefused):
+        return error
+    return connection.last_error or error
 
 
 def _asks_for_tls(servers: list[str], credential: dict[str, Any]) -> bool:

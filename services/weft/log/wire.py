@@ -35,10 +35,8 @@ def is_from_tenant(reply: str) -> bool:
 
 
 def header_block(headers: Mapping[str, str]) -> bytes:
-    """The headers of a message, as bytes.
-
-    Raises `InvalidInput` for a line break in a value: it would be read as another header.
-    """
+    """The headers of a message, as bytes. Raises `InvalidInput` for a line break in a value: it
+    would be read as another header."""
     block = "NATS/1.0\r\n"
     for name, value in headers.items():
         if "\n" in value or "\r" in value:
@@ -57,24 +55,15 @@ def check_subject(subject: str) -> None:
 def publish_command(subject: str, reply: str, headers: bytes, payload: bytes) -> bytes:
     """PUB or HPUB with its payload; `headers` may be empty. Raises as `check_subject` does."""
     check_subject(subject)
+    place, size = f"{subject} {reply}".encode(), len(headers) + len(payload)
     if not headers:
-        return b"PUB %b %b %d\r\n%b\r\n" % (subject.encode(), reply.encode(), len(payload), payload)
-    size = len(headers)
-    return b"HPUB %b %b %d %d\r\n%b%b\r\n" % (
-        subject.encode(),
-        reply.encode(),
-        size,
-        size + len(payload),
-        headers,
-        payload,
-    )
+        return b"PUB %b %d\r\n%b\r\n" % (place, size, payload)
+    return b"HPUB %b %d %d\r\n%b%b\r\n" % (place, len(headers), size, headers, payload)
 
 
 def text_of(raw: bytes) -> str:
-    """A subject as text: each byte that is not valid UTF-8 becomes U+FFFD.
-
-    The server's API does the same, and a message must be equal however it was read.
-    """
+    """A subject as text: each byte that is not valid UTF-8 becomes U+FFFD, as in the server's API,
+    since a message must be equal however it was read."""
     try:
         return raw.decode()
     except UnicodeDecodeError:

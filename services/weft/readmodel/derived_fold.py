@@ -72,54 +72,42 @@ class Place(msgspec.Struct, frozen=True):
     """Of its session."""
 
 
-class DerivedFold:
+class DerivedFold(msgspec.Struct):
     """Folds derived events within the fold's transaction."""
 
-    def __init__(
-        self, db: sqlite3.Connection, encoding: str, documents: Documents, bodies: RawBodies
-    ) -> None:
-        self._db = db
-        self._encoding = encoding
-        self._documents = documents
-        self._bodies = bodies
-        self._folds: dict[type, Callable[[Place, Any], None]] = {
-            EnvelopeEvent: self._envelope,
-            SummaryEvent: self._summary,
-            FactsEvent: self._facts,
-            EpisodeEvent: self._episode,
-            SensitivityEvent: self._level,
-            ParkedEvent: self._parked,
-            RevivedEvent: self._revived,
-        }
+    db: sqlite3.Connection
+    encoding: str
+    documents: Documents
+    bodies: RawBodies
 
     def apply(self, place: Place, event: Event) -> None:
         """Fold the event, unless it is a duplicate or outranked. Raises `Contradiction`."""
-        fold = self._folds.get(type(event))
+        fold = _FOLDS.get(type(event))
         if fold is None:
             raise InvalidInput(f"the fold does not know {type(event).__name__}; upgrade it")
-        fold(place, event)
+        fold(self, place, event)
 
     def _envelope(self, place: Place, event: EnvelopeEvent) -> None:
         source, version = self._item(place, event.origin, "envelope"), place.version
         # An item that waits has no envelope yet, nothing of one, and no text of its own.
-        is_first = self._db.execute(_sql.settle, (version, source.anchor, version)).rowcount > 0
+        is_first = self.db.execute(_sql.settle, (version, source.anchor, version)).rowcount > 0
         if not self._counts(version, "envelope", source, event.origin, is_first=is_first):
             return
         envelope = event.envelope
         count = self._tokens(envelope.encoding, envelope.summary_tokens, envelope.summary)
         outline, passages = self._clean(version, source.anchor, envelope)
         body = msgspec.json.encode(envelope)
-        insert(self._db, "envelopes", version, source.anchor, count, outline, body)
+        insert(self.db, "envelopes", version, source.anchor, count, outline, body)
         for one in envelope.artifacts:
             row = (place.address.tenant, one.handle, source.anchor)
-            insert(self._db, "artifacts", *row, conflict="IGNORE")
+            insert(self.db, "artifacts", *row, conflict="IGNORE")
         if envelope.signals or not is_first:  # or those of an earlier envelope no longer hold
             signals = (msgspec.json.encode(envelope.signals), bool(envelope.signals))
-            self._db.execute(_sql.add_flags, (source.session, source.anchor, version, *signals))
+            self.db.execute(_sql.add_flags, (source.session, source.anchor, version, *signals))
         if not is_first:
-            self._documents.supersede(source.anchor, version)
-        self._bodies.drop(source.anchor)  # most envelopes of short results do without
-        self._documents.add(place.state, source.anchor, version, passages)
+            self.documents.supersede(source.anchor, version)
+        self.bodies.drop(source.anchor)  # most envelopes of short results do without
+        self.documents.add(place.state, source.anchor, version, passages)
 
     def _clean(
         self, version: int, item: int, envelope: ResultEnvelope
@@ -130,7 +118,7 @@ class DerivedFold:
         clean = envelope.clean
         text = envelope.summary if envelope.complete or envelope.passthrough else None
         if clean is not None:
-            raw, text = self._bodies.take(item), None
+            raw, text = self.bodies.take(item), None
             # If this release makes another text of it than the firewall did, the summary is used.
             with suppress(Corrupt):
                 text = None if raw is None else clean_text(raw, clean)
@@ -142,24 +130,24 @@ class DerivedFold:
         kind = envelope.content_type if envelope.content_type in TYPES else ""
         outline, passages, compressed = divided(text, kind)
         count = self._tokens(envelope.encoding, clean.tokens, text)
-        insert(self._db, "bodies", version, item, count, len(text), outline, compressed)
+        insert(self.db, "bodies", version, item, count, len(text), outline, compressed)
         return b"", passages
 
     def _summary(self, place: Place, event: SummaryEvent) -> None:
         source = self._source(place, event.origin)
         erased = (place.state.number, source.anchor)
-        if source.type == "closing" and self._db.execute(_sql.partly_erased, erased).fetchone():
+        if source.type == "closing" and self.db.execute(_sql.partly_erased, erased).fetchone():
             raise Contradiction(f"closing {source.anchor}: a scope of its session was erased since")
         if not self._counts(place.version, "summary", source, event.origin):
             return
         text = event.text
-        stored = self._db.execute(_sql.stored_kind, (source.anchor,)).fetchone()
+        stored = self.db.execute(_sql.stored_kind, (source.anchor,)).fetchone()
         if stored is not None:
             text = self._shown_instead(place, source.anchor, ItemKind(stored[0]), text)
         is_same = text == event.text
         count = self._tokens(event.encoding if is_same else "", event.tokens, text)
         row = (place.version, source.anchor, count, event.sensitivity.value, text)
-        insert(self._db, "summaries", *row)
+        insert(self.db, "summaries", *row)
 
     def _shown_instead(self, place: Place, item: int, kind: ItemKind, text: str) -> str:
         """The summary of an item whose text is in the object store: prompts show it and searches
@@ -168,10 +156,10 @@ class DerivedFold:
             cleaned = clean(text.encode())
             text, signals = cleaned.text, (*cleaned.signals, *signals_in(cleaned.text))
             flags = (msgspec.json.encode(signals), bool(signals))
-            self._db.execute(_sql.add_flags, (place.state.number, item, place.version, *flags))
+            self.db.execute(_sql.add_flags, (place.state.number, item, place.version, *flags))
         if kind is not ItemKind.TOOL_CALL:
-            self._documents.supersede(item, place.version)
-            self._documents.add(place.state, item, place.version, counted([text]))
+            self.documents.supersede(item, place.version)
+            self.documents.add(place.state, item, place.version, counted([text]))
         return text
 
     def _facts(self, place: Place, event: FactsEvent) -> None:
@@ -181,13 +169,13 @@ class DerivedFold:
             return
         scope = event.scope
         # Not one that the item's publisher may not use.
-        refused = self._db.execute(_sql.refused_scope, (source.anchor,)).fetchone()
+        refused = self.db.execute(_sql.refused_scope, (source.anchor,)).fetchone()
         if scope.startswith("session:") or refused == (scope,):
             scope = session_scope(place.address.session)
         for fact in event.facts:
             key = (place.address.tenant, "fact", scope, fact.key)
             values = (place.state.number, 0, msgspec.json.encode(fact))
-            remember(self._db, key, source.anchor, place.version, values)
+            remember(self.db, key, source.anchor, place.version, values)
 
     def _episode(self, place: Place, event: EpisodeEvent) -> None:
         source = self._source(place, event.origin)
@@ -196,46 +184,39 @@ class DerivedFold:
         if not self._counts(place.version, kind, source, event.origin, part, withdraw):
             return
         count = self._tokens(event.encoding, event.tokens, event.text)
-        scope = self._scope_of_episode(event.scope, place)
+        scope, named = event.scope, (place.state.number, event.scope)
+        if scope.startswith("session:") or self.db.execute(_sql.is_refused, named).fetchone():
+            scope = session_scope(place.address.session)
         key = (place.address.tenant, "episode", scope, event.episode_id)
         values = (place.state.number, count, encode_event(event))
-        remember(self._db, key, source.anchor, place.version, values)
-
-    def _scope_of_episode(self, scope: str, place: Place) -> str:
-        """Of an episode: the event's, if the session's items may use it, or the session's own."""
-        own, named = session_scope(place.address.session), (place.state.number, scope)
-        if scope.startswith("session:"):
-            return own
-        if self._db.execute(_sql.has_scope, named).fetchone():
-            return scope
-        return own if self._db.execute(_sql.refuses_scope, named).fetchone() else scope
+        remember(self.db, key, source.anchor, place.version, values)
 
     def _level(self, place: Place, event: SensitivityEvent) -> None:
         source, version = self._item(place, event.origin, "level"), place.version
         if not self._counts(version, "level", source, event.origin, "", _end_level):
             return
-        insert(self._db, "levels", source.anchor, version, OPEN, LEVELS.index(event.sensitivity))
+        insert(self.db, "levels", source.anchor, version, OPEN, LEVELS.index(event.sensitivity))
 
     def _parked(self, place: Place, event: ParkedEvent) -> None:
         origin, version = event.origin, place.version
         self._source_or_fault(place, origin)
         key = (place.state.number, origin.sequence, origin.worker)
-        if self._db.execute(_sql.open_parked, key).fetchone():
+        if self.db.execute(_sql.open_parked, key).fetchone():
             return
         row = (version, *key, origin.item_id, event.code, event.error, bounded(event.attempts))
-        insert(self._db, "parked", *row, None, 0)
+        insert(self.db, "parked", *row, None, 0)
         if origin.worker == "firewall":
-            self._db.execute(_sql.settle, (version, origin.sequence, version))
-            self._bodies.drop(origin.sequence)
+            self.db.execute(_sql.settle, (version, origin.sequence, version))
+            self.bodies.drop(origin.sequence)
 
     def _revived(self, place: Place, event: RevivedEvent) -> None:
         origin, version = event.origin, place.version
         self._source_or_fault(place, origin)
         key = (place.state.number, origin.sequence, origin.worker, origin.worker)
-        if not self._db.execute(_sql.revive, (version, event.drop, *key)).rowcount:
+        if not self.db.execute(_sql.revive, (version, event.drop, *key)).rowcount:
             return
         if not event.drop and origin.worker in ("", "firewall"):
-            self._db.execute(_sql.wait_again, (version, OPEN, origin.sequence))
+            self.db.execute(_sql.wait_again, (version, OPEN, origin.sequence))
 
     def _item(self, place: Place, origin: Origin, what: str) -> _Source:
         source = self._source(place, origin)
@@ -245,7 +226,7 @@ class DerivedFold:
 
     def _source(self, place: Place, origin: Origin) -> _Source:
         _check_order(place, origin)
-        row = self._db.execute(_sql.source, (origin.sequence,)).fetchone()
+        row = self.db.execute(_sql.source, (origin.sequence,)).fetchone()
         if row is None:
             raise Contradiction(f"source {origin.sequence} is no item or derived event known here")
         source = _Source(*row)
@@ -259,7 +240,7 @@ class DerivedFold:
         """The source of a parked event, which may be a record that cannot be decoded."""
         _check_order(place, origin)
         fault = (origin.sequence, place.version, place.address.tenant, place.address.session)
-        if not self._db.execute(_sql.fault_in_session, fault).fetchone():
+        if not self.db.execute(_sql.fault_in_session, fault).fetchone():
             self._source(place, origin)
 
     def _counts(
@@ -274,20 +255,31 @@ class DerivedFold:
     ) -> bool:
         """Whether a derived event counts; if so, record it and supersede what it outranks."""
         key = (source.anchor, kind, origin.worker)
-        rows = () if is_first else self._db.execute(_sql.derivations, key)
+        rows = () if is_first else self.db.execute(_sql.derivations, key)
         known = [Derivation(*row) for row in rows]
         superseded = superseded_by(Derivation(origin.sequence, origin.run, part, version), known)
         if superseded is None:
             return False
-        insert(self._db, "derivations", *key, origin.sequence, origin.run, part, version)
+        insert(self.db, "derivations", *key, origin.sequence, origin.run, part, version)
         if supersede is not None:
             for old in superseded:
-                supersede(self._db, old.version, version)
+                supersede(self.db, old.version, version)
         return True
 
     def _tokens(self, encoding: str, count: int, text: str) -> int:
         """The count, or a new one if it is in another encoding."""
-        return bounded(count) if encoding == self._encoding else tokens.count(text, self._encoding)
+        return bounded(count) if encoding == self.encoding else tokens.count(text, self.encoding)
+
+
+_FOLDS: dict[type, Callable[[DerivedFold, Place, Any], None]] = {
+    EnvelopeEvent: DerivedFold._envelope,
+    SummaryEvent: DerivedFold._summary,
+    FactsEvent: DerivedFold._facts,
+    EpisodeEvent: DerivedFold._episode,
+    SensitivityEvent: DerivedFold._level,
+    ParkedEvent: DerivedFold._parked,
+    RevivedEvent: DerivedFold._revived,
+}
 
 
 @lru_cache(maxsize=2)

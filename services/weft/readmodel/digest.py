@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -27,41 +28,27 @@ _OF_SESSION = (
 _OF_TENANT = ("policies", "catalogs", "grants", "tombstones", "faults")
 
 
-def content_digest(
-    db: sqlite3.Connection, tenant: str | None = None, session: str | None = None
-) -> str:
-    """Hex SHA-256 over everything, over a tenant, or over one session of a tenant."""
+def content_digest(db: sqlite3.Connection) -> str:
+    """Hex SHA-256 over everything."""
     with snapshot(db):
-        parts = sorted(session_digests(db, tenant, session))
-        if session is not None:
-            return digest(*(value for _, _, value in parts))
-        tenants = [tenant] if tenant is not None else [name for (name,) in db.execute(_sql.tenants)]
-        own = [part for name in tenants for part in (name, _tenant_digest(db, name))]
-        return digest(*(field for part in parts for field in part), *own)
+        tenants = [name for (name,) in db.execute(_sql.tenants).fetchall()]
+        own = [(name, _of_rows(db, _OF_TENANT, name).hexdigest()) for name in tenants]
+        return digest(*chain(*sorted(session_digests(db)), *own))
 
 
-def session_digests(
-    db: sqlite3.Connection, tenant: str | None = None, session: str | None = None
-) -> list[tuple[str, str, str]]:
+def session_digests(db: sqlite3.Connection) -> list[tuple[str, str, str]]:
     """Tenant, session and hex digest of every session that has content."""
-    names = db.execute(_sql.sessions, {"tenant": tenant, "session": session}).fetchall()
+    names = db.execute(_sql.sessions).fetchall()
     found = ((name, id, _session_digest(db, number)) for number, name, id in names)
     return [(name, id, value) for name, id, value in found if value]
 
 
 def _session_digest(db: sqlite3.Connection, number: int) -> str:
     """Empty if the session has no rows."""
-    state, empty = hashlib.sha256(), True
-    for table in _OF_SESSION:
-        for row in db.execute(getattr(_sql, table), (number,)):
-            # The row's number, which the query needs for its group, is not content.
-            content = row[:-1] if table == "facts" else row
-            state.update(_line(table, content))
-            empty = False
+    state = _of_rows(db, _OF_SESSION, number)
     for content in sorted(_episodes(db, number), key=_json.encode):
         state.update(_line("episodes", content))
-        empty = False
-    return "" if empty else state.hexdigest()
+    return "" if state.digest() == hashlib.sha256().digest() else state.hexdigest()
 
 
 def _episodes(db: sqlite3.Connection, number: int) -> Iterator[tuple[object, ...]]:
@@ -76,12 +63,12 @@ def _episodes(db: sqlite3.Connection, number: int) -> Iterator[tuple[object, ...
         yield (scope, *own, stretch, in_force, withdrawn)
 
 
-def _tenant_digest(db: sqlite3.Connection, tenant: str) -> str:
+def _of_rows(db: sqlite3.Connection, tables: Sequence[str], whose: int | str) -> hashlib._Hash:
     state = hashlib.sha256()
-    for table in _OF_TENANT:
-        for row in db.execute(getattr(_sql, table), (tenant,)):
+    for table in tables:
+        for row in db.execute(getattr(_sql, table), (whose,)):
             state.update(_line(table, row))
-    return state.hexdigest()
+    return state
 
 
 def _line(table: str, content: object) -> bytes:

@@ -1,7 +1,6 @@
 -- Sequences differ between two logs of the same content, so rows are named by ordinals and ids.
 -- name: sessions
 SELECT number, tenant, session FROM sessions
-WHERE (:tenant IS NULL OR tenant = :tenant) AND (:session IS NULL OR session = :session)
 
 -- name: items
 SELECT ordinal, id, kind, text, size, parent_id, sensitivity, untrusted, metadata, hash, body
@@ -34,7 +33,7 @@ SELECT i.ordinal FROM waits w JOIN items i ON i.sequence = w.item
 WHERE w.session = ? AND w.until = (1 << 62) - 1 ORDER BY i.ordinal
 
 -- name: facts
-SELECT scope, name, body, max(until) = (1 << 62) - 1, withdrawn IS NOT NULL, number
+SELECT scope, name, body, max(until) = (1 << 62) - 1, withdrawn IS NOT NULL
 FROM memories WHERE session = ? AND type = 'fact'
 GROUP BY scope, name, version, withdrawn IS NOT NULL ORDER BY 1, 2, 3, 4, 5
 

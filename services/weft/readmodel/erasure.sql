@@ -1,6 +1,3 @@
--- name: session
-SELECT number FROM sessions WHERE tenant = ? AND session = ?
-
 -- name: memories_of_session
 SELECT number, tenant, type, scope, name, until FROM memories WHERE session = ?
 
@@ -19,10 +16,8 @@ DELETE FROM grants WHERE tenant = ?;
 DELETE FROM artifacts WHERE tenant = ?;
 DELETE FROM faults WHERE tenant = ?
 
--- name: faults_of_session
-DELETE FROM faults WHERE tenant = ? AND session = ?
-
--- name: policies_of_session
+-- name: rows_of_session
+DELETE FROM faults WHERE tenant = ? AND session = ?;
 DELETE FROM policies WHERE tenant = ? AND session = ?
 
 -- name: newest_tombstone

@@ -60,11 +60,10 @@ SELECT 1 FROM parked WHERE session = ? AND source = ? AND worker = ? AND revived
 UPDATE parked SET revived = ?, dropped = ?
 WHERE session = ? AND source = ? AND (worker = ? OR ? = '') AND revived IS NULL
 
--- name: has_scope
-SELECT 1 FROM scopes WHERE session = ? AND scope = ?
-
--- name: refuses_scope
-SELECT 1 FROM items WHERE session = ? AND metadata ->> '$.refused_scope' = ? LIMIT 1
+-- Whether items of the session named the scope, and none of their publishers may use it.
+-- name: is_refused
+SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM scopes WHERE session = ?1 AND scope = ?2)
+    AND EXISTS (SELECT 1 FROM items WHERE session = ?1 AND metadata ->> '$.refused_scope' = ?2)
 
 -- name: refused_scope
 SELECT metadata ->> '$.refused_scope' FROM items WHERE sequence = ?

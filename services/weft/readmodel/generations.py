@@ -28,11 +28,10 @@ _MOST_SWAPS = 5
 """Of the current generation while a reader opens it; each takes seconds to build."""
 
 
-class Pointer:
+class Pointer(NamedTuple):
     """A file that names a generation. A call returns that generation, if it exists."""
 
-    def __init__(self, file: Path) -> None:
-        self.file = file
+    file: Path
 
     def __call__(self) -> Path | None:
         name = _read(self.file).strip()

@@ -4,7 +4,8 @@ be shown, with credentials masked; an untrusted item's only when its envelope ar
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -40,16 +41,13 @@ REFUSED_SCOPE = "refused_scope"
 """Metadata key of a scope that the item named and its publisher may not use."""
 
 
-class ItemFold:
+class ItemFold(msgspec.Struct):
     """Folds items within the fold's transaction."""
 
-    def __init__(
-        self, db: sqlite3.Connection, encoding: str, documents: Documents, bodies: RawBodies
-    ) -> None:
-        self._db = db
-        self._encoding = encoding
-        self._documents = documents
-        self._bodies = bodies
+    db: sqlite3.Connection
+    encoding: str
+    documents: Documents
+    bodies: RawBodies
 
     def apply(
         self, record: LogRecord, address: StoredSubject, state: SessionState, item: ContextItem
@@ -61,50 +59,51 @@ class ItemFold:
         content_hash = bytes.fromhex(content_digest(encode_event(item)))
         rules = state.rules = state.rules or self._rules_of(address, sequence)
         untrusted = item.kind in rules.untrusted_kinds
-        signals: tuple[Signal, ...] = ()
-        if untrusted:
-            item = _stub(item)
-        elif item.kind is ItemKind.DOC_SNIPPET:
-            item, signals = _cleaned(item)
+        item, signals = _storable(item, untrusted)
         item = self._narrowed(address, masked_item(item, rules))
         # A tool call is shown and found by its tool and arguments.
         is_call = item.kind is ItemKind.TOOL_CALL
         text = call_text(item.text, item.metadata) if is_call else item.text
         outline, passages = passages_of(text)
         size = bounded(raw.body.size) if raw.body else len(raw.text.encode())
+        documents = [] if untrusted else counted(passages)
         # Plain strings and numbers, which SQLite takes several times as fast as other types.
         row = (
             item.id, item.parent_id, str(item.kind), item.text,
-            tokens.count(item.text, self._encoding), packed(outline), size,
+            tokens.count(item.text, self.encoding), packed(outline), size,
             str(item.sensitivity), int(untrusted),
             _json.encode(item.metadata) if item.metadata else None,
             record.published_ns, content_hash, item.body.sha256 if item.body else None,
         )  # fmt: skip
-        documents = [] if untrusted else counted(passages)
         yield False
         place = (sequence, state.number, state.items)
-        if not insert(self._db, "items", *place, *row, conflict="IGNORE"):
+        if not insert(self.db, "items", *place, *row, conflict="IGNORE"):
             yield self._collision(sequence, state, item.id, content_hash)
             return
         state.add_item(sequence, record.published_ns)
-        if signals:
-            insert(self._db, "flags", state.number, sequence, sequence, _json.encode(signals))
-        scope = item.metadata.get("scope")
-        if scope:
-            insert(self._db, "scopes", state.number, scope, sequence, conflict="IGNORE")
-        if item.metadata.get("pin") is True:
-            insert(self._db, "pins", state.number, sequence, conflict="IGNORE")
+        self._mark(state.number, sequence, item.metadata, signals)
         if untrusted:
-            insert(self._db, "waits", sequence, sequence, OPEN, state.number, conflict="REPLACE")
-            self._bodies.add(sequence, raw.text)
+            insert(self.db, "waits", sequence, sequence, OPEN, state.number, conflict="REPLACE")
+            self.bodies.add(sequence, raw.text)
         else:
-            self._documents.add(state, sequence, sequence, documents)
+            self.documents.add(state, sequence, sequence, documents)
         yield False
 
+    def _mark(
+        self, session: int, sequence: int, metadata: Mapping[str, Any], signals: Sequence[Signal]
+    ) -> None:
+        """The rows by which a session's flagged and pinned items and its scopes are found."""
+        if signals:
+            insert(self.db, "flags", session, sequence, sequence, _json.encode(signals))
+        if scope := metadata.get("scope"):
+            insert(self.db, "scopes", session, scope, sequence, conflict="IGNORE")
+        if metadata.get("pin") is True:
+            insert(self.db, "pins", session, sequence, conflict="IGNORE")
+
     def _collision(self, at: int, state: SessionState, id: str, content_hash: bytes) -> bool:
-        first = self._db.execute(_sql.item_hash, (state.number, id)).fetchone()[0]
+        first = self.db.execute(_sql.item_hash, (state.number, id)).fetchone()[0]
         conflict: bool = first != content_hash
-        insert(self._db, "collisions", state.number, at, id, conflict, content_hash)
+        insert(self.db, "collisions", state.number, at, id, conflict, content_hash)
         state.duplicates += not conflict
         return conflict
 
@@ -113,7 +112,7 @@ class ItemFold:
         scope = item.metadata.get("scope")
         if not scope:
             return item
-        row = self._db.execute(_view.grants, (address.tenant,)).fetchone()  # that precede the item
+        row = self.db.execute(_view.grants, (address.tenant,)).fetchone()  # that precede the item
         grants = msgspec.json.decode(row[0], type=ScopeGrants) if row else None
         if may_use(grants, address.principal, address.session, scope):
             return item
@@ -122,18 +121,18 @@ class ItemFold:
 
     def _rules_of(self, address: StoredSubject, at: int) -> FirewallRules:
         place = {"tenant": address.tenant, "session": address.session, "at": at}
-        row = self._db.execute(_view.policy, place).fetchone()
+        row = self.db.execute(_view.policy, place).fetchone()
         return _policy.decode(row[1]).firewall if row else _DEFAULT_RULES
 
 
-def _stub(item: ContextItem) -> ContextItem:
-    """An untrusted item as it is stored: no text, and only metadata that weft defines."""
-    metadata = {key: item.metadata[key] for key in item.metadata if key in _STUB_METADATA}
-    return msgspec.structs.replace(item, text="", metadata=metadata)
-
-
-def _cleaned(item: ContextItem) -> tuple[ContextItem, tuple[Signal, ...]]:
-    """A document, which others wrote, without hidden characters, and the guards' signals."""
+def _storable(item: ContextItem, untrusted: bool) -> tuple[ContextItem, tuple[Signal, ...]]:
+    """The item as it is stored, and the guards' signals: an untrusted one without text and with
+    weft's own metadata only; a document, which others wrote, without hidden characters."""
+    if untrusted:
+        metadata = {key: item.metadata[key] for key in item.metadata if key in _STUB_METADATA}
+        return msgspec.structs.replace(item, text="", metadata=metadata), ()
+    if item.kind is not ItemKind.DOC_SNIPPET:
+        return item, ()
     cleaned = clean(item.text.encode())
     signals = (*cleaned.signals, *signals_in(cleaned.text))
     return msgspec.structs.replace(item, text=cleaned.text) if cleaned.changed else item, signals

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,13 +22,12 @@ _fact = msgspec.json.Decoder(MemoryFact)
 _episode = msgspec.json.Decoder(EpisodeEvent)
 
 
-class MemoriesInForce:
+class MemoriesInForce(NamedTuple):
     """Those of one tenant, read from SQLite."""
 
-    def __init__(self, db: sqlite3.Connection, tenant: str, sequence: int) -> None:
-        self._db = db
-        self._tenant = tenant
-        self._sequence = sequence
+    db: sqlite3.Connection
+    tenant: str
+    sequence: int
 
     def facts(self, scopes: Sequence[str]) -> list[FactRow]:
         """By scope and key."""
@@ -74,18 +73,18 @@ class MemoriesInForce:
         """The values of a fact before its newest one, newest first."""
         _, source, version, _, _, name = newest
         values = {
-            "tenant": self._tenant, "type": "fact", "scope": scope, "name": name, "source": source,
-            "version": version, "at": self._sequence,
+            "tenant": self.tenant, "type": "fact", "scope": scope, "name": name, "source": source,
+            "version": version, "at": self.sequence,
         }  # fmt: skip
-        yield from self._db.execute(_sql.memories_before, values)
+        yield from self.db.execute(_sql.memories_before, values)
 
     def _newest(self, kind: str, scope: str, limit: int) -> list[tuple[Any, ...]]:
         """The newest values in force in a scope, ties by name."""
         values = {
-            "tenant": self._tenant, "type": kind, "scope": scope, "limit": limit,
-            "at": self._sequence, "open": OPEN,
+            "tenant": self.tenant, "type": kind, "scope": scope, "limit": limit,
+            "at": self.sequence, "open": OPEN,
         }  # fmt: skip
-        found = self._db.execute(_sql.memories, values).fetchall()
+        found = self.db.execute(_sql.memories, values).fetchall()
         return sorted(found, key=lambda row: (-row[1], -row[2], row[5]))
 
 

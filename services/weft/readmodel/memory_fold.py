@@ -13,7 +13,6 @@ from weft.readmodel.store import OPEN, insert, statements
 
 _sql = statements("memory_fold")
 
-
 Key = tuple[str, str, str, str]
 """Tenant, `fact` or `episode`, scope, and name: a fact's key or an episode's id."""
 

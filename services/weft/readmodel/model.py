@@ -36,10 +36,7 @@ class ReadModel:
 
     @classmethod
     def in_memory(
-        cls,
-        records: Iterable[LogRecord],
-        encoding: str = tokens.DEFAULT_ENCODING,
-        through: int = 0,
+        cls, records: Iterable[LogRecord], encoding: str = tokens.DEFAULT_ENCODING, through: int = 0
     ) -> ReadModel:
         """A read model in memory of these records, which are in order of sequence. Its checkpoint
         is `through`, or the last record if that is later."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import decode_event
@@ -28,11 +29,6 @@ class RawBodies:
         self._kept: OrderedDict[int, str] = OrderedDict()
         self._size = 0
 
-    @property
-    def held(self) -> int:
-        """How many are in memory."""
-        return len(self._kept)
-
     def add(self, sequence: int, text: str) -> None:
         """Remember a body until it is taken or dropped."""
         self._kept[sequence] = text
@@ -52,13 +48,10 @@ class RawBodies:
             self.drop(sequence)
             return known
         payload = self._read(sequence) if self._read else None
-        if payload is None:
-            return None
-        try:
-            event = decode_event(payload)
-        except InvalidInput:
-            return None
-        return event.text if isinstance(event, ContextItem) else None
+        with suppress(InvalidInput):
+            event = None if payload is None else decode_event(payload)
+            return event.text if isinstance(event, ContextItem) else None
+        return None
 
     def drop(self, sequence: int) -> None:
         """Forget a body that is no longer waited for; it can still be read again."""

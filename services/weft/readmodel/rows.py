@@ -23,6 +23,7 @@ CACHED_ENVELOPES, SMALL = 1_000, 8_192
 """Small envelopes, by their bytes, that each compile reads again: some 30 MB at most."""
 BYTES_PER_TOKEN = 4
 """About, of a text that is not at hand."""
+_small_envelope = lru_cache(maxsize=CACHED_ENVELOPES)(_envelope.decode)
 CACHED_TEXTS = 32
 """Recent results of a few sessions, which each compile reads again: 8 MB of ASCII."""
 
@@ -30,11 +31,6 @@ CACHED_TEXTS = 32
 @lru_cache(maxsize=CACHED_TEXTS)
 def decompressed(data: bytes) -> str:
     return zlib.decompress(data).decode()
-
-
-@lru_cache(maxsize=CACHED_ENVELOPES)
-def _small_envelope(body: bytes) -> ResultEnvelope:
-    return _envelope.decode(body)
 
 
 class ItemRow(msgspec.Struct, frozen=True, dict=True):

@@ -1,5 +1,6 @@
 -- name: sessions_of_items
-SELECT DISTINCT session FROM items WHERE sequence IN (SELECT item FROM victims)
+SELECT DISTINCT s.number, s.session FROM victims v JOIN sessions s ON s.number = v.session
+ORDER BY s.number
 
 -- Items that name the scope, whether they may use it or not, and slices of what stands behind them.
 -- name: collect
@@ -68,9 +69,6 @@ UPDATE sessions SET documents = 0, words = 0,
     duplicates = (SELECT count(*) FROM collisions WHERE session = ?1 AND NOT conflict),
     last_sequence = coalesce((SELECT max(sequence) FROM items WHERE session = ?1), 0)
 WHERE number = ?1
-
--- name: own
-SELECT tenant, session FROM sessions WHERE number = ?
 
 -- name: texts
 SELECT i.sequence, i.sequence, i.kind, i.text, i.metadata, NULL, NULL

@@ -4,6 +4,9 @@ active sessions; and where an artifact's body is."""
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -28,6 +31,7 @@ from weft_schemas.status import (
 )
 
 _sql = statements("status")
+_view = statements("view")
 
 _MOST_TRIED = 2_000
 """Items without an envelope whose handles are computed to find one: 5 ms."""
@@ -67,23 +71,17 @@ def status(
 ) -> StatusReply:
     """The status of a tenant, or of one of its sessions. Raises `Conflict` for a session that was
     erased if the request is about publishing to it, with `contents` or `history`."""
-    place: dict[str, str | int | None]
-    place = {"tenant": tenant, "session": session, "open": OPEN, "limit": LISTED}
-    span = {**place, "first": 0, "last": OPEN}
-    if request.first or request.last:
-        span |= {"first": request.first, "last": min(request.last, OPEN), "limit": -1}
-    whose = "tenant" if session is None else "session"
-
-    def rows(name: str, count: int, where: dict[str, str | int | None] = place) -> list[Any]:
-        """No query if the count is zero."""
-        return db.execute(getattr(_sql, f"{name}_of_{whose}"), where).fetchall() if count else []
-
+    rows = partial(_rows, db, {"tenant": tenant, "session": session, "open": OPEN})
     with snapshot(db):
         is_published_to = request.history or request.contents is not msgspec.UNSET
-        if session and is_published_to and db.execute(_sql.erased, (tenant, session)).fetchone():
+        place = {"tenant": tenant, "session": session, "at": OPEN}
+        if session and is_published_to and db.execute(_view.erased, place).fetchone()[0]:
             raise erased_session(tenant, session)
         counted = rows("counts", 1) or [(0,) * 7]
         sessions, items, duplicates, collisions, conflicts, pending, parked = counted[0]
+        span = {"first": 0, "last": OPEN}
+        if request.first or request.last:
+            span = {"first": request.first, "last": min(request.last, OPEN), "limit": -1}
         return StatusReply(
             tenant=tenant,
             session=session,
@@ -97,7 +95,7 @@ def status(
             parked=parked,
             collisions=tuple(
                 Collision(name, item_id, at, first, bool(conflict))
-                for name, item_id, at, first, conflict in rows("collisions", collisions, span)
+                for name, item_id, at, first, conflict in rows("collisions", collisions, **span)
             ),
             waiting=tuple(Waiting(*row) for row in rows("waiting", pending)),
             dead_letters=tuple(DeadLetter(*row) for row in rows("dead_letters", parked)),
@@ -105,6 +103,15 @@ def status(
             history=_history(db, tenant, session) if request.history else msgspec.UNSET,
             others=_others(db, tenant, session, request.contents),
         )
+
+
+def _rows(
+    db: sqlite3.Connection, place: Mapping[str, object], name: str, count: int, **limits: int
+) -> list[Any]:
+    """What is found of a tenant, or of its session if one is given. No query if `count` is 0."""
+    whose = "tenant" if place["session"] is None else "session"
+    where = {**place, "limit": LISTED, **limits}
+    return db.execute(getattr(_sql, f"{name}_of_{whose}"), where).fetchall() if count else []
 
 
 def _places(
@@ -200,8 +207,10 @@ def _place_of(db: sqlite3.Connection, tenant: str, handle: str, key: bytes) -> i
     found = db.execute(_sql.of_handle, (tenant, handle)).fetchone()
     if found is not None:
         return int(found[0])
-    candidates = db.execute(_sql.items_without_handle, {"tenant": tenant, "most": _MOST_TRIED})
-    for session, item_id, sequence in candidates:
+    # No envelope tells the handle of what waits for its own, nor that of a large trusted item.
+    where = {"tenant": tenant, "limit": _MOST_TRIED}
+    queries = (_sql.waiting_of_tenant, _sql.large_of_tenant)
+    for session, item_id, sequence in chain(*(db.execute(query, where) for query in queries)):
         if artifact_handle(tenant, session, item_id, key) == handle:
             return int(sequence)
     return None

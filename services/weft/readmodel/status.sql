@@ -65,20 +65,12 @@ ORDER BY last_sequence LIMIT :limit
 -- name: of_handle
 SELECT item FROM artifacts WHERE tenant = ? AND handle = ? ORDER BY item LIMIT 1
 
--- Items whose handle no envelope tells: what waits for its own, and large bodies that are trusted.
--- name: items_without_handle
-SELECT * FROM (
-    SELECT s.session, i.id, i.sequence
-    FROM waits w CROSS JOIN sessions s ON s.number = w.session
-    CROSS JOIN items i ON i.sequence = w.item
-    WHERE w.until = 4611686018427387903 AND s.tenant = :tenant
-    ORDER BY w.item DESC LIMIT :most)
-UNION ALL
-SELECT * FROM (
-    SELECT s.session, i.id, i.sequence
-    FROM items i INDEXED BY items_large CROSS JOIN sessions s ON s.number = i.session
-    WHERE i.body IS NOT NULL AND NOT i.untrusted AND s.tenant = :tenant
-    ORDER BY i.sequence DESC LIMIT :most)
+-- Trusted items whose text is in the object store.
+-- name: large_of_tenant
+SELECT s.session, i.id, i.sequence
+FROM items i INDEXED BY items_large CROSS JOIN sessions s ON s.number = i.session
+WHERE i.body IS NOT NULL AND NOT i.untrusted AND s.tenant = :tenant
+ORDER BY i.sequence DESC LIMIT :limit
 
 -- name: artifact
 SELECT s.session, i.id, i.kind, i.untrusted, i.size, i.body, i.sensitivity,
@@ -89,9 +81,6 @@ FROM items i JOIN sessions s ON s.number = i.session WHERE i.sequence = ?
 -- name: place
 SELECT i.sequence FROM sessions s JOIN items i ON i.session = s.number
 WHERE s.tenant = ? AND s.session = ? AND i.id = ?
-
--- name: erased
-SELECT 1 FROM tombstones WHERE tenant = ? AND session IN (?, '')
 
 -- name: content
 SELECT i.sequence, i.hash, i.session FROM sessions s JOIN items i ON i.session = s.number

@@ -17,20 +17,20 @@ from weft.readmodel.derived_fold import envelope_text
 from weft.readmodel.documents import Documents
 from weft.readmodel.memory_fold import forget
 from weft.readmodel.postings import counted
-from weft.readmodel.session_counters import Sessions
+from weft.readmodel.session_counters import Sessions, SessionState
 from weft.readmodel.store import insert, run_each, statements
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.items import ItemKind
 
 _sql = statements("erasure")
+_fold = statements("fold")
 _scope = statements("scope_erasure")
 
 
 def erase_session(db: sqlite3.Connection, tenant: str, session: str, at: int) -> None:
     """Delete a session's rows."""
-    db.execute(_sql.faults_of_session, (tenant, session))
-    db.execute(_sql.policies_of_session, (tenant, session))
-    for (number,) in db.execute(_sql.session, (tenant, session)).fetchall():
+    run_each(db, _sql.rows_of_session, (tenant, session))
+    for number, *_ in db.execute(_fold.sessions, (tenant, session)).fetchall():
         forget(db, db.execute(_sql.memories_of_session, (number,)).fetchall(), at)
         db.execute(_sql.delete_session, (number,))
 
@@ -53,7 +53,7 @@ def erase_scope(
     db.execute(_scope.naming, place)
     while db.execute(_scope.slices, place).rowcount:
         pass
-    sessions = [number for (number,) in db.execute(_scope.sessions_of_items)]
+    sessions = db.execute(_scope.sessions_of_items).fetchall()
     forget(db, db.execute(_scope.memories, place).fetchall(), at)
     run_each(db, _scope.derived)
     for sequence in unreadable:
@@ -62,23 +62,20 @@ def erase_scope(
     db.execute(_scope.items)
     db.execute(_scope.clear)
     documents, states = Documents(db), Sessions(db)
-    for number in sessions:
+    for number, session in sessions:
         run_each(db, _scope.renumber, (number,))
         insert(db, "partly_erased", number, at, conflict="REPLACE")
-        _index_again(db, number, documents, states)
+        state = states.find(tenant, session)
+        assert state is not None
+        _index_again(db, state, documents)
     documents.flush()
     documents.seal()
     states.flush()
 
 
-def _index_again(
-    db: sqlite3.Connection, number: int, documents: Documents, states: Sessions
-) -> None:
+def _index_again(db: sqlite3.Connection, state: SessionState, documents: Documents) -> None:
     """The text index of the remaining items, built as the fold builds it."""
-    tenant, session = db.execute(_scope.own, (number,)).fetchone()
-    state = states.find(tenant, session)
-    assert state is not None
-    for version, item, *row in db.execute(_scope.texts, (number,)).fetchall():
+    for version, item, *row in db.execute(_scope.texts, (state.number,)).fetchall():
         if version != item:
             documents.supersede(item, version)
         documents.add(state, item, version, counted(_passages(*row)))

@@ -14,11 +14,9 @@ CACHED_CHARACTERS = 1_000_000
 """Characters of terms cached per connection, some 25 MB with their postings."""
 
 SESSION_CHARACTERS = 100
-"""Added to the characters of each session's terms, so that sessions with few or no terms are
-limited, too."""
+"""Added for each session, so that those with few or no terms are limited, too."""
 
 _sql = statements("postings")
-
 
 Unsealed = tuple[int, int, str, bytes]
 """A document as it is stored: its terms are lines."""
@@ -83,8 +81,7 @@ class UnsealedCache:
         if erased != self._tombstone:
             self._cached.clear()
             self._characters, self._tombstone = 0, erased
-        document, version, words = last
-        newest = None if document is None else (document, version, words)
+        newest: tuple[int, int, int] | None = None if last[0] is None else (*last,)
         if first is None:
             first = newest[0] + 1 if newest else 0
         unsealed = self._cached.pop(session, None)

@@ -76,6 +76,7 @@ class SessionView:
             self.sequence = folded if as_of is None else max(0, min(as_of, folded))
             self.encoding: str = encoding or ""
             self._count = self._items_until(self._items_now, folded)
+        self._memories = MemoriesInForce(db, tenant, self.sequence)
 
     def item_count(self) -> int:
         return self._count
@@ -87,11 +88,9 @@ class SessionView:
             return True
         if self._items_now <= items:
             return False
-        first = (self._number, self._items_now - items)
         place = (self._number, self._documents_now - most - 1)
-        oldest = self._db.execute(_sql.sequence_of_ordinal, first).fetchone()
         item = self._db.execute(_sql.item_of_document, place).fetchone()
-        return bool(oldest and item and item < oldest)
+        return bool(item and item[0] < self._sequence_of(self._items_now - items))
 
     def erased(self) -> int:
         """Sequence of the last erasure of the session or its tenant; 0 if there was none."""
@@ -164,7 +163,7 @@ class SessionView:
         weights: Mapping[str, float] | None = None,
     ) -> list[Match]:
         """Best matches, best first, ties by newer sequence. `terms` come from `terms.analyse`;
-        `postings` and `weights` are as for `TextSearch.best`."""
+        `postings` and `weights` are as for `IndexSearch.best`."""
         with snapshot(self._db):
             unsealed = self._cache.of(self._db, self._number)
             search = IndexSearch(self._db, self._number, self.sequence, unsealed)
@@ -222,21 +221,16 @@ class SessionView:
     def _place(self) -> dict[str, str | int]:
         return {"tenant": self.tenant, "session": self.session, "at": self.sequence}
 
-    @property
-    def _memories(self) -> MemoriesInForce:
-        return MemoriesInForce(self._db, self.tenant, self.sequence)
-
     def _items_until(self, items: int, folded: int) -> int:
         """The number of items at or before the view's sequence."""
         if self.sequence == folded or not items:
             return items
+        return bisect_right(range(items), self.sequence, key=self._sequence_of)
 
-        def sequence_of(ordinal: int) -> int:
-            place = (self._number, ordinal)
-            found: int = self._db.execute(_sql.sequence_of_ordinal, place).fetchone()[0]
-            return found
-
-        return bisect_right(range(items), self.sequence, key=sequence_of)
+    def _sequence_of(self, ordinal: int) -> int:
+        place = (self._number, ordinal)
+        found: int = self._db.execute(_sql.sequence_of_ordinal, place).fetchone()[0]
+        return found
 
     def _read(self, by: str, numbers: Iterable[int], known: dict[int, ItemRow]) -> list[ItemRow]:
         """The rows of these ordinals or sequences; those that are not known yet are read."""

@@ -1,4 +1,4 @@
--- What every view begins with, see `view._Begin`.
+-- What every view begins with.
 -- name: begin
 SELECT m.value, (SELECT value FROM meta WHERE name = 'encoding'),
     coalesce(s.number, 0), coalesce(s.items, 0), coalesce(s.documents, 0), coalesce(s.words, 0)

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -140,15 +141,16 @@ class _Runner:
     async def _until_log_answers(self) -> None:
         """Any answer will do: the service itself reports errors. Raises `ConfigurationError` if the
         log belongs to a deployment with another secret."""
+        ask = partial(call, self._process.connection, timeout=_ASK_SECONDS)
         clock = asyncio.get_running_loop().time
         deadline = clock() + ELECTION_SECONDS
         while not self._process.stopping.is_set() and clock() < deadline:
             try:
-                info = await self._ask(f"STREAM.INFO.{STREAM}")
+                info = await ask(f"STREAM.INFO.{STREAM}")
                 # While the nodes elect, one answers this, and none the next.
                 with suppress(NotFound, Forbidden):
                     beyond = {"seq": info["state"]["last_seq"] + 1}
-                    await self._ask(f"STREAM.MSG.GET.{STREAM}", beyond)
+                    await ask(f"STREAM.MSG.GET.{STREAM}", beyond)
             except Unavailable:
                 await asyncio.sleep(_PAUSE_SECONDS)
             except WeftError:
@@ -156,9 +158,6 @@ class _Runner:
             else:
                 check_secret(info["config"], self._process.settings.fingerprint_key)
                 return
-
-    async def _ask(self, verb: str, body: Any = None) -> dict[str, Any]:
-        return await call(self._process.connection, verb, body, timeout=_ASK_SECONDS)
 
     async def finish(self) -> None:
         self._process.stopping.set()

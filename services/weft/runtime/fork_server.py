@@ -19,6 +19,8 @@ from multiprocessing.connection import Connection, Pipe
 from multiprocessing.context import ForkContext
 from typing import Self, TypeVar
 
+import msgspec
+
 from weft.parent_death import die_with_parent
 from weft.runtime.subprocess_worker import SPAWN, Started, lower_priority, serve_calls
 from weft_schemas.errors import Unavailable
@@ -94,22 +96,18 @@ class ForkServer:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
 
-class ForkedProcess:
+class ForkedProcess(msgspec.Struct):
     """One process of a fork server, as a `SubprocessWorker` uses it."""
 
-    def __init__(self, fork_server: ForkServer, pid: int, pipe: Connection) -> None:
-        self.pid = pid
-        self.pipe = pipe
-        self._fork_server = fork_server
+    fork_server: ForkServer
+    pid: int
+    pipe: Connection
 
     def kill(self) -> None:
-        self._fork_server.end(self.pid)
+        self.fork_server.end(self.pid)
 
 
-def _serve(commands: Connection, parent: int, warm: Callable[[], None]) -> None:
-    die_with_parent(parent)
-    # Ctrl-C is sent to the whole process group; the service decides when its processes end.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _serve(commands: Connection, warm: Callable[[], None]) -> None:
     warm()
     lower_priority()  # only now, so that the start itself is not slowed down
     gc.freeze()  # a collection would write to every page, which would no longer be shared

@@ -22,8 +22,7 @@ class StraightToHandler(SubscriberUsecase[Any]):
                 call.handler._wrapped_call = _straight(call.handler._composed_call)
 
     def get_log_context(self, message: StreamMessage[Any] | None) -> dict[str, str]:
-        """Returns nothing: FastStream would make it anew for each message, in a quarter of its
-        time."""
+        """Nothing: FastStream would make it anew for each message, in a quarter of its time."""
         return {}
 
 

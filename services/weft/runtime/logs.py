@@ -68,13 +68,12 @@ def safe_error(error: BaseException) -> str:
     return f"{type(error).__name__}{place}"
 
 
-class _Repeated:
+class _Repeated(msgspec.Struct):
     """The occurrences of one cause, since its last line and in all."""
 
-    def __init__(self) -> None:
-        self.since = 0
-        self.total = 1
-        self.last: logging.LogRecord | None = None
+    since: int = 0
+    total: int = 1
+    last: logging.LogRecord | None = None
 
 
 class _Counting(logging.Handler):

@@ -35,8 +35,7 @@ POLICIES = stored_filter(session=TENANT_SESSION, direction="out", event="context
 _POLL_SECONDS = 0.005
 """Between two looks while a policy is on its way."""
 _ASK_SECONDS = 1.0
-"""How long to wait until the server is asked again: the policy may have been erased before it
-came."""
+"""Until the server is asked again: the policy may have been erased before it came."""
 
 _log = logging.getLogger(__name__)
 
@@ -149,8 +148,6 @@ class Policies:
         return self.of(tenant, session, at)[1].firewall.untrusted_kinds
 
     def _at(self, key: tuple[str, str | None], at: int | None) -> tuple[int, ContextPolicy] | None:
-        versions = self._versions.get(key)
-        if versions is None:
-            return None
+        versions = self._versions.get(key, [])
         known = len(versions) if at is None else bisect_right(versions, at, key=_version)
         return versions[known - 1] if known else None

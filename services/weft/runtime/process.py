@@ -69,7 +69,6 @@ class Process:
 Service = Callable[[Process], Awaitable[None]]
 """Runs until `process.stopping` is set, then drains and returns. Raises if it cannot continue."""
 
-
 _STARTING = "service"
 """The part that cannot work until the process has started."""
 

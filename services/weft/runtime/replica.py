@@ -1,6 +1,5 @@
 """A read replica as the services of its folder see it: how far it has folded, and reads of its
-current generation. The indexer's process writes; here everything is read-only.
-"""
+current generation. The indexer's process writes; here everything is read-only."""
 
 from __future__ import annotations
 

@@ -36,6 +36,7 @@ AGAIN_SECONDS = 0.1
 SILENT_SECONDS = 3.0
 """A request without an answer is sent once more after this: the process that has it may have been
 killed. Only requests that wait for something, and a few heavy ones, take so long otherwise."""
+_CUT_OFF = "the server was away meanwhile, and the answer may be lost with it"
 _PASSING = frozenset({Unavailable.code, Overloaded.code})
 
 Reply = TypeVar("Reply", bound=msgspec.Struct)
@@ -51,11 +52,10 @@ async def ask(
     answer: float | None = None,
 ) -> Reply:
     """Ask the service at `(tenant, session, service)`, as `principal` if one is given, and wait up
-    to `wait` seconds beyond `answer`, which is `ANSWER_SECONDS` if it is not given. Raises the
-    service's error, `Forbidden`, and `Unavailable`."""
-    service = address[2]
+    to `wait` seconds beyond `answer` (default `ANSWER_SECONDS`). Raises the service's error,
+    `Forbidden` and `Unavailable`."""
+    service, pending = address[2], None
     answer = ANSWER_SECONDS if answer is None else answer
-    pending = None
     try:
         subject = request_subject(*address, principal)
         pending = _PendingRequest(connection, subject, request, wait, answer)
@@ -72,9 +72,8 @@ async def ask(
             "catch up with the log yet (see `weft status`)"
         ) from None
     except (nats.errors.TimeoutError, TimeoutError):
-        gone = why_away(connection)
-        if pending is not None and pending.was_cut_off and not gone:
-            gone = "the server was away meanwhile, and the answer may be lost with it"
+        was_cut_off = pending is not None and pending.was_cut_off
+        gone = why_away(connection) or (_CUT_OFF if was_cut_off else "")
         todo = f": {gone}; try again" if gone else "; look at `weft status`"
         raise Unavailable(f"{service} gave no answer in {wait + answer:g} s{todo}") from None
     except nats.errors.Error as error:
@@ -96,11 +95,10 @@ class _PendingRequest:
         wait: float,
         answer: float,
     ) -> None:
-        _check_timeout(request)
         self._connection = connection
         self._subject = subject
-        self._payload = msgspec.json.encode(request)
         self._allowed = _allowed(request)
+        self._payload = msgspec.json.encode(request)
         self._may_be_repeated = not _decides_a_route(request)
         wait = wait if isinstance(wait, int | float) else 0.0  # the service refuses anything else
         self._seconds = wait + answer
@@ -190,18 +188,16 @@ def _decides_a_route(request: Any) -> bool:
     return isinstance(request, RouteRequest)
 
 
-def _check_timeout(request: Any) -> None:
-    """Raises `InvalidInput` for a time that JSON has no number for: it would be sent as null."""
-    timeout = _allowed(request)
-    if timeout is not None and not isfinite(timeout):
+def _allowed(request: Any) -> float | None:
+    """For how many seconds the request allows its service to wait. Raises `InvalidInput` for a time
+    that JSON has no number for: it would be sent as null."""
+    timeout = getattr(getattr(request, "request", request), "timeout", None)
+    if not isinstance(timeout, int | float):
+        return None
+    if not isfinite(timeout):
         least, most = WAIT_SECONDS
         raise InvalidInput(f"timeout is {timeout}; give seconds, {least:g} to {most:g}")
-
-
-def _allowed(request: Any) -> float | None:
-    """For how many seconds the request allows its service to wait."""
-    timeout = getattr(getattr(request, "request", request), "timeout", None)
-    return timeout if isinstance(timeout, int | float) else None
+    return timeout
 
 
 def _decoded(service: str, payload: bytes, kind: type[Reply]) -> Reply:

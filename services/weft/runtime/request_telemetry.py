@@ -17,8 +17,6 @@ from prometheus_client import CollectorRegistry
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
 
-PREFIX = "weft_requests"
-
 
 def measured(registry: CollectorRegistry, process: str) -> PrometheusMiddleware[Any, Any]:
     """Counts the requests of a process, `weft_requests_received_messages_total` and so on."""
@@ -26,7 +24,7 @@ def measured(registry: CollectorRegistry, process: str) -> PrometheusMiddleware[
         settings_provider_factory=_for_requests(_Metrics()),
         registry=registry,
         app_name=process,
-        metrics_prefix=PREFIX,
+        metrics_prefix="weft_requests",
     )
 
 

@@ -1,6 +1,5 @@
-"""A FastStream subscriber for requests: messages come straight from the connection, and a reply
-goes straight to the socket. That takes .1 ms of a request, FastStream's own queue and producer .4
-to .6."""
+"""A FastStream subscriber for requests: messages come straight from the connection, and replies go
+straight to it. That takes .1 ms of a request, FastStream's own queue and producer .4 to .6."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from math import inf, nan
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
 from faststream._internal.middlewares import BaseMiddleware
@@ -94,8 +93,7 @@ class RequestSubscriber(StraightToHandler, CoreSubscriber):
 
     @property
     def _broker_middlewares(self) -> Sequence[Any]:
-        """Replies are made outside all other middlewares, so that these see errors; turns
-        inside."""
+        """Replies are made outside all other middlewares, which then see errors; turns inside."""
         return (self._replied, *super()._broker_middlewares, self._in_turn)
 
     async def _create_subscription(self) -> None:
@@ -148,18 +146,17 @@ class _RequestMiddleware(BaseMiddleware):
         return await self._around(call_next, msg)
 
 
-class _Replies:
+class _Replies(NamedTuple):
     """A producer that writes replies, which are bytes already."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    connection: Connection
 
     async def publish(self, command: Any) -> None:
         if takes_replies(command.destination):
             # A reply lost with the connection is noticed by the client, which asks again.
             headers = header_block(command.headers) if command.headers else b""
             reply = publish_command(command.destination, "", headers, command.body)
-            self._connection.write_now(reply)
+            self.connection.write_soon(reply)
 
 
 def _left(service: str, headers: Mapping[str, str] | None) -> float:

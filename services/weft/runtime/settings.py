@@ -113,10 +113,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def connection(self) -> dict[str, Any]:
         """Address and credentials, as the arguments of `weft.log.transport.connect`."""
-        credentials = {name: getattr(self, name) for name in _CREDENTIALS}
-        return {"url": self.nats_url} | {
-            name: None if value is None else str(value) for name, value in credentials.items()
-        }
+        known = {name: getattr(self, name) for name in _CREDENTIALS}
+        return {"url": self.nats_url} | {name: one and str(one) for name, one in known.items()}
 
     def credential(self) -> bytes:
         """The secret that this process signs in with, if any. Raises `ConfigurationError`."""
@@ -188,30 +186,24 @@ of other programs, such as `WEFT_DATA` of the tests, are less similar."""
 
 
 def _misspelt(environ: Mapping[str, str]) -> list[str]:
-    unknown = sorted(name for name in environ if name.startswith("WEFT_"))
-    faults = []
-    for name in unknown:
-        close = difflib.get_close_matches(name, _VARIABLES, 1, _SPELLING)
-        if name not in _VARIABLES and close:
-            faults.append(f"{name}: no such setting; did you mean {close[0]}?")
-    return faults
+    unknown = sorted({name for name in environ if name.startswith("WEFT_")}.difference(_VARIABLES))
+    close = ((name, difflib.get_close_matches(name, _VARIABLES, 1, _SPELLING)) for name in unknown)
+    return [f"{name}: no such setting; did you mean {known[0]}?" for name, known in close if known]
 
 
 def _contradictions(values: dict[str, Any]) -> list[str]:
     """Faults of settings that do not fit together."""
-    faults = []
-    if ("tls_cert" in values) != ("tls_key" in values):
-        faults.append("WEFT_TLS_CERT and WEFT_TLS_KEY: set both or none")
-    if ("user" in values) != ("password" in values):
-        faults.append("WEFT_USER and WEFT_PASSWORD: set both or none")
+    pairs = [("tls_cert", "tls_key"), ("user", "password")]
+    pairs += [(f"{name}_url", f"{name}_model") for name in ("summary", "router", "reading")]
+    faults = [
+        f"{_variable(one)} and {_variable(other)}: set both or none"
+        for one, other in pairs
+        if (one in values) != (other in values)
+    ]
     ways = [name for name in ("creds", "user", "token") if name in values]
     if len(ways) > 1:
         names = ", ".join(_variable(name) for name in ways)
         faults.append(f"{names}: several ways to sign in; keep one")
-    for service in ("summary", "router", "reading"):
-        if (f"{service}_url" in values) != (f"{service}_model" in values):
-            name = service.upper()
-            faults.append(f"WEFT_{name}_URL and WEFT_{name}_MODEL: set both or none")
     return faults
 
 
@@ -316,25 +308,19 @@ def _traces(text: str) -> str:
     return text
 
 
+_FILES = ("creds", "tls_ca", "tls_cert", "tls_key", "memory_languages", "router_concepts")
 _CHECKS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(_FILES, _existing_file),
+    **dict.fromkeys(("summary_url", "router_url", "reading_url"), _web_address),
     "nats_url": _address,
-    "creds": _existing_file,
-    "tls_ca": _existing_file,
-    "tls_cert": _existing_file,
-    "tls_key": _existing_file,
     "tenant": _valid(partial(encode_token, what="tenant")),
     "principal": _valid(principal_token),
     "data_dir": Path,
     "encoding": encoding_named,
-    "summary_url": _web_address,
-    "router_url": _web_address,
-    "reading_url": _web_address,
     "heavy_processes": _number(int, 1, 64),
     "heavy_seconds": _number(float, 0.001, inf),
     "http_port": _number(int, 0, 65_535),
     "log_level": _one_of("debug", "info", "warning", "error"),
-    "memory_languages": _existing_file,
-    "router_concepts": _existing_file,
     "durability": _one_of("process", "power", "cluster"),
     "max_age_days": _number(float, 0, inf),
     "max_bytes": _log_size,

@@ -66,9 +66,7 @@ class SubprocessWorker:
     """One subprocess, started when first needed and again after it died."""
 
     def __init__(
-        self,
-        start: Callable[[], Awaitable[Child]] | None = None,
-        seconds: float = WORK_SECONDS,
+        self, start: Callable[[], Awaitable[Child]] | None = None, seconds: float = WORK_SECONDS
     ) -> None:
         """`start` gives the process, by default a spawned one; work may take `seconds`."""
         self._start = start or _spawned
@@ -121,27 +119,23 @@ class SubprocessWorker:
 
 
 class Started:
-    """A subprocess with a pipe to it. `target` gets the other end of the pipe, this process's
-    id and `args`."""
+    """A subprocess with a pipe to it. `target` gets the other end of the pipe and `args`."""
 
     def __init__(
         self, context: SpawnContext | ForkContext, target: Callable[..., None], *args: object
     ) -> None:
         self.pipe, theirs = context.Pipe()
-        process = context.Process(target=target, args=(theirs, os.getpid(), *args), daemon=True)
+        place = (os.getpid(), target, theirs, *args)
+        process = context.Process(target=_in_subprocess, args=place, daemon=True)
         # A fork would keep this end open, and never see that it was closed.
         register_after_fork(self.pipe, Connection.close)
         process.start()
         theirs.close()
-        self._process = process
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid
+        self.process = process
 
     def kill(self) -> None:
-        self._process.kill()
-        self._process.join()
+        self.process.kill()
+        self.process.join()
 
 
 async def _spawned() -> Child:
@@ -153,11 +147,15 @@ def _ask(pipe: Connection, call: object) -> object:
     return pipe.recv()
 
 
-def _serve(pipe: Connection, parent: int) -> None:
+def _in_subprocess(parent: int, target: Callable[..., None], *args: object) -> None:
     die_with_parent(parent)
-    lower_priority()
-    # Ctrl-C is sent to the whole process group; the worker decides when its subprocess ends.
+    # Ctrl-C is sent to the whole process group; the parent decides when its subprocess ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    target(*args)
+
+
+def _serve(pipe: Connection) -> None:
+    lower_priority()
     serve_calls(pipe)
 
 

@@ -5,6 +5,7 @@ and counts, and texts only with `WEFT_TRACE_CONTENT`."""
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,12 @@ from weft.log.record import LogRecord
 from weft.log.trace_context import trace_of
 from weft.runtime.settings import Settings
 from weft_schemas.errors import ConfigurationError, InvalidInput
+from weft_schemas.items import ReservedMetadata
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SpanExporter
     from opentelemetry.trace import Span
-
-TRACEPARENT = "traceparent"
 
 
 class Tracing:
@@ -60,13 +60,8 @@ def continued(record: LogRecord, span: Span) -> LogRecord:
     return replace(record, traceparent=trace_of(span))
 
 
-class _Reserved(msgspec.Struct, frozen=True):
-    tool_name: str = ""
-    call_id: str = ""
-
-
 class _Called(msgspec.Struct):
-    metadata: _Reserved = _Reserved()
+    metadata: ReservedMetadata = ReservedMetadata()
 
 
 def _about(record: LogRecord) -> tuple[dict[str, Any], str]:
@@ -83,14 +78,10 @@ def _about(record: LogRecord) -> tuple[dict[str, Any], str]:
     attributes["gen_ai.conversation.id"] = address.session
     attributes["weft.tenant"] = address.tenant
     if address.event in ("tool_call", "tool_result"):
-        try:
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             called = msgspec.json.decode(record.payload, type=_Called).metadata
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            called = _Reserved()
-        if called.call_id:
-            attributes["gen_ai.tool.call.id"] = called.call_id
-        if called.tool_name:
-            attributes["gen_ai.tool.name"] = called.tool_name
+            said = {"gen_ai.tool.call.id": called.call_id, "gen_ai.tool.name": called.tool_name}
+            attributes |= {name: value for name, value in said.items() if value}
     return attributes, address.event
 
 
@@ -100,7 +91,7 @@ def _span(tracer: Any, verb: str, record: LogRecord, begun_ns: int | None = None
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
     attributes, name = _about(record)
-    within = TraceContextTextMapPropagator().extract({TRACEPARENT: record.traceparent})
+    within = TraceContextTextMapPropagator().extract({"traceparent": record.traceparent})
     span: Span = tracer.start_span(
         f"{verb} {name}", within, SpanKind.CONSUMER, attributes, start_time=begun_ns
     )

@@ -28,7 +28,7 @@ class Watchdog:
         its first process starts."""
         self._process = process
         self._durable = durable
-        own = desired().consumers.get((STREAM, durable))
+        own = desired().consumers.get(durable)
         self._wanted: Config = own or worker_consumer(durable, filter)
         self._stream_created = ""
         self._floor = 0
