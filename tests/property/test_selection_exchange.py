@@ -90,15 +90,28 @@ def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
     limit = min(choice.budget, used + int(choice.budget * EXCHANGE_SHARE))
     tries, waiting = 0, [group for group in choice.exchange if group.key not in shown]
     for group in waiting:
-        shapes = [choice.shapes[row.sequence] for row in group.rows]
-        ways = [shape.whole() for shape in shapes], [shape.all() for shape in shapes]
-        tokens = sum(max(shape.row.whole_tokens, 0) for shape in shapes if shape.fixed is None)
-        compact = {shape.row.sequence: shape.all() for shape in shapes}
+        renditions = [choice.renditions[row.sequence] for row in group.rows]
+        ways = (
+            [item_renditions.whole() for item_renditions in renditions],
+            [item_renditions.compact() for item_renditions in renditions],
+        )
+        tokens = sum(
+            max(item_renditions.row.whole_tokens, 0)
+            for item_renditions in renditions
+            if item_renditions.fixed is None
+        )
+        compact = {
+            item_renditions.row.sequence: item_renditions.compact()
+            for item_renditions in renditions
+        }
         room = limit - choice.cost.exact(shown)
         if is_cut and (tries == EXCHANGE_TRIES or choice.cost.block_tokens(compact) > room + SAVED):
             continue
         for way in ways if tokens <= limit * COUNTED_TO else ():
-            more = {shape.row.sequence: made for shape, made in zip(shapes, way, strict=True)}
+            more = {
+                item_renditions.row.sequence: made
+                for item_renditions, made in zip(renditions, way, strict=True)
+            }
             if choice.cost.fits({**shown, **more}, limit):
                 shown.update(more)
                 break
@@ -132,7 +145,7 @@ def with_stubs(
     for group in choice.exchange if groups is None else groups:
         if group.key in shown or (len(group.rows) > 1) != is_answered:
             continue
-        more = {row.sequence: choice.shapes[row.sequence].choose(()) for row in group.rows}
+        more = {row.sequence: choice.renditions[row.sequence].choose(()) for row in group.rows}
         if choice.cost.size({**shown, **more}) > limit:
             break
         shown.update(more)

@@ -74,9 +74,11 @@ def test_behind_the_last_entry_nothing_is_claimed() -> None:
 
 def test_what_a_stable_prompt_has_kept_stays_as_it_was() -> None:
     choice = choice_of(reading(3), 2_000, Phase.CALL)
-    listed = next(at for at, shape in choice.shapes.items() if shape.row.id == "r10")
+    listed = next(
+        at for at, item_renditions in choice.renditions.items() if item_renditions.row.id == "r10"
+    )
     shown = {
-        row.sequence: choice.shapes[row.sequence].choose(())
+        row.sequence: choice.renditions[row.sequence].choose(())
         for group in choice.groups
         for row in group.rows
         if listed in {one.sequence for one in group.rows}

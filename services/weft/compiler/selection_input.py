@@ -27,8 +27,8 @@ from weft.compiler.rendering.counting import counter
 from weft.compiler.rendering.header import entries_above
 from weft.compiler.rendering.item_entries import groups_by_sequence, item_entry
 from weft.compiler.rendering.tools import TOOLS, parameter_names
+from weft.compiler.renditions.item_renditions import ItemRenditions, required_parts
 from weft.compiler.renditions.rendition import reference, summarised
-from weft.compiler.renditions.shape import Shape, required_parts
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.left_out import most_names
 from weft.compiler.selection.part_scores import Scores
@@ -56,8 +56,8 @@ def choice_of(state: State) -> Choice:
     old = outdated_by_repetition(state.groups, state.redacted)
     passes = tuple(listed_passes(state.groups)) if counts_values else ()
     ahead = _ahead(state, passes) if counts_values else {}
-    shapes = {
-        row.sequence: _shape(state, row, group.rows[0], repeats)
+    renditions = {
+        row.sequence: _item_renditions(state, row, group.rows[0], repeats)
         for group in state.groups
         for row in group.rows
     }
@@ -65,7 +65,7 @@ def choice_of(state: State) -> Choice:
     return Choice(
         groups=state.groups,
         scores=_scores(state, rows, ahead, counts_values, old),
-        shapes=shapes,
+        renditions=renditions,
         repeats=repeats,
         pinned=tuple(pinned),
         exchange=exchange,
@@ -79,7 +79,7 @@ def choice_of(state: State) -> Choice:
         ),
         objective=profile.objective,
         asked=asked_fields(rows, parameter_names(state.view, request)),
-        cost=_cost(state, rows, least_of_all(pinned, shapes)),
+        cost=_cost(state, rows, least_of_all(pinned, renditions)),
         budget=state.budget,
         is_all=is_all,
         names_calls=counts_values,
@@ -192,14 +192,16 @@ def _passages(state: State, rows: Sequence[ItemRow]) -> Mapping[int, Mapping[int
     return {at: one for at, one in found.items() if at not in others} if others else found
 
 
-def _shape(state: State, row: ItemRow, call: ItemRow, repeats: Container[int]) -> Shape:
+def _item_renditions(
+    state: State, row: ItemRow, call: ItemRow, repeats: Container[int]
+) -> ItemRenditions:
     redacted = row.sequence in state.redacted
     if row.kind is ItemKind.TOOL_RESULT and not redacted and row.is_complete:
         rules = state.policy.firewall
         limit = most_shown(rules, rule_of(row, call, rules))
         if limit is not None and row.whole_tokens > limit and row.envelope is not None:
-            return Shape(row, False, summarised(row), frozenset(), is_limited=True)
+            return ItemRenditions(row, False, summarised(row), frozenset(), is_limited=True)
         if row.sequence in repeats:
-            return Shape(row, False, reference(), frozenset())
+            return ItemRenditions(row, False, reference(), frozenset())
     required = frozenset[int]() if redacted else required_parts(row)
-    return Shape(row, redacted, None, required)
+    return ItemRenditions(row, redacted, None, required)

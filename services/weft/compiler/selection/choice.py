@@ -9,7 +9,7 @@ import msgspec
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import Objective
 from weft.compiler.rendering.cost import PromptCost
-from weft.compiler.renditions.shape import Shape
+from weft.compiler.renditions.item_renditions import ItemRenditions
 from weft.compiler.selection.part_scores import Scores
 
 
@@ -18,7 +18,7 @@ class Choice(msgspec.Struct, frozen=True):
 
     groups: tuple[Group, ...]
     scores: Scores
-    shapes: Mapping[int, Shape]
+    renditions: Mapping[int, ItemRenditions]
     """By sequence."""
     repeats: Mapping[int, int]
     """Results that are shown as a reference, each with the later one that it refers to."""

@@ -27,7 +27,9 @@ def with_dialogue(choice: Choice, shown: Shown) -> Shown:
             break
         for messages in ((turn, *answered), (turn,)):
             more = {
-                one.key: choice.shapes[one.key].whole() for one in messages if one.key not in shown
+                one.key: choice.renditions[one.key].whole()
+                for one in messages
+                if one.key not in shown
             }
             tokens = choice.cost.block_tokens(more) if more else 0
             if tokens <= room:

@@ -28,8 +28,8 @@ from weft.compiler.profiles import (
     WITHOUT_SIBLINGS,
 )
 from weft.compiler.rendering.cost import Shown
+from weft.compiler.renditions.item_renditions import ItemRenditions
 from weft.compiler.renditions.rendition import Rendition, is_stub
-from weft.compiler.renditions.shape import Shape
 from weft.compiler.selection.budget import longest_beginning, nearest_that_fits
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import fill
@@ -85,7 +85,7 @@ def newest_beside(choice: Choice, pinned: Shown) -> int:
     newest = says[0] if says else answered[0]
     others = [one for one in choice.exchange if len(one.rows) == 1 or one.last > newest.last]
     shown, cost = joined(pinned, [_least(choice, one) for one in others]), choice.cost
-    whole = {row.sequence: choice.shapes[row.sequence].whole() for row in newest.rows}
+    whole = {row.sequence: choice.renditions[row.sequence].whole() for row in newest.rows}
     limit = min(choice.budget, cost.exact(shown) + int(choice.budget * EXCHANGE_SHARE))
     outcome_fits = cost.fits(joined(shown, [_least(choice, newest)]), choice.budget)
     return outcome_fits + cost.fits(joined(shown, [whole]), limit)
@@ -98,7 +98,7 @@ def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, boo
     room = limit - choice.cost.exact(shown)
     if not 2 <= len(groups) <= MOST_TOGETHER or room < LEAST_EACH * len(groups):
         return shown, False
-    newest = {row.sequence: choice.shapes[row.sequence].whole() for row in groups[0].rows}
+    newest = {row.sequence: choice.renditions[row.sequence].whole() for row in groups[0].rows}
     if choice.cost.fits({**shown, **newest}, limit):
         return shown, False
     return with_shares(choice, shown, groups, limit), True
@@ -141,7 +141,7 @@ def _with_parts(choice: Choice, shown: Shown, group: Group, limit: int, reserved
 def _says_nothing(choice: Choice, shown: Shown, group: Group) -> bool:
     """Whether an exchange has results of which no part is shown, at most a line about each."""
     results = [
-        shown.get(row.sequence) or choice.shapes[row.sequence].choose(())
+        shown.get(row.sequence) or choice.renditions[row.sequence].choose(())
         for row in group.rows[1:]
         if row.whole.strip()
     ]
@@ -210,7 +210,7 @@ def _with_said(choice: Choice, shown: Shown) -> Shown:
     its cost: it would be needed anyway."""
     if choice.said is None or choice.said.key in shown:
         return shown
-    said = {row.sequence: choice.shapes[row.sequence].whole() for row in choice.said.rows}
+    said = {row.sequence: choice.renditions[row.sequence].whole() for row in choice.said.rows}
     if choice.cost.block_tokens(said) > (choice.budget - WITHOUT_SAID) * SAID_SHARE:
         return shown
     more, limit = joined(shown, [said]), choice.budget * (1 - EXCHANGE_SHARE)
@@ -235,8 +235,11 @@ def _with_least(choice: Choice, shown: Shown, group: Group, limit: int, most: in
 
 def _begun(choice: Choice, row: ItemRow, limit: int) -> Rendition:
     """The beginning of a result, or its stub if that is shorter."""
-    shape = choice.shapes[row.sequence]
-    return min((shape.beginning(limit), shape.choose(())), key=lambda made: len(made.text))
+    item_renditions = choice.renditions[row.sequence]
+    return min(
+        (item_renditions.beginning(limit), item_renditions.choose(())),
+        key=lambda made: len(made.text),
+    )
 
 
 def _with_call(
@@ -244,7 +247,7 @@ def _with_call(
 ) -> Shown | None:
     """With `least` of an exchange, and as much of its call as fits; None if not even its beginning
     does."""
-    call = choice.shapes[group.rows[0].sequence]
+    call = choice.renditions[group.rows[0].sequence]
     if call.fixed is not None or call.redacted:
         more = joined(shown, [least])
         return more if choice.cost.fits(more, limit) else None
@@ -263,7 +266,7 @@ def _with_call(
 
 def _least(choice: Choice, group: Group) -> Shown:
     """The shortest form that says what was called and how it ended."""
-    return {row.sequence: choice.shapes[row.sequence].choose(()) for row in group.rows}
+    return {row.sequence: choice.renditions[row.sequence].choose(()) for row in group.rows}
 
 
 class _Forms:
@@ -278,22 +281,26 @@ class _Forms:
     def may_fit(self, group: Group) -> bool:
         """Estimates of large results are close, so one that is far too large is not counted
         exactly."""
-        shapes = [self._choice.shapes[row.sequence] for row in group.rows]
-        tokens = sum(max(shape.row.whole_tokens, 0) for shape in shapes if shape.fixed is None)
+        renditions = [self._choice.renditions[row.sequence] for row in group.rows]
+        tokens = sum(
+            max(item_renditions.row.whole_tokens, 0)
+            for item_renditions in renditions
+            if item_renditions.fixed is None
+        )
         return tokens <= self._limit * COUNTED_TO
 
     def whole(self, group: Group) -> Shown:
-        return self._made(self._wholes, group, Shape.whole)
+        return self._made(self._wholes, group, ItemRenditions.whole)
 
     def compact(self, group: Group) -> Shown:
-        return self._made(self._compacts, group, Shape.all)
+        return self._made(self._compacts, group, ItemRenditions.compact)
 
     def _made(
-        self, made: dict[int, Shown], group: Group, form: Callable[[Shape], Rendition]
+        self, made: dict[int, Shown], group: Group, form: Callable[[ItemRenditions], Rendition]
     ) -> Shown:
         if group.key not in made:
-            shapes = self._choice.shapes
-            made[group.key] = {row.sequence: form(shapes[row.sequence]) for row in group.rows}
+            renditions = self._choice.renditions
+            made[group.key] = {row.sequence: form(renditions[row.sequence]) for row in group.rows}
         return made[group.key]
 
     def is_shorter(self, group: Group) -> bool:

@@ -32,7 +32,7 @@ def _complete(choice: Choice, shown: Shown, room: int) -> list[Shown]:
     """The calls that are not shown and not clearly too large, each with all of its parts, in the
     shortest form."""
     return [
-        {row.sequence: choice.shapes[row.sequence].all() for row in group.rows}
+        {row.sequence: choice.renditions[row.sequence].compact() for row in group.rows}
         for group in choice.last_fetched
         if group.key not in shown and group.whole_tokens <= room
     ]

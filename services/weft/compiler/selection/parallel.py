@@ -9,7 +9,7 @@ from math import inf
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.rendering.cost import Shown
-from weft.compiler.renditions.shape import Shape
+from weft.compiler.renditions.item_renditions import ItemRenditions
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import fill
 
@@ -34,8 +34,11 @@ def with_shares(choice: Choice, shown: Shown, groups: Sequence[Group], limit: in
 
 
 def _with(choice: Choice, shown: Shown, group: Group, limit: int) -> Shown:
-    for form in (Shape.whole, Shape.all):
-        more = {**shown, **{row.sequence: form(choice.shapes[row.sequence]) for row in group.rows}}
+    for form in (ItemRenditions.whole, ItemRenditions.compact):
+        more = {
+            **shown,
+            **{row.sequence: form(choice.renditions[row.sequence]) for row in group.rows},
+        }
         if choice.cost.fits(more, limit):
             return more
     return fill(choice, shown, [group], limit)

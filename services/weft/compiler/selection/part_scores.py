@@ -38,7 +38,7 @@ from weft.compiler.ranking.named_parts import MOST_HEADS, places_of, under_named
 from weft.compiler.ranking.places import parts_at
 from weft.compiler.ranking.relevance import MESSAGES
 from weft.compiler.ranking.values import values
-from weft.compiler.renditions.shape import Shape, density_of
+from weft.compiler.renditions.item_renditions import ItemRenditions, density_of
 from weft.passages.json_identifiers import are_nameless
 from weft.passages.part import Outline, Part
 from weft.readmodel.rows import ItemRow
@@ -80,18 +80,22 @@ class ScoredPart(NamedTuple):
 
 
 def scored_parts(
-    group: Group, shape: Shape, scores: Scores, budget: int, held: Collection[int] = ()
+    group: Group,
+    item_renditions: ItemRenditions,
+    scores: Scores,
+    budget: int,
+    held: Collection[int] = (),
 ) -> list[ScoredPart]:
     """The parts of an item of `group` that may be shown besides those that are `held`: all, or of a
     text much larger than the budget those that tell most."""
-    row, outline = shape.row, shape.row.parts
+    row, outline = item_renditions.row, item_renditions.row.parts
     score = scores.groups[group.key] * (1 + FOCUS_BONUS * scores.focus.get(row.sequence, 0.0))
     ahead = scores.ahead.get(row.sequence, ())
-    if shape.fixed is not None:
-        return [ScoredPart(0, shape.fixed.text, score)]
-    if outline is None or shape.redacted:
+    if item_renditions.fixed is not None:
+        return [ScoredPart(0, item_renditions.fixed.text, score)]
+    if outline is None or item_renditions.redacted:
         score *= loop_factor(ahead, 0, len(row.whole))
-        return [ScoredPart(0, row.text if shape.redacted else row.whole, score)]
+        return [ScoredPart(0, row.text if item_renditions.redacted else row.whole, score)]
     share = _shares(row, outline, scores.passages.get(row.sequence, {}))
     salient = _salient(row, outline, scores, budget)
     parts, salient = _offered(row, outline, scores, salient, share, budget, held)

@@ -43,7 +43,7 @@ def selected(choice: Choice, pinned: Shown, room: int = 0) -> Shown:
     if newest is None or newest.key in shown or newest.rows[0].kind is not ItemKind.AGENT_MSG:
         return shown
     # No mark stands behind the last item, so the beginning of this one tells that there is more.
-    more = {**pinned, newest.key: choice.shapes[newest.key].beginning(LEAST_PIN)}
+    more = {**pinned, newest.key: choice.renditions[newest.key].beginning(LEAST_PIN)}
     return _beside(choice, more, room) if choice.cost.fits(more, choice.budget) else shown
 
 
@@ -59,13 +59,13 @@ def pins_of(choice: Choice) -> Shown:
     room that the newest result, or at least its outcome, needs."""
     has_results = any(len(group.rows) > 1 for group in choice.exchange)
     share = PINS_SHARE if has_results or choice.has_query else PINS_ALONE
-    pinned = pin(choice.pinned, choice.shapes, choice.cost, choice.budget, share)
+    pinned = pin(choice.pinned, choice.renditions, choice.cost, choice.budget, share)
     latest = choice.pinned[0].rows[0] if choice.pinned else None
     if latest is None or latest.kind is not ItemKind.USER_TURN or choice.has_query:
         return pinned
-    if pinned.get(latest.sequence) == choice.shapes[latest.sequence].whole():
+    if pinned.get(latest.sequence) == choice.renditions[latest.sequence].whole():
         return pinned
-    more = pin(choice.pinned, choice.shapes, choice.cost, choice.budget, share, LATEST_SHARE)
+    more = pin(choice.pinned, choice.renditions, choice.cost, choice.budget, share, LATEST_SHARE)
     if not has_results:
         return more
     return pinned if newest_beside(choice, more) < newest_beside(choice, pinned) else more
@@ -78,7 +78,7 @@ def everything_whole(choice: Choice) -> Shown | None:
         return None
     shown: Shown = {}
     for row in rows:
-        shape = choice.shapes[row.sequence]
-        limited = shape.fixed if shape.is_limited else None
-        shown[row.sequence] = limited or whole(row, shape.redacted)
+        item_renditions = choice.renditions[row.sequence]
+        limited = item_renditions.fixed if item_renditions.is_limited else None
+        shown[row.sequence] = limited or whole(row, item_renditions.redacted)
     return shown if choice.cost.exact(shown) <= choice.budget else None

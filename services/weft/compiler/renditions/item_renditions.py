@@ -21,7 +21,7 @@ from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
 
 
-class Shape(msgspec.Struct, frozen=True):
+class ItemRenditions(msgspec.Struct, frozen=True):
     """All ways to show one item."""
 
     row: ItemRow
@@ -54,7 +54,7 @@ class Shape(msgspec.Struct, frozen=True):
         is_short = self.row.whole_tokens <= limit or self.fixed is not None or self.redacted
         return self.whole() if is_short else beginning(self.row, limit)
 
-    def all(self) -> Rendition:
+    def compact(self) -> Rendition:
         """All of its parts."""
         return self.choose(range(part_count(self.row, self.redacted)))
 
