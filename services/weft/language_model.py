@@ -100,7 +100,7 @@ class ChatEndpoint(msgspec.Struct, frozen=True):
 
 
 class _Deadline:
-    """Ends an exchange that takes too long in all: a socket's timeout starts again with each byte,
+    """Ends a request that takes too long in all: a socket's timeout starts again with each byte,
     so a server that sends one now and then would be read for ever."""
 
     def __init__(self, seconds: float) -> None:

@@ -85,7 +85,7 @@ FACT = ContextItem("f", ItemKind.MEMORY_FACT, f"note = {ORDER}")
 PLACES: dict[str, Callable[[], list[Event]]] = {
     "a document": lambda: [turn("u", "go"), DOCUMENT, turn("v", "and?")],
     "an earlier result": lambda: [turn("u", "go"), *enveloped(2, ORDER), turn("v", "and?")],
-    "the open exchange": lambda: [turn("u", "go"), *enveloped(2, ORDER)],
+    "the current turn": lambda: [turn("u", "go"), *enveloped(2, ORDER)],
     "what repeats it": lambda: [
         turn("u", "go"), *enveloped(2, ORDER), SAYS, FACT, turn("v", "and?")
     ],

@@ -115,7 +115,7 @@ def test_the_block_of_a_result_below_its_call_is_counted_with_the_label_that_it_
     ]
     view = ListView(items)
     groups = dependency_closure(view, view.recent(9), Ledger())
-    call, result = next(group.rows for group in groups if group.is_exchange)
+    call, result = next(group.rows for group in groups if group.is_call)
 
     def answering(row: ItemRow, shown: Rendition) -> PackEntry:
         return entry(row, shown, b"", "context", False, answered=None if row is call else call)

@@ -19,8 +19,8 @@ def called(tool: str, arguments: Any, result: str = "done", text: str = "") -> l
     return [call, ContextItem(f"{name} result", ItemKind.TOOL_RESULT, result, name)]
 
 
-def told(*exchanges: list[ContextItem], withheld: tuple[int, ...] = ()) -> str:
-    view = ListView([item for exchange in exchanges for item in exchange])
+def told(*calls: list[ContextItem], withheld: tuple[int, ...] = ()) -> str:
+    view = ListView([item for call in calls for item in call])
     groups = dependency_closure(view, view.recent(100), Ledger())
     return listed(list(names_of(groups, withheld).values()))
 

@@ -25,7 +25,9 @@ PROFILE = json.dumps(
 )
 
 
-def exchange(name: str, arguments: dict[str, str], text: str, number: int) -> list[ContextItem]:
+def call_and_result(
+    name: str, arguments: dict[str, str], text: str, number: int
+) -> list[ContextItem]:
     metadata = {"tool_name": name, "arguments": arguments}
     call = ContextItem(f"c{number}", ItemKind.TOOL_CALL, metadata=metadata)
     return [call, ContextItem(f"r{number}", ItemKind.TOOL_RESULT, text, call.id)]
@@ -49,10 +51,10 @@ def reading(count: int) -> list[ContextItem]:
     ]
     for number in range(3):
         done = {"from": f"Q{number}", "class": "first", "note": "as agreed on the phone"}
-        items += exchange("update", done, voyage(f"OLD{number}K{number}"), number)
-    items += exchange("profile", {"user": "daiki_1116"}, PROFILE, 10)
+        items += call_and_result("update", done, voyage(f"OLD{number}K{number}"), number)
+    items += call_and_result("profile", {"user": "daiki_1116"}, PROFILE, 10)
     for number, name in enumerate(VOYAGES[:count], 20):
-        items += exchange("read", {"voyage": name}, voyage(name), number)
+        items += call_and_result("read", {"voyage": name}, voyage(name), number)
     return items
 
 

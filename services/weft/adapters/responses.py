@@ -249,7 +249,7 @@ def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
     """A pack's entries as keyword arguments for `responses.create`: `input`, and `instructions` if
     there is a system prompt.
 
-    Every call is answered at once, parallel calls together. Calls of the open exchange are preceded
+    Every call is answered at once, parallel calls together. Calls of the current turn are preceded
     by their reasoning; the others have no ids of the provider's, so they need none. Pass your own
     `tools` as well.
     """

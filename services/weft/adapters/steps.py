@@ -83,7 +83,7 @@ class StepBuilder:
         return [Step(role, "\n".join(texts), calls) for role, texts, calls in self._made]
 
     def ends_with_record(self) -> bool:
-        """Whether the last words tell an exchange that could not be shown as it was made."""
+        """Whether the last words tell a call that could not be shown as it was made."""
         return self._is_recording()
 
     def omit(self, items: int, calls: str = "") -> None:
@@ -97,7 +97,7 @@ class StepBuilder:
         self._made.append(("assistant", [], calls))
 
     def add_record(self, lines: list[str]) -> None:
-        """Consecutive exchanges get one heading."""
+        """Consecutive calls get one heading."""
         heading = [] if self._is_recording() else [RECORD]
         self._append("assistant", [*heading, *lines])
         self._recorded = len(self._made), len(self._made[-1][1])

@@ -152,7 +152,7 @@ def _rank(state: State) -> None:
 
 
 def _carry_reasoning(state: State) -> None:
-    """Reserve budget for the reasoning of the open exchange."""
+    """Reserve budget for the reasoning of the current turn."""
     count = counter(state.view.encoding)
     state.carried = carried(state.groups, state.budget, count, state.ledger)
     state.budget -= state.carried.tokens

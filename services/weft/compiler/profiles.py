@@ -72,7 +72,7 @@ class Emphasis(msgspec.Struct, frozen=True):
     tie: float = 0.3
     """Exponent of a kind's weight: enough to win against a slightly newer item, too little to beat
     better evidence."""
-    exchange: float = 0.0
+    current_turn: float = 0.0
     """Extra for items after the latest user turn."""
     newest: float = 0.0
     """Extra for the newest call and its results."""
@@ -115,7 +115,7 @@ PROFILES = {
     # What is asked now, and which tools the session has used.
     Phase.ROUTE: Profile(
         Retrieval(newest=20, recent=1.5, matches=0.5, near=0.5, near_least=4),
-        Emphasis(relevance=0.5, recency=1.0, half_life=4.0, exchange=0.3),
+        Emphasis(relevance=0.5, recency=1.0, half_life=4.0, current_turn=0.3),
         Objective(values=2.0, cheap=1.0),
     ),
     # Values to copy: identifiers first, each once. What users decided (no bags, the smaller card)
@@ -131,17 +131,17 @@ PROFILES = {
     # The result just received, nearly whole, and what led to it.
     Phase.INTERPRET: Profile(
         Retrieval(newest=20, recent=1.5, matches=0.5, near=0.5, near_least=4),
-        Emphasis(relevance=0.5, recency=1.0, half_life=3.0, exchange=0.3, newest=4.0),
+        Emphasis(relevance=0.5, recency=1.0, half_life=3.0, current_turn=0.3, newest=4.0),
         Objective(values=2.0, cheap=0.7),
     ),
-    # Whole turns that answer the query; without one, the latest exchange.
+    # Whole turns that answer the query; without one, the latest call.
     Phase.ANSWER: Profile(
         Retrieval(
             newest=32, recent=1.0, matches=6.0, near=6.0, near_least=40, feedback=0.15, per_term=200
         ),
-        Emphasis(relevance=1.0, recency=0.1, half_life=4.0, tie=0.05, exchange=0.5, cues=True),
+        Emphasis(relevance=1.0, recency=0.1, half_life=4.0, tie=0.05, current_turn=0.5, cues=True),
         Objective(values=0.0, cheap=0.15),
-        unasked=Emphasis(relevance=0.5, recency=1.0, half_life=6.0, exchange=0.5),
+        unasked=Emphasis(relevance=0.5, recency=1.0, half_life=6.0, current_turn=0.5),
     ),
 }
 
@@ -150,11 +150,11 @@ TOOLS_SHARE = 0.5
 REASONING_SHARE = 1 / 3
 """Most of a budget for reasoning that goes back to its provider. Signed reasoning is counted by its
 length, which is too high, so that a larger share would seldom be used."""
-EXCHANGE_SHARE = 0.5
+CURRENT_TURN_SHARE = 0.5
 """Most of a budget that results since the latest user turn get before older items get any (promise
 8 of faithful prompts)."""
 CUT_SHARE = 0.6
-"""Share of the rest for a result that does not fit whole, if there are older ones in the exchange:
+"""Share of the rest for a result that does not fit whole, if there are older ones in the turn:
 those that fit are shown, too."""
 LEAST_EACH, MOST_TOGETHER = 200, 8
 """For calls that were made together and whose newest result does not fit: the least tokens of each
@@ -168,7 +168,7 @@ SIBLINGS_SHARE, WITHOUT_SIBLINGS = 0.3, 250
 with the newest one. Of what the next step needs in 58 sessions that nobody tuned for, prompts for a
 call of 1,000 and 2,000 tokens state .625 and .839 with it, .617 and .832 without, for an answer
 .644 and .847, and .640 and .842; no value of tau-bench or LiveMCPBench depends on it."""
-EXCHANGE_TRIES = 8
+RESULT_TRIES = 8
 """Older results that are tried in vain after one that was cut. Those that are clearly too large are
 not tried: of 3,264 prompts of recorded sessions none shows less than with all of them tried."""
 LAST_FETCHED_SHARE, WITHOUT_LAST_FETCHED = 0.5, 250
@@ -197,11 +197,11 @@ FAILED_LEAST = 60
 does not see that a change failed makes the same change again."""
 OTHER_CALLS_SHARE = 0.15
 """Most of a budget that is spent on listing the other calls, each with a line about its result."""
-SHORT_EXCHANGE, SHORT_SHARE = 160, 0.25
-"""Most tokens of a short exchange, its call with its results, and the most of a budget for listing
+SHORT_CALL, SHORT_SHARE = 160, 0.25
+"""Most tokens of a short call with its results, and the most of a budget for listing
 more of these. Of twelve payments of one turn, prompts of 1,000 tokens then tell ten instead of six;
 no value of the panel depends on it, and of 24 sessions that nobody tuned for one states two facts
-fewer at 2,000 tokens. With the exchanges before the latest turn among them, tau-bench loses .037 of
+fewer at 2,000 tokens. With the calls before the latest turn among them, tau-bench loses .037 of
 its values at 500 tokens."""
 PINS_SHARE, PINS_ALONE = 0.5, 0.7
 """Most of a budget for whole pinned items and policies (promise 7): with results since the latest
@@ -225,7 +225,7 @@ LEAST_ASKED = 3
 results; "yes, do that" leaves the choice to what was said and done before. In 37 sessions that
 nobody tuned for, answers of 500 to 2,000 tokens state .004 more of what they need."""
 POLICY_SHARE = 0.2
-"""Most of a budget for which a policy that was cut is shown whole, where the open exchange leaves
+"""Most of a budget for which a policy that was cut is shown whole, where the current turn leaves
 room."""
 
 DENSITY = 0.3
@@ -254,7 +254,7 @@ ANSWERING_BONUS = 0.7
 question. On the tuned half of tau2_banking recall at 2,000 tokens is .24 with it, .19 without. Not
 for messages, which say one thing in many sentences (BEAM loses .10 by it)."""
 READ_AGAIN_FACTOR = 0.3
-"""Factor for an exchange whose very call was made again later. In eight sessions that nobody tuned
+"""Factor for a call that was made again later. In eight sessions that nobody tuned
 for, three of twenty prompts then show more of an old state than of the newer one, and six without;
 no value of tau-bench or LiveMCPBench depends on it."""
 IDENTITY_FACTOR = 3.0
@@ -395,7 +395,7 @@ answer .61 / .84, and .57 / .78. In another such session a call gains .02 at 1,0
 500, an answer loses .07 and .05: the line of a failed test is shown, and the facts are about the
 code that it tests. No value of the panel depends on it."""
 POINTING, MOST_POINTED = 3, 8
-"""Newest exchanges whose failed results point at lines, and most such lines of one view: with more,
+"""Newest calls whose failed results point at lines, and most such lines of one view: with more,
 they list what it has."""
 NAMED_HEAD_FACTOR = 4.0
 """Factor for the parts under a head that states such a value: the lines of a function that the user

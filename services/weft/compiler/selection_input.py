@@ -50,7 +50,7 @@ def choice_of(state: State) -> Choice:
         at: later for at, later in repeated(state.groups, state.redacted).items() if at not in own
     }
     newer = _newer(state)
-    exchange = _newest_first(newer)
+    current_turn = _newest_first(newer)
     said = [group for group in newer if group.rows[0].kind is ItemKind.AGENT_MSG]
     counts_values = bool(profile.objective.values)
     old = outdated_by_repetition(state.groups, state.redacted)
@@ -68,10 +68,10 @@ def choice_of(state: State) -> Choice:
         renditions=renditions,
         repeats=repeats,
         pinned=tuple(pinned),
-        exchange=exchange,
+        current_turn=current_turn,
         interrupted=_interrupted(state),
-        last_fetched=() if exchange else _last_fetched(state),
-        said=said[0] if said and exchange else None,
+        last_fetched=() if current_turn else _last_fetched(state),
+        said=said[0] if said and current_turn else None,
         taken_next=tuple(
             group
             for group in taken_next(state.groups, passes, ahead, state.budget)
@@ -104,7 +104,7 @@ def _interrupted(state: State) -> Group | None:
     """The newest call before the user's latest turn to which the agent has said nothing."""
     found, latest = state.candidates, state.candidates.latest_user or 0
     between = [group for group in state.groups if found.open_since < group.key < latest]
-    calls = [group for group in between if group.is_exchange]
+    calls = [group for group in between if group.is_call]
     return calls[-1] if calls else None
 
 
@@ -122,7 +122,7 @@ def _last_fetched(state: State) -> tuple[Group, ...]:
 
 def _newest_first(groups: Sequence[Group]) -> tuple[Group, ...]:
     """The calls among these, in the order in which their last results came."""
-    calls = (group for group in groups if group.is_exchange)
+    calls = (group for group in groups if group.is_call)
     return tuple(sorted(calls, key=lambda group: group.last, reverse=True))
 
 

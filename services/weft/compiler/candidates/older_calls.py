@@ -24,11 +24,11 @@ def older_calls(
     if most <= 0 or rule.limits:
         return ()
     known = {group.key for group in groups}
-    rows = view.of_kind(ItemKind.TOOL_CALL, most + sum(group.is_exchange for group in groups))
+    rows = view.of_kind(ItemKind.TOOL_CALL, most + sum(group.is_call for group in groups))
     rest = [row for row in rows if row.sequence not in known][:most]
     found = dependency_closure(view, rest, Ledger())
     flags = flags_among(view, found)
     told, redacted = withhold(found, flags, policy, Ledger())
     kept = showable(told, phase, rule, Ledger())
     untold = known | redacted | flags.keys()
-    return tuple(one for one in reversed(kept) if one.is_exchange and one.key not in untold)
+    return tuple(one for one in reversed(kept) if one.is_call and one.key not in untold)

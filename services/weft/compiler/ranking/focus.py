@@ -51,7 +51,7 @@ def named_by_user(groups: Sequence[Group]) -> frozenset[str]:
     latest = turns[0].rows[0]
     earlier = [turn.rows[0] for turn in turns[1:NAMED_TURNS] if turn.key >= recent[0].key]
     told = [one for one in values(_beginning(latest)) if is_specific(one) or _is_name(one)]
-    taken = _specific(group.rows[0] for group in recent if group.is_exchange)
+    taken = _specific(group.rows[0] for group in recent if group.is_call)
     told += [one for turn in earlier for one in _specific_in_order(turn) if one not in taken]
     named = tuple(islice(dict.fromkeys(told), NAMED_VALUES))
     results = [row for group in recent for row in group.rows[1:]]
@@ -68,7 +68,7 @@ def stated_last(groups: Sequence[Group]) -> frozenset[str]:
     at = turns[-1]
     before = [group.rows[0] for group in groups[max(at - 1, 0) : at]]
     answered = [row for row in before if row.kind is ItemKind.AGENT_MSG]
-    called = [group.rows for group in groups[at + 1 :] if group.is_exchange][-1:]
+    called = [group.rows for group in groups[at + 1 :] if group.is_call][-1:]
     rows = [groups[at].rows[0], *answered, *chain(*called)]
     found = {value for row in rows for value in values(_beginning(row))}
     return frozenset(value for value in found if is_specific(value) or _is_name(value))
@@ -80,7 +80,7 @@ def called_after(groups: Sequence[Group]) -> Mapping[int, frozenset[str]]:
     later: frozenset[str] = frozenset()
     for group in reversed(groups[-FOCUS_LOOK_BACK:]):
         found.update((row.sequence, later) for row in group.rows[1:])
-        if group.is_exchange:
+        if group.is_call:
             later |= _specific(group.rows[:1])
     return found
 
@@ -134,7 +134,7 @@ def _latest(groups: Sequence[Group]) -> Iterator[ItemRow]:
     is_called = False
     for group in reversed(groups):
         first = group.rows[0]
-        if group.is_exchange and not is_called:
+        if group.is_call and not is_called:
             is_called = True
             yield first
         elif first.kind in MESSAGES and messages < FOCUS_MESSAGES:

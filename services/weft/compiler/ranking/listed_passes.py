@@ -22,7 +22,7 @@ class Pass(msgspec.Struct, frozen=True):
 
 def listed_passes(groups: Sequence[Group]) -> Iterator[Pass]:
     """The latest passes, newest first. `groups` are in order."""
-    places = [at for at, group in enumerate(groups) if group.is_exchange][-LOOK_BACK:]
+    places = [at for at, group in enumerate(groups) if group.is_call][-LOOK_BACK:]
     for calls in _latest_runs(groups, places):
         own = own_arguments(groups, calls)
         are_few = all(0 < len(values) <= MOST_COPIED for values in own)

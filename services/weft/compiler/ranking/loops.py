@@ -45,7 +45,7 @@ class _Source(msgspec.Struct, frozen=True):
 def next_entries(groups: Sequence[Group]) -> Mapping[int, Sequence[Stretch]]:
     """Sequence of an item → what the loop takes next, if the newest call is one of a loop: a call
     before it used the same tool. `groups` are in order. Empty if there is no loop."""
-    calls = [at for at, group in enumerate(groups) if group.is_exchange]
+    calls = [at for at, group in enumerate(groups) if group.is_call]
     alike = [at for at in calls if tool_of(groups[at]) == tool_of(groups[calls[-1]])][-2:]
     if len(alike) < 2:
         return {}

@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"^[ \t]{0,8}(\d{1,7})(?=[:|\t\u2192-])", re.MULTILINE)
 def pointed_lines(groups: Sequence[Group]) -> Mapping[int, frozenset[int]]:
     """By sequence of a result that views a file, the lines at which the newest failures point:
     of several views, in the newest that has the line. `groups` are in order."""
-    calls = [group for group in groups if group.is_exchange][-LOOK_BACK:]
+    calls = [group for group in groups if group.is_call][-LOOK_BACK:]
     newest = [row for group in calls[-POINTING:] for row in group.rows[1:] if row.failed]
     wanted = {place for row in newest for place in _places(row)}
     found: defaultdict[int, set[int]] = defaultdict(set)

@@ -36,7 +36,7 @@ def taken_next(
     ahead: Mapping[int, Sequence[Stretch]],
     budget: int,
 ) -> Sequence[Group]:
-    """The exchanges of passes of which a result is ahead in full: what the agent acts on next. They
+    """The calls of passes of which a result is ahead in full: what the agent acts on next. They
     come before the list of its other calls."""
     places = [at for one in passes for at in one.calls] if ahead else []
     return [
@@ -53,7 +53,7 @@ def _is_ahead(row: ItemRow, ahead: Mapping[int, Sequence[Stretch]], budget: int)
 
 def _next_of(groups: Sequence[Group], first: Pass) -> int | None:
     """The number of the thing that is acted on next; None behind the last."""
-    calls = [at for at, group in enumerate(groups) if group.is_exchange][-LOOK_BACK:]
+    calls = [at for at, group in enumerate(groups) if group.is_call][-LOOK_BACK:]
     later = [(at, arguments_of(groups[at])) for at in calls if at > first.calls[-1]]
     acted: dict[int, int] = {}
     for at, arguments in later:

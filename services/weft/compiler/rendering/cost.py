@@ -29,7 +29,7 @@ from weft.compiler.rendering.legend import (
 )
 from weft.compiler.rendering.message_tokens import message_tokens
 from weft.compiler.rendering.named_calls import NamedCall, listed
-from weft.compiler.rendering.parallel_calls import exchanges
+from weft.compiler.rendering.parallel_calls import calls_with_results
 from weft.compiler.rendering.prompt import block, label, label_below_call
 from weft.compiler.renditions.rendition import CURRENT, PARTS, STUB, Rendition
 from weft.days import day_of, written
@@ -209,7 +209,7 @@ class PromptCost:
         is_cut = bool(gaps) or any(cost.has_gaps for cost in costs)
         places: Sequence[Sequence[int]] = [range(len(costs))]
         if is_cut:
-            places = exchanges(costs, gaps)
+            places = calls_with_results(costs, gaps)
         prompt = self._above + self._legend(costs, is_cut, bool(calls))
         for omitted in _told_together(gaps, places):
             told = [in_order[place] for place in omitted]
@@ -303,7 +303,7 @@ def _cost(made: PackEntry, count: Count) -> _Cost:
     elif made.kind is ItemKind.TOOL_CALL:
         arguments = count(compact(made.arguments or {})) + count(made.tool_name or "")
         if made.arguments is None:
-            arguments = count(made.text) + TEXT_EXCHANGE
+            arguments = count(made.text) + CALL_AS_TEXT
         extra, speaker = extra + arguments - count(made.text) + CALL_IDS, made.item_id
     elif made.kind is not ItemKind.AGENT_MSG:
         speaker = ItemKind.USER_TURN.value
@@ -323,5 +323,5 @@ def _cost(made: PackEntry, count: Count) -> _Cost:
     )
 
 
-TEXT_EXCHANGE = 12
-"""Extra tokens of an exchange that is written as text in a provider's messages."""
+CALL_AS_TEXT = 12
+"""Extra tokens of a call with its results that is written as text in a provider's messages."""

@@ -32,9 +32,9 @@ class NamedCall(NamedTuple):
 def names_of(
     groups: Iterable[Group], withheld: Container[int], most: int | None = None
 ) -> dict[int, NamedCall]:
-    """How to name the first `most` of these exchanges, by sequence of the call. `withheld` items,
+    """How to name the first `most` of these calls, by sequence of the call. `withheld` items,
     which are redacted or flagged, are not named."""
-    calls = (one for one in groups if one.is_exchange and one.key not in withheld)
+    calls = (one for one in groups if one.is_call and one.key not in withheld)
     return {one.key: _named_call(one) for one in islice(calls, most)}
 
 

@@ -1,4 +1,4 @@
-"""The reasoning that goes back to its provider with the calls of the open exchange. It is in no
+"""The reasoning that goes back to its provider with the calls of the current turn. It is in no
 prompt, only in the messages for its provider. Its share of the budget is reserved before anything
 is chosen, the latest turn first. A call without its reasoning is told in words: its provider would
 refuse the call.
@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 
 import msgspec
 
-from weft.adapters.exchanges import is_verbatim
+from weft.adapters.call_results import is_verbatim
 from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import REASONING_SHARE
@@ -87,7 +87,7 @@ def attached(entries: Sequence[PackEntry], what: Carried) -> list[PackEntry]:
 
 def refused_calls(groups: Sequence[Group], shown: Container[int], what: Carried) -> frozenset[int]:
     """The calls of the latest turn that is shown, if they have lost their reasoning and the agent
-    says nothing after them: their provider takes them for the open exchange, because all that
+    says nothing after them: their provider takes them for the current turn, because all that
     came later is left out."""
     known = what.withheld.union(*what.turns)
     groups = [group for group in groups if group.key in shown]
@@ -95,24 +95,24 @@ def refused_calls(groups: Sequence[Group], shown: Container[int], what: Carried)
         kind = group.rows[0].kind
         if kind is ItemKind.AGENT_MSG or group.key in known:
             break
-        if group.is_exchange:
-            turn = _turns([one for one in groups if one.is_exchange])[-1]
+        if group.is_call:
+            turn = _turns([one for one in groups if one.is_call])[-1]
             lost = any(reasoning_of(row.metadata) for row in turn)
             return frozenset(row.sequence for row in turn) if lost else frozenset()
     return frozenset()
 
 
 def _open(groups: Sequence[Group]) -> Sequence[Group]:
-    """The exchanges since the latest user turn. A user message before the results does not end an
-    exchange: a provider counts it to the same turn."""
+    """The calls since the latest user turn. A user message before the results does not end a
+    turn: a provider counts it to the same turn."""
     at = len(groups)
     while at and groups[at - 1].rows[0].kind is ItemKind.USER_TURN:
         at -= 1
-    if at and not groups[at - 1].is_exchange:
+    if at and not groups[at - 1].is_call:
         at = len(groups)
     while at and groups[at - 1].rows[0].kind is not ItemKind.USER_TURN:
         at -= 1
-    return [group for group in groups[at:] if group.is_exchange]
+    return [group for group in groups[at:] if group.is_call]
 
 
 def _turns(groups: Sequence[Group]) -> list[list[ItemRow]]:

@@ -24,7 +24,7 @@ class Choice(msgspec.Struct, frozen=True):
     """Results that are shown as a reference, each with the later one that it refers to."""
     pinned: tuple[Group, ...]
     """The most important first, policies last."""
-    exchange: tuple[Group, ...]
+    current_turn: tuple[Group, ...]
     """Calls since the latest user turn, with their results if there are any; those whose last
     result is the newest come first."""
     interrupted: Group | None
@@ -35,7 +35,7 @@ class Choice(msgspec.Struct, frozen=True):
     said: Group | None
     """What the agent said last since the latest user turn, if it called tools since then."""
     taken_next: tuple[Group, ...]
-    """Exchanges whose results an agent that works through a list acts on next."""
+    """Calls whose results an agent that works through a list acts on next."""
     objective: Objective
     asked: Collection[str]
     """Fields whose values a next call may take."""

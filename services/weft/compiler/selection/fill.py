@@ -74,10 +74,10 @@ def with_newest_whole(choice: Choice, shown: Shown) -> Shown:
 
 def _can_grow(group: Group, choice: Choice, base: Shown) -> bool:
     """Whether more of a group can be shown than `base` shows: it is not shown at all, or its
-    results in the open exchange are a stub or in parts."""
+    results in the current turn are a stub or in parts."""
     if group.key not in base:
         return True
-    return group.is_exchange and any(
+    return group.is_call and any(
         base[row.sequence].view in (STUB, PARTS)
         and choice.renditions[row.sequence].fixed is None
         and row.size_of_whole > 0

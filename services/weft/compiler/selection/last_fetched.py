@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weft.compiler.profiles import EXCHANGE_TRIES, LAST_FETCHED_SHARE, WITHOUT_LAST_FETCHED
+from weft.compiler.profiles import LAST_FETCHED_SHARE, RESULT_TRIES, WITHOUT_LAST_FETCHED
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.runs import SAVED, joined, longest_run
@@ -18,7 +18,7 @@ def with_last_fetched(choice: Choice, shown: Shown) -> Shown:
     if not rest:
         return shown
     limit = min(choice.budget, choice.cost.exact(shown) + room)
-    for _ in range(EXCHANGE_TRIES):
+    for _ in range(RESULT_TRIES):
         run = _run(choice, shown, rest, limit)
         shown = joined(shown, rest[:run])
         left = limit - choice.cost.exact(shown) + SAVED

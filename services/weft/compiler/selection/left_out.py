@@ -20,7 +20,7 @@ def room_for_names(choice: Choice) -> int:
     small, or if no call follows."""
     if not choice.names_calls:
         return 0
-    calls = sum(group.is_exchange for group in choice.groups) + len(choice.older_calls)
+    calls = sum(group.is_call for group in choice.groups) + len(choice.older_calls)
     return min(_most_room(choice.budget), calls * NAMED_CALL)
 
 

@@ -134,7 +134,7 @@ def _greedy(
 
 def opening(group: Group, renditions: Mapping[int, ItemRenditions]) -> float:
     """Tokens that a group costs besides the part that opens it."""
-    if not group.is_exchange:
+    if not group.is_call:
         return GROUP_OVERHEAD + (MARKS_OVERHEAD if group.rows[0].parts is not None else 0.0)
     required = sum(
         len(renditions[row.sequence].choose(()).text) * density_of(row) for row in group.rows

@@ -14,10 +14,10 @@ from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import fill
 
 
-def called_together(exchange: Sequence[Group]) -> Sequence[Group]:
+def called_together(current_turn: Sequence[Group]) -> Sequence[Group]:
     """The call with the newest result and those that were made together with it: before any of them
-    had its result. `exchange` is newest first."""
-    overlapping = [group for group in exchange if group.last >= exchange[0].key]
+    had its result. `current_turn` is newest first."""
+    overlapping = [group for group in current_turn if group.last >= current_turn[0].key]
     results = (row.sequence for group in overlapping for row in group.rows[1:])
     first = min(results, default=inf)
     return [group for group in overlapping if group.key < first]

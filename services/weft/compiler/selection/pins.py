@@ -1,6 +1,6 @@
 """The items in every prompt: the task, the open question and the message that it answers, pinned
 items, and policies. They are whole unless they alone would take more than half of the budget. What
-is cut then grows into what the open exchange leaves."""
+is cut then grows into what the current turn leaves."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ from weft.compiler.renditions.rendition import (
     reread,
 )
 from weft.compiler.selection.choice import Choice
+from weft.compiler.selection.current_turn import with_current_turn
 from weft.compiler.selection.dialogue import with_dialogue
-from weft.compiler.selection.exchange import with_exchange
 from weft.compiler.selection.fill import fill
 from weft.compiler.selection.left_out import naming, with_names
 from weft.compiler.selection.parallel import called_together
@@ -225,7 +225,7 @@ def _filled(choice: Choice, head: Shown, needed: Shown) -> Shown:
     """The head, and the most valuable of what came since."""
     last = max(head, default=0)
     base = {**needed, **head}
-    base = with_pins_grown(choice, with_exchange(choice, base, head), head)
+    base = with_pins_grown(choice, with_current_turn(choice, base, head), head)
     base = with_dialogue(choice, base)
     later = [group for group in choice.groups if group.key > last and group.key not in base]
     return fill(choice, base, later, choice.budget)
@@ -235,7 +235,7 @@ def _newest(choice: Choice, fresh: Shown) -> Shown:
     """The latest item and the newest results: saving tokens must not hide them, nor cut what a new
     compile shows whole."""
     latest = [max(choice.groups, key=lambda group: group.last)] if choice.groups else []
-    answered = [group for group in choice.exchange if len(group.rows) > 1]
+    answered = [group for group in choice.current_turn if len(group.rows) > 1]
     rows = [row for group in (*latest, *called_together(answered)) for row in group.rows]
     return {row.sequence: fresh[row.sequence] for row in rows if row.sequence in fresh}
 
@@ -316,7 +316,7 @@ class _Wanted:
 
     def _used(self) -> set[str]:
         """The values that the last calls used."""
-        calls = [group.rows[0] for group in self._choice.groups if group.is_exchange]
+        calls = [group.rows[0] for group in self._choice.groups if group.is_call]
         return {value for call in calls[-USED_CALLS:] for value in values(call.whole)}
 
     def _ahead(self) -> set[str]:

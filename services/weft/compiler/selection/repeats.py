@@ -23,9 +23,9 @@ def repeated(groups: Sequence[Group], redacted: Collection[int]) -> dict[int, in
     newest: dict[tuple[str, int], list[ItemRow]] = {}
     found: dict[int, int] = {}
     for group in reversed(groups):
-        if not group.is_exchange or any(row.sequence in redacted for row in group.rows):
+        if not group.is_call or any(row.sequence in redacted for row in group.rows):
             continue
-        asked = group.asked
+        asked = group.call_signature
         for row in group.rows[1:]:
             if row.size_of_whole < LEAST:
                 continue
@@ -40,15 +40,15 @@ def repeated(groups: Sequence[Group], redacted: Collection[int]) -> dict[int, in
 
 
 def outdated_by_repetition(groups: Sequence[Group], redacted: Collection[int]) -> frozenset[int]:
-    """The keys of exchanges whose very call was made again later, and was answered: what they say
+    """The keys of calls that were made again later, and were answered: what they say
     of a state may no longer hold. If it failed, what was read before is the newest that is known.
     Masked calls never count as equal."""
     again: set[str] = set()
     found: set[int] = set()
     for group in reversed(groups):
-        if len(group.rows) < 2 or not group.is_exchange or group.rows[0].sequence in redacted:
+        if len(group.rows) < 2 or not group.is_call or group.rows[0].sequence in redacted:
             continue
-        asked = group.asked
+        asked = group.call_signature
         if asked in again:
             found.add(group.key)
         elif not any(row.failed for row in group.rows[1:]):

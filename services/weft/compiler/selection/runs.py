@@ -1,5 +1,5 @@
-"""Runs of exchanges that fit. An agent may make hundreds of calls between two user turns, so a run
-is found by bisection: what is sent is counted a few times for it, not once for each exchange.
+"""Runs of calls that fit. An agent may make hundreds of calls between two user turns, so a run
+is found by bisection: what is sent is counted a few times for it, not once for each call.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.selection.budget import nearest_that_fits
 
 SAVED = 32
-"""Most tokens by which one more exchange makes the rest of a prompt shorter: the mark of a gap that
+"""Most tokens by which one more call makes the rest of a prompt shorter: the mark of a gap that
 it closes, and a message that it joins."""
 
 
 def longest_run(cost: PromptCost, with_first: Callable[[int], Shown], most: int, limit: int) -> int:
-    """How many of `most` exchanges, from the first on, fit; `with_first` is what is shown with so
+    """How many of `most` calls, from the first on, fit; `with_first` is what is shown with so
     many of them."""
     size = cache(lambda count: cost.size(with_first(count)))
     guess = longest(most, size, limit)

@@ -1,5 +1,5 @@
-"""Stage 7: chooses renditions of the groups that may be shown. First pinned items, then the open
-exchange, the rest of pins that were cut, the newest messages, and everything else by value per
+"""Stage 7: chooses renditions of the groups that may be shown. First pinned items, then the current
+turn, the rest of pins that were cut, the newest messages, and everything else by value per
 token.
 """
 
@@ -10,8 +10,12 @@ from weft.compiler.profiles import LATEST_SHARE, LEAST_PIN, PINS_ALONE, PINS_SHA
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import whole
 from weft.compiler.selection.choice import Choice
+from weft.compiler.selection.current_turn import (
+    newest_result_fit,
+    with_current_turn,
+    with_left_calls,
+)
 from weft.compiler.selection.dialogue import with_dialogue
-from weft.compiler.selection.exchange import newest_beside, with_exchange, with_left_calls
 from weft.compiler.selection.fill import fill, with_newest_whole
 from weft.compiler.selection.last_fetched import with_last_fetched
 from weft.compiler.selection.left_out import room_for_names, with_names
@@ -20,7 +24,7 @@ from weft_schemas.items import ItemKind
 
 
 def select(choice: Choice, ledger: Ledger) -> tuple[Choice, Shown]:
-    """Everything whole if it fits; otherwise pins, the open exchange and the most valuable parts,
+    """Everything whole if it fits; otherwise pins, the current turn and the most valuable parts,
     and marks that name what is left out."""
     everything = everything_whole(choice)
     if everything is not None:
@@ -36,7 +40,7 @@ def select(choice: Choice, ledger: Ledger) -> tuple[Choice, Shown]:
 
 
 def selected(choice: Choice, pinned: Shown, room: int = 0) -> Shown:
-    """The pinned items, the open exchange, the newest messages and the most valuable parts, which
+    """The pinned items, the current turn, the newest messages and the most valuable parts, which
     leave `room` tokens."""
     shown = _beside(choice, pinned, room)
     newest = choice.groups[-1] if choice.groups else None
@@ -48,7 +52,7 @@ def selected(choice: Choice, pinned: Shown, room: int = 0) -> Shown:
 
 
 def _beside(choice: Choice, pinned: Shown, room: int) -> Shown:
-    base = with_pins_grown(choice, with_exchange(choice, pinned))
+    base = with_pins_grown(choice, with_current_turn(choice, pinned))
     base = with_dialogue(choice, with_last_fetched(choice, base))
     limit = choice.budget - room
     return with_left_calls(choice, fill(choice, base, choice.groups, limit), limit)
@@ -57,7 +61,7 @@ def _beside(choice: Choice, pinned: Shown, room: int) -> Shown:
 def pins_of(choice: Choice) -> Shown:
     """The renditions of the pinned groups. The latest user turn takes more than its share, but no
     room that the newest result, or at least its outcome, needs."""
-    has_results = any(len(group.rows) > 1 for group in choice.exchange)
+    has_results = any(len(group.rows) > 1 for group in choice.current_turn)
     share = PINS_SHARE if has_results or choice.has_query else PINS_ALONE
     pinned = pin(choice.pinned, choice.renditions, choice.cost, choice.budget, share)
     latest = choice.pinned[0].rows[0] if choice.pinned else None
@@ -68,7 +72,7 @@ def pins_of(choice: Choice) -> Shown:
     more = pin(choice.pinned, choice.renditions, choice.cost, choice.budget, share, LATEST_SHARE)
     if not has_results:
         return more
-    return pinned if newest_beside(choice, more) < newest_beside(choice, pinned) else more
+    return pinned if newest_result_fit(choice, more) < newest_result_fit(choice, pinned) else more
 
 
 def everything_whole(choice: Choice) -> Shown | None:

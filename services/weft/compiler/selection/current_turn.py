@@ -1,4 +1,4 @@
-"""The open exchange: the results since the latest user turn, newest first (promise 8)."""
+"""The current turn: the results since the latest user turn, newest first (promise 8)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from msgspec import structs
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import (
     COUNTED_TO,
+    CURRENT_TURN_SHARE,
     CUT_SHARE,
-    EXCHANGE_SHARE,
-    EXCHANGE_TRIES,
     FAILED_LEAST,
     FAILED_SHARE,
     LEAST_EACH,
@@ -20,8 +19,9 @@ from weft.compiler.profiles import (
     MOST_TOGETHER,
     OTHER_CALLS_SHARE,
     PASS_SHARE,
+    RESULT_TRIES,
     SAID_SHARE,
-    SHORT_EXCHANGE,
+    SHORT_CALL,
     SHORT_SHARE,
     SIBLINGS_SHARE,
     WITHOUT_SAID,
@@ -39,18 +39,18 @@ from weft.compiler.selection.runs import SAVED, joined, longest, longest_run
 from weft.readmodel.rows import ItemRow
 
 
-def with_exchange(choice: Choice, pinned: Shown, kept: Container[int] = ()) -> Shown:
-    """The pinned items and the open exchange. Of the results since the latest user turn, newest
+def with_current_turn(choice: Choice, pinned: Shown, kept: Container[int] = ()) -> Shown:
+    """The pinned items and the current turn. Of the results since the latest user turn, newest
     first, half of the budget is filled with whole ones, and with the best parts of the first that
     does not fit. The other calls are listed with their outcome, so that they are not made again."""
     shown, cost = _with_stubs(choice, pinned, choice.budget, is_answered=False), choice.cost
     shown = _with_said(choice, shown)
-    limit = min(choice.budget, cost.exact(shown) + int(choice.budget * EXCHANGE_SHARE))
+    limit = min(choice.budget, cost.exact(shown) + int(choice.budget * CURRENT_TURN_SHARE))
     forms = _Forms(choice, limit)
     shown, is_cut = _with_together(choice, shown, limit)
-    rest = [group for group in choice.exchange if group.key not in shown]
+    rest = [group for group in choice.current_turn if group.key not in shown]
     tried = 0
-    while rest and tried < EXCHANGE_TRIES:
+    while rest and tried < RESULT_TRIES:
         run = _run(choice, rest, forms, shown, limit)
         shown = joined(shown, [forms.whole(group) for group in rest[:run]])
         if run == len(rest):
@@ -76,17 +76,17 @@ def with_exchange(choice: Choice, pinned: Shown, kept: Container[int] = ()) -> S
     return _with_short(choice, shown)
 
 
-def newest_beside(choice: Choice, pinned: Shown) -> int:
+def newest_result_fit(choice: Choice, pinned: Shown) -> int:
     """How much of the newest result that says anything fits beside the pinned items, calls without
-    results and newer results that are empty: 2 for all of it, within the exchange's share of the
+    results and newer results that are empty: 2 for all of it, within the turn's share of the
     budget, 1 for its outcome, 0 for nothing."""
-    answered = [group for group in choice.exchange if len(group.rows) > 1]
+    answered = [group for group in choice.current_turn if len(group.rows) > 1]
     says = [group for group in answered if any(row.whole.strip() for row in group.rows[1:])]
     newest = says[0] if says else answered[0]
-    others = [one for one in choice.exchange if len(one.rows) == 1 or one.last > newest.last]
+    others = [one for one in choice.current_turn if len(one.rows) == 1 or one.last > newest.last]
     shown, cost = joined(pinned, [_least(choice, one) for one in others]), choice.cost
     whole = {row.sequence: choice.renditions[row.sequence].whole() for row in newest.rows}
-    limit = min(choice.budget, cost.exact(shown) + int(choice.budget * EXCHANGE_SHARE))
+    limit = min(choice.budget, cost.exact(shown) + int(choice.budget * CURRENT_TURN_SHARE))
     outcome_fits = cost.fits(joined(shown, [_least(choice, newest)]), choice.budget)
     return outcome_fits + cost.fits(joined(shown, [whole]), limit)
 
@@ -94,7 +94,7 @@ def newest_beside(choice: Choice, pinned: Shown) -> int:
 def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, bool]:
     """With the results of the newest calls, if these were made together and the newest result does
     not fit whole. Also returns whether that is so."""
-    groups = [group for group in called_together(choice.exchange) if group.key not in shown]
+    groups = [group for group in called_together(choice.current_turn) if group.key not in shown]
     room = limit - choice.cost.exact(shown)
     if not 2 <= len(groups) <= MOST_TOGETHER or room < LEAST_EACH * len(groups):
         return shown, False
@@ -106,7 +106,7 @@ def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, boo
 
 def _with_siblings(choice: Choice, shown: Shown) -> Shown:
     """With more of the results of calls that were made together with the newest."""
-    newest, siblings = choice.exchange[:1], called_together(choice.exchange)[1:]
+    newest, siblings = choice.current_turn[:1], called_together(choice.current_turn)[1:]
     if not 1 <= len(siblings) < MOST_TOGETHER or newest[0].key not in shown:
         return shown
     room = int(max(choice.budget - WITHOUT_SIBLINGS, 0) * SIBLINGS_SHARE)
@@ -118,17 +118,17 @@ def _with_siblings(choice: Choice, shown: Shown) -> Shown:
 def _reserved(choice: Choice, group: Group, room: int) -> int:
     """What older results keep of the room beside one that is cut. Nothing beside the newest, unless
     it is larger than the budget: then many of its parts are needed less than what came before."""
-    if group is choice.exchange[0] and group.whole_tokens <= choice.budget:
+    if group is choice.current_turn[0] and group.whole_tokens <= choice.budget:
         return 0
     return int(room * (1 - CUT_SHARE))
 
 
 def _with_parts(choice: Choice, shown: Shown, group: Group, limit: int, reserved: int) -> Shown:
-    """With the best parts of an exchange that does not fit, beside what is reserved for older ones.
+    """With the best parts of a result that does not fit, beside what is reserved for older ones.
     If nothing of the newest result fits there, older ones have to wait: it takes what is reserved,
     and then what the limit would leave of the budget, but for a failure before it."""
     more = fill(choice, shown, [group], limit - reserved)
-    if group is not choice.exchange[0]:
+    if group is not choice.current_turn[0]:
         return more
     kept = 0 if _failed_before(choice) is None else FAILED_LEAST
     for most in (limit, choice.budget):
@@ -139,7 +139,7 @@ def _with_parts(choice: Choice, shown: Shown, group: Group, limit: int, reserved
 
 
 def _says_nothing(choice: Choice, shown: Shown, group: Group) -> bool:
-    """Whether an exchange has results of which no part is shown, at most a line about each."""
+    """Whether a call has results of which no part is shown, at most a line about each."""
     results = [
         shown.get(row.sequence) or choice.renditions[row.sequence].choose(())
         for row in group.rows[1:]
@@ -151,21 +151,21 @@ def _says_nothing(choice: Choice, shown: Shown, group: Group) -> bool:
 def _with_short(choice: Choice, shown: Shown) -> Shown:
     """With more of the calls whose results are short: most calls that did something, and did not
     only read, are among them, and an agent that does not see them may do it twice."""
-    short = [group for group in choice.exchange if group.whole_tokens <= SHORT_EXCHANGE]
+    short = [group for group in choice.current_turn if group.whole_tokens <= SHORT_CALL]
     limit = choice.cost.exact(shown) + int(choice.budget * SHORT_SHARE)
     return _with_stubs(choice, shown, min(choice.budget, limit), short)
 
 
 def with_left_calls(choice: Choice, shown: Shown, limit: int) -> Shown:
-    """With those of the other calls of the open exchange that fit into `limit`, newest first."""
+    """With those of the other calls of the current turn that fit into `limit`, newest first."""
     tried = 0
-    for group in choice.exchange:
+    for group in choice.current_turn:
         if group.key in shown:
             continue
         more = joined(shown, [_least(choice, group)])
         if choice.cost.fits(more, limit):
             shown = more
-        elif (tried := tried + 1) == EXCHANGE_TRIES:
+        elif (tried := tried + 1) == RESULT_TRIES:
             break
     return shown
 
@@ -176,7 +176,7 @@ def _with_failed_before(choice: Choice, shown: Shown) -> Shown:
     error lines of calls that were made together with the newest: one failure among many says the
     most."""
     before = _failed_before(choice)
-    together = [group for group in called_together(choice.exchange)[1:] if _is_failed(group)]
+    together = [group for group in called_together(choice.current_turn)[1:] if _is_failed(group)]
     limit = min(choice.cost.exact(shown) + int(choice.budget * FAILED_SHARE), choice.budget)
     for group in (*((before,) if before else ()), *together):
         if group.key not in shown:
@@ -186,10 +186,12 @@ def _with_failed_before(choice: Choice, shown: Shown) -> Shown:
 
 def _failed_before(choice: Choice) -> Group | None:
     """The call before the newest, if that failed and was not made again."""
-    before = choice.exchange[1] if len(choice.exchange) > 1 else choice.interrupted
+    before = choice.current_turn[1] if len(choice.current_turn) > 1 else choice.interrupted
     if before is None or not _is_failed(before):
         return None
-    is_again = choice.exchange and before.asked == choice.exchange[0].asked
+    is_again = (
+        choice.current_turn and before.call_signature == choice.current_turn[0].call_signature
+    )
     return None if is_again else before
 
 
@@ -213,12 +215,12 @@ def _with_said(choice: Choice, shown: Shown) -> Shown:
     said = {row.sequence: choice.renditions[row.sequence].whole() for row in choice.said.rows}
     if choice.cost.block_tokens(said) > (choice.budget - WITHOUT_SAID) * SAID_SHARE:
         return shown
-    more, limit = joined(shown, [said]), choice.budget * (1 - EXCHANGE_SHARE)
+    more, limit = joined(shown, [said]), choice.budget * (1 - CURRENT_TURN_SHARE)
     return more if choice.cost.fits(more, int(limit)) else shown
 
 
 def _with_least(choice: Choice, shown: Shown, group: Group, limit: int, most: int) -> Shown:
-    """With the outcome of an exchange, below its call: without it the model would take the call as
+    """With the outcome of a call, below its call: without it the model would take the call as
     not made. What is too long for `most` tokens is cut to `limit`: first the call, to as many of
     its first arguments as fit and the names of the others, then the results, to their beginning."""
     least = _least(choice, group)
@@ -245,7 +247,7 @@ def _begun(choice: Choice, row: ItemRow, limit: int) -> Rendition:
 def _with_call(
     choice: Choice, shown: Shown, group: Group, least: Shown, limit: int
 ) -> Shown | None:
-    """With `least` of an exchange, and as much of its call as fits; None if not even its beginning
+    """With `least` of a call, and as much of its call as fits; None if not even its beginning
     does."""
     call = choice.renditions[group.rows[0].sequence]
     if call.fixed is not None or call.redacted:
@@ -270,7 +272,7 @@ def _least(choice: Choice, group: Group) -> Shown:
 
 
 class _Forms:
-    """The whole and the shortest complete form of each exchange, made once."""
+    """The whole and the shortest complete form of each call with its results, made once."""
 
     def __init__(self, choice: Choice, limit: int) -> None:
         self._choice = choice
@@ -308,7 +310,7 @@ class _Forms:
         return self.may_fit(group) and self.compact(group) != self.whole(group)
 
     def least_tokens(self, group: Group) -> float:
-        """Tokens that all of an exchange takes at least; infinite if it is far too large."""
+        """Tokens that all of a call takes at least; infinite if it is far too large."""
         return self._choice.cost.block_tokens(self.compact(group)) if self.may_fit(group) else inf
 
 
@@ -329,11 +331,11 @@ def _with_stubs(
     groups: Sequence[Group] | None = None,
     is_answered: bool = True,
 ) -> Shown:
-    """What is shown and, newest first, the other calls of the open exchange, or of these groups:
+    """What is shown and, newest first, the other calls of the current turn, or of these groups:
     those with results, each with a line about them, or those that have none."""
     stubs = [
         _least(choice, group)
-        for group in (choice.exchange if groups is None else groups)
+        for group in (choice.current_turn if groups is None else groups)
         if group.key not in shown and (len(group.rows) > 1) == is_answered
     ]
     size, exact = choice.cost.size, choice.cost.exact
