@@ -1,4 +1,4 @@
-"""The ways to show an item, each honest, and each made again from its view and recipe."""
+"""The ways to show an item, each honest, and each made again from its view and selector."""
 
 import json
 
@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from tests.session_view import ListView
 
-from weft.compiler.renditions.recipe import (
+from weft.compiler.renditions.part_selector import (
     numbers_in,
     outdated_of,
     ranges,
@@ -55,7 +55,7 @@ def test_a_short_text_within_a_text_is_compact_without_escapes() -> None:
         "content=[TextContent(text='{_meta: null, content: [{type: text, text: "
         '"Created \\"/root/ppt\\""}]}\')] isError=False'
     )
-    assert reread(row, shown.view, shown.recipe) == shown
+    assert reread(row, shown.view, shown.selector) == shown
     plain = row_of(ItemKind.TOOL_RESULT, '{"state": "late", "dock": "D25"}')
     assert compact(plain) == whole(plain)
 
@@ -152,7 +152,7 @@ def test_a_stub_tells_how_a_call_went_or_how_much_it_found(text: str, stub_text:
     """A reader cannot tell a failure from a success by its size."""
     row = row_of(ItemKind.TOOL_RESULT, text)
     assert stub(row).text == stub_text
-    again = reread(row, stub(row).view, stub(row).recipe)
+    again = reread(row, stub(row).view, stub(row).selector)
     assert again == stub(row)
 
 
@@ -288,7 +288,7 @@ def test_a_failed_result_begins_with_its_error(limit: int, text: str, told: str)
     assert rest.startswith(told)
     assert text[int(before.replace(",", "")) :].startswith(rest.partition(" … ")[0])
     assert len(shown.text) <= len(beginning(row_of(ItemKind.TOOL_RESULT, text), limit).text) + 30
-    assert reread(row, shown.view, shown.recipe) == shown
+    assert reread(row, shown.view, shown.selector) == shown
 
 
 def test_a_redacted_item_has_no_parts() -> None:
@@ -312,12 +312,12 @@ def test_a_recipe_gives_the_same_parts_again(chosen: set[int]) -> None:
     assert numbers_in(ranges(chosen)) == chosen
 
 
-@pytest.mark.parametrize("recipe", ["0-3,7", "<40", ""])
-def test_a_recipe_says_which_outdated_facts_are_left_out(recipe: str) -> None:
-    assert with_outdated(recipe, ()) == recipe
-    written = with_outdated(recipe, (0, 2, 1))
+@pytest.mark.parametrize("selector", ["0-3,7", "<40", ""])
+def test_a_recipe_says_which_outdated_facts_are_left_out(selector: str) -> None:
+    assert with_outdated(selector, ()) == selector
+    written = with_outdated(selector, (0, 2, 1))
     assert outdated_of(written) == (0, 1, 2)
-    assert without_outdated(written) == recipe
+    assert without_outdated(written) == selector
 
 
 def test_every_rendition_is_made_again_from_its_view_and_recipe() -> None:
@@ -325,7 +325,7 @@ def test_every_rendition_is_made_again_from_its_view_and_recipe() -> None:
         made = [whole(row), of_parts(row, {0, 2}), of_parts(row, ()), beginning(row, 20)]
         made += [stub(row), reference(), whole(row, redacted=True), summarised(row)]
         for one in made:
-            assert reread(row, one.view, one.recipe) == one
+            assert reread(row, one.view, one.selector) == one
     with pytest.raises(InvalidInput, match="'hologram' is unknown"):
         reread(row, "hologram", "")
 

@@ -130,10 +130,10 @@ def _entries(
                     heads.append(_head(one, above))
                 continue
             row = _row(one, rows, gone)
-            name, _, recipe = one.view.partition(" ")
+            name, _, selector = one.view.partition(" ")
             if name == REDACTED:
                 row = redact(row, redaction_hook(policy.redaction_hook))
-            shown[one.sequence] = reread(row, name, recipe)
+            shown[one.sequence] = reread(row, name, selector)
         except InvalidInput as fault:
             faults.append(str(fault))
     named = {at for one in audit.manifest for at in one.named}

@@ -23,7 +23,10 @@ from weft.compiler.rendering.cost import Costed, Shown
 from weft.compiler.rendering.counting import counter
 from weft.compiler.rendering.message_tokens import message_tokens
 from weft.compiler.rendering.reasoning import attached, carried, refused_calls
-from weft.compiler.renditions.in_force import in_force, text_in_force
+from weft.compiler.renditions.outdated_facts import (
+    text_without_outdated_facts,
+    without_outdated_facts,
+)
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.left_out import naming
 from weft.compiler.selection.prefix import keep, select_stable
@@ -117,14 +120,18 @@ def _apply_phase_rules(state: State) -> None:
     replaced = superseded(state.view, state.groups, state.statements)
     rule = phase_rule(state.policy, phase)
     kept = showable(state.groups, phase, rule, state.ledger, replaced)
-    state.groups = tuple(_in_force(state, group, replaced.get(group.key)) for group in kept)
+    state.groups = tuple(
+        _without_outdated_facts(state, group, replaced.get(group.key)) for group in kept
+    )
 
 
-def _in_force(state: State, group: Group, outdated: Outdated | None) -> Group:
+def _without_outdated_facts(state: State, group: Group, outdated: Outdated | None) -> Group:
     if outdated is None:
         return group
     row, count = group.rows[0], counter(state.view.encoding)
-    made = in_force(row, outdated.numbers, count(text_in_force(row, outdated.numbers)))
+    made = without_outdated_facts(
+        row, outdated.numbers, count(text_without_outdated_facts(row, outdated.numbers))
+    )
     return msgspec.structs.replace(group, rows=(made,))
 
 

@@ -16,10 +16,10 @@ import msgspec
 from weft.call_text import call_arguments
 from weft.compiler.renditions.assembling import assembled, plain
 from weft.compiler.renditions.error_parts import error_begins
-from weft.compiler.renditions.in_force import in_force
-from weft.compiler.renditions.of_whole import said_of_whole
-from weft.compiler.renditions.recipe import numbers_in, outdated_of, ranges, without_outdated
+from weft.compiler.renditions.outdated_facts import without_outdated_facts
+from weft.compiler.renditions.part_selector import numbers_in, outdated_of, ranges, without_outdated
 from weft.compiler.renditions.stub_line import READ, first_line, is_flag, record_count, verdict_of
+from weft.compiler.renditions.summary_statements import summary_statements
 from weft.passages.json_unquoted import unquoted
 from weft.passages.literals import Decoded, decoded
 from weft.readmodel.rows import ItemRow
@@ -39,8 +39,8 @@ class Rendition(msgspec.Struct, frozen=True):
     text: str
     arguments: dict[str, Any] | None = None
     """A call's arguments, verbatim; None if not all of them are shown."""
-    recipe: str = ""
-    """Which parts are shown, see `recipe`."""
+    selector: str = ""
+    """Which parts are shown, see `selector`."""
 
 
 def whole(row: ItemRow, redacted: bool = False) -> Rendition:
@@ -114,7 +114,7 @@ def of_parts(row: ItemRow, chosen: Collection[int]) -> Rendition:
         return whole(row)
     text = assembled(row.readable, row.parts, chosen)
     text = _beside_stored(row, _under_summary(row, text))
-    return Rendition(PARTS, text, recipe=ranges(chosen))
+    return Rendition(PARTS, text, selector=ranges(chosen))
 
 
 def _under_summary(row: ItemRow, text: str) -> str:
@@ -124,15 +124,15 @@ def _under_summary(row: ItemRow, text: str) -> str:
     is_mostly_shown = len(text) >= MOSTLY_SHOWN * len(row.readable)
     if not summary or is_mostly_shown or len(summary) * SUMMARY_SHARE > len(text):
         return text
-    said = said_of_whole(summary, text, row.readable)
-    return f"{OF_WHOLE}\n{said}\n{OF_PARTS}\n{text}" if said else text
+    said = summary_statements(summary, text, row.readable)
+    return f"{WHOLE_HEADING}\n{said}\n{PARTS_HEADING}\n{text}" if said else text
 
 
 MOSTLY_SHOWN = 0.75
 """Parts that are this share of a text say what its summary says."""
 SUMMARY_SHARE = 5
 """How many times as long as the summary the parts must be."""
-OF_WHOLE, OF_PARTS = "(of all of it:)", "(parts of it:)"
+WHOLE_HEADING, PARTS_HEADING = "(of all of it:)", "(parts of it:)"
 
 
 def beginning(row: ItemRow, limit: int) -> Rendition:
@@ -146,12 +146,14 @@ def beginning(row: ItemRow, limit: int) -> Rendition:
     end = _end_of(text, start, end, row.kind) if end < len(text) else len(text)
     left = len(text) - end
     if not left:
-        return Rendition(PARTS, before + text[start:], recipe=f"<{limit}") if start else whole(row)
+        return (
+            Rendition(PARTS, before + text[start:], selector=f"<{limit}") if start else whole(row)
+        )
     room = max(limit * _CHARACTERS * NAMES_SHARE, LEAST_NAMES)
     names = _named(_arguments_behind(row, end), room)
     mark = f"… {left:,} characters{': ' * bool(names)}{names} …"
     cut = _beside_stored(row, f"{before}{text[start:end].rstrip()} {mark}")
-    return Rendition(PARTS, cut, recipe=f"<{limit}")
+    return Rendition(PARTS, cut, selector=f"<{limit}")
 
 
 def _error_of(row: ItemRow) -> int:
@@ -264,7 +266,7 @@ def stub(row: ItemRow) -> Rendition:
 
 def is_stub(shown: Rendition) -> bool:
     """Whether a rendition shows no part of its item, at most one line of it."""
-    return shown.view == STUB or (shown.view == PARTS and not shown.recipe)
+    return shown.view == STUB or (shown.view == PARTS and not shown.selector)
 
 
 def _verdict_of(row: ItemRow) -> str:
@@ -288,15 +290,15 @@ TINY, SHORT = 24, 140
 more that its outcome is told whole."""
 
 
-def reread(row: ItemRow, view: str, recipe: str) -> Rendition:
+def reread(row: ItemRow, view: str, selector: str) -> Rendition:
     """The rendition that was shown before, made again from the same row.
 
     Raises `InvalidInput` for a view that this release does not make.
     """
-    outdated = outdated_of(recipe)
+    outdated = outdated_of(selector)
     if outdated != row.outdated:
-        row = in_force(row, outdated)
-    recipe = without_outdated(recipe)
+        row = without_outdated_facts(row, outdated)
+    selector = without_outdated(selector)
     match view:
         case "whole" | "current":
             return whole(row)
@@ -306,10 +308,10 @@ def reread(row: ItemRow, view: str, recipe: str) -> Rendition:
             return compact(row)
         case "reference":
             return reference()
-        case "parts" if recipe.startswith("<"):
-            return beginning(row, int(recipe[1:]))
+        case "parts" if selector.startswith("<"):
+            return beginning(row, int(selector[1:]))
         case "parts":
-            return of_parts(row, numbers_in(recipe))
+            return of_parts(row, numbers_in(selector))
         case "summary":
             return summarised(row)
         case "stub":
@@ -328,7 +330,7 @@ def shown_parts(row: ItemRow, shown: Rendition) -> frozenset[int]:
     """Which of an item's parts a rendition holds, whole or begun."""
     if shown.view != PARTS:
         return frozenset(range(part_count(row)))
-    if shown.recipe.startswith("<"):
+    if shown.selector.startswith("<"):
         # A failed result begins with its error, which every form of it shows.
         return frozenset() if row.failed else frozenset({0})
-    return numbers_in(shown.recipe)
+    return numbers_in(shown.selector)

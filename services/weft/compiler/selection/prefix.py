@@ -27,7 +27,7 @@ from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.rendering.named_calls import names_of
 from weft.compiler.rendering.prompt import RENDER_VERSION
-from weft.compiler.renditions.recipe import outdated_of
+from weft.compiler.renditions.part_selector import outdated_of
 from weft.compiler.renditions.rendition import (
     PARTS,
     REDACTED,
@@ -99,14 +99,14 @@ def keep(
 
 def _rendition_of(one: ManifestEntry, row: ItemRow, redacted: frozenset[int]) -> Rendition | None:
     """The rendition that the manifest names, or None if the item has changed."""
-    name, _, recipe = one.view.partition(" ")
+    name, _, selector = one.view.partition(" ")
     of_summary = name == SUMMARY and row.envelope is None
     version = row.summary_version if of_summary else row.version
     if version != one.version or (name == REDACTED) != (row.sequence in redacted):
         return None
-    if outdated_of(recipe) != row.outdated:
+    if outdated_of(selector) != row.outdated:
         return None
-    return reread(row, name, recipe)
+    return reread(row, name, selector)
 
 
 def _unbroken(shown: Mapping[int, Rendition], groups: Sequence[Group]) -> Shown:

@@ -10,7 +10,7 @@ import msgspec
 from weft import tokens
 from weft.bm25 import scores
 from weft.compiler.renditions.assembling import assembled
-from weft.compiler.renditions.rendition import OF_PARTS, OF_WHOLE
+from weft.compiler.renditions.rendition import PARTS_HEADING, WHOLE_HEADING
 from weft.passages.part import Outline, leaves, passage_texts
 from weft.passages.splitting import outline_of, readable
 from weft.terms import SomeTerms, analyse
@@ -44,7 +44,7 @@ def shortened(
     if outline is None:
         return _beginning(summary or text, limit, encoding)
     readable_text = readable(text, outline)
-    head = f"{OF_WHOLE}\n{summary}\n{OF_PARTS}\n" if summary else ""
+    head = f"{WHOLE_HEADING}\n{summary}\n{PARTS_HEADING}\n" if summary else ""
     if tokens.count(head, encoding) * _SHARE > limit:
         head = ""
     left = limit - tokens.count(head, encoding)

@@ -15,16 +15,16 @@ from weft.passages.splitting import outline_of
 from weft.readmodel.rows import ItemRow
 
 
-def in_force(row: ItemRow, outdated: Sequence[int], tokens: int = -1) -> ItemRow:
+def without_outdated_facts(row: ItemRow, outdated: Sequence[int], tokens: int = -1) -> ItemRow:
     """The row without the facts with these numbers, counted from 0 in order of its text. `tokens`
     is the size of the rest."""
-    text = text_in_force(row, outdated)
+    text = text_without_outdated_facts(row, outdated)
     return msgspec.structs.replace(
         row, text=text, tokens=tokens, outline=packed(outline_of(text)), outdated=tuple(outdated)
     )
 
 
-def text_in_force(row: ItemRow, outdated: Sequence[int]) -> str:
+def text_without_outdated_facts(row: ItemRow, outdated: Sequence[int]) -> str:
     """The row's text, with a mark for each run of outdated facts."""
     facts, pieces, at = facts_named(row.metadata, row.whole), list[str](), 0
     for _, run in groupby(enumerate(sorted(outdated)), lambda pair: pair[1] - pair[0]):
