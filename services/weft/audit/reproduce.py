@@ -20,7 +20,7 @@ from weft.compiler.rendering.item_entries import entries_of
 from weft.compiler.rendering.legend import LEGEND
 from weft.compiler.rendering.memory import frozen_header
 from weft.compiler.rendering.prompt import RENDER_VERSION, render
-from weft.compiler.renditions.rendition import REDACTED, SUMMARY, Rendition, reread
+from weft.compiler.renditions.rendition import REDACTED, SUMMARY, Rendition, reproduced_rendition
 from weft.readmodel.rows import ItemRow
 from weft.readmodel.view import SessionView
 from weft.redaction import redaction_hook
@@ -133,7 +133,7 @@ def _entries(
             name, _, selector = one.view.partition(" ")
             if name == REDACTED:
                 row = redact(row, redaction_hook(policy.redaction_hook))
-            shown[one.sequence] = reread(row, name, selector)
+            shown[one.sequence] = reproduced_rendition(row, name, selector)
         except InvalidInput as fault:
             faults.append(str(fault))
     named = {at for one in audit.manifest for at in one.named}

@@ -28,7 +28,7 @@ from weft.compiler.rendering.header import entries_above
 from weft.compiler.rendering.item_entries import groups_by_sequence, item_entry
 from weft.compiler.rendering.tools import TOOLS, parameter_names
 from weft.compiler.renditions.item_renditions import ItemRenditions, required_parts
-from weft.compiler.renditions.rendition import reference, summarised
+from weft.compiler.renditions.rendition import reference_rendition, summary_rendition
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.left_out import most_names
 from weft.compiler.selection.part_scores import Scores
@@ -200,8 +200,8 @@ def _item_renditions(
         rules = state.policy.firewall
         limit = most_shown(rules, rule_of(row, call, rules))
         if limit is not None and row.whole_tokens > limit and row.envelope is not None:
-            return ItemRenditions(row, False, summarised(row), frozenset(), is_limited=True)
+            return ItemRenditions(row, False, summary_rendition(row), frozenset(), is_limited=True)
         if row.sequence in repeats:
-            return ItemRenditions(row, False, reference(), frozenset())
+            return ItemRenditions(row, False, reference_rendition(), frozenset())
     required = frozenset[int]() if redacted else required_parts(row)
     return ItemRenditions(row, redacted, None, required)

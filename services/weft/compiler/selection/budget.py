@@ -17,7 +17,7 @@ from weft.compiler.profiles import (
 )
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.renditions.item_renditions import ItemRenditions
-from weft.compiler.renditions.rendition import Rendition, beginning
+from weft.compiler.renditions.rendition import Rendition, beginning_rendition
 from weft.compiler.selection.offers import Addition
 
 CORRECTIONS = 4
@@ -111,7 +111,10 @@ def longest_beginning(
         return None
     room = LEAST_PIN + limit - cost.size(shown)
     while room > (LEAST_PIN if item_renditions.row.sequence in shown else LEAST_PIN // 2):
-        more = {**others, item_renditions.row.sequence: beginning(item_renditions.row, room)}
+        more = {
+            **others,
+            item_renditions.row.sequence: beginning_rendition(item_renditions.row, room),
+        }
         over = cost.exact({**shown, **more}) - limit
         if over <= 0:
             return more

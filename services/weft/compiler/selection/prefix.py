@@ -33,7 +33,7 @@ from weft.compiler.renditions.rendition import (
     REDACTED,
     SUMMARY,
     Rendition,
-    reread,
+    reproduced_rendition,
 )
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.current_turn import with_current_turn
@@ -106,7 +106,7 @@ def _rendition_of(one: ManifestEntry, row: ItemRow, redacted: frozenset[int]) ->
         return None
     if outdated_of(selector) != row.outdated:
         return None
-    return reread(row, name, selector)
+    return reproduced_rendition(row, name, selector)
 
 
 def _unbroken(shown: Mapping[int, Rendition], groups: Sequence[Group]) -> Shown:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.rendering.cost import Shown
-from weft.compiler.renditions.rendition import REFERENCE, stub
+from weft.compiler.renditions.rendition import REFERENCE, stub_rendition
 from weft.compiler.selection.choice import Choice
 from weft.readmodel.rows import ItemRow
 
@@ -64,7 +64,7 @@ def without_dangling(choice: Choice, shown: Shown) -> Shown:
             one = shown.get(row.sequence)
             if one is None or one.view != REFERENCE or choice.repeats[row.sequence] in shown:
                 continue
-            shown = {**shown, row.sequence: stub(row)}
+            shown = {**shown, row.sequence: stub_rendition(row)}
             if not choice.cost.fits(shown, choice.budget):
                 left = {row.sequence for row in group.rows}
                 shown = {at: one for at, one in shown.items() if at not in left}

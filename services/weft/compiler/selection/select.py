@@ -8,7 +8,7 @@ from __future__ import annotations
 from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import LATEST_SHARE, LEAST_PIN, PINS_ALONE, PINS_SHARE
 from weft.compiler.rendering.cost import Shown
-from weft.compiler.renditions.rendition import whole
+from weft.compiler.renditions.rendition import whole_rendition
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.current_turn import (
     newest_result_fit,
@@ -84,5 +84,5 @@ def everything_whole(choice: Choice) -> Shown | None:
     for row in rows:
         item_renditions = choice.renditions[row.sequence]
         limited = item_renditions.fixed if item_renditions.is_limited else None
-        shown[row.sequence] = limited or whole(row, item_renditions.redacted)
+        shown[row.sequence] = limited or whole_rendition(row, item_renditions.redacted)
     return shown if choice.cost.exact(shown) <= choice.budget else None

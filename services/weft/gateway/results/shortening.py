@@ -9,7 +9,7 @@ import msgspec
 
 from weft import tokens
 from weft.bm25 import scores
-from weft.compiler.renditions.assembling import assembled
+from weft.compiler.renditions.assembling import assembled_text
 from weft.compiler.renditions.rendition import PARTS_HEADING, WHOLE_HEADING
 from weft.passages.part import Outline, leaves, passage_texts
 from weft.passages.splitting import outline_of, readable
@@ -55,7 +55,7 @@ def shortened(
         chosen = _taken(units, order, allowed)
         if not chosen:
             break
-        shown = assembled(readable_text, outline, chosen)
+        shown = assembled_text(readable_text, outline, chosen)
         count = tokens.count(shown, encoding)
         if count <= left:
             return head + shown
