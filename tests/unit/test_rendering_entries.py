@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.session_view import ListView
 
-from weft.compiler.rendering.entries import HANDLE_FROM, entry, undated
+from weft.compiler.rendering.entries import HANDLE_FROM, entry, without_same_day_times
 from weft.compiler.renditions.rendition import PARTS, REDACTED, STUB, Rendition, whole_rendition
 from weft.readmodel.rows import ItemRow
 from weft_schemas.envelope import ArtifactRef, ResultEnvelope, ResultStatus
@@ -93,5 +93,5 @@ def test_of_one_day_the_times_are_left_out() -> None:
     one = entry(made, whole_rendition(made), b"", "context", untrusted=False)
     other = msgspec.structs.replace(one, occurred_at="2024-01-01T00:00:00Z")
     assert one.occurred_at == "2023-11-14T22:13:20Z"
-    assert [held.occurred_at for held in undated([one, one])] == [None, None]
-    assert undated([one, other]) == [one, other]
+    assert [held.occurred_at for held in without_same_day_times([one, one])] == [None, None]
+    assert without_same_day_times([one, other]) == [one, other]

@@ -13,7 +13,7 @@ import msgspec
 
 from weft.audit.missing_records import MissingRecords, missing_calls, row_of
 from weft.compiler.candidates.sensitivity import redact
-from weft.compiler.compile import Compilation, compile_pack, readable
+from weft.compiler.compile import Compilation, compile_pack, within_scopes
 from weft.compiler.pack import CODE_VERSION
 from weft.compiler.rendering.fencing import has_data, is_message
 from weft.compiler.rendering.item_entries import entries_of
@@ -69,7 +69,7 @@ def reproduce(
     gone = gone or MissingRecords()
     if gone.tombstone:
         return _erased(audit, gone)
-    view = readable(view, audit.request)
+    view = within_scopes(view, audit.request)
     again = compile_pack(view, audit.request, key=key, base=base)
     entries, faults = _entries(audit, view, again, key, gone)
     prompt = render(entries)

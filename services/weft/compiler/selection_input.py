@@ -138,7 +138,7 @@ def _cost(state: State, rows: Sequence[ItemRow], pinned: Shown) -> PromptCost:
         state.candidates.latest_user,
         groups_by_sequence(state.groups),
         state.flags,
-        withheld=state.carried.withheld,
+        withheld=state.returned_reasoning.withheld,
     )
     above = entries_above(state, rows, count)
     cost = PromptCost(above, state.groups, entry, count)

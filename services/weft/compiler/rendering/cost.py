@@ -16,7 +16,7 @@ from weft.adapters.drafting import compact
 from weft.adapters.steps import omission
 from weft.compiler.candidates.closure import Group
 from weft.compiler.rendering.counting import MESSAGE, Count, prompt_tokens
-from weft.compiler.rendering.entries import has_several_days, undated
+from weft.compiler.rendering.entries import has_several_days, without_same_day_times
 from weft.compiler.rendering.fencing import has_data, is_message
 from weft.compiler.rendering.legend import (
     FENCES,
@@ -28,7 +28,7 @@ from weft.compiler.rendering.legend import (
     legend,
 )
 from weft.compiler.rendering.message_tokens import message_tokens
-from weft.compiler.rendering.named_calls import NamedCall, listed
+from weft.compiler.rendering.named_calls import NamedCall, calls_text
 from weft.compiler.rendering.parallel_calls import calls_with_results
 from weft.compiler.rendering.prompt import block, label, label_below_call
 from weft.compiler.renditions.rendition import CURRENT, PARTS, STUB, Rendition
@@ -129,7 +129,7 @@ class PromptCost:
                 )
             made.append(one)
         notation = legend(made)
-        return [*([notation] if notation else []), *self.above, *undated(made)]
+        return [*([notation] if notation else []), *self.above, *without_same_day_times(made)]
 
     def _missing(self, shown: Mapping[int, Rendition]) -> dict[int, int]:
         """The number of items left out before each of these; only numbers above 0."""
@@ -149,7 +149,7 @@ class PromptCost:
     def _list_of(self, calls: tuple[int, ...]) -> str:
         """The names of these calls, written once."""
         if calls not in self._lists:
-            self._lists[calls] = listed([self.named[one] for one in calls])
+            self._lists[calls] = calls_text([self.named[one] for one in calls])
         return self._lists[calls]
 
     def named_before(self, shown: Mapping[int, Rendition]) -> dict[int, tuple[int, ...]]:

@@ -10,7 +10,7 @@ import msgspec
 
 from weft.compiler.profiles import LEAST_NAME, NAMED_CALL, NAMED_SHARE, WITHOUT_NAMES
 from weft.compiler.rendering.cost import Shown
-from weft.compiler.rendering.named_calls import NamedCall, names_of
+from weft.compiler.rendering.named_calls import NamedCall, named_calls
 from weft.compiler.selection.budget import nearest_that_fits
 from weft.compiler.selection.choice import Choice
 
@@ -44,8 +44,8 @@ def with_names(choice: Choice, shown: Shown, kept: Collection[int] = (), after: 
     left = [one for one in (*choice.groups, *choice.older_calls) if one.key not in shown]
     newest = sorted((one for one in left if one.key > after), key=lambda one: -one.key)
     room = room_for_names(choice)
-    offered = names_of(newest, choice.withheld, most=room)
-    before = names_of([one for one in choice.groups if one.key in kept], choice.withheld)
+    offered = named_calls(newest, choice.withheld, most=room)
+    before = named_calls([one for one in choice.groups if one.key in kept], choice.withheld)
     size = choice.cost.size(shown)
     # Sizes of messages are only approximate.
     limit = min(choice.budget + size - choice.cost.exact(shown), size + room)

@@ -25,7 +25,7 @@ from weft.compiler.profiles import (
 from weft.compiler.ranking.value_weights import value_weights
 from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import Shown
-from weft.compiler.rendering.named_calls import names_of
+from weft.compiler.rendering.named_calls import named_calls
 from weft.compiler.rendering.prompt import RENDER_VERSION
 from weft.compiler.renditions.part_selector import outdated_of
 from weft.compiler.renditions.rendition import (
@@ -140,7 +140,7 @@ def select_stable(choice: Choice, prefix: Prefix, ledger: Ledger) -> tuple[Choic
 
 def _naming_kept(choice: Choice, prefix: Prefix) -> Choice:
     kept = [group for group in choice.groups if group.key in prefix.named]
-    return naming(choice, names_of(kept, choice.withheld))
+    return naming(choice, named_calls(kept, choice.withheld))
 
 
 class _Draft(msgspec.Struct, frozen=True):
