@@ -28,8 +28,8 @@ from weft.compiler.renditions.outdated_facts import (
     without_outdated_facts,
 )
 from weft.compiler.selection.choice import Choice
-from weft.compiler.selection.left_out import naming
-from weft.compiler.selection.prefix import keep, select_stable
+from weft.compiler.selection.left_out import with_named_calls
+from weft.compiler.selection.prefix import kept_prefix, select_stable
 from weft.compiler.selection.repeats import without_dangling
 from weft.compiler.selection.select import select
 from weft.compiler.selection_input import choice_of
@@ -146,7 +146,7 @@ def _rank(state: State) -> None:
     state.scores = score_groups(
         state.groups, matches, state.question, rule, emphasis, found.latest_user
     )
-    state.prefix = keep(
+    state.prefix = kept_prefix(
         state.view,
         state.base,
         state.policy_version,
@@ -185,7 +185,7 @@ def _without_refused_calls(state: State, choice: Choice, shown: Shown) -> tuple[
         state.returned_reasoning = msgspec.structs.replace(
             state.returned_reasoning, withheld=withheld
         )
-        choice = naming(choice_of(state), choice.cost.named)
+        choice = with_named_calls(choice_of(state), choice.cost.named)
         if not choice.cost.fits(shown, choice.budget):
             left = {row.sequence for one in state.groups if one.key in calls for row in one.rows}
             shown = {at: one for at, one in shown.items() if at not in left}

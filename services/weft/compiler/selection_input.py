@@ -10,17 +10,17 @@ from weft.compiler.candidates.older_calls import older_calls
 from weft.compiler.candidates.tool_rules import rule_of
 from weft.compiler.profiles import LEAST_ASKED, PROFILES, READ_AGAIN_FACTOR
 from weft.compiler.ranking.focus import (
-    called_after,
-    in_focus,
-    named_by_user,
-    stated_after,
-    stated_last,
+    focus_by_result,
+    later_call_values,
+    latest_values,
+    next_values,
+    values_named_by_user,
 )
 from weft.compiler.ranking.listed_passes import Pass, listed_passes
 from weft.compiler.ranking.loops import Stretch, next_entries
 from weft.compiler.ranking.places import pointed_lines
 from weft.compiler.ranking.question import understand
-from weft.compiler.ranking.second_pass import second_pass, taken_next
+from weft.compiler.ranking.second_pass import calls_ahead, second_pass
 from weft.compiler.ranking.value_weights import asked_fields
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.rendering.counting import counter
@@ -32,8 +32,8 @@ from weft.compiler.renditions.rendition import reference_rendition, summary_rend
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.left_out import most_names
 from weft.compiler.selection.part_scores import Scores
-from weft.compiler.selection.pins import least_of_all
-from weft.compiler.selection.repeats import outdated_by_repetition, repeated
+from weft.compiler.selection.pins import beginnings_of_all
+from weft.compiler.selection.repeats import outdated_by_repetition, repeated_results
 from weft.compiler.state import State
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
@@ -47,7 +47,9 @@ def choice_of(state: State) -> Choice:
     pinned = state.pinned()
     own = {row.sequence for group in pinned for row in group.rows}
     repeats = {
-        at: later for at, later in repeated(state.groups, state.redacted).items() if at not in own
+        at: later
+        for at, later in repeated_results(state.groups, state.redacted).items()
+        if at not in own
     }
     newer = _newer(state)
     current_turn = _newest_first(newer)
@@ -72,14 +74,14 @@ def choice_of(state: State) -> Choice:
         interrupted=_interrupted(state),
         last_fetched=() if current_turn else _last_fetched(state),
         said=said[0] if said and current_turn else None,
-        taken_next=tuple(
+        calls_ahead=tuple(
             group
-            for group in taken_next(state.groups, passes, ahead, state.budget)
+            for group in calls_ahead(state.groups, passes, ahead, state.budget)
             if group.key not in old
         ),
         objective=profile.objective,
         asked=asked_fields(rows, parameter_names(state.view, request)),
-        cost=_cost(state, rows, least_of_all(pinned, renditions)),
+        cost=_cost(state, rows, beginnings_of_all(pinned, renditions)),
         budget=state.budget,
         is_all=is_all,
         names_calls=counts_values,
@@ -160,11 +162,11 @@ def _scores(
         _passages(state, rows),
         _asked_terms(state),
         ahead,
-        in_focus(state.groups) if counts_values else {},
-        named_by_user(state.groups),
-        stated_last(state.groups),
-        called_after(state.groups),
-        stated_after(state.groups) if counts_values else {},
+        focus_by_result(state.groups) if counts_values else {},
+        values_named_by_user(state.groups),
+        latest_values(state.groups),
+        later_call_values(state.groups),
+        next_values(state.groups) if counts_values else {},
         pointed_lines(state.groups),
     )
 

@@ -23,14 +23,14 @@ def second_pass(
     if not passes:
         return {}
     first = passes[0]
-    number = _next_of(groups, first)
+    number = _next_number(groups, first)
     rows = () if number is None else groups[first.calls[number]].rows[1:]
     if sum(row.whole_tokens for row in rows) > budget * PASS_SHARE:
         return {}
     return {row.sequence: [(0, len(row.readable))] for row in rows}
 
 
-def taken_next(
+def calls_ahead(
     groups: Sequence[Group],
     passes: Sequence[Pass],
     ahead: Mapping[int, Sequence[Stretch]],
@@ -51,7 +51,7 @@ def _is_ahead(row: ItemRow, ahead: Mapping[int, Sequence[Stretch]], budget: int)
     return row.whole_tokens <= budget * PASS_SHARE and everything in ahead.get(row.sequence, ())
 
 
-def _next_of(groups: Sequence[Group], first: Pass) -> int | None:
+def _next_number(groups: Sequence[Group], first: Pass) -> int | None:
     """The number of the thing that is acted on next; None behind the last."""
     calls = [at for at, group in enumerate(groups) if group.is_call][-LOOK_BACK:]
     later = [(at, arguments_of(groups[at])) for at in calls if at > first.calls[-1]]
@@ -62,7 +62,7 @@ def _next_of(groups: Sequence[Group], first: Pass) -> int | None:
                 acted.setdefault(number, at)
     planned = planned_order(groups, first.own, acted)
     order = planned or range(len(first.own))
-    reached = _reached(first.own, order, [arguments for _, arguments in reversed(later)])
+    reached = _reached_number(first.own, order, [arguments for _, arguments in reversed(later)])
     if reached is not None:
         rest = order[order.index(reached) + 1 :]
         return rest[0] if rest else None
@@ -71,7 +71,7 @@ def _next_of(groups: Sequence[Group], first: Pass) -> int | None:
     return order[0]
 
 
-def _reached(
+def _reached_number(
     own: Sequence[frozenset[str]], order: Sequence[int], later: Sequence[frozenset[str]]
 ) -> int | None:
     """Which of the things the newest call about any of them was about, by its number."""

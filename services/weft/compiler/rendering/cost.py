@@ -109,7 +109,7 @@ class PromptCost:
         self._costed: dict[frozenset[int], Costed] = {}
         self._sized: dict[frozenset[int], tuple[int, int]] = {}
 
-    def naming(self, calls: Mapping[int, NamedCall]) -> PromptCost:
+    def with_named_calls(self, calls: Mapping[int, NamedCall]) -> PromptCost:
         """The same with the marks of items that are left out naming these calls, by sequence."""
         made = copy.copy(self)
         made._lists = {}

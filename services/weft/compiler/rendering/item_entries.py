@@ -46,7 +46,9 @@ def entries_of(
     make = partial(item_entry, policy, key, place, None, groups_by_sequence(groups), flags)
     cost = PromptCost(above, groups, make, counter(view.encoding))
     calls = named_calls((one for one in groups if one.key in named), redacted | flags.keys())
-    return cost.naming(calls).entries({at: one for at, one in shown.items() if at in cost.rows})
+    return cost.with_named_calls(calls).entries(
+        {at: one for at, one in shown.items() if at in cost.rows}
+    )
 
 
 def item_entry(

@@ -34,7 +34,7 @@ class Choice(msgspec.Struct, frozen=True):
     nothing since."""
     said: Group | None
     """What the agent said last since the latest user turn, if it called tools since then."""
-    taken_next: tuple[Group, ...]
+    calls_ahead: tuple[Group, ...]
     """Calls whose results an agent that works through a list acts on next."""
     objective: Objective
     asked: Collection[str]

@@ -35,7 +35,7 @@ from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import fill
 from weft.compiler.selection.next_entry import with_next_entry
 from weft.compiler.selection.parallel import called_together, with_shares
-from weft.compiler.selection.runs import SAVED, joined, longest, longest_run
+from weft.compiler.selection.runs import MAX_SAVED, fitting_run, greatest_count, merged
 from weft.readmodel.rows import ItemRow
 
 
@@ -52,12 +52,12 @@ def with_current_turn(choice: Choice, pinned: Shown, kept: Container[int] = ()) 
     tried = 0
     while rest and tried < RESULT_TRIES:
         run = _run(choice, rest, forms, shown, limit)
-        shown = joined(shown, [forms.whole(group) for group in rest[:run]])
+        shown = merged(shown, [forms.whole(group) for group in rest[:run]])
         if run == len(rest):
             break
         group, rest = rest[run], rest[run + 1 :]
-        if forms.is_shorter(group) and cost.fits(joined(shown, [forms.compact(group)]), limit):
-            shown = joined(shown, [forms.compact(group)])
+        if forms.is_shorter(group) and cost.fits(merged(shown, [forms.compact(group)]), limit):
+            shown = merged(shown, [forms.compact(group)])
         elif not is_cut:
             reserved = _reserved(choice, group, limit - cost.exact(shown)) if rest else 0
             shown, is_cut = _with_parts(choice, shown, group, limit, reserved), True
@@ -65,11 +65,11 @@ def with_current_turn(choice: Choice, pinned: Shown, kept: Container[int] = ()) 
             tried += 1
             continue
         if is_cut:
-            room = limit - cost.exact(shown) + SAVED
+            room = limit - cost.exact(shown) + MAX_SAVED
             rest = [one for one in rest if forms.least_tokens(one) <= room]
     shown = _with_siblings(choice, shown)
     before = cost.exact(shown)
-    shown = with_next_entry(choice, _with_taken_next(choice, shown, before), kept)
+    shown = with_next_entry(choice, _with_calls_ahead(choice, shown, before), kept)
     limit += cost.exact(shown) - before + int(choice.budget * OTHER_CALLS_SHARE)
     shown = _with_failed_before(choice, shown)
     shown = _with_stubs(choice, shown, min(choice.budget, limit))
@@ -84,11 +84,11 @@ def newest_result_fit(choice: Choice, pinned: Shown) -> int:
     says = [group for group in answered if any(row.whole.strip() for row in group.rows[1:])]
     newest = says[0] if says else answered[0]
     others = [one for one in choice.current_turn if len(one.rows) == 1 or one.last > newest.last]
-    shown, cost = joined(pinned, [_least(choice, one) for one in others]), choice.cost
+    shown, cost = merged(pinned, [_shortest_forms(choice, one) for one in others]), choice.cost
     whole = {row.sequence: choice.renditions[row.sequence].whole() for row in newest.rows}
     limit = min(choice.budget, cost.exact(shown) + int(choice.budget * CURRENT_TURN_SHARE))
-    outcome_fits = cost.fits(joined(shown, [_least(choice, newest)]), choice.budget)
-    return outcome_fits + cost.fits(joined(shown, [whole]), limit)
+    outcome_fits = cost.fits(merged(shown, [_shortest_forms(choice, newest)]), choice.budget)
+    return outcome_fits + cost.fits(merged(shown, [whole]), limit)
 
 
 def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, bool]:
@@ -135,7 +135,11 @@ def _with_parts(choice: Choice, shown: Shown, group: Group, limit: int, reserved
         if not _says_nothing(choice, more, group):
             break
         more = fill(choice, shown, [group], most - kept)
-    return more if group.key in more else _with_least(choice, shown, group, limit, choice.budget)
+    return (
+        more
+        if group.key in more
+        else _with_shortest_forms(choice, shown, group, limit, choice.budget)
+    )
 
 
 def _says_nothing(choice: Choice, shown: Shown, group: Group) -> bool:
@@ -162,7 +166,7 @@ def with_left_calls(choice: Choice, shown: Shown, limit: int) -> Shown:
     for group in choice.current_turn:
         if group.key in shown:
             continue
-        more = joined(shown, [_least(choice, group)])
+        more = merged(shown, [_shortest_forms(choice, group)])
         if choice.cost.fits(more, limit):
             shown = more
         elif (tried := tried + 1) == RESULT_TRIES:
@@ -180,7 +184,7 @@ def _with_failed_before(choice: Choice, shown: Shown) -> Shown:
     limit = min(choice.cost.exact(shown) + int(choice.budget * FAILED_SHARE), choice.budget)
     for group in (*((before,) if before else ()), *together):
         if group.key not in shown:
-            shown = _with_least(choice, shown, group, limit, limit)
+            shown = _with_shortest_forms(choice, shown, group, limit, limit)
     return shown
 
 
@@ -199,9 +203,9 @@ def _is_failed(group: Group) -> bool:
     return any(row.failed for row in group.rows[1:])
 
 
-def _with_taken_next(choice: Choice, shown: Shown, used: int) -> Shown:
+def _with_calls_ahead(choice: Choice, shown: Shown, used: int) -> Shown:
     """With the results that a pass over a list acts on next, beside the `used` tokens."""
-    groups = [group for group in choice.taken_next if group.key not in shown]
+    groups = [group for group in choice.calls_ahead if group.key not in shown]
     limit = min(choice.budget, used + int(choice.budget * PASS_SHARE))
     return fill(choice, shown, groups, limit) if groups else shown
 
@@ -215,27 +219,31 @@ def _with_said(choice: Choice, shown: Shown) -> Shown:
     said = {row.sequence: choice.renditions[row.sequence].whole() for row in choice.said.rows}
     if choice.cost.block_tokens(said) > (choice.budget - WITHOUT_SAID) * SAID_SHARE:
         return shown
-    more, limit = joined(shown, [said]), choice.budget * (1 - CURRENT_TURN_SHARE)
+    more, limit = merged(shown, [said]), choice.budget * (1 - CURRENT_TURN_SHARE)
     return more if choice.cost.fits(more, int(limit)) else shown
 
 
-def _with_least(choice: Choice, shown: Shown, group: Group, limit: int, most: int) -> Shown:
+def _with_shortest_forms(
+    choice: Choice, shown: Shown, group: Group, limit: int, most: int
+) -> Shown:
     """With the outcome of a call, below its call: without it the model would take the call as
     not made. What is too long for `most` tokens is cut to `limit`: first the call, to as many of
     its first arguments as fit and the names of the others, then the results, to their beginning."""
-    least = _least(choice, group)
-    if choice.cost.fits(joined(shown, [least]), most):
-        return joined(shown, [least])
+    least = _shortest_forms(choice, group)
+    if choice.cost.fits(merged(shown, [least]), most):
+        return merged(shown, [least])
     results = group.rows[1:]
     more = _with_call(choice, shown, group, least, limit)
     for room, tokens in ((4, limit), (1, limit), (1, most)):
         if more is None:
-            begun = {row.sequence: _begun(choice, row, room * LEAST_PIN) for row in results}
+            begun = {
+                row.sequence: _beginning_or_stub(choice, row, room * LEAST_PIN) for row in results
+            }
             more = _with_call(choice, shown, group, least | begun, tokens)
     return shown if more is None else more
 
 
-def _begun(choice: Choice, row: ItemRow, limit: int) -> Rendition:
+def _beginning_or_stub(choice: Choice, row: ItemRow, limit: int) -> Rendition:
     """The beginning of a result, or its stub if that is shorter."""
     item_renditions = choice.renditions[row.sequence]
     return min(
@@ -251,22 +259,22 @@ def _with_call(
     does."""
     call = choice.renditions[group.rows[0].sequence]
     if call.fixed is not None or call.redacted:
-        more = joined(shown, [least])
+        more = merged(shown, [least])
         return more if choice.cost.fits(more, limit) else None
     arguments, free = sorted(call.required), structs.replace(call, required=frozenset())
 
     def with_first(count: int) -> Shown:
-        return joined(shown, [{**least, call.row.sequence: free.choose(arguments[:count])}])
+        return merged(shown, [{**least, call.row.sequence: free.choose(arguments[:count])}])
 
     most = len(arguments)
     count = nearest_that_fits(most, lambda count: choice.cost.fits(with_first(count), limit), most)
     if count > 0:
         return with_first(count)
     begun = longest_beginning(shown, least, call, choice.cost, limit)
-    return None if begun is None else joined(shown, [begun])
+    return None if begun is None else merged(shown, [begun])
 
 
-def _least(choice: Choice, group: Group) -> Shown:
+def _shortest_forms(choice: Choice, group: Group) -> Shown:
     """The shortest form that says what was called and how it ended."""
     return {row.sequence: choice.renditions[row.sequence].choose(()) for row in group.rows}
 
@@ -319,9 +327,9 @@ def _run(choice: Choice, groups: Sequence[Group], forms: _Forms, shown: Shown, l
     most = next((at for at, group in enumerate(groups) if not forms.may_fit(group)), len(groups))
 
     def with_first(count: int) -> Shown:
-        return joined(shown, [forms.whole(group) for group in groups[:count]])
+        return merged(shown, [forms.whole(group) for group in groups[:count]])
 
-    return longest_run(choice.cost, with_first, most, limit)
+    return fitting_run(choice.cost, with_first, most, limit)
 
 
 def _with_stubs(
@@ -334,14 +342,14 @@ def _with_stubs(
     """What is shown and, newest first, the other calls of the current turn, or of these groups:
     those with results, each with a line about them, or those that have none."""
     stubs = [
-        _least(choice, group)
+        _shortest_forms(choice, group)
         for group in (choice.current_turn if groups is None else groups)
         if group.key not in shown and (len(group.rows) > 1) == is_answered
     ]
     size, exact = choice.cost.size, choice.cost.exact
-    count = longest(len(stubs), lambda count: size(joined(shown, stubs[:count])), limit)
+    count = greatest_count(len(stubs), lambda count: size(merged(shown, stubs[:count])), limit)
     # Sizes of messages are only approximate.
     fits = nearest_that_fits(
-        count, lambda count: exact(joined(shown, stubs[:count])) <= choice.budget, count
+        count, lambda count: exact(merged(shown, stubs[:count])) <= choice.budget, count
     )
-    return joined(shown, stubs[:fits])
+    return merged(shown, stubs[:fits])

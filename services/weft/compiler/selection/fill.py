@@ -23,7 +23,7 @@ from weft.compiler.renditions.rendition import COMPACT, CURRENT, PARTS, STUB, WH
 from weft.compiler.selection.budget import fit_budget, nearest_that_fits
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.offers import order_parts
-from weft.compiler.selection.runs import joined
+from weft.compiler.selection.runs import merged
 
 
 def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> Shown:
@@ -63,7 +63,7 @@ def with_newest_whole(choice: Choice, shown: Shown) -> Shown:
             )
 
     def with_first(count: int) -> Shown:
-        return joined(shown, added[:count])
+        return merged(shown, added[:count])
 
     most = len(added)
     fits = choice.cost.fits

@@ -33,9 +33,9 @@ def _most_room(budget: int) -> int:
     return int(max(budget - WITHOUT_NAMES, 0) * NAMED_SHARE)
 
 
-def naming(choice: Choice, calls: Mapping[int, NamedCall]) -> Choice:
+def with_named_calls(choice: Choice, calls: Mapping[int, NamedCall]) -> Choice:
     """The choice with marks that name these calls, by sequence, where they are left out."""
-    return msgspec.structs.replace(choice, cost=choice.cost.naming(calls))
+    return msgspec.structs.replace(choice, cost=choice.cost.with_named_calls(calls))
 
 
 def with_names(choice: Choice, shown: Shown, kept: Collection[int] = (), after: int = 0) -> Choice:
@@ -51,7 +51,7 @@ def with_names(choice: Choice, shown: Shown, kept: Collection[int] = (), after: 
     limit = min(choice.budget + size - choice.cost.exact(shown), size + room)
 
     def with_newest(count: int) -> Choice:
-        return naming(choice, {**before, **dict(islice(offered.items(), count))})
+        return with_named_calls(choice, {**before, **dict(islice(offered.items(), count))})
 
     count = nearest_that_fits(
         len(offered),

@@ -29,11 +29,11 @@ def with_shares(choice: Choice, shown: Shown, groups: Sequence[Group], limit: in
     rest = sorted(groups, key=lambda group: (group.whole_tokens, -group.key))
     for at, group in enumerate(rest):
         used = choice.cost.exact(shown)
-        shown = _with(choice, shown, group, used + max(limit - used, 0) // (len(rest) - at))
+        shown = _with_group(choice, shown, group, used + max(limit - used, 0) // (len(rest) - at))
     return shown
 
 
-def _with(choice: Choice, shown: Shown, group: Group, limit: int) -> Shown:
+def _with_group(choice: Choice, shown: Shown, group: Group, limit: int) -> Shown:
     for form in (ItemRenditions.whole, ItemRenditions.compact):
         more = {
             **shown,

@@ -17,7 +17,7 @@ from weft.compiler.selection.choice import Choice
 from weft_schemas.items import ItemKind
 
 
-def pin(
+def pinned_renditions(
     groups: Sequence[Group],
     renditions: Mapping[int, ItemRenditions],
     cost: PromptCost,
@@ -31,14 +31,14 @@ def pin(
     never leaves one out. The little of what the agent said last comes on top of that share."""
     shown: Shown = {}
     for group in groups:
-        least = _least(group, renditions)
+        least = _whole_or_beginning(group, renditions)
         if not cost.fits({**shown, **least}, budget):
             break
         shown.update(least)
     if groups and not shown:
-        shown.update(_grown(shown, groups[0], renditions, cost, budget))
+        shown.update(_lengthened(shown, groups[0], renditions, cost, budget))
     held = [group for group in groups if group.key in shown]
-    said = cost.block_tokens(_said_last(held, renditions))
+    said = cost.block_tokens(_last_message(held, renditions))
     limit = max(min(int(budget * share) + said, budget), cost.exact(shown) if shown else 0)
     for group in held:
         whole = _whole(group, renditions)
@@ -49,7 +49,9 @@ def pin(
     for place, group in enumerate(rest):
         used = cost.exact(shown)
         shown.update(
-            _grown(shown, group, renditions, cost, used + (limit - used) // (len(rest) - place))
+            _lengthened(
+                shown, group, renditions, cost, used + (limit - used) // (len(rest) - place)
+            )
         )
     return shown
 
@@ -70,7 +72,7 @@ def with_pins_grown(choice: Choice, shown: Shown, kept: Collection[int] = ()) ->
         if choice.cost.fits({**shown, **whole}, choice.budget):
             shown = {**shown, **whole}
             continue
-        more = _grown(shown, group, choice.renditions, choice.cost, choice.budget)
+        more = _lengthened(shown, group, choice.renditions, choice.cost, choice.budget)
         if more and len(more[row.sequence].text) > len(shown[row.sequence].text):
             shown = {**shown, **more}
     return shown
@@ -87,38 +89,43 @@ def note_pins(choice: Choice, shown: Shown, ledger: Ledger) -> None:
             ledger.note(f"{named} is shortened to fit the budget")
 
 
-def least_of_all(groups: Sequence[Group], renditions: Mapping[int, ItemRenditions]) -> Shown:
+def beginnings_of_all(groups: Sequence[Group], renditions: Mapping[int, ItemRenditions]) -> Shown:
     """A little of each of these groups."""
     shown: Shown = {}
     for group in groups:
-        shown.update(_least(group, renditions))
+        shown.update(_whole_or_beginning(group, renditions))
     return shown
 
 
-def _said_last(held: Sequence[Group], renditions: Mapping[int, ItemRenditions]) -> Shown:
+def _last_message(held: Sequence[Group], renditions: Mapping[int, ItemRenditions]) -> Shown:
     """A little of what the agent said after all the others; nothing if the last one is no message
     of the agent."""
     last = max(held, key=lambda group: group.key, default=None)
     if last is None or len(held) < 2 or last.rows[0].kind is not ItemKind.AGENT_MSG:
         return {}
-    return _least(last, renditions)
+    return _whole_or_beginning(last, renditions)
 
 
 def _whole(group: Group, renditions: Mapping[int, ItemRenditions]) -> Shown:
     return {row.sequence: renditions[row.sequence].whole() for row in group.rows}
 
 
-def _least(group: Group, renditions: Mapping[int, ItemRenditions]) -> Shown:
+def _whole_or_beginning(group: Group, renditions: Mapping[int, ItemRenditions]) -> Shown:
     """The whole group if it is short, else the beginning of its text."""
     sequence = group.rows[-1].sequence
-    return {**_others(group, renditions), sequence: renditions[sequence].beginning(LEAST_PIN)}
+    return {
+        **_stubs_of_others(group, renditions),
+        sequence: renditions[sequence].beginning(LEAST_PIN),
+    }
 
 
-def _others(group: Group, renditions: Mapping[int, ItemRenditions]) -> dict[int, Rendition]:
+def _stubs_of_others(
+    group: Group, renditions: Mapping[int, ItemRenditions]
+) -> dict[int, Rendition]:
     return {row.sequence: renditions[row.sequence].choose(()) for row in group.rows[:-1]}
 
 
-def _grown(
+def _lengthened(
     shown: Shown,
     group: Group,
     renditions: Mapping[int, ItemRenditions],
@@ -127,11 +134,11 @@ def _grown(
 ) -> Shown:
     """The group with as many of its first parts as fit into `limit`; if not even one fits, with the
     beginning of its text."""
-    row, others = group.rows[-1], _others(group, renditions)
+    row, others = group.rows[-1], _stubs_of_others(group, renditions)
     low, high, best = 0, part_count(row), dict[int, Rendition]()
     while low < high:
         middle = (low + high + 1) // 2
-        more = {**others, row.sequence: _first(renditions[row.sequence], middle)}
+        more = {**others, row.sequence: _first_parts(renditions[row.sequence], middle)}
         if cost.size({**shown, **more}) <= limit and cost.exact({**shown, **more}) <= limit:
             low, best = middle, more
         else:
@@ -139,7 +146,7 @@ def _grown(
     return best or longest_beginning(shown, others, renditions[row.sequence], cost, limit) or {}
 
 
-def _first(item_renditions: ItemRenditions, count: int) -> Rendition:
+def _first_parts(item_renditions: ItemRenditions, count: int) -> Rendition:
     """The first parts of an item; of a long one also the last, where people often say what they
     want."""
     total = part_count(item_renditions.row)

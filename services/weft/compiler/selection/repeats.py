@@ -11,11 +11,11 @@ from weft.compiler.renditions.rendition import REFERENCE, stub_rendition
 from weft.compiler.selection.choice import Choice
 from weft.readmodel.rows import ItemRow
 
-LEAST = 200
+MIN_CHARACTERS = 200
 """Characters of the shortest result that a reference replaces."""
 
 
-def repeated(groups: Sequence[Group], redacted: Collection[int]) -> dict[int, int]:
+def repeated_results(groups: Sequence[Group], redacted: Collection[int]) -> dict[int, int]:
     """The results that a later group repeats exactly, each with the newest that does, by sequence.
     Masked results never count as equal, because masks hide what differs. Of calls that were made
     together, a later one may have been answered earlier: then both stay, since which of them stands
@@ -27,7 +27,7 @@ def repeated(groups: Sequence[Group], redacted: Collection[int]) -> dict[int, in
             continue
         asked = group.call_signature
         for row in group.rows[1:]:
-            if row.size_of_whole < LEAST:
+            if row.size_of_whole < MIN_CHARACTERS:
                 continue
             alike = newest.setdefault((asked, row.size_of_whole), [])
             later = (one for one in alike if one.sequence > row.sequence)

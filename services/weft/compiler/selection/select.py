@@ -19,7 +19,7 @@ from weft.compiler.selection.dialogue import with_dialogue
 from weft.compiler.selection.fill import fill, with_newest_whole
 from weft.compiler.selection.last_fetched import with_last_fetched
 from weft.compiler.selection.left_out import room_for_names, with_names
-from weft.compiler.selection.pins import note_pins, pin, with_pins_grown
+from weft.compiler.selection.pins import note_pins, pinned_renditions, with_pins_grown
 from weft_schemas.items import ItemKind
 
 
@@ -30,7 +30,7 @@ def select(choice: Choice, ledger: Ledger) -> tuple[Choice, Shown]:
     if everything is not None:
         return choice, everything
     room = room_for_names(choice)
-    shown = selected(choice, pins_of(choice), room)
+    shown = selected_afresh(choice, pins_of(choice), room)
     if room:
         choice = with_names(choice, shown)
         shown = fill(choice, shown, choice.groups, choice.budget)
@@ -39,19 +39,19 @@ def select(choice: Choice, ledger: Ledger) -> tuple[Choice, Shown]:
     return choice, shown
 
 
-def selected(choice: Choice, pinned: Shown, room: int = 0) -> Shown:
+def selected_afresh(choice: Choice, pinned: Shown, room: int = 0) -> Shown:
     """The pinned items, the current turn, the newest messages and the most valuable parts, which
     leave `room` tokens."""
-    shown = _beside(choice, pinned, room)
+    shown = _with_pins(choice, pinned, room)
     newest = choice.groups[-1] if choice.groups else None
     if newest is None or newest.key in shown or newest.rows[0].kind is not ItemKind.AGENT_MSG:
         return shown
     # No mark stands behind the last item, so the beginning of this one tells that there is more.
     more = {**pinned, newest.key: choice.renditions[newest.key].beginning(LEAST_PIN)}
-    return _beside(choice, more, room) if choice.cost.fits(more, choice.budget) else shown
+    return _with_pins(choice, more, room) if choice.cost.fits(more, choice.budget) else shown
 
 
-def _beside(choice: Choice, pinned: Shown, room: int) -> Shown:
+def _with_pins(choice: Choice, pinned: Shown, room: int) -> Shown:
     base = with_pins_grown(choice, with_current_turn(choice, pinned))
     base = with_dialogue(choice, with_last_fetched(choice, base))
     limit = choice.budget - room
@@ -63,13 +63,15 @@ def pins_of(choice: Choice) -> Shown:
     room that the newest result, or at least its outcome, needs."""
     has_results = any(len(group.rows) > 1 for group in choice.current_turn)
     share = PINS_SHARE if has_results or choice.has_query else PINS_ALONE
-    pinned = pin(choice.pinned, choice.renditions, choice.cost, choice.budget, share)
+    pinned = pinned_renditions(choice.pinned, choice.renditions, choice.cost, choice.budget, share)
     latest = choice.pinned[0].rows[0] if choice.pinned else None
     if latest is None or latest.kind is not ItemKind.USER_TURN or choice.has_query:
         return pinned
     if pinned.get(latest.sequence) == choice.renditions[latest.sequence].whole():
         return pinned
-    more = pin(choice.pinned, choice.renditions, choice.cost, choice.budget, share, LATEST_SHARE)
+    more = pinned_renditions(
+        choice.pinned, choice.renditions, choice.cost, choice.budget, share, LATEST_SHARE
+    )
     if not has_results:
         return more
     return pinned if newest_result_fit(choice, more) < newest_result_fit(choice, pinned) else more
