@@ -9,7 +9,7 @@ from tests.session_view import ListView
 from weft.compiler.candidates.closure import dependency_closure
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import MOST_COPIED, NEXT_ENTRY
+from weft.compiler.profiles import MAX_COPIED_VALUES, NEXT_ENTRY
 from weft.compiler.ranking.loops import Stretch, loop_factor, next_entries
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
@@ -83,7 +83,7 @@ def test_a_loop_that_reached_the_end_goes_nowhere() -> None:
 
 def test_a_call_that_writes_a_text_is_of_no_loop() -> None:
     items = [*read_orders(), *refund(0)]
-    text = " ".join([ORDERS[1], *(f"line-{n}" for n in range(MOST_COPIED))])
+    text = " ".join([ORDERS[1], *(f"line-{n}" for n in range(MAX_COPIED_VALUES))])
     items += call_and_result("refund", {"order_id": ORDERS[1], "reason": text}, "{}", 11)
     assert ahead(items) == {}
 

@@ -8,7 +8,7 @@ from tests.session_view import ListView
 from weft.compiler.candidates.closure import dependency_closure
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import MOST_POINTED, POINTING
+from weft.compiler.profiles import MAX_POINTED_LINES, POINTING
 from weft.compiler.ranking.places import pointed_lines
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
@@ -83,7 +83,7 @@ def test_other_places_point_nowhere(error: str) -> None:
 def test_an_error_of_long_ago_and_one_that_lists_a_file_point_nowhere() -> None:
     view, error = ("cat -n take.py", VIEW), ("make", "error: take.py:121: no")
     assert pointed(view, error, *[("ls", "take.py")] * POINTING) == {}
-    many = "\n".join(f"error: take.py:{n}: no" for n in range(1, MOST_POINTED + 2))
+    many = "\n".join(f"error: take.py:{n}: no" for n in range(1, MAX_POINTED_LINES + 2))
     assert pointed(view, ("make", many)) == {}
 
 

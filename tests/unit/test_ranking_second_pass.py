@@ -11,7 +11,7 @@ from tests.unit.test_ranking_loops import ORDERS, call_and_result, order, read_o
 from weft.compiler.candidates.closure import dependency_closure
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import LEAST_PASS, MOST_ASIDE, PLAN_MESSAGES
+from weft.compiler.profiles import MAX_OTHER_CALLS, MIN_PASS_CALLS, PLAN_MESSAGES
 from weft.compiler.ranking.listed_passes import listed_passes
 from weft.compiler.ranking.second_pass import second_pass
 from weft_schemas.compile import CompileRequest
@@ -51,7 +51,7 @@ def test_calls_about_something_else_do_not_move_it() -> None:
 def test_after_many_calls_about_something_else_no_pass_begins() -> None:
     listed = call_and_result("list_orders", {"user": "ann"}, ", ".join(ORDERS), 40)
     items = [*listed, *read_orders()]
-    for at in range(MOST_ASIDE + 1):
+    for at in range(MAX_OTHER_CALLS + 1):
         assert ahead(items) == ["r0"]
         items += call_and_result(f"get_rate_{at}", {"currency": "EUR"}, "1.08", 30 + at)
     assert ahead(items) == []
@@ -76,7 +76,7 @@ def rates(count: int) -> list[ContextItem]:
 def test_a_plan_says_where_a_pass_begins_however_many_calls_come_between() -> None:
     items = [LISTED, *read_orders(), said(4, 1, 3)]
     assert ahead(items) == ["r4"]
-    assert ahead([*items, *rates(MOST_ASIDE + LEAST_PASS)]) == ["r4"]
+    assert ahead([*items, *rates(MAX_OTHER_CALLS + MIN_PASS_CALLS)]) == ["r4"]
 
 
 def test_what_a_plan_leaves_out_is_not_taken_next() -> None:
@@ -125,14 +125,14 @@ def test_reads_that_no_item_lists_in_this_order_are_no_pass() -> None:
 
 def test_a_few_reads_are_no_pass() -> None:
     items = [LISTED]
-    for number in range(LEAST_PASS - 1):
+    for number in range(MIN_PASS_CALLS - 1):
         items += call_and_result("get_order", {"order_id": ORDERS[number]}, order(number), number)
     assert ahead(items) == []
 
 
 def test_the_same_read_again_is_no_pass() -> None:
     items = [LISTED]
-    for at in range(LEAST_PASS):
+    for at in range(MIN_PASS_CALLS):
         items += call_and_result("get_order", {"order_id": ORDERS[0]}, order(0), at)
     assert ahead(items) == []
 

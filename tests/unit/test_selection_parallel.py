@@ -10,7 +10,7 @@ from tests.choosing import choice_of
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
-from weft.compiler.profiles import MOST_TOGETHER
+from weft.compiler.profiles import MAX_CALLS_TOGETHER
 from weft.compiler.rendering import cost
 from weft.compiler.selection.current_turn import with_current_turn
 from weft.compiler.selection.parallel import called_together
@@ -103,7 +103,7 @@ def test_calls_after_each_other_do_not_share() -> None:
 def test_many_calls_made_together_are_not_fitted_one_by_one() -> None:
     """Each fit counts what is sent, so hundreds would take seconds."""
     counts = []
-    for calls in (MOST_TOGETHER, 64, 128):
+    for calls in (MAX_CALLS_TOGETHER, 64, 128):
         numbers = range(calls)
         short = [result(number, 20) for number in numbers[:-1]]
         items = [TASK, *map(call, numbers), *short, result(calls - 1, 60 * calls)]

@@ -6,14 +6,14 @@ import pytest
 from tests.choosing import choice_of
 
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import FEW, LEAST_PARTS, LEFT_ASIDE_FACTOR, SPOKEN_OF_FACTOR
+from weft.compiler.profiles import FEW, LEFT_ASIDE_FACTOR, MIN_PARTS, SPOKEN_OF_FACTOR
 from weft.compiler.selection.part_scores import Scores, scored_parts
 from weft.compiler.selection.select import select
 from weft_schemas.items import ContextItem, ItemKind
 
 HOSTS = [
     {"host": f"HIST-BR-{n:02}", "note": f"serves the branch office {n} and no other " * 9}
-    for n in range(2 * LEAST_PARTS)
+    for n in range(2 * MIN_PARTS)
 ]
 CALL = ContextItem("c", ItemKind.TOOL_CALL, "", metadata={"tool_name": "hosts"})
 

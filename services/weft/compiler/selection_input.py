@@ -8,7 +8,7 @@ from functools import partial
 from weft.compiler.candidates.closure import Group
 from weft.compiler.candidates.older_calls import older_calls
 from weft.compiler.candidates.tool_rules import rule_of
-from weft.compiler.profiles import LEAST_ASKED, PROFILES, READ_AGAIN_FACTOR
+from weft.compiler.profiles import MIN_ASKED_TERMS, PROFILES, READ_AGAIN_FACTOR
 from weft.compiler.ranking.focus import (
     focus_by_result,
     later_call_values,
@@ -177,7 +177,7 @@ def _asked_terms(state: State) -> frozenset[str]:
     newest = state.groups[-1].rows[0] if state.groups else None
     if newest is not None and newest.kind is ItemKind.USER_TURN and not state.query:
         terms = frozenset(understand(newest.whole).terms)
-        if len(terms) >= LEAST_ASKED:
+        if len(terms) >= MIN_ASKED_TERMS:
             return terms
     return frozenset(state.question.terms)
 

@@ -13,13 +13,13 @@ from weft.compiler.profiles import (
     FEEDBACK_POSTINGS,
     ITEM_OVERHEAD,
     LONG_QUERY,
-    MATCHES_LEAST,
     MATCHES_WEIGHED,
+    MAX_POSTINGS_READ,
+    MIN_MATCHES,
     NEIGHBOUR_SHARES,
     OWN_WORDS_FACTOR,
     PASSAGE_TOKENS,
     PINNED_POLICIES,
-    POSTINGS_MOST,
     Retrieval,
 )
 from weft.compiler.ranking.question import Question, expansion
@@ -34,7 +34,7 @@ from weft_schemas.policy import SelectionRules
 
 UNBOUNDED = SelectionRules()
 """These defaults were limits in earlier releases, and every policy in a log repeats them."""
-MOST_UNANSWERED = 4
+MAX_UNANSWERED = 4
 """Most of the user's unanswered turns that are in every prompt."""
 
 
@@ -77,7 +77,7 @@ def find_candidates(
     _add(found, view.of_kind(ItemKind.PLAN_STATE, 1))
     _add(found, view.of_kind(ItemKind.POLICY, PINNED_POLICIES))
     fits = max(_within_budget(recent, budget), budget / PASSAGE_TOKENS)
-    limit = MATCHES_LEAST + int(retrieval.matches * fits)
+    limit = MIN_MATCHES + int(retrieval.matches * fits)
     limit = limit if rules.matches == UNBOUNDED.matches else min(limit, rules.matches)
     own = _own_words(recent)
     matches, passages = _matches(view, question, recent, limit, retrieval, budget, own)
@@ -141,13 +141,13 @@ class _Turns(msgspec.Struct, frozen=True):
     @property
     def open_since(self) -> int:
         """The sequence after which the agent has said nothing to the user."""
-        if self.answered and len(self.unanswered) < MOST_UNANSWERED:
+        if self.answered and len(self.unanswered) < MAX_UNANSWERED:
             return self.answered[0].sequence
         return self.unanswered[-1].sequence if self.unanswered else 0
 
 
 def _turns(view: SessionView) -> _Turns:
-    latest = view.of_kind(ItemKind.USER_TURN, MOST_UNANSWERED)
+    latest = view.of_kind(ItemKind.USER_TURN, MAX_UNANSWERED)
     answered = _answered_message(view, latest[0]) if latest else []
     since = answered[0].sequence if answered else 0
     unanswered = (*latest[:1], *(turn for turn in latest[1:] if turn.sequence > since))
@@ -201,7 +201,7 @@ def _matches(
     asked_for = [*terms, *(term for term in uses if term not in named)]
     postings = max(MAX_POSTINGS, retrieval.per_term * len(terms), budget // 4)
     most = limit if own == 1.0 else limit * MATCHES_WEIGHED
-    found = view.search(asked_for, most, min(postings, POSTINGS_MOST)) if terms else []
+    found = view.search(asked_for, most, min(postings, MAX_POSTINGS_READ)) if terms else []
     matches = _best(found, limit, own)
     scores = {(match.sequence, match.passage): match.score for match in matches}
     feedback = retrieval.feedback > 0 and not is_long

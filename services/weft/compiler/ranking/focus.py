@@ -105,10 +105,10 @@ def _specific_in_order(row: ItemRow) -> Iterator[str]:
 
 
 def _is_name(value: str) -> bool:
-    return value[0].isupper() and len(value) >= LEAST_NAME
+    return value[0].isupper() and len(value) >= MIN_NAME_LETTERS
 
 
-LEAST_NAME = 4
+MIN_NAME_LETTERS = 4
 """Least letters of a name; shorter words with a capital often just begin a sentence."""
 
 

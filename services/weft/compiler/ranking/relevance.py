@@ -14,7 +14,7 @@ from weft.compiler.profiles import (
     DAY_MATCHES,
     LENGTH_CUE,
     LONG_TEXT,
-    LONGEST_TITLE,
+    MAX_TITLE_LENGTH,
     NAME_CUE,
     NEIGHBOUR_SHARES,
     OWN_WORDS_FACTOR,
@@ -172,7 +172,7 @@ def _days(
 def _title(text: str) -> tuple[str, ...]:
     """The terms of a document's first line, if more lines follow."""
     line, _, more = text.partition("\n")
-    return tuple(analyse(line)) if more and len(line) <= LONGEST_TITLE else ()
+    return tuple(analyse(line)) if more and len(line) <= MAX_TITLE_LENGTH else ()
 
 
 def _share(terms: Collection[str], asked: Collection[str]) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import LOOK_BACK, MOST_ASIDE, PASS_SHARE
+from weft.compiler.profiles import LOOK_BACK, MAX_OTHER_CALLS, PASS_SHARE
 from weft.compiler.ranking.calls import arguments_of, planned_order
 from weft.compiler.ranking.listed_passes import Pass
 from weft.compiler.ranking.loops import Stretch
@@ -66,7 +66,7 @@ def _next_number(groups: Sequence[Group], first: Pass) -> int | None:
     if reached is not None:
         rest = order[order.index(reached) + 1 :]
         return rest[0] if rest else None
-    if not planned and len(later) > MOST_ASIDE:
+    if not planned and len(later) > MAX_OTHER_CALLS:
         return None
     return order[0]
 

@@ -222,7 +222,7 @@ def _mark_of(text: str, gap: Sequence[Part], count: int, total: int, is_call: bo
 
 _json = json.JSONDecoder()
 _KEY = re.compile(r'[\s,]*"([A-Za-z_][A-Za-z0-9_-]{0,31})"\s*:\s*')
-MOST_NAMED = 8
+MAX_NAMED_FIELDS = 8
 """Most left-out fields that a mark names; the reader can then ask for them."""
 
 
@@ -230,7 +230,7 @@ def _field_names(text: str, gap: Sequence[Part], count: int, is_call: bool) -> l
     """The names of left-out fields; none if they are many, or if one is not a plain word. Small
     fields of a record that share a part are only counted: with their names, prompts of 500 tokens
     of tau-bench lose .019 of the values that a next call copies."""
-    if count > MOST_NAMED or (count > len(gap) and not is_call):
+    if count > MAX_NAMED_FIELDS or (count > len(gap) and not is_call):
         return []
     names = [name for part in gap for name in _keys(text, part)]
     return names if len(names) == count else []

@@ -8,7 +8,7 @@ from itertools import groupby
 
 import msgspec
 
-from weft.compiler.renditions.assembling import MOST_NAMED
+from weft.compiler.renditions.assembling import MAX_NAMED_FIELDS
 from weft.facts.memory_fact import StatedFact, facts_named
 from weft.passages.part import packed
 from weft.passages.splitting import outline_of
@@ -36,6 +36,6 @@ def text_without_outdated_facts(row: ItemRow, outdated: Sequence[int]) -> str:
 
 def _mark(facts: Sequence[StatedFact]) -> str:
     """`… 2 outdated: tz, seat …`."""
-    names = [fact.key for fact in facts[:MOST_NAMED]]
-    more = [f"{len(facts) - MOST_NAMED} more"] if len(facts) > MOST_NAMED else []
+    names = [fact.key for fact in facts[:MAX_NAMED_FIELDS]]
+    more = [f"{len(facts) - MAX_NAMED_FIELDS} more"] if len(facts) > MAX_NAMED_FIELDS else []
     return f"… {len(facts)} outdated: {', '.join([*names, *more])} …"

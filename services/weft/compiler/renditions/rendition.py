@@ -151,7 +151,7 @@ def beginning_rendition(row: ItemRow, limit: int) -> Rendition:
             if start
             else whole_rendition(row)
         )
-    room = max(limit * _CHARACTERS * NAMES_SHARE, LEAST_NAMES)
+    room = max(limit * _CHARACTERS * NAMES_SHARE, MIN_NAMES_LENGTH)
     names = _fitting_names(_cut_arguments(row, end), room)
     mark = f"… {left:,} characters{': ' * bool(names)}{names} …"
     cut = _with_stored_mark(row, f"{before}{text[start:end].rstrip()} {mark}")
@@ -163,7 +163,7 @@ def _error_start(row: ItemRow) -> int:
     if row.kind is not ItemKind.TOOL_RESULT or not row.failed or row.outdated:
         return 0
     start = error_begins(row.readable, row.parts)
-    return start if start > LEAST_PREAMBLE else 0
+    return start if start > MIN_PREAMBLE else 0
 
 
 def _cut_end(text: str, start: int, end: int, kind: ItemKind) -> int:
@@ -207,13 +207,13 @@ def _fitting_names(names: Sequence[str], room: float) -> str:
     return ", ".join((*written[:count], *more))
 
 
-LEAST_PREAMBLE = 40
+MIN_PREAMBLE = 40
 """Characters before an error that take more tokens than the mark in their place."""
 SHORT_VALUE = 120
 """Characters of a value, with its name, that a call's beginning tells whole or not at all."""
 _VALUE_ENDS = re.compile(r'[ \n]|,["{]|\}\)')
 _json = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
-NAMES_SHARE, LEAST_NAMES = 0.2, 40
+NAMES_SHARE, MIN_NAMES_LENGTH = 0.2, 40
 """Most of the room of a call's beginning for the names of the arguments behind it, and so many
 characters at least."""
 

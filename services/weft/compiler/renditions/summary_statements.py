@@ -80,8 +80,8 @@ def _is_line_of(text: str, line: str) -> bool:
     at = text.find(line)
     while at >= 0:
         end = at + len(line)
-        before = text[max(at - MOST_BLANKS, 0) : at].rpartition("\n")[2]
-        after = text[end : end + MOST_BLANKS].partition("\n")[0]
+        before = text[max(at - MAX_BLANKS, 0) : at].rpartition("\n")[2]
+        after = text[end : end + MAX_BLANKS].partition("\n")[0]
         if not before.strip() and not after.strip():
             return True
         following = text.find("\n", end)  # a line that holds more does not begin with it again
@@ -89,7 +89,7 @@ def _is_line_of(text: str, line: str) -> bool:
     return False
 
 
-MOST_BLANKS = 80
+MAX_BLANKS = 80
 """Characters before and behind a line in which only blanks may stand."""
 
 

@@ -12,8 +12,8 @@ from weft.compiler.profiles import (
     FILL_TRIES,
     GOOD_FIT_SHARE,
     GUESSES,
-    LEAST_PIN,
-    LEAST_ROOM,
+    MIN_PIN_TOKENS,
+    MIN_ROOM,
 )
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.renditions.item_renditions import ItemRenditions
@@ -71,7 +71,7 @@ def _fit(
     chosen = order.parts(taken)
     near = bisect_right(order.ends, (order.ends[taken] + room) * FILL_HORIZON) - 1
     for place, addition in enumerate(additions[taken:], taken):
-        if room < LEAST_ROOM or tried == FILL_TRIES:
+        if room < MIN_ROOM or tried == FILL_TRIES:
             break
         if place >= near and addition.sequence not in shown:
             continue
@@ -109,8 +109,8 @@ def longest_beginning(
     more than is shown of it, or too little to say anything."""
     if item_renditions.fixed is not None or item_renditions.redacted:
         return None
-    room = LEAST_PIN + limit - cost.size(shown)
-    while room > (LEAST_PIN if item_renditions.row.sequence in shown else LEAST_PIN // 2):
+    room = MIN_PIN_TOKENS + limit - cost.size(shown)
+    while room > (MIN_PIN_TOKENS if item_renditions.row.sequence in shown else MIN_PIN_TOKENS // 2):
         more = {
             **others,
             item_renditions.row.sequence: beginning_rendition(item_renditions.row, room),

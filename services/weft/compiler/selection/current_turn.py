@@ -12,11 +12,11 @@ from weft.compiler.profiles import (
     COUNTED_TO,
     CURRENT_TURN_SHARE,
     CUT_SHARE,
-    FAILED_LEAST,
     FAILED_SHARE,
-    LEAST_EACH,
-    LEAST_PIN,
-    MOST_TOGETHER,
+    MAX_CALLS_TOGETHER,
+    MIN_FAILED_TOKENS,
+    MIN_PIN_TOKENS,
+    MIN_SHARE_TOKENS,
     OTHER_CALLS_SHARE,
     PASS_SHARE,
     RESULT_TRIES,
@@ -96,7 +96,7 @@ def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, boo
     not fit whole. Also returns whether that is so."""
     groups = [group for group in called_together(choice.current_turn) if group.key not in shown]
     room = limit - choice.cost.exact(shown)
-    if not 2 <= len(groups) <= MOST_TOGETHER or room < LEAST_EACH * len(groups):
+    if not 2 <= len(groups) <= MAX_CALLS_TOGETHER or room < MIN_SHARE_TOKENS * len(groups):
         return shown, False
     newest = {row.sequence: choice.renditions[row.sequence].whole() for row in groups[0].rows}
     if choice.cost.fits({**shown, **newest}, limit):
@@ -107,7 +107,7 @@ def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, boo
 def _with_siblings(choice: Choice, shown: Shown) -> Shown:
     """With more of the results of calls that were made together with the newest."""
     newest, siblings = choice.current_turn[:1], called_together(choice.current_turn)[1:]
-    if not 1 <= len(siblings) < MOST_TOGETHER or newest[0].key not in shown:
+    if not 1 <= len(siblings) < MAX_CALLS_TOGETHER or newest[0].key not in shown:
         return shown
     room = int(max(choice.budget - WITHOUT_SIBLINGS, 0) * SIBLINGS_SHARE)
     limit = min(choice.budget, choice.cost.exact(shown) + room)
@@ -130,7 +130,7 @@ def _with_parts(choice: Choice, shown: Shown, group: Group, limit: int, reserved
     more = fill(choice, shown, [group], limit - reserved)
     if group is not choice.current_turn[0]:
         return more
-    kept = 0 if _failed_before(choice) is None else FAILED_LEAST
+    kept = 0 if _failed_before(choice) is None else MIN_FAILED_TOKENS
     for most in (limit, choice.budget):
         if not _says_nothing(choice, more, group):
             break
@@ -237,7 +237,8 @@ def _with_shortest_forms(
     for room, tokens in ((4, limit), (1, limit), (1, most)):
         if more is None:
             begun = {
-                row.sequence: _beginning_or_stub(choice, row, room * LEAST_PIN) for row in results
+                row.sequence: _beginning_or_stub(choice, row, room * MIN_PIN_TOKENS)
+                for row in results
             }
             more = _with_call(choice, shown, group, least | begun, tokens)
     return shown if more is None else more

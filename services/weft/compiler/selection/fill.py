@@ -12,9 +12,9 @@ from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import (
     FILLED_FROM,
     ITEM_OVERHEAD,
-    LEAST_FILLED,
-    LEAST_ROOM,
     LEFT_SHARE,
+    MIN_FILLED_TOKENS,
+    MIN_ROOM,
 )
 from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import Shown
@@ -29,7 +29,7 @@ from weft.compiler.selection.runs import merged
 def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> Shown:
     """`base` and the most valuable parts of `groups`, within `budget`, if there is room for any."""
     room = budget - choice.cost.size(base)
-    if room < LEAST_FILLED:
+    if room < MIN_FILLED_TOKENS:
         return base
     statement_counts = Counter(value for shown in base.values() for value in values(shown.text))
     rest = [group for group in groups if _can_grow(group, choice, base)]
@@ -53,7 +53,7 @@ def with_newest_whole(choice: Choice, shown: Shown) -> Shown:
     room = choice.budget - choice.cost.size(shown)
     added: list[Shown] = []
     for group in islice(reversed(choice.groups), FILLED_FROM):
-        if room < max(LEAST_ROOM, choice.budget * LEFT_SHARE):
+        if room < max(MIN_ROOM, choice.budget * LEFT_SHARE):
             break
         tokens = group.whole_tokens + ITEM_OVERHEAD * len(group.rows)
         if group.key not in shown and tokens <= room:

@@ -8,7 +8,7 @@ from itertools import islice
 
 import msgspec
 
-from weft.compiler.profiles import LEAST_NAME, NAMED_CALL, NAMED_SHARE, WITHOUT_NAMES
+from weft.compiler.profiles import MIN_NAMED_CALL, NAMED_CALL, NAMED_SHARE, WITHOUT_NAMES
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.rendering.named_calls import NamedCall, named_calls
 from weft.compiler.selection.budget import nearest_that_fits
@@ -26,7 +26,7 @@ def room_for_names(choice: Choice) -> int:
 
 def most_names(budget: int) -> int:
     """More calls than there is room to name."""
-    return _most_room(budget) // LEAST_NAME
+    return _most_room(budget) // MIN_NAMED_CALL
 
 
 def _most_room(budget: int) -> int:

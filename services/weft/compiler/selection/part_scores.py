@@ -21,8 +21,8 @@ from weft.compiler.profiles import (
     FIRST_PART,
     FOCUS_BONUS,
     IDENTITY_FACTOR,
-    LEAST_PARTS,
     LEFT_ASIDE_FACTOR,
+    MIN_PARTS,
     NAMED_HEAD_FACTOR,
     NAMED_VALUE_FACTOR,
     OFFERED_BUDGETS,
@@ -34,7 +34,7 @@ from weft.compiler.profiles import (
 from weft.compiler.ranking.focus import is_specific
 from weft.compiler.ranking.listed_records import named_records, passed_over
 from weft.compiler.ranking.loops import Stretch, loop_factor
-from weft.compiler.ranking.named_parts import MOST_HEADS, places_of, under_named_heads
+from weft.compiler.ranking.named_parts import MAX_HEADS, places_of, under_named_heads
 from weft.compiler.ranking.places import parts_at
 from weft.compiler.ranking.relevance import MESSAGES
 from weft.compiler.ranking.values import values
@@ -242,7 +242,7 @@ def _left_aside(
 
 def _spoken_of(parts: Sequence[tuple[int, str]], stated: frozenset[str]) -> frozenset[int]:
     """The parts that state what was said or done last. None if many do: that tells nothing."""
-    if len(parts) < LEAST_PARTS:
+    if len(parts) < MIN_PARTS:
         return frozenset()
     found = frozenset(number for number, text in parts if stated.intersection(values(text)))
     return found if len(found) <= max(FEW, len(parts) * FEW_SHARE) else frozenset()
@@ -256,8 +256,8 @@ def _stating(text: str, outline: Outline, named: Collection[str]) -> frozenset[i
     """The leaves that state a value which the user named, if few do: of passages that answer alike,
     it may be in the last part."""
     starts = [leaf.start for leaf in outline.leaves]
-    found = [list(islice(places_of(value, text), MOST_HEADS + 1)) for value in named]
-    few = (places for places in found if len(places) <= MOST_HEADS)
+    found = [list(islice(places_of(value, text), MAX_HEADS + 1)) for value in named]
+    few = (places for places in found if len(places) <= MAX_HEADS)
     return frozenset(max(bisect_right(starts, at) - 1, 0) for places in few for at in places)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import LEAST_PIN, POLICY_SHARE
+from weft.compiler.profiles import MIN_PIN_TOKENS, POLICY_SHARE
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.renditions.item_renditions import ItemRenditions
 from weft.compiler.renditions.rendition import Rendition, part_count
@@ -115,7 +115,7 @@ def _whole_or_beginning(group: Group, renditions: Mapping[int, ItemRenditions]) 
     sequence = group.rows[-1].sequence
     return {
         **_stubs_of_others(group, renditions),
-        sequence: renditions[sequence].beginning(LEAST_PIN),
+        sequence: renditions[sequence].beginning(MIN_PIN_TOKENS),
     }
 
 

@@ -11,8 +11,8 @@ import msgspec
 from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import (
-    MOST_FILLED,
-    MOST_PRICE,
+    MAX_FILLED_HEADS,
+    MAX_PRICE,
     NEXT_ENTRY,
     OF_HALF,
     PRESENCE,
@@ -191,7 +191,7 @@ def _draft_of(choice: Choice, wanted: _WantedValues, head: Shown, shown: Shown) 
 
 def _price(budget: int) -> float:
     """The cost of sending a whole budget again, as a share of the weight of everything wanted."""
-    return min(PRICE / max(budget, 1), MOST_PRICE)
+    return min(PRICE / max(budget, 1), MAX_PRICE)
 
 
 def _fitting_heads(choice: Choice, kept: Shown, needed: Shown) -> Iterator[Shown]:
@@ -219,7 +219,7 @@ def _promising_heads(drafts: Sequence[_Draft]) -> list[Shown]:
     """The heads of the best drafts."""
     ranked = sorted(drafts, key=_Draft.rank, reverse=True)
     heads = {len(one.head): one.head for one in ranked if one.head}
-    return list(heads.values())[:MOST_FILLED]
+    return list(heads.values())[:MAX_FILLED_HEADS]
 
 
 def _filled_head(choice: Choice, head: Shown, needed: Shown) -> Shown:

@@ -6,7 +6,7 @@ token.
 from __future__ import annotations
 
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import LATEST_SHARE, LEAST_PIN, PINS_ALONE, PINS_SHARE
+from weft.compiler.profiles import LATEST_SHARE, MIN_PIN_TOKENS, PINS_ALONE, PINS_SHARE
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import whole_rendition
 from weft.compiler.selection.choice import Choice
@@ -47,7 +47,7 @@ def selected_afresh(choice: Choice, pinned: Shown, room: int = 0) -> Shown:
     if newest is None or newest.key in shown or newest.rows[0].kind is not ItemKind.AGENT_MSG:
         return shown
     # No mark stands behind the last item, so the beginning of this one tells that there is more.
-    more = {**pinned, newest.key: choice.renditions[newest.key].beginning(LEAST_PIN)}
+    more = {**pinned, newest.key: choice.renditions[newest.key].beginning(MIN_PIN_TOKENS)}
     return _with_pins(choice, more, room) if choice.cost.fits(more, choice.budget) else shown
 
 
