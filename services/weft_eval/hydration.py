@@ -17,7 +17,7 @@ from weft_eval.transcripts import LabelledTranscript, read_labelled
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.routing import SelectableItem
 
-SHORTEST = 2
+MIN_LENGTH = 2
 """Shortest value that is looked for, in characters: single digits and letters occur everywhere."""
 
 
@@ -59,7 +59,7 @@ def _ranks(
     stated = [
         (written(path), value)
         for path, leaf in leaves(arguments)
-        if len(value := str(leaf)) >= SHORTEST
+        if len(value := str(leaf)) >= MIN_LENGTH
         and any(stands_in(value, _shown(item)) for item in earlier)
     ]
     if not stated:

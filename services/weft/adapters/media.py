@@ -29,7 +29,7 @@ placeholder each; and those in `UNREAD`, which have none."""
 UNREAD = ("reasoning", "reference")
 """A model's reasoning, and data that only the provider has."""
 
-LONGEST_NAME = 120
+MAX_NAME_LENGTH = 120
 """How many characters of a file's name or address a placeholder shows; the middle is cut out."""
 HANDLE_DIGITS = 10
 """Hex digits of a handle: 40 bits, so that two media of a session do not get the same one by
@@ -263,8 +263,8 @@ def _address(url: str) -> str:
 def _plain(name: str) -> str:
     """A name that cannot break out of its placeholder."""
     name = _UNSAFE.sub(" ", name).strip()
-    half = LONGEST_NAME // 2
-    return name if len(name) <= LONGEST_NAME else f"{name[:half]}…{name[-half:]}"
+    half = MAX_NAME_LENGTH // 2
+    return name if len(name) <= MAX_NAME_LENGTH else f"{name[:half]}…{name[-half:]}"
 
 
 def _search_result(block: Block, left_out: LeftOut) -> str | None:

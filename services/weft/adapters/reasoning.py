@@ -10,7 +10,7 @@ import msgspec
 
 from weft_schemas.reasoning import Reasoning
 
-LARGEST = 64 * 1024
+MAX_REASONING_BYTES = 64 * 1024
 """Largest reasoning of one call, in bytes; a larger one is left out and counted."""
 
 
@@ -22,7 +22,7 @@ def reasoning_metadata(
         return None
     made = Reasoning(format, tuple(_said(block) for block in before), _said(call))
     written = msgspec.json.encode(made)
-    return None if len(written) > LARGEST else msgspec.json.decode(written)
+    return None if len(written) > MAX_REASONING_BYTES else msgspec.json.decode(written)
 
 
 def before_calls(format: str, calls: Iterable[Reasoning | None]) -> list[dict[str, Any]]:

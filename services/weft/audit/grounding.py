@@ -16,7 +16,7 @@ from typing import Any
 from weft.leaves import field_of, leaves
 from weft_schemas.items import MAX_DEPTH, ContextItem, ItemKind, is_deeper
 
-SHORTEST = 2
+MIN_LENGTH = 2
 """Shortest value to look for, in characters: single digits and letters occur everywhere."""
 NEAR = 80
 """The field name must be within this many characters before its value."""
@@ -60,7 +60,7 @@ def stated_values(arguments: Sequence[Any]) -> list[str]:
     """Distinct leaves of the arguments, as text. Booleans and nulls do not count."""
     return list(
         dict.fromkeys(
-            text for _, leaf in leaves(list(arguments)) if len(text := str(leaf)) >= SHORTEST
+            text for _, leaf in leaves(list(arguments)) if len(text := str(leaf)) >= MIN_LENGTH
         )
     )
 

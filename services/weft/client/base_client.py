@@ -72,7 +72,7 @@ from weft_schemas.subjects import stored_filter
 if TYPE_CHECKING:
     from weft.audit.reproduce import Reproduction
 
-MOST = 2**63 - 1
+MAX_SEQUENCE = 2**63 - 1
 """Greater than any sequence."""
 CONFIRM_SECONDS = 10.0
 """How long a confirmation may wait until the items are folded."""
@@ -282,7 +282,7 @@ class BaseClient:
         if isinstance(published, PublishAck):
             return confirmation(published, await self._confirming(session, published))
         ids = distinct(listed("published", published))
-        asked = StatusRequest(last=MOST, timeout=CONFIRM_SECONDS, newest=True)
+        asked = StatusRequest(last=MAX_SEQUENCE, timeout=CONFIRM_SECONDS, newest=True)
         replies = [
             await self._ask(
                 session,

@@ -34,7 +34,7 @@ Sent = tuple[int, Sequence[ItemRefused]]
 NOTHING: Sent = (0, ())
 
 FIRST_WAIT_SECONDS = 0.1
-LONGEST_WAIT_SECONDS = 2.0
+MAX_WAIT_SECONDS = 2.0
 AGAIN_SECONDS = 5.0
 """How long after a failure no server is asked again, so that an agent does not wait for one at each
 step."""
@@ -87,7 +87,7 @@ async def retried(work: Callable[[], Awaitable[T]], seconds: float) -> T:
             if not error.retryable or time.monotonic() + wait > deadline:
                 raise
         await asyncio.sleep(wait)
-        wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+        wait = min(2 * wait, MAX_WAIT_SECONDS)
 
 
 class Spooling:

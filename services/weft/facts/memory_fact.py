@@ -11,9 +11,9 @@ import msgspec
 
 from weft.facts.keys import MAX_VALUE, is_secret, key_from, note_key
 
-_MOST_TEXT = 16_000
+_MAX_TEXT = 16_000
 """How many characters are read."""
-_MOST_FACTS = 50
+_MAX_FACTS = 50
 _PAIR = re.compile(r"\s*(?P<key>[\w][\w .@/-]{0,79}?)\s*(?:=|:\s)\s*+(?P<value>.*)\Z")
 _STRETCH = re.compile(r"[^;]+")
 _LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
@@ -42,7 +42,7 @@ def parsed_facts(metadata: Mapping[str, Any], text: str) -> list[tuple[str, str]
         if one.key:
             found.pop(one.key, None)
             found[one.key] = one.value[:MAX_VALUE]
-    return list(found.items())[:_MOST_FACTS]
+    return list(found.items())[:_MAX_FACTS]
 
 
 def facts_named(metadata: Mapping[str, Any], text: str) -> list[StatedFact]:
@@ -65,7 +65,7 @@ def _stated_fact(name: str, value: str, start: int, end: int) -> StatedFact:
 
 
 def _from_json(text: str) -> list[StatedFact]:
-    if not text.lstrip().startswith("{") or len(text) > _MOST_TEXT:
+    if not text.lstrip().startswith("{") or len(text) > _MAX_TEXT:
         return []
     try:
         content = msgspec.json.decode(text, type=dict[str, Any])
@@ -97,7 +97,7 @@ def _field(text: str, start: int, end: int) -> StatedFact:
 
 def _from_lines(text: str) -> list[StatedFact]:
     """All parts between semicolons, or all lines, must be pairs; otherwise it is prose."""
-    head = text[:_MOST_TEXT]
+    head = text[:_MAX_TEXT]
     for stretch in (_STRETCH, _LINE):
         places = [_trimmed(head, *found.span()) for found in stretch.finditer(head)]
         places = [(start, end) for start, end in places if start < end]

@@ -14,11 +14,11 @@ from weft.firewall.leaf_worth import key_worth, value_worth
 from weft.firewall.verbatim_json import encoded, kinds_of
 from weft.passages.outliers import MANY, at_most
 
-MOST = 16
+MAX_LISTED_VALUES = 16
 """A field with at most this many different values is described by listing them."""
 _NUMBERS = 5
 """With more different numbers than this, their extremes say more."""
-_LONGEST = 48
+_MAX_VALUE_LENGTH = 48
 """Longest such value, in characters."""
 _LOOK = 400
 """A field that has shown too many different values by this many is not counted further."""
@@ -137,15 +137,15 @@ def _add(
 def _counts(
     values: Sequence[Scalar], filled: list[Scalar], kinds: set[type]
 ) -> dict[str, int] | None:
-    if not filled or len(Counter(map(repr, filled[:_LOOK]))) > MOST:
+    if not filled or len(Counter(map(repr, filled[:_LOOK]))) > MAX_LISTED_VALUES:
         return None
     counted = Counter(map(written, filled)) if len(kinds) > 1 or bool in kinds else Counter(filled)
-    if len(counted) > MOST or (2 * len(counted) > len(values) and len(counted) > 1):
+    if len(counted) > MAX_LISTED_VALUES or (2 * len(counted) > len(values) and len(counted) > 1):
         return None
     if len(counted) > _NUMBERS and kinds <= {int, float}:
         return None
     counts = {written(value): count for value, count in counted.items()}
-    return counts if all(len(value) <= _LONGEST for value in counts) else None
+    return counts if all(len(value) <= _MAX_VALUE_LENGTH for value in counts) else None
 
 
 def _rare(
@@ -184,7 +184,7 @@ def _records_with(
         if text in wanted:
             (more if text in seen else first).append(owner)
             seen.add(text)
-    return first, more[:MOST]
+    return first, more[:MAX_LISTED_VALUES]
 
 
 def _rare_kind(values: list[object], owners: list[int], filled: int) -> tuple[int, ...]:

@@ -43,7 +43,7 @@ from weft_schemas.routing import Effect
 THREAD_CHARACTERS = 150_000
 """Longest result that is checked in the event loop's thread; longer ones would hold up others for
 more than 10 ms."""
-MOST_SHOWN = 4_000
+MAX_SHOWN = 4_000
 """Tokens of one slice of a result."""
 
 
@@ -133,7 +133,7 @@ class Calls:
             request = msgspec.convert(arguments, DrilldownRequest)
         except msgspec.ValidationError as error:
             raise CallRefused(f"{LOOK}: {error}") from None
-        most = min(max(request.max_tokens, 1), MOST_SHOWN)
+        most = min(max(request.max_tokens, 1), MAX_SHOWN)
         handles = await self._log.handles()
         try:
             reply = await handles.look(msgspec.structs.replace(request, max_tokens=most))

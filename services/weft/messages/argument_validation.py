@@ -12,9 +12,9 @@ from typing import Any
 
 from weft.adapters.drafting import compact
 
-MOST_FAULTS = 8
+MAX_FAULTS = 8
 """How many faults of one call are reported: the first ones help most."""
-LONGEST_VALUE = 60
+MAX_VALUE_LENGTH = 60
 """How many characters of a value a fault shows."""
 DEEPEST = 32
 """How many levels of values are checked; a schema may refer to itself."""
@@ -35,7 +35,7 @@ def faults(value: Any, schema: Mapping[str, Any]) -> list[str]:
     found = []
     for fault in _faults(value, schema, "", schema, 0):
         found.append(fault)
-        if len(found) == MOST_FAULTS:
+        if len(found) == MAX_FAULTS:
             break
     return found
 
@@ -135,4 +135,4 @@ def _at(path: str) -> str:
 
 def _shown(value: Any) -> str:
     text = re.sub(r"\s+", " ", compact(value))
-    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
+    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}…"

@@ -10,7 +10,7 @@ import msgspec
 from weft.passages.part import Part
 from weft.passages.prose import split_stretch
 
-LEAST_ASIDES = 4
+MIN_ASIDES = 4
 """Least consecutive lines that make an aside, which stands beside what a text says."""
 
 
@@ -57,7 +57,7 @@ def split_around(
 def _close(text: str, parts: list[Part], start: int, end: int, run: Sequence[str]) -> int:
     """Add what stands from `start` on if a run of asides ends here. Returns where the next part
     begins."""
-    if len(run) < LEAST_ASIDES:
+    if len(run) < MIN_ASIDES:
         return start
     begin = end - sum(map(len, run))
     parts += split_stretch(text, start, begin) if start < begin else []

@@ -14,7 +14,7 @@ from weft.passages.lines import IndentedLine, is_object
 from weft.passages.outliers import MANY, at_most, rare_groups
 
 _T = TypeVar("_T")
-_OUTLIERS, _MOST_KINDS = 4, 4
+_OUTLIERS, _MAX_KINDS = 4, 4
 """Most values that make blocks differ; of blocks of more kinds, none does."""
 _FIELD = re.compile(
     r"[ \t]*(?:[-*] )?(?:[*_]{0,2}([A-Za-z][\w ./()-]{0,39}?)(?::[*_]{1,2}|[*_]{0,2}:)[ \t]+"
@@ -22,7 +22,7 @@ _FIELD = re.compile(
 )
 """A line with the name of a field and its short value: `state: on`, `- **State:** on`,
 `<state>on</state>`."""
-_LEAST_COLUMNS = 3
+_MIN_COLUMNS = 3
 _GAP = re.compile(r"[ \t]{2,}|\t")
 """Between two columns."""
 _SAMPLE = 4
@@ -78,7 +78,7 @@ def _by_column(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset
     """Of lines in columns, as `kubectl get all` prints several tables."""
     sample = Counter(len(_cells(text, group)) for group in _spread(groups))
     ((columns, count),) = sample.most_common(1)
-    if columns < _LEAST_COLUMNS or 2 * count < sample.total():
+    if columns < _MIN_COLUMNS or 2 * count < sample.total():
         return frozenset()
     rows = [_cells(text, group) for group in groups]
     listed = [at for at, row in enumerate(rows) if at and len(row) == columns]  # below the names
@@ -103,7 +103,7 @@ def _by_tag(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[in
     found = {listed[at] for rare in rare_groups(starts, _OUTLIERS) for at in rare}
     kinds = [tuple(dict.fromkeys(tag_of(text, line) for line in groups[at])) for at in listed]
     kind_counts = Counter(kinds)
-    if 2 * max(kind_counts.values()) >= len(listed) and len(kind_counts) <= _MOST_KINDS:
+    if 2 * max(kind_counts.values()) >= len(listed) and len(kind_counts) <= _MAX_KINDS:
         few = max(at_most(len(listed)), min(_OUTLIERS, len(listed) // MANY))
         found.update(at for at, kind in zip(listed, kinds, strict=True) if kind_counts[kind] <= few)
     return frozenset(found)

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from weft.passages.json_values import FIELD, RECORD, Value
-from weft.passages.ordered import LEAST_ORDERED, falls
+from weft.passages.ordered import MIN_ORDERED, falls
 from weft.passages.outliers import LOOK, MANY, at_most, has_few, rare_groups
 
 OUTLIERS = 4
 """Most values that make records differ."""
-MOST_COMPARED = 8_000
+MAX_COMPARED = 8_000
 """Most records of one list; more would take longer than everything else that is done with them."""
 
 
@@ -21,7 +21,7 @@ def differing_records(text: str, records: list[Value]) -> frozenset[int]:
     falls from it on; the beginning of each is looked at."""
     # The text may be cut off in the last one.
     whole = [at for at, one in enumerate(records) if text[one.end - 1 : one.end] == "}"]
-    if not LEAST_ORDERED <= len(whole) <= MOST_COMPARED:
+    if not MIN_ORDERED <= len(whole) <= MAX_COMPARED:
         return frozenset()
     fields = [_short_fields(text, records[at]) for at in whole[:LOOK]]
     names = _common(fields)

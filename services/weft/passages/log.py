@@ -17,9 +17,9 @@ TRACEBACK = "text/x-traceback"
 LISTING = "text/x-listing"
 PRINTED = (LOG, TRACEBACK, LISTING, "text/plain")
 """Types of what programs print."""
-_ROOM, _LONGEST = 480, 400
+_ROOM, _MAX_ERROR_LENGTH = 480, 400
 """Characters of the errors that are shown with any part of a log, and of one of them."""
-LONGEST_FIRST = 800
+MAX_FIRST_ERROR_LENGTH = 800
 """Characters of the first of them: a log often has no other."""
 
 
@@ -63,7 +63,7 @@ def _first_errors(text: str, lines: Sequence[str]) -> frozenset[int]:
     room = _ROOM
     for number in may_tell(text, lines):
         line = lines[number]
-        longest = min(room, _LONGEST) if taken else LONGEST_FIRST
+        longest = min(room, _MAX_ERROR_LENGTH) if taken else MAX_FIRST_ERROR_LENGTH
         if len(line) > longest or not tells_error(line, level_of(line)):
             continue
         kind = VARIABLE.sub("#", line)

@@ -15,7 +15,7 @@ _VALUE = re.compile(r"(?<==)\S+|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|(?<!\S)\S*\d\S*
 """The parts in which lines that say the same differ."""
 _SAME = 0.6
 """The share of the lines that say the same, at least."""
-_ODD, _ROOM, _LONGEST = 4, 480, 240
+_ODD, _ROOM, _MAX_LENGTH = 4, 480, 240
 """Most odd lines, and the characters of all of them and of one."""
 _COMPARED = 200
 """Characters of a line that are compared."""
@@ -71,7 +71,7 @@ def first_warnings(lines: Sequence[str], levels: Sequence[str]) -> frozenset[int
     first: dict[str, int] = {}
     for at in warned:
         first.setdefault(VARIABLE.sub("#", lines[at]), at)
-    return frozenset(at for at in first.values() if len(lines[at]) <= _LONGEST)
+    return frozenset(at for at in first.values() if len(lines[at]) <= _MAX_LENGTH)
 
 
 def form_of(line: str) -> str:
@@ -105,7 +105,7 @@ def _within(lines: Sequence[str], odd: Sequence[int]) -> frozenset[int]:
     taken: set[int] = set()
     room = _ROOM
     for at in reversed(odd):
-        if len(lines[at]) <= min(room, _LONGEST):
+        if len(lines[at]) <= min(room, _MAX_LENGTH):
             taken.add(at)
             room -= len(lines[at])
     return frozenset(taken)

@@ -140,7 +140,7 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
                 if number in starts:
                     found.append((part.start, above))
                 return number + 1
-            opening = min(part.opening, LONGEST_HEADING)
+            opening = min(part.opening, MAX_HEADING_LENGTH)
             below = (*above, (part.start, part.start + opening)) if opening > 0 else above
             for child in part.children:
                 if len(found) == len(starts):
@@ -287,7 +287,7 @@ def passage_text(text: str, outline: Outline, number: int) -> str:
     return "\n".join((*above, text[place.start : place.end]))
 
 
-LONGEST_HEADING = 160
+MAX_HEADING_LENGTH = 160
 """Characters of a heading that are indexed with the passages under it."""
 
 _encoder = msgspec.msgpack.Encoder()

@@ -25,8 +25,8 @@ from weft.passages.lines import IndentedLine, is_object, lines_of
 from weft.passages.markup import split_markup
 from weft.passages.part import Part
 from weft.passages.ruled import Ruled, ruled_tables, with_plain_rules
-from weft.passages.sentences import LEAST, MOST, sentences
-from weft.passages.table import LEAST_ROWS, ruled_part
+from weft.passages.sentences import MAX_LEAF_LENGTH, MIN_LEAF_LENGTH, sentences
+from weft.passages.table import MIN_ROWS, ruled_part
 
 HUNK = 320
 """Most characters of a leaf of code, a log or a listing."""
@@ -95,7 +95,7 @@ def _differing(parts: Sequence[Part]) -> list[Part]:
 
 def _section(text: str, lines: Sequence[IndentedLine], unit: _Unit) -> list[Part]:
     start, end = lines[0].start, lines[-1].end
-    if end - start <= LEAST or len(lines) == 1:
+    if end - start <= MIN_LEAF_LENGTH or len(lines) == 1:
         return [Part(start, end, unit.name, _count(lines, unit))]
     body = 1
     while body < len(lines) and lines[body].is_blank:
@@ -131,7 +131,7 @@ def _tables(text: str, lines: Sequence[IndentedLine]) -> list[Ruled]:
     if "--" not in written:
         return []
     found = ruled_tables([written[line.start - start : line.end - start] for line in lines])
-    return [table for table in found if table.end - table.rows >= LEAST_ROWS]
+    return [table for table in found if table.end - table.rows >= MIN_ROWS]
 
 
 def _without_tables(text: str, lines: Sequence[IndentedLine], unit: _Unit) -> list[Part]:
@@ -222,7 +222,7 @@ def _large_stanza(
     if is_record:
         return [_block(text, stanza, head, depth, "item")]
     is_told = head.named or head.lines > head_of(text, stanza)  # by more than its first line
-    is_long = stanza[0].end - stanza[0].start > LEAST or is_object(text, stanza[0])
+    is_long = stanza[0].end - stanza[0].start > MIN_LEAF_LENGTH or is_object(text, stanza[0])
     if not is_told and (is_long or stanza[head.lines].indent > stanza[0].indent):
         return _nested(text, stanza, depth)  # its indentation says what is shown with what
     return [_block(text, stanza, with_id(text, stanza, head), depth)]
@@ -240,7 +240,7 @@ def _is_record(text: str, group: Sequence[IndentedLine]) -> bool:
     if len(group) == 1 or not _may_begin_record(text, first):
         return False
     head = head_of(text, group)
-    if head == len(group) or group[-1].end - group[head].start <= LEAST:
+    if head == len(group) or group[-1].end - group[head].start <= MIN_LEAF_LENGTH:
         return False
     if any(not line.is_blank and line.indent <= first.indent for line in group[head:]):
         return False  # several items
@@ -304,12 +304,12 @@ def _paragraphs(text: str, lines: Sequence[IndentedLine], unit: _Unit) -> list[P
     parts: list[Part] = []
     for block in _blocks(lines):
         start, end = block[0].start, block[-1].end
-        if end - start > MOST:
+        if end - start > MAX_LEAF_LENGTH:
             parts += _cut(text, block, unit)
             continue
         last = parts[-1] if parts else None
-        small = end - start < LEAST or (last is not None and last.size < LEAST)
-        if last and small and last.unit == unit.name and end - last.start <= MOST:
+        small = end - start < MIN_LEAF_LENGTH or (last is not None and last.size < MIN_LEAF_LENGTH)
+        if last and small and last.unit == unit.name and end - last.start <= MAX_LEAF_LENGTH:
             parts[-1] = Part(last.start, end, unit.name, last.count + _count(block, unit))
         else:
             parts.append(Part(start, end, unit.name, _count(block, unit)))
@@ -346,13 +346,13 @@ def _cut(text: str, block: Sequence[IndentedLine], unit: _Unit) -> Iterator[Part
     at = 0
     while at < len(block):
         first = block[at]
-        if first.end - first.start > MOST:
+        if first.end - first.start > MAX_LEAF_LENGTH:
             found = split_markup(text, first.start, first.end)
             yield from found or sentences(text, first.start, first.end)
             at += 1
             continue
         end = at + 1
-        while end < len(block) and block[end].end - first.start <= MOST:
+        while end < len(block) and block[end].end - first.start <= MAX_LEAF_LENGTH:
             end += 1
         if end < len(block):
             end = _outermost(block, at, end)

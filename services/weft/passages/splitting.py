@@ -12,7 +12,7 @@ from weft.passages.log import PRINTED, split_log
 from weft.passages.mcp_wrapper import WRAPPERS
 from weft.passages.part import Outline, Part, leaf_count, moved, outlined, passage_texts
 from weft.passages.prose import split_stretch
-from weft.passages.sentences import MOST
+from weft.passages.sentences import MAX_LEAF_LENGTH
 from weft.passages.table import ALIGNED, CSV, TSV, split_table
 from weft.passages.test_run import TEST_RUN, split_test_run
 
@@ -55,7 +55,7 @@ def is_plain_line(text: str, content_type: str = "") -> bool:
     """Whether a text is one line, no longer than a leaf, without any sign of a form: one passage.
     To find that out takes a twentieth of the time of splitting it."""
     return (
-        len(text) < MOST
+        len(text) < MAX_LEAF_LENGTH
         and not text.startswith(WRAPPERS)
         and not any(sign in text for sign in "{[<\\")
         and text.isprintable()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weft_schemas.routing import ChoiceGraph, ChoiceNode
 
-_MOST_DRAWN = 400
+_MAX_DRAWN = 400
 """Most nodes in a drawing: browsers fail with many more."""
 
 
@@ -17,7 +17,7 @@ def mermaid(graph: ChoiceGraph) -> str:
             continue
         lines.append(f'  n{shown[node.id]}["{_plain(node.label)}"]')
         for child in node.children:
-            if child in shown or len(shown) < _MOST_DRAWN:
+            if child in shown or len(shown) < _MAX_DRAWN:
                 shown.setdefault(child, len(shown))
                 lines.append(f"  n{shown[node.id]} --> n{shown[child]}")
     left_out = len(graph.nodes) - len(shown)

@@ -22,7 +22,7 @@ from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import ChoiceCard, ChoiceGraph, RouteReply, RouteRequest, SelectableItem
 
 SCORER_VERSION = "bm25f-2"
-MOST_CARDS = 50
+MAX_CARDS = 50
 _FAILED = 0.5
 """Factor for the score of a tool that just failed: it remains if nothing else fits."""
 _FUSED_FROM = 50
@@ -61,8 +61,8 @@ class Router:
 
         Its caller fills in `catalog_version` and `id`.
         """
-        if not 1 <= request.top_k <= MOST_CARDS:
-            raise InvalidInput(f"top_k is {request.top_k}; ask for 1 to {MOST_CARDS} cards")
+        if not 1 <= request.top_k <= MAX_CARDS:
+            raise InvalidInput(f"top_k is {request.top_k}; ask for 1 to {MAX_CARDS} cards")
         asked = request.query if query is None else query
         search = self._search(asked, request)
         hits = self._ranked(search, asked, request)

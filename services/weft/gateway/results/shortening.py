@@ -15,7 +15,7 @@ from weft.passages.part import Outline, leaves, passage_texts
 from weft.passages.splitting import outline_of, readable
 from weft.terms import SomeTerms, analyse
 
-MOST_OUTLINED = 2_000_000
+MAX_OUTLINED = 2_000_000
 """Characters of a text that is split; splitting them takes about half a second."""
 _SHARE = 3
 """The summary is shown if the limit is at least this many times as long; otherwise only parts
@@ -40,7 +40,7 @@ def shortened(
 ) -> str:
     """At most `limit` tokens for the clean `text`. `query` is what the call asked for; it affects
     only the ranking. `per_token` is the text's characters per token, about."""
-    outline = outline_of(text, content_type) if len(text) <= MOST_OUTLINED else None
+    outline = outline_of(text, content_type) if len(text) <= MAX_OUTLINED else None
     if outline is None:
         return _beginning(summary or text, limit, encoding)
     readable_text = readable(text, outline)

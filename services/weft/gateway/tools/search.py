@@ -14,7 +14,7 @@ from weft.router.cards import card_of, plain
 
 SCHEMA_TOKENS = 400
 """Longest schema of a tool in a search's answer; of a longer one, an outline is given."""
-_LONGEST = 100
+_MAX_DESCRIPTION_LENGTH = 100
 """Characters of a parameter's description in an outline."""
 
 
@@ -71,7 +71,7 @@ def _kind(field: dict[str, Any]) -> str:
 
 def _remark(field: dict[str, Any]) -> str:
     text = plain(str(field.get("description", "")))
-    return f" ({text[:_LONGEST]})" if text else ""
+    return f" ({text[:_MAX_DESCRIPTION_LENGTH]})" if text else ""
 
 
 def quarantine_note(quarantined: Iterable[Quarantined]) -> str:
