@@ -1,4 +1,4 @@
-"""Items that waited for a server which then refused them. They are kept apart with the reason until
+"""Items that waited for a server which then refused them. They are parked with the reason until
 somebody corrects the fault, so that nothing after them has to wait."""
 
 from __future__ import annotations

@@ -81,6 +81,6 @@ def quarantine_note(quarantined: Iterable[Quarantined]) -> str:
         return ""
     shown = ", ".join(plain(name) for name in ids[:3]) + (", …" if len(ids) > 3 else "")
     return (
-        f"[{len(ids)} tools are set apart until a person approves them ({shown}): "
+        f"[{len(ids)} tools are quarantined until a person approves them ({shown}): "
         "`weft gateway status` says why]"
     )
