@@ -148,22 +148,22 @@ WARNED = (
 )
 
 
-def differing(lines: list[str]) -> list[str]:
+def outliers(lines: list[str]) -> list[str]:
     text = "\n".join(lines) + "\n"
     outline = outline_of(text, LOG)
     assert outline is not None
-    return [text[outline.leaves[at].start : outline.leaves[at].end] for at in outline.differing]
+    return [text[outline.leaves[at].start : outline.leaves[at].end] for at in outline.outliers]
 
 
 def test_the_first_line_of_each_kind_of_warning_comes_before_others() -> None:
     lines = [line(n, "INFO", f"GET /{n * 7919} 200") for n in range(90)]
     for n, said in enumerate(WARNED * 3):
         lines.insert(7 * n + 5, line(n, "WARN", said))
-    found = differing(lines)
+    found = outliers(lines)
     assert len(found) == len(WARNED)
     assert all(any(said in one for one in found) for said in WARNED)
 
 
 def test_where_a_third_of_the_lines_warn_none_comes_first() -> None:
     levels = ("WARN", "INFO", "INFO")
-    assert not differing([line(n, levels[n % 3], f"{WARNED[0]} {n * 7919}") for n in range(90)])
+    assert not outliers([line(n, levels[n % 3], f"{WARNED[0]} {n * 7919}") for n in range(90)])

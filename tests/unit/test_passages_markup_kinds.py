@@ -48,15 +48,15 @@ def test_the_test_case_that_failed_differs_from_the_others() -> None:
     at = CASES.index("<", half)
     text = f'<testsuite name="all">{CASES[:at]}{FAILED}{CASES[at:]}</testsuite>'
     made = outline(text, "application/xml")
-    assert made.differing == {leaf_with(text, made, "pays twice")}
-    assert FAILED in assembled_text(text, made, made.differing)
+    assert made.outliers == {leaf_with(text, made, "pays twice")}
+    assert FAILED in assembled_text(text, made, made.outliers)
 
 
 def test_elements_that_are_all_alike_or_all_unlike_do_not_differ() -> None:
     unlike = "".join(f"<e{n}><a{n}>{'word ' * 30}</a{n}></e{n}>" for n in range(20))
     for inside in (CASES, unlike):
         text = f"<all>{inside}</all>"
-        assert not outline(text, "application/xml").differing
+        assert not outline(text, "application/xml").outliers
 
 
 def test_navigation_and_forms_are_beside_what_a_page_says() -> None:

@@ -12,7 +12,7 @@ import msgspec
 
 from weft.firewall.leaf_worth import key_worth, value_worth
 from weft.firewall.verbatim_json import encoded, kinds_of
-from weft.passages.outliers import MANY, at_most
+from weft.passages.outliers import MIN_COMPARED, max_rare
 
 MAX_LISTED_VALUES = 16
 """A field with at most this many different values is described by listing them."""
@@ -56,7 +56,7 @@ class Column(msgspec.Struct, frozen=True):
         return self.counts is not None and len(self.counts) == 1 and self.filled == self.total
 
 
-def differing(columns: Sequence[Column], most: int) -> list[int]:
+def outlier_records(columns: Sequence[Column], most: int) -> list[int]:
     """The indices of at most so many records that differ from the others: one for each rare value
     comes first."""
     first = (index for column in columns for index in column.rare)
@@ -153,8 +153,8 @@ def _rare(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The first record of each rare value, or every record with a value if nearly all have none;
     and more records with rare values."""
-    few = at_most(len(values))
-    if len(values) < MANY:
+    few = max_rare(len(values))
+    if len(values) < MIN_COMPARED:
         return (), ()
     found: list[int] = []
     more: list[int] = []
@@ -189,8 +189,8 @@ def _records_with(
 
 def _rare_kind(values: list[object], owners: list[int], filled: int) -> tuple[int, ...]:
     """The records that are the only ones to have a value here, or the only ones without one."""
-    few = at_most(len(values))
-    if len(values) < MANY or few < filled < len(values) - few:
+    few = max_rare(len(values))
+    if len(values) < MIN_COMPARED or few < filled < len(values) - few:
         return ()
     alone = filled <= few
     return tuple(

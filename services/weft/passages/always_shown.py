@@ -19,12 +19,12 @@ def split_around(
     lines: Sequence[str],
     always: Collection[int],
     asides: Collection[int] = (),
-    differing: Collection[int] = (),
+    outliers: Collection[int] = (),
     split: Callable[[str, int, int], list[Part]] = split_stretch,
 ) -> Part:
     """The parts of a text. `lines` are all of its lines with their ends, `always` the numbers of
     those that are shown with any other part, `asides` of those that say little if several stand
-    together, `differing` of those that say more than the others; `split` makes the parts of what
+    together, `outliers` of those that say more than the others; `split` makes the parts of what
     stands between them."""
     parts: list[Part] = []
     start = end = run = 0
@@ -44,9 +44,9 @@ def split_around(
             else:
                 parts.append(Part(end, end + len(line), "line", identifies=True))
             start = end + len(line)
-        elif number in differing:
+        elif number in outliers:
             parts += split(text, start, end) if start < end else []
-            parts.append(Part(end, end + len(line), "line", differs=True))
+            parts.append(Part(end, end + len(line), "line", is_outlier=True))
             start = end + len(line)
         end += len(line)
     start = _close(text, parts, start, end, lines[len(lines) - run :])

@@ -10,7 +10,7 @@ import msgspec
 
 from weft.passages.json_identifiers import identified_by_words, identifying_fields, link_fields
 from weft.passages.json_outcome import outcome_fields
-from weft.passages.json_outliers import differing_records
+from weft.passages.json_outliers import outlier_records
 from weft.passages.json_values import KEY, LEAF, RECORD, Value, read_values
 from weft.passages.literals import Decoded, Literal
 from weft.passages.part import Part, moved
@@ -82,7 +82,7 @@ class _Splitting:
         identifying = identifying_fields(text, members) if unit == "field" else ()
         if outer:
             identifying = (*identifying, *outcome_fields(text, members))
-        differing = differing_records(text, members) if unit == "record" else ()
+        outliers = outlier_records(text, members) if unit == "record" else ()
         links = link_fields(text, members) if unit == "field" else frozenset[int]()
         is_open = False
         for number, one in enumerate(members):
@@ -90,9 +90,11 @@ class _Splitting:
             if start == end:
                 continue
             large = self._large(one, start, end, unit, max(outer - 1, 0))
-            differs = number in differing
+            is_outlier = number in outliers
             if large is not None:
-                parts.append(msgspec.structs.replace(large, differs=True) if differs else large)
+                parts.append(
+                    msgspec.structs.replace(large, is_outlier=True) if is_outlier else large
+                )
                 is_open = False
                 continue
             identifies = number in identifying
@@ -100,11 +102,11 @@ class _Splitting:
             last = parts[-1] if parts and is_open else None
             if last and last.is_aside != is_link:
                 last = None
-            small = unit != "record" or (end - start <= LEAF // 2 and not differs)
+            small = unit != "record" or (end - start <= LEAF // 2 and not is_outlier)
             if last and small and last.identifies == identifies and end - last.start <= limit:
                 parts[-1] = msgspec.structs.replace(last, end=end, count=last.count + 1)
             else:
-                parts.append(Part(start, end, unit, 1, 0, 0, identifies, (), differs, is_link))
+                parts.append(Part(start, end, unit, 1, 0, 0, identifies, (), is_outlier, is_link))
             is_open = small
         return identified_by_words(text, parts) if unit == "record" else parts
 

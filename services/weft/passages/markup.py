@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from weft.passages.identifying_names import NAMES
-from weft.passages.outliers import MANY, at_most
+from weft.passages.outliers import MIN_COMPARED, max_rare
 from weft.passages.part import Part
 from weft.passages.sentences import MIN_LEAF_LENGTH, joined, sentence_ends, sentences
 
@@ -205,12 +205,12 @@ class _Splitting:
         """Elements and the text between them; small neighbours share a part."""
         parts: list[Part] = []
         identifying = _identifying(self._text, elements)
-        differing = _differing(elements) - identifying
+        outliers = _outlier_elements(elements) - identifying
         for number, one in enumerate(elements):
             self._add_text(parts, start, one.start)
             begin = parts[-1].end if parts and parts[-1].end > start else start
-            if number in differing:
-                parts.append(self._differing(one, begin, depth))
+            if number in outliers:
+                parts.append(self._outlier_part(one, begin, depth))
             else:
                 self._add(parts, one, begin, number in identifying, depth)
             start = one.end
@@ -251,11 +251,11 @@ class _Splitting:
         else:
             parts.append(Part(start, one.end, "node", identifies=identifies, is_aside=is_aside))
 
-    def _differing(self, one: _Element, start: int, depth: int) -> Part:
+    def _outlier_part(self, one: _Element, start: int, depth: int) -> Part:
         """An element that differs from the others of its list: it shares no part with them."""
         is_small = one.end - one.start <= WHOLE
         made = Part(start, one.end, "node") if is_small else self._split(one, start, depth)
-        return msgspec.structs.replace(made, differs=True)
+        return msgspec.structs.replace(made, is_outlier=True)
 
     def _split(self, one: _Element, start: int, depth: int) -> Part:
         """A large element: its start tag is shown with anything in it."""
@@ -291,14 +291,14 @@ def _identifying(text: str, elements: Sequence[_Element]) -> frozenset[int]:
     return frozenset([*heads, *named[:MAX_IDENTIFIERS]])
 
 
-def _differing(elements: Sequence[_Element]) -> frozenset[int]:
+def _outlier_elements(elements: Sequence[_Element]) -> frozenset[int]:
     """Positions of the few elements of a list that hold other elements than most do: of many test
     cases, the one with a failure."""
-    if len(elements) < MANY:
+    if len(elements) < MIN_COMPARED:
         return frozenset()
     held = [(one.name, *dict.fromkeys(child.name for child in one.children)) for one in elements]
     counts = Counter(held)
-    few = at_most(len(elements))
+    few = max_rare(len(elements))
     if 2 * max(counts.values()) < len(elements) or len(counts) > MAX_KINDS:
         return frozenset()
     return frozenset(place for place, kind in enumerate(held) if counts[kind] <= few)

@@ -31,7 +31,7 @@ class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=
     identifies: bool = False
     """It says which thing its siblings are about, so it is shown with any of them."""
     children: tuple[Part, ...] = ()
-    differs: bool = False
+    is_outlier: bool = False
     """It is one of the few records or lines that differ from the others, leads a ranking, or
     warns."""
     is_aside: bool = False
@@ -107,9 +107,9 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
         return {leaf: record[0] for record in _records(self.root, self.families) for leaf in record}
 
     @cached_property
-    def differing(self) -> frozenset[int]:
+    def outliers(self) -> frozenset[int]:
         """The numbers of the leaves in records that stand out in their list."""
-        return self._leaves_in(lambda part: part.differs)
+        return self._leaves_in(lambda part: part.is_outlier)
 
     @cached_property
     def asides(self) -> frozenset[int]:

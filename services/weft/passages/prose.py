@@ -20,9 +20,9 @@ from weft.passages.blocks import (
     with_id,
     without_closing,
 )
-from weft.passages.differing_blocks import differing_of
 from weft.passages.lines import IndentedLine, is_object, lines_of
 from weft.passages.markup import split_markup
+from weft.passages.outlier_blocks import outlier_blocks
 from weft.passages.part import Part
 from weft.passages.ruled import Ruled, ruled_tables, with_plain_rules
 from weft.passages.sentences import MAX_LEAF_LENGTH, MIN_LEAF_LENGTH, sentences
@@ -82,15 +82,15 @@ def _sections(text: str, lines: Sequence[IndentedLine], unit: _Unit) -> list[Par
     if starts[0] and any(line.level for line in lines[: starts[0]]):
         parts = _sections(text, lines[: starts[0]], unit)
     held = [lines[first:last] for first, last in pairwise([*starts, len(lines)])]
-    differing = differing_of(text, held)
+    outliers = outlier_blocks(text, held)
     for number, section in enumerate(held):
         found = _section(text, section, unit)
-        parts += _differing(found) if number in differing else found
+        parts += _as_outliers(found) if number in outliers else found
     return parts
 
 
-def _differing(parts: Sequence[Part]) -> list[Part]:
-    return [msgspec.structs.replace(part, differs=True) for part in parts]
+def _as_outliers(parts: Sequence[Part]) -> list[Part]:
+    return [msgspec.structs.replace(part, is_outlier=True) for part in parts]
 
 
 def _section(text: str, lines: Sequence[IndentedLine], unit: _Unit) -> list[Part]:
@@ -157,7 +157,7 @@ def _nested(text: str, lines: Sequence[IndentedLine], depth: int) -> list[Part]:
         return _of_stanzas(text, stanzas, 0 if separators else 1)
     parts: list[Part] = []
     groups = list(_indented(lines))
-    heads, differing = heads_of(text, groups), differing_of(text, groups)
+    heads, outliers = heads_of(text, groups), outlier_blocks(text, groups)
     are_records = _are_records(text, groups)
     for at, (group, head) in enumerate(zip(groups, heads, strict=True)):
         start, end = group[0].start, group[-1].end
@@ -166,7 +166,7 @@ def _nested(text: str, lines: Sequence[IndentedLine], depth: int) -> list[Part]:
             parts.append(_block(text, group, head, depth + 1, "item"))
         elif end - start <= HUNK:
             fits = last is not None and not last.children and end - last.start <= HUNK
-            if last is not None and fits and not last.differs and at not in differing:
+            if last is not None and fits and not last.is_outlier and at not in outliers:
                 parts[-1] = Part(last.start, end, "line", last.count + len(group))
             else:
                 parts.append(Part(start, end, "line", len(group)))
@@ -174,8 +174,8 @@ def _nested(text: str, lines: Sequence[IndentedLine], depth: int) -> list[Part]:
             parts += _cut(text, group, _Unit("line", False))
         else:
             parts.append(_block(text, group, head, depth + 1))
-        if at in differing:
-            parts[-1:] = _differing(parts[-1:])
+        if at in outliers:
+            parts[-1:] = _as_outliers(parts[-1:])
     return parts
 
 
@@ -202,17 +202,17 @@ def _of_stanzas(text: str, stanzas: Sequence[list[IndentedLine]], depth: int) ->
     parts: list[Part] = []
     is_open = False
     heads, are_records = heads_of(text, stanzas), _are_records(text, stanzas)
-    differing = differing_of(text, stanzas)
+    outliers = outlier_blocks(text, stanzas)
     for at, (stanza, head) in enumerate(zip(stanzas, heads, strict=True)):
         start, end = stanza[0].start, stanza[-1].end
         is_small = end - start <= HUNK and not are_records[at]
-        if is_small and is_open and at not in differing and end - parts[-1].start <= HUNK:
+        if is_small and is_open and at not in outliers and end - parts[-1].start <= HUNK:
             parts[-1] = Part(parts[-1].start, end, "line", parts[-1].count + len(stanza))
             continue
         found = [Part(start, end, "line", len(stanza))] if is_small else []
         found = found or _large_stanza(text, stanza, head, are_records[at], depth)
-        parts += _differing(found) if at in differing else found
-        is_open = is_small and at not in differing
+        parts += _as_outliers(found) if at in outliers else found
+        is_open = is_small and at not in outliers
     return parts
 
 

@@ -146,12 +146,12 @@ def _table(
     """A table whose header ends at `head`. `breaks` are where lines begin, if a row may have
     several."""
     parts: list[Part] = []
-    differing = _differing(rows)
+    outliers = _outlier_rows(rows)
     line = 0
     for index, row in enumerate(rows):
         last = parts[-1] if parts else None
         joins = last is not None and not last.children and not last.identifies
-        if index in differing:
+        if index in outliers:
             parts.append(Part(row.start, row.end, "row", identifies=True))
         elif last is not None and joins and row.end - last.start <= LEAF:
             parts[-1] = Part(last.start, row.end, "row", last.count + 1)
@@ -175,7 +175,7 @@ def _with_head(parts: Sequence[Part], rows: Sequence[Row]) -> Sequence[Part]:
     if not is_ranked:
         return parts
     head = rows[HEAD - 1].start
-    return [msgspec.structs.replace(part, differs=part.start <= head) for part in parts]
+    return [msgspec.structs.replace(part, is_outlier=part.start <= head) for part in parts]
 
 
 def _long(row: Row, breaks: Sequence[int], line: int) -> Part:
@@ -194,7 +194,7 @@ def _long(row: Row, breaks: Sequence[int], line: int) -> Part:
     return Part(row.start, row.end, "row", 1, opening, 0, False, tuple(children))
 
 
-def _differing(rows: Sequence[Row]) -> frozenset[int]:
+def _outlier_rows(rows: Sequence[Row]) -> frozenset[int]:
     """The indices of rows with a rare value, or with rare words beside a number."""
     cells = [row.cells for row in rows if row.cells]
     if len(cells) != len(rows):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from weft.passages.lines import lines_of
-from weft.passages.odd_lines import form_of
+from weft.passages.outlier_lines import form_of
 from weft.passages.part import Part
 from weft.passages.prose import split_stretch
 from weft.passages.sentences import MAX_LEAF_LENGTH, MIN_LEAF_LENGTH

@@ -162,7 +162,7 @@ def _offered(
         first = identifying.union(
             _fitting(leaves, salient.pointed, room / 2),
             _fitting(leaves, salient.under_named, room / 2),
-            _fitting(leaves, outline.differing, room / 4),
+            _fitting(leaves, outline.outliers, room / 4),
             _fitting(leaves, _stating(text, outline, salient.named), room / 4),
         )
         found = scores.passages.get(row.sequence, {})
@@ -203,7 +203,7 @@ def _factor(
             named_records(parts, outline.record_of, scores.stated),
         )
     left_aside = _left_aside(row, outline, scores, parts)
-    differing, asides = outline.differing, outline.asides
+    outliers, asides = outline.outliers, outline.asides
 
     def weighed(number: int, text: str, score: float) -> float:
         return (
@@ -215,7 +215,7 @@ def _factor(
             * (IDENTITY_FACTOR if number in salient.identifying else 1.0)
             * (
                 OUTLIER_FACTOR
-                if number in differing
+                if number in outliers
                 else BOILERPLATE_FACTOR
                 if number in asides
                 else 1.0
@@ -361,10 +361,10 @@ def _shares(
     floor = min(1.0, max(PASSAGE_FLOOR, COHERENT / max(row.whole_tokens, 1)))
     rest = floor if row.kind in MESSAGES else 1.0 - FIRST_PART
 
-    differing = outline.differing if row.kind is ItemKind.TOOL_RESULT else frozenset[int]()
+    outliers = outline.outliers if row.kind is ItemKind.TOOL_RESULT else frozenset[int]()
 
     def share(number: int) -> float:
-        if number in differing:
+        if number in outliers:
             return 1.0
         passage = bisect_right(outline.passages, number) - 1
         first = FIRST_PART if number == 0 else 0.0

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from weft.firewall.columns import Column, columns, differing, written
+from weft.firewall.columns import Column, columns, outlier_records, written
 from weft.firewall.leaf_worth import MAX_DEPTH, LeafPath, PathStep, key_worth, value_worth
 from weft.firewall.leaf_worth import written as path_written
 from weft.firewall.verbatim_json import kinds_of
@@ -29,7 +29,7 @@ _LOOK = 20
 """How many records decide the value of fields."""
 _NESTED = -0.6
 """Value of an object or list, compared with single values."""
-_DIFFERING_FIELDS = 4
+_OUTLIER_FIELDS = 4
 """How many fields an outlier record shows, in addition to those in which it differs."""
 _KEYS, _KEYS_OF = 24, 4
 """How many keys of a nested object are shown, and how many of each element of a list."""
@@ -121,7 +121,7 @@ def _collection(
     records = _records(values)
     record_columns = columns(records) if records is not None else []
     is_flat = records is values or records is None
-    outliers = differing(record_columns, _OUTLIERS) if is_flat else []
+    outliers = outlier_records(record_columns, _OUTLIERS) if is_flat else []
     fields, exact_field = _fields(path, records or [], record_columns, keep)
     differ_in = frozenset(re.split(r"[.\[]", x.name)[0] for x in record_columns if x.rare)
     return Collection(path, steps, values, record_columns, fields, outliers, differ_in, exact_field)
@@ -225,7 +225,7 @@ def record(
         few = cut.fields <= 2 or index not in collection.outliers
         fields = frozenset(collection.fields[: cut.fields]) if few else None
     if cut.fields is not None and cut.fields <= 2 and index in collection.outliers:
-        fields = frozenset(collection.fields[:_DIFFERING_FIELDS]) | collection.differ_in
+        fields = frozenset(collection.fields[:_OUTLIER_FIELDS]) | collection.differ_in
     path = (*collection.path, collection.steps[index])
     return _cut(collection.values[index], path, cut, fields, is_kept)
 

@@ -47,7 +47,7 @@ _KEPT = 12
 """How many records with a field that a rule keeps."""
 _HEAD = 0.3
 """Share of the tokens for statements about the collections, all of them together."""
-_RECORDS, _DIFFERING = 0.6, 0.85
+_RECORDS, _WITH_OUTLIERS = 0.6, 0.85
 """Share of the tokens for records, if not all of them fit and some differ from the others; the rest
 names those that are not shown."""
 _LEAF = 10
@@ -78,7 +78,7 @@ def _fitted(plan: _Plan, budget: Budget) -> str:
     """Uses the most generous cut with which the wanted parts fit: everything, or some records and
     the names of others."""
     differ = any(place.outliers for place in plan.places.values())
-    share = (_DIFFERING if differ else _RECORDS) if plan.has_names else 1.0
+    share = (_WITH_OUTLIERS if differ else _RECORDS) if plan.has_names else 1.0
     room = int(budget.limit * share)
     last = CUTS[-1] if plan.places else _WHOLE[-1]
     for cut in CUTS:

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import msgspec
 
-from weft.firewall.columns import Column, columns, differing
+from weft.firewall.columns import Column, columns, outlier_records
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
 
 _MIN_RECORDS = 5
@@ -114,7 +114,9 @@ def summarise_stanzas(found: Stanzas, budget: Budget) -> str:
     record_columns = columns(
         [_fields(lines[start : min(end, start + _LOOK)]) for start, end in spans]
     )
-    outliers = {index: rank for rank, index in enumerate(differing(record_columns, _OUTLIERS))}
+    outliers = {
+        index: rank for rank, index in enumerate(outlier_records(record_columns, _OUTLIERS))
+    }
     head = [f"{len(spans)} records in {len(lines)} lines"]
     room = int(budget.limit * _STATEMENTS) - budget.count(head[0])
     for line in map(_described, sorted(record_columns, key=lambda one: not one.rare)):

@@ -211,8 +211,8 @@ class ToolCatalogue:
         quarantined = self.quarantined.get(tool_id)
         if quarantined is not None:
             return (
-                f"{tool_id} is quarantined: {quarantined.reason}. A person can look at it with `weft "
-                f"gateway status` and let it through: "
+                f"{tool_id} is quarantined: {quarantined.reason}. A person can look at it with "
+                f"`weft gateway status` and let it through: "
                 f"weft gateway approve '{quarantined.id}#{quarantined.hash}'"
             )
         words = tool_id.replace(":", " ").replace("__", " ")

@@ -11,7 +11,7 @@ from typing import TypeVar
 from weft.passages.blocks import DISTINCT, LOOKED_AT, tag_of
 from weft.passages.json_values import FIELD as JSON_FIELD
 from weft.passages.lines import IndentedLine, is_object
-from weft.passages.outliers import MANY, at_most, rare_groups
+from weft.passages.outliers import MIN_COMPARED, max_rare, rare_groups
 
 _T = TypeVar("_T")
 _OUTLIERS, _MAX_KINDS = 4, 4
@@ -29,10 +29,10 @@ _SAMPLE = 4
 """Blocks that are looked at first: most texts are no such list, so the others need not be read."""
 
 
-def differing_of(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[int]:
+def outlier_blocks(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[int]:
     """Positions of the few blocks that differ from the others of their list: by a rare value in a
     field or a column, and elements of XML by one in their start tag or by the elements in them."""
-    if len(groups) < MANY:
+    if len(groups) < MIN_COMPARED:
         return frozenset()
     return _by_field(text, groups) | _by_column(text, groups) | _by_tag(text, groups)
 
@@ -44,9 +44,9 @@ def _by_field(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[
         for at, group in enumerate(groups)
         if len(group) > 1 or (has_objects and is_object(text, group[0]))
     ]
-    if len(listed) < max(MANY, len(groups) / 2):
+    if len(listed) < max(MIN_COMPARED, len(groups) / 2):
         return frozenset()
-    sample = [_values(text, groups[at]) for at in _spread(listed)]
+    sample = [_values(text, groups[at]) for at in _sampled(listed)]
     shared = Counter(name for one in sample for name in one)
     if 2 * max(shared.values(), default=0) < len(sample):
         return frozenset()
@@ -58,7 +58,7 @@ def _by_field(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[
     return frozenset(listed[records[at]] for group in rare_groups(cells, _OUTLIERS) for at in group)
 
 
-def _spread(all_of: Sequence[_T]) -> Sequence[_T]:
+def _sampled(all_of: Sequence[_T]) -> Sequence[_T]:
     return all_of[:: max(len(all_of) // _SAMPLE, 1)]
 
 
@@ -76,7 +76,7 @@ def _values(text: str, group: Sequence[IndentedLine]) -> dict[str, str]:
 
 def _by_column(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[int]:
     """Of lines in columns, as `kubectl get all` prints several tables."""
-    sample = Counter(len(_cells(text, group)) for group in _spread(groups))
+    sample = Counter(len(_cells(text, group)) for group in _sampled(groups))
     ((columns, count),) = sample.most_common(1)
     if columns < _MIN_COLUMNS or 2 * count < sample.total():
         return frozenset()
@@ -95,7 +95,7 @@ def _cells(text: str, group: Sequence[IndentedLine]) -> list[str]:
 def _by_tag(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[int]:
     tags = [tag_of(text, group[0]) for group in groups]
     counts = Counter(filter(None, tags))
-    if not counts or max(counts.values()) < MANY:
+    if not counts or max(counts.values()) < MIN_COMPARED:
         return frozenset()
     usual = max(counts, key=counts.__getitem__)
     listed = [at for at, tag in enumerate(tags) if tag == usual]
@@ -104,6 +104,6 @@ def _by_tag(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[in
     kinds = [tuple(dict.fromkeys(tag_of(text, line) for line in groups[at])) for at in listed]
     kind_counts = Counter(kinds)
     if 2 * max(kind_counts.values()) >= len(listed) and len(kind_counts) <= _MAX_KINDS:
-        few = max(at_most(len(listed)), min(_OUTLIERS, len(listed) // MANY))
+        few = max(max_rare(len(listed)), min(_OUTLIERS, len(listed) // MIN_COMPARED))
         found.update(at for at, kind in zip(listed, kinds, strict=True) if kind_counts[kind] <= few)
     return frozenset(found)
