@@ -10,7 +10,7 @@ from itertools import chain, islice
 
 import msgspec
 
-from weft.firewall.leaf_worth import key_worth, value_worth
+from weft.firewall.json_leaves import key_worth, value_worth
 from weft.firewall.verbatim_json import encoded, kinds_of
 from weft.passages.outliers import MIN_COMPARED, max_rare
 
@@ -139,12 +139,14 @@ def _counts(
 ) -> dict[str, int] | None:
     if not filled or len(Counter(map(repr, filled[:_LOOK]))) > MAX_LISTED_VALUES:
         return None
-    counted = Counter(map(written, filled)) if len(kinds) > 1 or bool in kinds else Counter(filled)
+    counted = (
+        Counter(map(value_text, filled)) if len(kinds) > 1 or bool in kinds else Counter(filled)
+    )
     if len(counted) > MAX_LISTED_VALUES or (2 * len(counted) > len(values) and len(counted) > 1):
         return None
     if len(counted) > _NUMBERS and kinds <= {int, float}:
         return None
-    counts = {written(value): count for value, count in counted.items()}
+    counts = {value_text(value): count for value, count in counted.items()}
     return counts if all(len(value) <= _MAX_VALUE_LENGTH for value in counts) else None
 
 
@@ -180,7 +182,7 @@ def _records_with(
     first: list[int] = []
     more: list[int] = []
     for value, owner in zip(values, owners, strict=True):
-        text = "" if value is None else written(value)
+        text = "" if value is None else value_text(value)
         if text in wanted:
             (more if text in seen else first).append(owner)
             seen.add(text)
@@ -213,7 +215,7 @@ def _identifying(
     return max(0.01, worth)
 
 
-def written(value: object) -> str:
+def value_text(value: object) -> str:
     """A value as a reader of the result sees it."""
     if isinstance(value, str):
         return value

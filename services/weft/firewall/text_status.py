@@ -8,7 +8,7 @@ from itertools import takewhile
 
 import re2
 
-from weft.firewall.told_failures import begins_with_diagnostic, has_error_code, is_fault
+from weft.firewall.failure_forms import begins_with_diagnostic, has_error_code, is_fault
 
 _END = 3_000
 """Characters at each end that are searched for a verdict."""
@@ -186,14 +186,14 @@ def _is_refused(text: str) -> bool:
             if not _BRACKET.fullmatch(line.strip()):
                 return False
             continue
-        name, held = plain(field[1]), field[2].strip().lower()
+        name, held = normalised_key(field[1]), field[2].strip().lower()
         no |= name in _VERDICTS and held == "false"
         yes |= name in _VERDICTS and held == "true"
         why |= name in REASONS and held not in NO_ERROR
     return no and why and not yes
 
 
-def plain(key: str) -> str:
+def normalised_key(key: str) -> str:
     """A field's name without the signs between its words."""
     return key.replace("_", "").replace("-", "").lower()
 

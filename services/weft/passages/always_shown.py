@@ -61,10 +61,10 @@ def _close(text: str, parts: list[Part], start: int, end: int, run: Sequence[str
         return start
     begin = end - sum(map(len, run))
     parts += split_stretch(text, start, begin) if start < begin else []
-    parts += beside(split_stretch(text, begin, end))
+    parts += as_asides(split_stretch(text, begin, end))
     return end
 
 
-def beside(parts: Sequence[Part]) -> Iterator[Part]:
+def as_asides(parts: Sequence[Part]) -> Iterator[Part]:
     """The same parts, all of them as asides."""
     return (msgspec.structs.replace(part, is_aside=True) for part in parts)

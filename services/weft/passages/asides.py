@@ -7,7 +7,7 @@ import re
 
 import msgspec
 
-from weft.passages.always_shown import beside
+from weft.passages.always_shown import as_asides
 from weft.passages.landmarks import without_landmarks
 from weft.passages.part import Part
 from weft.passages.prose import split_stretch
@@ -34,8 +34,8 @@ def split_with_asides(text: str) -> Part:
     quoted = _quoted(text, end if start < end else 0)
     parts = _parts(text, 0, min(start, quoted))
     if start < end:
-        parts += [*beside(_parts(text, start, end)), *_parts(text, end, quoted)]
-    parts += beside(_parts(text, quoted, len(text)))
+        parts += [*as_asides(_parts(text, start, end)), *_parts(text, end, quoted)]
+    parts += as_asides(_parts(text, quoted, len(text)))
     parts = without_landmarks(text, _without_repeated(text, parts))
     return Part(0, len(text), "text", 1, 0, 0, False, tuple(parts))
 

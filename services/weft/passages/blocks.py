@@ -194,13 +194,13 @@ def _closes(group: Sequence[IndentedLine], at: int) -> bool:
     return group[at].closes and group[at].indent <= group[0].indent
 
 
-def closed(parts: Sequence[Part], end: int, count: int) -> list[Part]:
+def with_closing_lines(parts: Sequence[Part], end: int, count: int) -> list[Part]:
     """The same parts; the last line of the last one is followed by `count` that close the block."""
     if not parts or not count:
         return list(parts)
     *before, last = parts
     if last.children and last.unit in _BLOCKS:
-        children = tuple(closed(last.children, end, count))
+        children = tuple(with_closing_lines(last.children, end, count))
         return [*before, msgspec.structs.replace(last, end=end, children=children)]
     if last.children or last.unit != "line":
         return [*parts, Part(last.end, end, "line", count)]

@@ -52,7 +52,7 @@ def tells_error(line: str, level: str) -> bool:
 def may_tell(text: str, lines: Sequence[str]) -> Iterator[int]:
     """The numbers of the lines of a text in which an error may be told. Most have none of the words
     for it. `lines` are all lines of the text with their ends."""
-    plain = _plain(text)
+    plain = _lowercase_bytes(text)
     starts = list(accumulate(map(len, lines), initial=0))
     at = 0
     while (found := _SIGN.search(plain, at)) is not None:
@@ -63,7 +63,7 @@ def may_tell(text: str, lines: Sequence[str]) -> Iterator[int]:
 
 def first_error(text: str) -> int | None:
     """Where a text first tells of an error; in a line of a lower level only if no other does."""
-    plain = _plain(text)
+    plain = _lowercase_bytes(text)
     lower, at = None, 0
     for _ in range(MAX_SIGNS):
         found = _SIGN.search(plain, at)
@@ -82,7 +82,7 @@ def first_error(text: str) -> int | None:
     return lower
 
 
-def _plain(text: str) -> bytes:
+def _lowercase_bytes(text: str) -> bytes:
     """A text in lower case, with a byte for each character."""
     return text.encode("ascii", "replace").lower()
 

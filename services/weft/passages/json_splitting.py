@@ -13,7 +13,7 @@ from weft.passages.json_outcome import outcome_fields
 from weft.passages.json_outliers import outlier_records
 from weft.passages.json_values import KEY, LEAF, RECORD, Value, read_values
 from weft.passages.literals import Decoded, Literal
-from weft.passages.part import Part, moved
+from weft.passages.part import Part, shifted
 from weft.passages.prose import split_stretch
 
 TEXT = 640
@@ -44,7 +44,7 @@ def split_call(decoded: Decoded, split: Split) -> Part | None:
     inner = split_json(Decoded(text[start:-1], "json", held), split, False)
     if inner is None:
         return None
-    children = tuple(moved(child, start) for child in inner.children)
+    children = tuple(shifted(child, start) for child in inner.children)
     return Part(0, len(text), "call", 1, start + inner.opening, inner.closing + 1, False, children)
 
 
@@ -117,7 +117,7 @@ class _Splitting:
         at = bisect_left(self._starts, start)
         if at < len(self._starts) and self._starts[at] < end:
             literal = self._literals[at]
-            children = tuple(moved(part, literal.start) for part in self._split(literal.held))
+            children = tuple(shifted(part, literal.start) for part in self._split(literal.held))
             return Part(start, end, unit, 1, literal.start - start, end - literal.end,
                         False, children)  # fmt: skip
         if value.members is not None or end - start > TEXT:

@@ -12,7 +12,7 @@ import msgspec
 from weft.passages.identifying_names import NAMES
 from weft.passages.outliers import MIN_COMPARED, max_rare
 from weft.passages.part import Part
-from weft.passages.sentences import MIN_LEAF_LENGTH, joined, sentence_ends, sentences
+from weft.passages.sentences import MIN_LEAF_LENGTH, sentence_ends, sentence_runs, sentences
 
 MIN_ELEMENTS = 6
 """Fewer elements are no markup."""
@@ -162,7 +162,7 @@ class _Splitting:
         if depth == DEEPEST or not holder.children:
             return list(sentences(self._text, start, end))
         if 2 * self._inside(holder) < end - start:
-            return list(joined(self._text, start, end, self._ends(holder)))
+            return list(sentence_runs(self._text, start, end, self._ends(holder)))
         found = [at for at, one in enumerate(holder.children) if _HEADING.match(one.name)]
         if not found:
             return self._stretch(start, end, holder.children, depth)

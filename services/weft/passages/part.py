@@ -230,9 +230,9 @@ def leaves(part: Part) -> Iterator[Part]:
             yield part
 
 
-def moved(part: Part, by: int) -> Part:
+def shifted(part: Part, by: int) -> Part:
     """The same part, moved by so many characters."""
-    children = tuple(moved(child, by) for child in part.children)
+    children = tuple(shifted(child, by) for child in part.children)
     return msgspec.structs.replace(
         part, start=part.start + by, end=part.end + by, children=children
     )

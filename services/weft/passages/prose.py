@@ -13,10 +13,10 @@ from weft.passages.bare_pieces import is_bare_markup
 from weft.passages.blocks import (
     KEY,
     Head,
-    closed,
     head_of,
     heads_of,
     separators_of,
+    with_closing_lines,
     with_id,
     without_closing,
 )
@@ -277,7 +277,7 @@ def _block(
     start, end = lines[0].start, lines[count - 1].end
     # A tag with nothing but namespaces, as of an envelope, says nothing of what is in it.
     first = Part(start, end, "line", count, identifies=not is_bare_markup(text[start:end]))
-    below = closed(below, lines[-1].end, len(lines) - last)
+    below = with_closing_lines(below, lines[-1].end, len(lines) - last)
     return Part(start, lines[-1].end, unit, children=(first, *below))
 
 

@@ -22,7 +22,7 @@ def sentences(text: str, start: int, end: int) -> Iterator[Part]:
     """Runs of sentences between two positions, or of segments if a long text is in these."""
     found = segments(text, start, end) if end - start > 2 * MAX_LEAF_LENGTH else []
     if not found:
-        return joined(text, start, end, sentence_ends(text, start, end))
+        return sentence_runs(text, start, end, sentence_ends(text, start, end))
     return (one for part in found for one in _shortened(text, part))
 
 
@@ -43,7 +43,7 @@ def sentence_ends(text: str, start: int, end: int) -> list[int]:
     return [found.end() for found in _SENTENCE.finditer(text, max(start - 1, 0), end)]
 
 
-def joined(text: str, start: int, end: int, ends: Sequence[int]) -> Iterator[Part]:
+def sentence_runs(text: str, start: int, end: int, ends: Sequence[int]) -> Iterator[Part]:
     """Runs of the sentences that end at `ends`, and of what stands behind the last of them."""
     last, count = end, 0
     for at, one in enumerate(ends):

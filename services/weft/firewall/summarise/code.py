@@ -272,7 +272,7 @@ def _close(found: list[Definition], numbered: list[tuple[int, str]]) -> None:
             ends[open_ones.pop()] = item.at
         open_ones.append(index)
     for item, end in zip(found, ends, strict=True):
-        item.end = _said(numbered, item.at, end) + 1
+        item.end = _last_line(numbered, item.at, end) + 1
         item.last = numbered[item.end - 1][0]
         first = item.at
         while first > 0 and _INTRODUCES.match(numbered[first - 1][1][:100]):
@@ -280,7 +280,7 @@ def _close(found: list[Definition], numbered: list[tuple[int, str]]) -> None:
         item.first = numbered[first][0]
 
 
-def _said(numbered: list[tuple[int, str]], at: int, end: int) -> int:
+def _last_line(numbered: list[tuple[int, str]], at: int, end: int) -> int:
     """Index of the last line before `end`, without blank lines and without whatever introduces the
     next definition."""
     last = end - 1

@@ -10,7 +10,7 @@ from itertools import islice, repeat, zip_longest
 
 import msgspec
 
-from weft.firewall.leaf_worth import (
+from weft.firewall.json_leaves import (
     MAX_DEPTH,
     MAX_LEAVES,
     LeafPath,
@@ -26,8 +26,8 @@ from weft.firewall.summarise.collection import (
     collections,
     gap,
     head,
-    listed,
     name_of,
+    names_text,
     naming,
     plain_key,
     record,
@@ -283,7 +283,7 @@ class _Build:
             else:
                 missing.append(plain_key(key))
         if missing:
-            built[MORE] = f"{len(missing)} of {len(value)} keys: {listed(missing)}"
+            built[MORE] = f"{len(missing)} of {len(value)} keys: {names_text(missing)}"
         return built
 
     def _list(self, value: list[object], node: _Node, path: LeafPath) -> list[object]:
@@ -326,7 +326,7 @@ class _Build:
             others = (i for i in range(min(gaps), len(place.steps)) if i not in shown)
             few = islice(others, max(1, self._names.get(place.path, 0)))
             named = [name_of(place, i) for i in few]
-            built[f"{MORE} more"] = f"{left} of {len(place.steps)} keys: {listed(named)}"
+            built[f"{MORE} more"] = f"{left} of {len(place.steps)} keys: {names_text(named)}"
         return built
 
     def _drops_fields(self, place: Collection) -> bool:

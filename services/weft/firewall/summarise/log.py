@@ -52,7 +52,7 @@ def summarise_log(text: str, budget: Budget) -> str:
     last = len(lines) - 1
     for entry in folds:
         if entry.first < last or entry.tells_error or entry.rare:
-            pieces.append(Piece(entry.first, _worth(entry, last), _shown(entry, cap)))
+            pieces.append(Piece(entry.first, _worth(entry, last), _line_text(entry, cap)))
     if lines and pieces[-1].order != last:
         pieces.append(Piece(last, 92, cut_line(lines[-1], cap)))
     return compose(pieces, budget, "lines", len(lines))
@@ -138,6 +138,6 @@ def _worth(entry: SimilarLines, last: int) -> float:
     return 40 + 10 * entry.first / (last + 1) - min(entry.count, 20) * 0.5
 
 
-def _shown(entry: SimilarLines, cap: int) -> str:
+def _line_text(entry: SimilarLines, cap: int) -> str:
     line = cut_line(entry.line, max(cap, _ERROR_LINE) if entry.tells_error or entry.rare else cap)
     return line if entry.count == 1 else f"{line}  [{entry.count} lines like this]"

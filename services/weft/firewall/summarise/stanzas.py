@@ -125,7 +125,7 @@ def summarise_stanzas(found: Stanzas, budget: Budget) -> str:
             head.append(line)
     cap = line_cap(len(lines), budget, _LINE)
     pieces = [Piece(-1, 100, "\n".join(head), 0)]
-    pieces += _around(found, cap)
+    pieces += _surrounding_pieces(found, cap)
     for index, (start, end) in enumerate(spans[:_MAX_RECORDS]):
         worth = 80 - index * 0.05 if index else 90.0
         if index in outliers:
@@ -140,7 +140,7 @@ def summarise_stanzas(found: Stanzas, budget: Budget) -> str:
     return compose(pieces, budget, "lines", len(lines))
 
 
-def _around(found: Stanzas, cap: int) -> list[Piece]:
+def _surrounding_pieces(found: Stanzas, cap: int) -> list[Piece]:
     """What stands before and after the records: titles, and totals, which begin a group."""
     lines, first, last = found.lines, found.starts[0], found.starts[-1]
     begin = [at for at in found.groups if at >= last][:_AFTER]
