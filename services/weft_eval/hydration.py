@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from weft.audit.grounding import stands_in
-from weft.leaves import leaves, written
+from weft.leaves import leaves, path_name
 from weft.readmodel.rows import ItemRow
 from weft.router.hydration import hydrate
 from weft_eval.transcripts import LabelledTranscript, read_labelled
@@ -57,7 +57,7 @@ def _ranks(
     them."""
     arguments = call.metadata.get("arguments") or {}
     stated = [
-        (written(path), value)
+        (path_name(path), value)
         for path, leaf in leaves(arguments)
         if len(value := str(leaf)) >= MIN_LENGTH
         and any(stands_in(value, _shown(item)) for item in earlier)

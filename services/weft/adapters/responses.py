@@ -253,10 +253,10 @@ def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
     by their reasoning; the others have no ids of the provider's, so they need none. Pass your own
     `tools` as well.
     """
-    return written(conversation(entries))
+    return conversation_messages(conversation(entries))
 
 
-def written(talk: Conversation) -> dict[str, Any]:
+def conversation_messages(talk: Conversation) -> dict[str, Any]:
     """`messages` for entries that are a conversation already."""
     out: dict[str, Any] = {"instructions": talk.system} if talk.system else {}
     items: list[dict[str, Any]] = []

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from weft.adapters.speaker_names import MAX_NAME, is_reserved, safe
-from weft.days import day_of, written
+from weft.days import day_of, day_text
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 from weft_schemas.reasoning import Reasoning
@@ -153,6 +153,6 @@ class StepBuilder:
         today = day_of(entry.occurred_at)
         if not today or today == self._day:
             return []
-        line = written(today, self._day)
+        line = day_text(today, self._day)
         self._day = today
         return [line]

@@ -62,7 +62,9 @@ def explain_compile(
     if gone.tombstone:
         raise NotFound(f"session {audit.session!r} was erased by event {gone.tombstone}")
     again = compile_pack(within_scopes(view, audit.request), audit.request, key=key, base=base)
-    found = {one.item_id: one for one in (*_shown(audit, again), *_left_out(audit, again, view))}
+    found = {
+        one.item_id: one for one in (*_manifest_items(audit, again), *_left_out(audit, again, view))
+    }
     if item is not None and item not in found:
         found[item] = _no_candidate(item, again, view)
     items = tuple(found.values()) if item is None else (found[item],)
@@ -79,7 +81,7 @@ def explain_compile(
     )
 
 
-def _shown(audit: CompileAudit, again: Compilation) -> list[ExplainedItem]:
+def _manifest_items(audit: CompileAudit, again: Compilation) -> list[ExplainedItem]:
     """What the manifest names. The section of an item is known if it is selected again."""
     sections = {one.item_id: f"in section {one.section}, " for one in again.pack.entries}
     return [

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from weft.client.arguments import chosen, expected, listed, phase_named, wait_seconds
+from weft.client.arguments import (
+    check_type,
+    checked_choice,
+    checked_list,
+    phase_named,
+    wait_seconds,
+)
 from weft.client.catalogues import newest_catalogue
 from weft.client.confirmation import (
     Confirmation,
@@ -188,7 +194,7 @@ class BaseClient:
         log. Raises the same errors as `publish`, and `Conflict` if the session was erased.
         """
         encode_token(session, "session")
-        chosen("on_edit", on_edit, OnEdit)
+        checked_choice("on_edit", on_edit, OnEdit)
         return await self.histories.hand_over(session, draft(messages, format), on_edit)
 
     async def _message_ids(self, session: str) -> tuple[int, Sequence[str]]:
@@ -227,7 +233,7 @@ class BaseClient:
     async def publish_policy(self, policy: ContextPolicy) -> Ack:
         """Put a policy in force, for the tenant or for the session that it names, from the ack's
         sequence on. Needs a credential that may publish the tenant's own events."""
-        expected("policy", policy, ContextPolicy)
+        check_type("policy", policy, ContextPolicy)
         await self._link.opened()
         return await self._send(self._link.outgoing.tenants(policy))
 
@@ -244,7 +250,7 @@ class BaseClient:
     async def publish_grants(self, grants: ScopeGrants) -> Ack:
         """Say whose memory each principal of the tenant may read and write, from the ack's sequence
         on. These grants replace all earlier ones. Needs an operator's credential."""
-        expected("grants", grants, ScopeGrants)
+        check_type("grants", grants, ScopeGrants)
         await self._link.opened()
         return await self._send(self._link.outgoing.tenants(grants))
 
@@ -255,7 +261,7 @@ class BaseClient:
 
     async def publish_catalog(self, catalog: Catalog) -> Ack:
         """Publish a new version of a catalogue; its version is the ack's sequence."""
-        expected("catalog", catalog, Catalog)
+        check_type("catalog", catalog, Catalog)
         await self._link.opened()
         return await self._send(await self._link.outgoing.catalogue(catalog))
 
@@ -281,7 +287,7 @@ class BaseClient:
         """
         if isinstance(published, PublishAck):
             return confirmation(published, await self._confirming(session, published))
-        ids = distinct(listed("published", published))
+        ids = distinct(checked_list("published", published))
         asked = StatusRequest(last=MAX_SEQUENCE, timeout=CONFIRM_SECONDS, newest=True)
         replies = [
             await self._ask(
@@ -354,9 +360,9 @@ class BaseClient:
             as_of=as_of,
             after=after,
             stable_from=stable_from,
-            pin=listed("pin", pin) or msgspec.UNSET,
-            scopes=msgspec.UNSET if scopes is None else listed("scopes", scopes),
-            tools=listed("tools", tools),
+            pin=checked_list("pin", pin) or msgspec.UNSET,
+            scopes=msgspec.UNSET if scopes is None else checked_list("scopes", scopes),
+            tools=checked_list("tools", tools),
             tool=tool,
             catalog=catalog,
             timeout=timeout,
@@ -382,7 +388,7 @@ class BaseClient:
     async def explain(self, session: str, item_id: str, request: CompileRequest) -> ExplainReply:
         """Why an item is in the compile of `request`, or why not. Raises `NotFound` for an item
         that the session does not contain (at `request.as_of`)."""
-        expected("request", request, CompileRequest)
+        check_type("request", request, CompileRequest)
         asked = ExplainRequest(item_id, request)
         return await self._ask(session, "explain", asked, ExplainReply, request.timeout)
 
@@ -412,7 +418,7 @@ class BaseClient:
     async def status(self, session: str | None = None, *, ids: Sequence[str] = ()) -> StatusReply:
         """What a replica has folded of a session, or of the whole tenant; and for up to 1,000 `ids`
         of a session's items, their `places`."""
-        asked = StatusRequest(ids=listed("ids", ids))
+        asked = StatusRequest(ids=checked_list("ids", ids))
         return await self._ask(session or TENANT_SESSION, "status", asked, StatusReply)
 
     async def _known_session(self, session: str) -> StatusReply:
@@ -471,11 +477,11 @@ class BaseClient:
             query=query,
             catalog=catalog,
             top_k=top_k,
-            namespaces=listed("namespaces", namespaces),
-            tags=listed("tags", tags),
-            exclude=listed("exclude", exclude),
-            failed=listed("failed", failed),
-            used=listed("used", used),
+            namespaces=checked_list("namespaces", namespaces),
+            tags=checked_list("tags", tags),
+            exclude=checked_list("exclude", exclude),
+            failed=checked_list("failed", failed),
+            used=checked_list("used", used),
             after=after,
             timeout=timeout,
         )
@@ -485,7 +491,7 @@ class BaseClient:
         """The complete definitions of the routed tools: `tools.definitions("openai")` for the
         request, `tools.selected(call)` for the model's answer. Raises `NotFound` if one has left
         the catalogue since."""
-        expected("decision", decision, RouteReply)
+        check_type("decision", decision, RouteReply)
         place = session or TENANT_SESSION
         wanted = [HydrateRequest(card.id, decision.catalog) for card in decision.cards]
         asked = (self._ask(place, "hydrate", one, HydrationResult) for one in wanted)
@@ -496,7 +502,7 @@ class BaseClient:
     ) -> ChoiceReply:
         """Record which card of a decision (or of its id) the model chose; empty if it chose
         none."""
-        expected("decision", decision, RouteReply, str)
+        check_type("decision", decision, RouteReply, str)
         named = decision if isinstance(decision, str) else decision.id
         asked = ChoiceRequest(named, item_id)
         return await self._ask(session or TENANT_SESSION, "choose", asked, ChoiceReply)
@@ -520,7 +526,7 @@ class BaseClient:
     ) -> AsyncGenerator[LogRecord, None]:
         """The session's events as the log contains them, from sequence `first` on; with `follow` it
         continues with new ones. Needs a credential that may read the log."""
-        expected("first", first, int)
+        check_type("first", first, int)
         first = max(1, first)
         await self._link.opened()
         if not follow:

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 
 from weft.client.base_client import BaseClient
 from weft.client.histories import OnEdit, PublishedMessages, Ties, conflicts_of
-from weft.client.parking import Parked, ParkedWarning, refused
+from weft.client.parking import Parked, ParkedWarning, publish_accepted
 from weft.client.refusals import ItemRefused
 from weft.client.spool import Spool, Spooled
 from weft.messages.history_matching import History, link
@@ -200,7 +200,7 @@ class Spooling:
         return await self._client.histories.settle(self._session, runs)
 
     async def _publish(self, items: Sequence[ContextItem]) -> list[Parked]:
-        parked = await refused(items, self._sent)
+        parked = await publish_accepted(items, self._sent)
         self._client.histories.forget(self._session)
         return parked
 

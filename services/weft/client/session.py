@@ -27,7 +27,7 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from weft.client.arguments import chosen, listed
+from weft.client.arguments import checked_choice, checked_list
 from weft.client.base_client import BaseClient
 from weft.client.drilldown import TOOL_NAME, asked_slice, drilldown_tool, slice_item
 from weft.client.event_check import checked
@@ -93,7 +93,7 @@ class Session:
         spool: Path = Path("weft-spool"),
     ) -> None:
         encode_token(name, "session")
-        chosen("on_unavailable", on_unavailable, OnUnavailable)
+        checked_choice("on_unavailable", on_unavailable, OnUnavailable)
         self.client = client
         self.name = name
         self.pack: Pack | None = None
@@ -174,7 +174,7 @@ class Session:
     ) -> PublishedMessages:
         """Publish the new part of a whole history, see `Client.publish_messages`. It recognises
         what was added to the session before."""
-        chosen("on_edit", on_edit, OnEdit)
+        checked_choice("on_edit", on_edit, OnEdit)
         read = draft(messages, format)
         await self.flush()
         if self._spooling is not None:
@@ -294,7 +294,7 @@ class Session:
         given, whole: neither scanned nor within a budget. `pack` is then None, and the drill-down
         is not offered.
         """
-        tools = listed("tools", tools)
+        tools = checked_list("tools", tools)
         try:
             pack = await self.compile(phase=phase, budget=budget, query=query, pin=pin)
         except Unavailable as error:

@@ -15,8 +15,8 @@ from weft.copies.export_format import (
     EndLine,
     Line,
     StartLine,
+    encoded_line,
     line_of,
-    written,
 )
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
@@ -122,4 +122,4 @@ async def _write_body(file: BinaryIO, store: Bodies, reference: BodyRef) -> bool
 
 
 def _write(file: BinaryIO, line: Line) -> None:
-    file.write(written(line))
+    file.write(encoded_line(line))

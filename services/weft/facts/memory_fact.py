@@ -50,7 +50,7 @@ def facts_named(metadata: Mapping[str, Any], text: str) -> list[StatedFact]:
     them: another one that begins with the same words is not a newer value."""
     named = metadata.get("key")
     if isinstance(named, str) and key_from(named):
-        return [_stated_fact(named, _plain(metadata.get("value", text)), 0, len(text))]
+        return [_stated_fact(named, _value_text(metadata.get("value", text)), 0, len(text))]
     return _from_json(text) or _from_lines(text)
 
 
@@ -72,7 +72,7 @@ def _from_json(text: str) -> list[StatedFact]:
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return []
     if isinstance(content.get("key"), str) and "value" in content:
-        return [_stated_fact(content["key"], _plain(content["value"]), 0, len(text))]
+        return [_stated_fact(content["key"], _value_text(content["value"]), 0, len(text))]
     return [_field(text, start, end) for start, end in _fields(text) if text[start:end].strip()]
 
 
@@ -91,7 +91,7 @@ def _fields(text: str) -> Iterator[tuple[int, int]]:
 def _field(text: str, start: int, end: int) -> StatedFact:
     name = _NAME.match(text, start)
     assert name is not None  # it was decoded as JSON
-    value = _plain(msgspec.json.decode(text[name.end() : end]))
+    value = _value_text(msgspec.json.decode(text[name.end() : end]))
     return _stated_fact(msgspec.json.decode(name[1]), value, *_trimmed(text, start, end))
 
 
@@ -124,7 +124,7 @@ def _unless_null(value: str) -> str:
     return "" if value == "null" else value
 
 
-def _plain(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -34,7 +34,7 @@ from weft.gateway.tasks.protocol import TASKS, TaskParams, UpdateParams
 from weft.gateway.tools import own_tools
 from weft.gateway.tools.argument_validation import faults, refusal_text
 from weft.gateway.tools.call_refused import CallRefused
-from weft.gateway.tools.listing import listed
+from weft.gateway.tools.listing import host_tool
 from weft.gateway.upstream.upstream import Upstream
 from weft_schemas.errors import InvalidInput, WeftError
 
@@ -109,7 +109,7 @@ class GatewayHandlers:
 
     def _passed_tools(self) -> list[types.Tool]:
         catalogue = self._gateway.catalogue
-        servers = [listed(catalogue.tools[key], name) for name, key in catalogue.names.items()]
+        servers = [host_tool(catalogue.tools[key], name) for name, key in catalogue.names.items()]
         return [*servers, own_tools.LOOK_TOOL]
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> Any:

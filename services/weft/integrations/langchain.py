@@ -27,7 +27,7 @@ from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 
 import weft
-from weft.client.arguments import chosen
+from weft.client.arguments import checked_choice
 from weft.integrations.conversations import (
     Conversations,
     ToolErrors,
@@ -73,7 +73,7 @@ class WeftMiddleware(AgentMiddleware):
         `Conversations`."""
         self._conversations = Conversations(client, "anthropic", **options)
         self._session = session
-        self._tells_errors = chosen("tool_errors", tool_errors, ToolErrors) == "tell"
+        self._tells_errors = checked_choice("tool_errors", tool_errors, ToolErrors) == "tell"
         self.tools = [_drilldown(DrillDown(client))] if drilldown else []
 
     def wrap_model_call(self, request: ModelRequest, handler: Model) -> ModelResponse:
@@ -148,7 +148,9 @@ def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
     thoughts = thoughts_of(pack)
     failed = failed_calls(pack)
     media = media_in(history_of(request.messages), "anthropic")
-    messages = [_seeing(_thinking(_told(message, failed), thoughts), media) for message in messages]
+    messages = [
+        _seeing(_thinking(_with_status(message, failed), thoughts), media) for message in messages
+    ]
     system_messages = [one for one in request.messages if isinstance(one, SystemMessage)]
     if messages and isinstance(messages[0], SystemMessage):
         instructions = messages.pop(0).text
@@ -158,7 +160,7 @@ def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
     return request.override(messages=[*system_messages, *messages])
 
 
-def _told(message: BaseMessage, failed: Set[str]) -> BaseMessage:
+def _with_status(message: BaseMessage, failed: Set[str]) -> BaseMessage:
     """With the status of a call that failed. The mark in its text stays for models that get no
     status."""
     if isinstance(message, ToolMessage) and message.tool_call_id in failed:

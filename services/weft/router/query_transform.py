@@ -54,10 +54,10 @@ def configured(name: str, url: str = "", model: str = "", key: str = "") -> Tran
     the transformer that is installed under `name`. Raises `ConfigurationError`."""
     if url:
         return by_model(ChatEndpoint(url, model, key))
-    return template(name) if "{query}" in name else named(name)
+    return template(name) if "{query}" in name else transformer_named(name)
 
 
-def named(name: str) -> Transformer:
+def transformer_named(name: str) -> Transformer:
     """`identity`, or an installed entry point. Raises `ConfigurationError` if there is none."""
     if name == "identity":
         return identity

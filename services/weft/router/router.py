@@ -10,7 +10,7 @@ import msgspec
 from weft.model_encodings import DEFAULT_ENCODING
 from weft.router.beam_search import BeamSearch, Hit, has_facets
 from weft.router.bm25f import WordWeights, query_weights, score
-from weft.router.cards import card_of, plain
+from weft.router.cards import card_of, one_line
 from weft.router.catalogue_diff import CatalogueDiff, difference
 from weft.router.concepts import Concepts, own_concepts
 from weft.router.confidence import AMBIGUOUS, THRESHOLD, Evidence, confidence, evidence_for
@@ -191,7 +191,7 @@ class Router:
             share = f"{evidence.coverage:.0%} of the query"
             return True, False, f"nothing fits: the best has {share}, confidence {sure:.2f}"
         if len(hits.best) > 1 and hits.best[1].score >= AMBIGUOUS * hits.best[0].score:
-            first, second = (plain(self.items[hit.id].name)[:60] for hit in hits.best)
+            first, second = (one_line(self.items[hit.id].name)[:60] for hit in hits.best)
             return False, True, f"{first} and {second} fit alike: ask which is meant"
         return False, False, ""
 
@@ -200,7 +200,9 @@ class Router:
         missing = [other for other in item.requires if other not in request.used]
         notes = [
             "failed just now" if hit.id in request.failed else "",
-            f"needs first: {', '.join(plain(other) for other in missing[:3])}" if missing else "",
+            f"needs first: {', '.join(one_line(other) for other in missing[:3])}"
+            if missing
+            else "",
         ]
         note = "; ".join(part for part in notes if part)
         return card_of(item, hit.score, note, self._encoding)

@@ -120,7 +120,7 @@ def answer(media_type: str, rejected: int, why: str) -> bytes:
     if rejected:
         response.partial_success.rejected_spans = rejected
         response.partial_success.error_message = why
-    return _written(response, media_type)
+    return _encoded_response(response, media_type)
 
 
 def logs_answer(media_type: str, rejected: int, why: str) -> bytes:
@@ -129,7 +129,7 @@ def logs_answer(media_type: str, rejected: int, why: str) -> bytes:
     if rejected:
         response.partial_success.rejected_log_records = rejected
         response.partial_success.error_message = why
-    return _written(response, media_type)
+    return _encoded_response(response, media_type)
 
 
 def _read(request: M, content: bytes, media_type: str) -> M:
@@ -145,7 +145,7 @@ def _read(request: M, content: bytes, media_type: str) -> M:
     return request
 
 
-def _written(response: Message, media_type: str) -> bytes:
+def _encoded_response(response: Message, media_type: str) -> bytes:
     if media_type == JSON:
         text: str = json_format.MessageToJson(response, indent=None)
         return text.encode()

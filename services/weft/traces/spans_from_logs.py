@@ -106,12 +106,12 @@ def _alone(record: OtlpLogRecord) -> Span:
 def _span(call: Sequence[OtlpLogRecord]) -> Span:
     last = call[-1]
     attributes = {key: value for record in call for key, value in record.attributes.items()}
-    events = tuple(SpanEvent(record.name, _said(record)) for record in call)
+    events = tuple(SpanEvent(record.name, _event_body(record)) for record in call)
     named = "log records of a model's call"
     return Span(last.trace_id, last.span_id, named, last.at_ns, attributes, last.resource, events)
 
 
-def _said(record: OtlpLogRecord) -> dict[str, object]:
+def _event_body(record: OtlpLogRecord) -> dict[str, object]:
     """The record's body in the form of a span's event."""
     body = record.body
     if isinstance(body, dict):

@@ -32,7 +32,7 @@ from weft.compiler.rendering.named_calls import NamedCall, calls_text
 from weft.compiler.rendering.parallel_calls import calls_with_results
 from weft.compiler.rendering.prompt import block, label, label_below_call
 from weft.compiler.renditions.rendition import CURRENT, PARTS, STUB, Rendition
-from weft.days import day_of, written
+from weft.days import day_of, day_text
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
@@ -229,7 +229,7 @@ class PromptCost:
             extra += cost.extra if cost.speaker == speaker else cost.extra + MESSAGE - 1
             day = day_of(cost.occurred_at) if is_dated else ""
             if day and day != latest:
-                tokens += self._count(written(day, latest) + "\n")
+                tokens += self._count(day_text(day, latest) + "\n")
                 latest = day
             before, speaker = cost.item_id, cost.speaker
         return tokens, extra

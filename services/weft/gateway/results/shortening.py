@@ -52,7 +52,7 @@ def shortened(
     units = _units(readable_text, outline, allowed)
     order = _by_worth(units, query, allowed)
     for _ in range(_TRIES):
-        chosen = _taken(units, order, allowed)
+        chosen = _fitting_leaves(units, order, allowed)
         if not chosen:
             break
         shown = assembled_text(readable_text, outline, chosen)
@@ -117,7 +117,7 @@ def _leading(units: list[_Unit], places: range, allowed: int) -> list[int]:
     return list(places[: max(1, within)])
 
 
-def _taken(units: list[_Unit], order: list[int], allowed: int) -> set[int]:
+def _fitting_leaves(units: list[_Unit], order: list[int], allowed: int) -> set[int]:
     """Leaves of the units that fit, most wanted first. A unit that does not fit is skipped."""
     chosen: set[int] = set()
     for place in order:

@@ -17,7 +17,7 @@ MAX_NAME = 64
 """Characters of a tool's name that every provider accepts."""
 
 
-def listed(tool: GatewayTool, name: str) -> types.Tool:
+def host_tool(tool: GatewayTool, name: str) -> types.Tool:
     """A tool as the host sees it: with the gateway's name for it, and with an output schema that
     allows the handle of a large result."""
     update: dict[str, Any] = {"name": name, "execution": None}
