@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -16,17 +17,12 @@ from weft.client.arguments import (
     wait_seconds,
 )
 from weft.client.catalogues import newest_catalogue
-from weft.client.confirmation import (
-    Confirmation,
-    confirmation,
-    distinct,
-    pages_of,
-    questions_about,
-    settlement,
-)
+from weft.client.confirmation import Confirmation, distinct
+from weft.client.confirming import confirm_acknowledged, confirm_ids
 from weft.client.erasure_check import ErasureCheck
 from weft.client.histories import Histories, OnEdit, PublishedMessages
 from weft.client.lazy_connection import LazyConnection
+from weft.client.message_ids import logged_message_ids, message_ids
 from weft.client.operator import Operator
 from weft.client.outgoing import Items, PublishAck, Sent
 from weft.client.pack import Pack
@@ -54,7 +50,7 @@ from weft_schemas.compile import (
 from weft_schemas.errors import Forbidden, NotFound, Unavailable, WeftError
 from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import TENANT_SESSION, encode_token
-from weft_schemas.items import BodyRef, ContextItem
+from weft_schemas.items import BodyRef
 from weft_schemas.policy import ContextPolicy, Phase
 from weft_schemas.routing import (
     Catalog,
@@ -78,16 +74,9 @@ from weft_schemas.subjects import stored_filter
 if TYPE_CHECKING:
     from weft.audit.reproduce import Reproduction
 
-MAX_SEQUENCE = 2**63 - 1
-"""Greater than any sequence."""
-CONFIRM_SECONDS = 10.0
-"""How long a confirmation may wait until the items are folded."""
 MARGIN_SECONDS = 1.0
 """By which a client waits longer for heavy work than the service: it is then told why that was
 ended."""
-HISTORY_SECONDS = 2.0
-"""How long a session's history may wait until the replica has folded everything; after that, it is
-read from the log."""
 
 
 class BaseClient:
@@ -198,30 +187,12 @@ class BaseClient:
         return await self.histories.hand_over(session, draft(messages, format), on_edit)
 
     async def _message_ids(self, session: str) -> tuple[int, Sequence[str]]:
-        """Ids of a session's items that were made from messages, and the sequence at which they
-        were read."""
-        asked = StatusRequest(timeout=HISTORY_SECONDS, newest=True, history=True)
-        try:
-            reply = await self._ask(session, "status", asked, StatusReply)
-        except Unavailable:
-            try:
-                return await self._logged_ids(session)
-            except Forbidden:  # it may not read the log, so it waits for a service
-                reply = await self._ask(session, "status", asked, StatusReply, HISTORY_SECONDS)
-        return reply.sequence, reply.history or ()
+        return await message_ids(self._ask, partial(self._logged_ids, session), session)
 
     async def _logged_ids(self, session: str) -> tuple[int, Sequence[str]]:
-        """The same from the log: needs no service, but a credential that may read it."""
-        from weft.erasure.tombstones import check_not_erased
-
-        await check_not_erased(await self._link.opened(), self.tenant, session)
-        found: dict[str, int] = {}
-        async for record in self.events(session):
-            if record.subject.startswith("w.in."):
-                event = record.event()
-                if isinstance(event, ContextItem):
-                    found.setdefault(event.id, record.sequence)
-        return max(found.values(), default=0), tuple(found)
+        return await logged_message_ids(
+            await self._link.opened(), self.tenant, session, self.events(session)
+        )
 
     async def close_session(self, session: str, reason: str = "closed") -> Ack:
         """Say that the session has ended: it is then summarised, and its memory is kept. Raises
@@ -286,42 +257,13 @@ class BaseClient:
         acknowledged publish, `Conflict` if the session was erased: nothing of it counts.
         """
         if isinstance(published, PublishAck):
-            return confirmation(published, await self._confirming(session, published))
-        ids = distinct(checked_list("published", published))
-        asked = StatusRequest(last=MAX_SEQUENCE, timeout=CONFIRM_SECONDS, newest=True)
-        replies = [
-            await self._ask(
-                session,
-                "status",
-                msgspec.structs.replace(asked, ids=page),
-                StatusReply,
-                CONFIRM_SECONDS,
-            )
-            for page in pages_of(ids)
-        ]
-        return settlement(ids, replies)
+            return await confirm_acknowledged(self._ask, session, published)
+        return await confirm_ids(self._ask, session, distinct(checked_list("published", published)))
 
     async def check_not_erased(self, session: str) -> None:
         """Ask a service whether what is published to this session counts. Raises `Conflict` if the
         session was erased, and `Unavailable`."""
         await self._ask(session, "status", StatusRequest(contents=()), StatusReply)
-
-    async def _confirming(self, session: str, ack: PublishAck) -> list[StatusReply]:
-        return [await self._asked_status(session, ack, page) for page in questions_about(ack)]
-
-    async def _asked_status(
-        self, session: str, ack: PublishAck, page: StatusRequest
-    ) -> StatusReply:
-        asked = msgspec.structs.replace(
-            page, after=ack.sequence, first=ack.first, last=ack.sequence, timeout=CONFIRM_SECONDS
-        )
-        reply = await self._ask(session, "status", asked, StatusReply, CONFIRM_SECONDS)
-        if reply.sequence < ack.sequence:
-            raise Unavailable(
-                f"the read model has folded up to {reply.sequence} only, {ack.sequence} is yours: "
-                "look at `weft status` for what holds the indexer up"
-            )
-        return reply
 
     async def compile(
         self,

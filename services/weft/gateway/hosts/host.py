@@ -175,3 +175,9 @@ class Hosts:
         plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:32] or "host"
         tail = digest("wire", transport_session)[:12] if transport_session else self._run
         return f"mcp-{plain}-{tail}"
+
+
+def result_limit(meta: dict[str, Any]) -> int | None:
+    """How many tokens of a result the request wants to see at first, if it says so."""
+    limit = meta.get(LIMIT_META)
+    return limit if isinstance(limit, int) and limit > 0 else None
