@@ -222,29 +222,7 @@ def _message(message: BaseMessage) -> dict[str, Any]:
                 result["is_error"] = True
             return {"role": "user", "content": [result]}
         case AIMessage():
-            blocks = message.content if isinstance(message.content, list) else []
-            said = [one for one in blocks if isinstance(one, dict) and part_kind(one) in THOUGHTS]
-            said += [{"type": "text", "text": message.text}] if message.text else []
-            calls = [
-                {
-                    "type": "tool_use",
-                    "id": call["id"] or "",
-                    "name": call["name"],
-                    "input": call["args"],
-                }
-                for call in message.tool_calls
-            ]
-            calls += [
-                {
-                    "type": "tool_use",
-                    "id": call["id"],
-                    "name": call["name"] or "unknown",
-                    "input": {"INVALID_JSON": call["args"] or ""},
-                }
-                for call in message.invalid_tool_calls
-                if call["id"]  # nobody can answer one without
-            ]
-            return {"role": "assistant", "content": [*said, *calls]}
+            return _assistant_message(message)
         case SystemMessage():
             return {"role": "system", "content": message.content}
         case HumanMessage():
@@ -253,6 +231,33 @@ def _message(message: BaseMessage) -> dict[str, Any]:
         case _:
             role = "assistant" if message.type in ("ai", "assistant") else "user"
             return {"role": role, "content": message.content}
+
+
+def _assistant_message(message: AIMessage) -> dict[str, Any]:
+    """Its thoughts, its text and its calls, also those with arguments that are no JSON."""
+    blocks = message.content if isinstance(message.content, list) else []
+    said = [one for one in blocks if isinstance(one, dict) and part_kind(one) in THOUGHTS]
+    said += [{"type": "text", "text": message.text}] if message.text else []
+    calls = [
+        {
+            "type": "tool_use",
+            "id": call["id"] or "",
+            "name": call["name"],
+            "input": call["args"],
+        }
+        for call in message.tool_calls
+    ]
+    calls += [
+        {
+            "type": "tool_use",
+            "id": call["id"],
+            "name": call["name"] or "unknown",
+            "input": {"INVALID_JSON": call["args"] or ""},
+        }
+        for call in message.invalid_tool_calls
+        if call["id"]  # nobody can answer one without
+    ]
+    return {"role": "assistant", "content": [*said, *calls]}
 
 
 def _of_state(state: Any) -> list[dict[str, Any]]:
