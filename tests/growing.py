@@ -22,9 +22,9 @@ import weft_schemas
 
 QUADRATIC = 1.5
 """An exponent above it is no linear time with a little noise."""
-_LEAST_SECONDS = 0.001
+_MIN_SECONDS = 0.001
 """Below this a time says nothing: 2,000 characters take a linear pattern a tenth of it."""
-_MOST_SECONDS = 1.0
+_MAX_SECONDS = 1.0
 _TIMES = 3
 """That a text is measured whose growth looks quadratic at first."""
 _WIDER = 4
@@ -138,9 +138,9 @@ def growth(work: Search, unit: str, sizes: tuple[int, int] = SIZES) -> float:
     What looks quadratic at first is measured again, up to a text four times as long: beside other
     load a long time may be charged twice, which is half an exponent between the first two sizes and
     a quarter then."""
-    exponent = _exponent(work, unit, sizes, 1, _MOST_SECONDS)
+    exponent = _exponent(work, unit, sizes, 1, _MAX_SECONDS)
     if QUADRATIC < exponent < math.inf:
-        wider, longest = (sizes[0], _WIDER * sizes[1]), _WIDER * _MOST_SECONDS
+        wider, longest = (sizes[0], _WIDER * sizes[1]), _WIDER * _MAX_SECONDS
         exponent = _exponent(work, unit, wider, _TIMES, longest)
     return exponent
 
@@ -154,12 +154,12 @@ def _exponent(work: Search, unit: str, sizes: tuple[int, int], times: int, most:
             ours.append(seconds(work, text, most))
             if ours[-1] == math.inf:
                 return math.inf
-            if median(taken[0]) < _LEAST_SECONDS:
+            if median(taken[0]) < _MIN_SECONDS:
                 return 0.0
     return math.log(max(median(taken[1]), 1e-9) / median(taken[0]), sizes[1] / sizes[0])
 
 
-def seconds(work: Search, text: str, most: float = _MOST_SECONDS) -> float:
+def seconds(work: Search, text: str, most: float = _MAX_SECONDS) -> float:
     """Of this process's own time; infinite where it does not end."""
     begun = process_time()
     try:

@@ -149,7 +149,7 @@ class PackEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     signals: tuple[Signal, ...] = ()
     """What the guards found in the item, or in the item that it repeats."""
     reasoning: Reasoning | None = None
-    """For a call of the open exchange that is shown as it was made: what its provider wants back
+    """For a call of the current turn that is shown as it was made: what its provider wants back
     with it. Only in that provider's messages, and counted there."""
 
 

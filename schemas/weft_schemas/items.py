@@ -96,7 +96,7 @@ class ReservedMetadata(msgspec.Struct, frozen=True):
     """The drill-down's proof that this is an unchanged slice."""
     provider_reasoning: Reasoning | None = None
     """For a tool_call: the model's reasoning before it, which its provider wants back while the
-    exchange is open. Never in a prompt's text."""
+    turn is open. Never in a prompt's text."""
 
 
 class ContextItem(

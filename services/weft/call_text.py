@@ -14,7 +14,7 @@ def call_text(text: str, metadata: Mapping[str, Any]) -> str:
         return text
     if not isinstance(arguments, dict):
         return text if name in text else f"{name}({text})"
-    if _written(text, name) == arguments:
+    if _parsed_arguments(text, name) == arguments:
         return text
     written = f"{name}({json.dumps(arguments, ensure_ascii=False, separators=(',', ':'))})"
     return written if text.strip() in written else f"{written}\n{text}"
@@ -26,7 +26,7 @@ def call_arguments(text: str, metadata: Mapping[str, Any]) -> dict[str, Any] | N
     name, arguments = metadata.get("tool_name"), metadata.get("arguments")
     if not isinstance(arguments, dict):
         return None
-    written = _written(text, name) if isinstance(name, str) else None
+    written = _parsed_arguments(text, name) if isinstance(name, str) else None
     return written if written == arguments else arguments
 
 
@@ -47,7 +47,7 @@ def _json(value: object, separators: tuple[str, str]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=separators)
 
 
-def _written(text: str, name: str) -> dict[str, Any] | None:
+def _parsed_arguments(text: str, name: str) -> dict[str, Any] | None:
     """The arguments of a text that is `name({…})`."""
     if not text.startswith(f"{name}({{") or not text.endswith("})"):
         return None

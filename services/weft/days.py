@@ -22,7 +22,7 @@ def day_of(occurred_at: str | None) -> str:
     return found[0] if found and 1 <= int(found[2]) <= 12 else ""
 
 
-def written(day: str, previous: str = "") -> str:
+def day_text(day: str, previous: str = "") -> str:
     """A day from `day_of` in words, without the year if the previous day had the same."""
     year, month, date = day.split("-")
     text = f"{int(date)} {MONTHS[int(month) - 1][:3]}"

@@ -22,7 +22,7 @@ AT_ONCE = 4
 """How many questions one process asks models at a time; others wait for as long as an answer may
 take."""
 _ROOM = threading.BoundedSemaphore(AT_ONCE)
-_MOST_REPLY_BYTES = 1 << 20
+_MAX_REPLY_BYTES = 1 << 20
 """A longer reply cannot be an answer to a question of weft's."""
 
 
@@ -100,7 +100,7 @@ class ChatEndpoint(msgspec.Struct, frozen=True):
 
 
 class _Deadline:
-    """Ends an exchange that takes too long in all: a socket's timeout starts again with each byte,
+    """Ends a request that takes too long in all: a socket's timeout starts again with each byte,
     so a server that sends one now and then would be read for ever."""
 
     def __init__(self, seconds: float) -> None:
@@ -122,7 +122,7 @@ class _Deadline:
         opener = urllib.request.build_opener(_NoRedirects, *self._noting())
         try:
             with opener.open(request, timeout=self._seconds) as reply:
-                content: bytes = reply.read(_MOST_REPLY_BYTES)
+                content: bytes = reply.read(_MAX_REPLY_BYTES)
         except (OSError, http.client.HTTPException):
             if self._over:
                 raise self._late() from None

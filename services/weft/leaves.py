@@ -27,7 +27,7 @@ def field_of(path: LeafPath) -> str:
     return next((step for step in reversed(path) if isinstance(step, str)), "")
 
 
-def written(path: LeafPath) -> str:
+def path_name(path: LeafPath) -> str:
     """A path in the form in which parameters are named: `customer.name`, `items[].price`."""
     steps = ("[]" if isinstance(step, int) else f".{step}" for step in path)
     return "".join(steps).removeprefix(".")

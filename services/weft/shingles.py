@@ -7,7 +7,7 @@ from itertools import islice
 
 RUN = 6
 """Words of a run: fewer occur in both by chance."""
-MOST = 20_000
+MAX_WORDS = 20_000
 """How many words of a text are read."""
 _WORD = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af]|[^\W\u2e80-\u9fff\uac00-\ud7af]+")
 """In a script without blanks, each letter counts as a word."""
@@ -15,5 +15,5 @@ _WORD = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af]|[^\W\u2e80-\u9fff\uac00-\ud7af
 
 def shingles(text: str) -> frozenset[str]:
     """Every run of `RUN` words, in lower case; none for a shorter text."""
-    words = [found.group() for found in islice(_WORD.finditer(text.lower()), MOST)]
+    words = [found.group() for found in islice(_WORD.finditer(text.lower()), MAX_WORDS)]
     return frozenset(" ".join(words[at : at + RUN]) for at in range(len(words) - RUN + 1))

@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 
 from weft.audit.grounding import stands_in
-from weft.leaves import leaves, written
+from weft.leaves import leaves, path_name
 from weft.readmodel.rows import ItemRow
 from weft.router.hydration import hydrate
 from weft_eval.transcripts import LabelledTranscript, read_labelled
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.routing import SelectableItem
 
-SHORTEST = 2
+MIN_LENGTH = 2
 """Shortest value that is looked for, in characters: single digits and letters occur everywhere."""
 
 
@@ -57,9 +57,9 @@ def _ranks(
     them."""
     arguments = call.metadata.get("arguments") or {}
     stated = [
-        (written(path), value)
+        (path_name(path), value)
         for path, leaf in leaves(arguments)
-        if len(value := str(leaf)) >= SHORTEST
+        if len(value := str(leaf)) >= MIN_LENGTH
         and any(stands_in(value, _shown(item)) for item in earlier)
     ]
     if not stated:

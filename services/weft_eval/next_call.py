@@ -18,7 +18,7 @@ from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
 
-SHORTEST, LONGEST = 4, 80
+MIN_LENGTH, MAX_LENGTH = 4, 80
 """Lengths of an argument that is looked for whole, in characters: a shorter one is found by chance,
 a longer one is a text that the agent wrote."""
 PROSE = 20
@@ -95,7 +95,7 @@ def values_taken(arguments: object, earlier: str) -> list[str]:
     found: set[str] = set()
     for _, value in leaves(arguments):
         leaf = str(value)
-        if SHORTEST <= len(leaf) <= LONGEST and leaf in earlier:
+        if MIN_LENGTH <= len(leaf) <= MAX_LENGTH and leaf in earlier:
             found.add(leaf)
         elif len(leaf) > PROSE:
             found.update(name for name in _NAME.findall(leaf) if name in earlier)

@@ -177,8 +177,8 @@ async def searched(url: str, one: RoutingSet, cases: Any) -> tuple[float, float]
                 blocks = text_of(reply).split("\n\n")
                 ids = {block.split("\n")[0].split(" ")[0].removeprefix("s:") for block in blocks}
                 right += not ids.isdisjoint(case.gold)
-            apart = len(made.catalogue.quarantined)
-            print(f"{one.name}: {apart} tools set apart by their descriptions")
+            quarantined = len(made.catalogue.quarantined)
+            print(f"{one.name}: {quarantined} tools quarantined by their descriptions")
     return right / len(cases), median(seconds) * 1e3
 
 

@@ -58,7 +58,7 @@ class Tree:
         await self._connection.subscribe("weft.default.*.out.envelope", cb=take)
 
     async def measure(self, number: int) -> None:
-        """One event, a result whose call is in the log, in a session of ten exchanges."""
+        """One event, a result whose call is in the log, in a session of ten calls."""
         session = f"s{number // 10}"
         call = ContextItem(f"c{number}", ItemKind.TOOL_CALL, f"list_orders(page={number})")
         await self._asked(f"weft.default.{session}.in.tool_call", encode_event(call))

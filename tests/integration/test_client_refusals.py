@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import weft
-from weft.client.parking import refused
+from weft.client.parking import publish_accepted
 from weft.client.refusals import ItemRefused
 from weft.integrations.shared_session import SharedSession
 from weft.log.connection import Connection
@@ -130,14 +130,14 @@ async def test_only_what_is_about_one_item_is_parked() -> None:
         if any(one.id == "b" for one in items):
             raise ItemRefused("too long")
 
-    parked = await refused([item("a"), item("b"), item("c")], publish)
+    parked = await publish_accepted([item("a"), item("b"), item("c")], publish)
     assert [one.item.id for one in parked] == ["b"]
 
     async def fail(_: Any) -> None:
         raise InvalidInput("of another event loop")
 
     with pytest.raises(InvalidInput, match="another event loop"):
-        await refused([item("a")], fail)
+        await publish_accepted([item("a")], fail)
 
 
 async def test_an_item_counts_as_added_once_it_is() -> None:

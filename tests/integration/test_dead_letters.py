@@ -147,7 +147,7 @@ async def test_a_source_that_cannot_be_read_is_parked_again_and_not_tried_for_ev
         raise Unavailable("no answer")
 
     monkeypatch.setattr("weft.workers.record_processor.read", unreadable)
-    monkeypatch.setattr("weft.workers.dead_letters.MOST_DELIVERIES", 3)
+    monkeypatch.setattr("weft.workers.dead_letters.MAX_DELIVERIES", 3)
     monkeypatch.setattr("weft.workers.dead_letters._FIRST_DELAY", 0.01)
     await revive(log, "acme", chosen(await dead_letters(log, "acme"), [1], None))
     async with working(server.url, WORKER):

@@ -100,7 +100,7 @@ async def test_a_server_that_cannot_start_is_told_and_tried_later(
             assert text_of(await called(client, "odd:counts")) == "1"
 
 
-async def test_a_tool_that_changes_is_set_apart_until_a_person_approves_it(
+async def test_a_tool_that_changes_is_quarantined_until_a_person_approves_it(
     log: Connection, server: EmbeddedServer, tmp_path: Path
 ) -> None:
     odd = odd_server("odd", "changes", cwd=str(tmp_path))
@@ -115,7 +115,7 @@ async def test_a_tool_that_changes_is_set_apart_until_a_person_approves_it(
         assert f"changed since it was pinned as {pinned}" in refused
         found = text_of(await client.call_tool("find_tools", {"query": "returns orders"}))
         assert "odd:big (" not in found
-        assert "1 tools are set apart" in found
+        assert "1 tools are quarantined" in found
         folder = DataFolder(tmp_path / "w")
         pins, let = approved("odd:*", folder.pinned().quarantined, folder.pinned().pins)
         folder.keep_pinned(PinFile(pins))

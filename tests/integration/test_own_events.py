@@ -154,7 +154,7 @@ async def test_what_is_shown_says_that_it_may_have_left_the_log(aging: Connectio
 
 @pytest.mark.usefixtures("half_gone")
 async def test_up_sees_to_it_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_events_renewal, "MOST_RENEWAL_PAUSE", 0.01)
+    monkeypatch.setattr(own_events_renewal, "MAX_RENEWAL_PAUSE", 0.01)
     async with running(Settings(data_dir=tmp_path, max_age_days=1.0), {}) as started:
         log = await connect(started.settings.nats_url)
         await publish(log, TENANT_SESSION, [STRICT])

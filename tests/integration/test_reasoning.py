@@ -1,4 +1,4 @@
-"""A model's reasoning goes back to its provider with the calls of the open exchange, as it came,
+"""A model's reasoning goes back to its provider with the calls of the current turn, as it came,
 and nowhere else."""
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from tests.compile_invariants import check_pack
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
-from weft.compiler.rendering.chat_tokens import unbroken
+from weft.compiler.rendering.chat_tokens import break_chat_tokens
 from weft.model_encodings import ENCODINGS, ESTIMATES
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
@@ -165,6 +165,6 @@ def the_latest_user_turn_stands_once_and_what_fits_is_all_there_and_whole(
     rows = {row.id: row for row in view.span(0, len(items))}
     for entry in all_of_it.entries:
         if entry.item_id and entry.view == "whole":
-            assert unbroken(rows[entry.item_id].whole) in unbroken(entry.text)
+            assert break_chat_tokens(rows[entry.item_id].whole) in break_chat_tokens(entry.text)
     cut = {entry.view for entry in all_of_it.entries if entry.item_id}
     assert cut <= {"whole", "summary", "stub"}

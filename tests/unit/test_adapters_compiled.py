@@ -12,7 +12,7 @@ from tests.provider_rules import check_anthropic, check_openai, made_calls, resu
 
 from weft import tokens
 from weft.adapters import Transcript, anthropic, openai, read_transcripts
-from weft.adapters.exchanges import is_verbatim
+from weft.adapters.call_results import is_verbatim
 from weft.compiler.compile import compile_pack
 from weft.firewall.derive import envelope_for
 from weft.readmodel.model import ReadModel, records_of

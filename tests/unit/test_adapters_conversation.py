@@ -10,8 +10,8 @@ from tests.data import DATA, needs_data
 from tests.provider_rules import check_anthropic, check_openai, made_calls, results_of
 
 from weft.adapters import anthropic, gemini, openai, read_transcripts, responses
+from weft.adapters.call_results import is_verbatim
 from weft.adapters.conversation import CONTINUE, EMPTY_RESULT, NO_RESULT, OPENING
-from weft.adapters.exchanges import is_verbatim
 from weft.adapters.steps import RECORD
 from weft.integrations.conversations import failed_calls
 from weft_schemas.compile import PackEntry

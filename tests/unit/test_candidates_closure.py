@@ -48,7 +48,7 @@ def test_parallel_calls_keep_their_own_results() -> None:
 def test_a_call_without_a_result_stands_and_says_so() -> None:
     (group,), ledger = closed(ListView([call("c")]), "c")
     assert (ids((group,)), group.waits) == ([["c"]], NO_RESULT)
-    assert group.is_exchange
+    assert group.is_call
     assert ledger.dropped == ()
 
 

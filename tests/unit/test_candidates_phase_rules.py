@@ -3,7 +3,7 @@
 from tests.session_view import ListView
 
 from weft.compiler.candidates.closure import Group, dependency_closure
-from weft.compiler.candidates.phase_rules import showable, within_limits
+from weft.compiler.candidates.phase_rules import shown_in_phase, within_limits
 from weft.compiler.ledger import Ledger
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase, PhaseRule
@@ -29,7 +29,7 @@ def test_a_kind_that_the_phase_does_not_show_takes_its_group_with_it() -> None:
     items = [said("a"), call, ContextItem("r", ItemKind.TOOL_RESULT, "ok", "c")]
     rule = PhaseRule((ItemKind.AGENT_MSG, ItemKind.TOOL_CALL))
     ledger = Ledger()
-    assert ids(showable(groups(items), Phase.ROUTE, rule, ledger)) == ["a"]
+    assert ids(shown_in_phase(groups(items), Phase.ROUTE, rule, ledger)) == ["a"]
     assert [(drop.item_id, drop.reason) for drop in ledger.dropped] == [
         ("c", "kind_limit"),
         ("r", "kind_limit"),
@@ -44,7 +44,7 @@ def test_a_plan_is_replaced_by_a_newer_one_of_the_same_author_only() -> None:
         said("p3", plan, author="x"),
     ]
     ledger = Ledger()
-    assert ids(showable(groups(items), Phase.CALL, PhaseRule(ALL), ledger)) == ["p2", "p3"]
+    assert ids(shown_in_phase(groups(items), Phase.CALL, PhaseRule(ALL), ledger)) == ["p2", "p3"]
     assert [(drop.item_id, drop.reason, drop.detail) for drop in ledger.dropped] == [
         ("p1", "superseded", "by plan p3")
     ]

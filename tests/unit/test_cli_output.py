@@ -2,13 +2,13 @@
 
 import pytest
 
-from weft.cli.output import plain, table
+from weft.cli.output import escaped_cell, table
 
 
 def test_cells_are_neither_markup_nor_control_codes() -> None:
-    assert plain("[red]x[/red]") == "\\[red]x\\[/red]"
-    assert plain("a\x1b[2Jb") == "a\ufffd[2Jb"
-    assert plain(1234567) == "1,234,567"
+    assert escaped_cell("[red]x[/red]") == "\\[red]x\\[/red]"
+    assert escaped_cell("a\x1b[2Jb") == "a\ufffd[2Jb"
+    assert escaped_cell(1234567) == "1,234,567"
 
 
 def test_a_table_that_is_piped_on_has_a_line_for_each_row(

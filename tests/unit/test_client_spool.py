@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.client.parking import Parked, refused
+from weft.client.parking import Parked, publish_accepted
 from weft.client.refusals import ItemRefused
 from weft.client.spool import Spool, Spooled
 from weft.file_lock import FileLock
@@ -36,7 +36,7 @@ class Log:
         return [ContextItem(f"u{first + at}", one.kind, one.text) for at, one in enumerate(items)]
 
     async def publish(self, items: Sequence[ContextItem]) -> list[Parked]:
-        return await refused(items, self._take)
+        return await publish_accepted(items, self._take)
 
     async def _take(self, items: Sequence[ContextItem]) -> None:
         if any(item.text == "refused" for item in items):

@@ -7,7 +7,7 @@ import pytest
 from tests.folded import model, turn
 
 from weft.adapters import anthropic, gemini, openai, responses
-from weft.compiler.attempt import explained
+from weft.compiler.attempt import explanation
 from weft.compiler.compile import compile_pack
 from weft.compiler.without_log import compile_context
 from weft.firewall.derive import envelope_for
@@ -85,7 +85,7 @@ FACT = ContextItem("f", ItemKind.MEMORY_FACT, f"note = {ORDER}")
 PLACES: dict[str, Callable[[], list[Event]]] = {
     "a document": lambda: [turn("u", "go"), DOCUMENT, turn("v", "and?")],
     "an earlier result": lambda: [turn("u", "go"), *enveloped(2, ORDER), turn("v", "and?")],
-    "the open exchange": lambda: [turn("u", "go"), *enveloped(2, ORDER)],
+    "the current turn": lambda: [turn("u", "go"), *enveloped(2, ORDER)],
     "what repeats it": lambda: [
         turn("u", "go"), *enveloped(2, ORDER), SAYS, FACT, turn("v", "and?")
     ],
@@ -179,7 +179,7 @@ def test_the_policy_drops_or_redacts_by_rule_and_score() -> None:
 def test_an_explanation_tells_the_signals() -> None:
     view = model(turn("u", "go"), DOCUMENT, turn("v", "and?")).view("t", "s")
     made = compile_pack(view, CompileRequest(Phase.ANSWER, budget=1_000))
-    assert REASON in repr(explained("d", made).signals)
+    assert REASON in repr(explanation("d", made).signals)
 
 
 def test_the_first_rule_of_a_signal_and_the_strictest_of_an_item_count() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from weft.copies.copy_digest import CopyDigest
 from weft.copies.copying import Copier
-from weft.copies.export_format import RecordLine, line_of, read_line, record_of, written
+from weft.copies.export_format import RecordLine, encoded_line, line_of, read_line, record_of
 from weft.copies.forking import prefix
 from weft.copies.renaming import renamed
 from weft.copies.sequences import Places, highest_reference, with_new_sequences
@@ -206,7 +206,7 @@ def test_a_copy_is_like_its_original_wherever_it_stands() -> None:
 )
 def test_a_line_gives_the_record_back_byte_for_byte(payload: bytes) -> None:
     record = LogRecord(7, "w.in.0.t.=YSBi.tool_result", 5, payload, "id")
-    text = written(line_of(record))
+    text = encoded_line(line_of(record))
     assert text.count(b"\n") == 1
     line = read_line(text, 1)
     assert isinstance(line, RecordLine)

@@ -14,9 +14,9 @@ from weft.copies.export_format import (
     ChunkLine,
     EndLine,
     StartLine,
+    encoded_line,
     line_of,
     read_line,
-    written,
 )
 from weft.readmodel.model import records_of
 from weft_schemas.errors import InvalidInput
@@ -31,13 +31,13 @@ def export() -> list[bytes]:
     copy_digest, lines = CopyDigest(), []
     for record in records_of(items, "t", "s"):
         copy_digest.take(record, SessionName("t", "s"))
-        lines.append(written(line_of(record)))
+        lines.append(encoded_line(line_of(record)))
     sha256 = hashlib.sha256(CONTENT).hexdigest()
     encoded = ChunkLine("YSBib2R5IG9mIHNvbWUgYnl0ZXM=")
-    body = [written(BodyLine(sha256, len(CONTENT))), *[written(encoded)] * 50]
+    body = [encoded_line(BodyLine(sha256, len(CONTENT))), *[encoded_line(encoded)] * 50]
     return [
-        written(StartLine("t", "s", 9, {})), *lines[:2], *body, *lines[2:],
-        written(EndLine(4, 1, copy_digest.hexdigest())),
+        encoded_line(StartLine("t", "s", 9, {})), *lines[:2], *body, *lines[2:],
+        encoded_line(EndLine(4, 1, copy_digest.hexdigest())),
     ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from weft.gateway.log.erased_sessions import ErasedSessions
 from weft.gateway.masking import Masking, safe_value
 from weft.gateway.resources import gateway_uri, server_uri
 from weft.gateway.tools.argument_validation import faults
-from weft.gateway.tools.listing import MOST_NAME, opened_schema, passed_names
+from weft.gateway.tools.listing import MAX_NAME, opened_schema, passed_names
 from weft.gateway.tools.quarantine import Pin, Quarantined, approved, check_tools
 from weft.gateway.tools.tool import gateway_tool
 from weft.gateway.transports.lone_surrogates import without_lone_surrogates
@@ -90,7 +90,7 @@ def test_names_for_hosts_are_what_providers_take_and_never_the_same() -> None:
     names = passed_names(ids)
     assert sorted(names.values()) == sorted(ids)
     assert names["git__log"] == "git:log"
-    assert all(len(name) <= MOST_NAME and name.replace("-", "").isidentifier() for name in names)
+    assert all(len(name) <= MAX_NAME and name.replace("-", "").isidentifier() for name in names)
     assert passed_names(ids[::-1]) == names
 
 

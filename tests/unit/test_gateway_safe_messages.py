@@ -4,7 +4,7 @@ import mcp_types as types
 import pytest
 from tests.gateway_server import KEY
 
-from weft.gateway.hosts.safe_messages import MOST_PROGRESS, bounded, log_message, question
+from weft.gateway.hosts.safe_messages import MAX_PROGRESS, bounded, log_message, question
 from weft.gateway.masking import Masking
 from weft.gateway.prompts import safe_completion
 from weft_schemas.policy import FirewallRules
@@ -25,7 +25,7 @@ def test_no_piece_of_a_secret_is_left_wherever_a_text_is_cut(place: int) -> None
 
 
 def test_a_long_text_of_secrets_alone_is_cut_too() -> None:
-    shown = bounded(f"{KEY} " * 10_000, MOST_PROGRESS, MASKING)
+    shown = bounded(f"{KEY} " * 10_000, MAX_PROGRESS, MASKING)
     assert "AKIA" not in shown
     assert shown.endswith("more characters …")
 

@@ -20,7 +20,7 @@ from weft.http.limits import CallerLimits
 from weft.http.metrics import RequestCounts
 from weft.http.openapi import FAULTS, document
 from weft.http.problems import RequestRefused, problem_of, status_of
-from weft.http.requests import MOST_MEMBERS, inflated
+from weft.http.requests import MAX_MEMBERS, inflated
 from weft.runtime.metrics import Metrics
 from weft.web_server import listener
 from weft_schemas import errors
@@ -208,7 +208,7 @@ def test_a_gzip_of_several_members_is_read_to_its_end() -> None:
     with pytest.raises(InvalidInput, match="ends early"):
         inflated(zipped[:-1], "gzip", len(plain))
     with pytest.raises(InvalidInput, match="more than 10,000 members"):
-        inflated(gzip.compress(b"") * (MOST_MEMBERS + 1), "gzip", len(plain))
+        inflated(gzip.compress(b"") * (MAX_MEMBERS + 1), "gzip", len(plain))
 
 
 async def test_small_answers_are_sent_at_once() -> None:

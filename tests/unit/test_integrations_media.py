@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from weft.integrations.media import MOST_EARLIER, media_in, placeholder_of, with_media
+from weft.integrations.media import MAX_EARLIER_MEDIA, media_in, placeholder_of, with_media
 from weft.messages import Format
 
 
@@ -45,7 +45,9 @@ def test_the_media_since_the_latest_words_are_found_and_of_earlier_ones_the_newe
         picture(at, format) for at in (12, 13)
     ])  # fmt: skip
     found = media_in([*early, said("assistant", format), late], format)
-    assert list(found.values()) == [picture(at, format) for at in range(13, 13 - MOST_EARLIER, -1)]
+    assert list(found.values()) == [
+        picture(at, format) for at in range(13, 13 - MAX_EARLIER_MEDIA, -1)
+    ]
     many = said("user", format, *[picture(at, format) for at in range(20)])
     assert len(media_in([many], format)) == 20
     assert media_in([said("user", format, {"type": "text", "text": "no picture"})], format) == {}

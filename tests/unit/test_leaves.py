@@ -2,7 +2,7 @@
 
 import json
 
-from weft.leaves import field_of, leaves, written
+from weft.leaves import field_of, leaves, path_name
 
 ORDER = {
     "id": 7,
@@ -18,10 +18,10 @@ def test_leaves_come_in_order_without_booleans_and_nulls() -> None:
 
 
 def test_a_path_is_written_as_parameters_are_named() -> None:
-    names = [written(path) for path, _ in leaves(ORDER)]
+    names = [path_name(path) for path, _ in leaves(ORDER)]
     assert names[:3] == ["id", "items[].sku", "items[].price"]
     assert names[-2:] == ["items[].tags[]", "to.name"]
-    assert [written(path) for path, _ in leaves(["a"])] == ["[]"]
+    assert [path_name(path) for path, _ in leaves(["a"])] == ["[]"]
 
 
 def test_a_field_is_the_innermost_key() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from tests.outlines import beside
 
-from weft.passages.asides import LONGEST_FOOTER
+from weft.passages.asides import MAX_FOOTER_LENGTH
 
 POINTS = "".join(
     f"{n}. The point number {n} of the mail, with a sum of {n * 77} euros.\n" for n in range(9)
@@ -31,7 +31,7 @@ def test_a_mail_that_is_quoted_behind_its_answer_is_beside_it() -> None:
     [
         POINTS * 1 + "-- note: no footer\n" + FOOTER,
         "--\n" + POINTS,
-        "Hello\n--\n" + "".join(f"{n:>{LONGEST_FOOTER}}\n" for n in range(9)) + POINTS,
+        "Hello\n--\n" + "".join(f"{n:>{MAX_FOOTER_LENGTH}}\n" for n in range(9)) + POINTS,
     ],
 )
 def test_other_lines_and_most_of_a_text_are_no_footer(text: str) -> None:

@@ -157,5 +157,5 @@ def test_records_that_differ_from_the_others_are_told() -> None:
     cases[14], cases[20], cases[22] = failed, *broken
     text = f"<run>\n{''.join(cases)}</run>\n"
     outline = outlined(split_prose(text))
-    found = [outline.leaves[number] for number in sorted(outline.differing)]
+    found = [outline.leaves[number] for number in sorted(outline.outliers)]
     assert "".join(text[one.start : one.end] for one in found) == failed + "".join(broken)

@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.json_parts import all_parts, split
 
-from weft.compiler.renditions.assembling import assembled
+from weft.compiler.renditions.assembling import assembled_text
 from weft.passages.json_identifiers import are_nameless, has_only_empty_fields
 from weft.passages.part import outlined
 
@@ -143,7 +143,7 @@ def test_a_record_with_nothing_but_an_id_of_its_own_is_identified_by_words_insid
     outline = outlined(split(text), True)
     said = [text[outline.leaves[at].start : outline.leaves[at].end] for at in outline.identities]
     assert [sum(f'"display": "{name}"' in one for one in said) for name in NAMES] == [1] * 5
-    last = assembled(text, outline, {len(outline.leaves) - 1})
+    last = assembled_text(text, outline, {len(outline.leaves) - 1})
     assert "display: Urea" in last
     assert "Sodium" not in last
 

@@ -54,13 +54,13 @@ def test_the_few_records_without_a_value_that_the_others_have_differ() -> None:
     orders = [{"order": n, "sent_at": f"2026-11-{n % 28 + 1:02}T08:{n:02}"} for n in range(40)]
     orders[23]["sent_at"] = None  # type: ignore[assignment]
     made = split(json.dumps(orders))
-    found = [part for part in all_parts(made) if part.differs]
+    found = [part for part in all_parts(made) if part.is_outlier]
     assert [json.dumps(orders)[part.start : part.end] for part in found] == [
         '{"order": 23, "sent_at": null}'
     ]
     for order in orders[::3]:
         order["sent_at"] = None  # type: ignore[assignment]
-    assert not any(part.differs for part in all_parts(split(json.dumps(orders))))
+    assert not any(part.is_outlier for part in all_parts(split(json.dumps(orders))))
 
 
 def rules(odd: int, **other: object) -> list[dict[str, object]]:
@@ -77,7 +77,7 @@ def test_the_record_that_differs_from_the_others_is_known(
     other: dict[str, object], more: dict[str, str]
 ) -> None:
     text = json.dumps([one | more for one in rules(17, **other)])
-    found = [part for part in all_parts(split(text)) if part.differs]
+    found = [part for part in all_parts(split(text)) if part.is_outlier]
     assert [json.loads(text[part.start : part.end])["rule"] for part in found] == ["r17"]
 
 
@@ -92,21 +92,21 @@ def test_a_list_may_be_cut_off_anywhere() -> None:
 @pytest.mark.parametrize("cut", [1, 3, 30, 60])
 def test_a_list_that_was_cut_off_has_the_same_differing_records(cut: int) -> None:
     text = json.dumps(rules(17, remark="for the museum"))[:-cut]
-    found = [part for part in all_parts(split(text)) if part.differs]
+    found = [part for part in all_parts(split(text)) if part.is_outlier]
     assert [text[part.start : part.end].count('"r17"') for part in found] == [1]
 
 
 def test_among_records_that_are_alike_or_few_or_all_different_none_differs() -> None:
     for records in (rules(3), rules(3, open=True)[:9], [{"n": n} for n in range(40)]):
-        assert not any(part.differs for part in all_parts(split(json.dumps(records))))
+        assert not any(part.is_outlier for part in all_parts(split(json.dumps(records))))
 
 
 @pytest.mark.parametrize("count", [5, 60, 500])
 def test_the_first_record_of_a_ranking_stands_out(count: int) -> None:
     records = [{"id": f"x{n * 7919 % 997}", "score": 9000 - n * 3.5} for n in range(count)]
-    found = [part for part in all_parts(split(json.dumps(records))) if part.differs]
+    found = [part for part in all_parts(split(json.dumps(records))) if part.is_outlier]
     assert [(part.start, part.count) for part in found] == [(1, 1)]
-    assert not any(part.differs for part in all_parts(split(json.dumps(records[::-1]))))
+    assert not any(part.is_outlier for part in all_parts(split(json.dumps(records[::-1]))))
 
 
 def test_a_long_string_is_taken_apart_by_its_lines_under_its_key() -> None:

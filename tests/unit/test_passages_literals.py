@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.compiler.renditions.assembling import assembled
+from weft.compiler.renditions.assembling import assembled_text
 from weft.passages.json_repair import MAX_CHARS
 from weft.passages.json_unquoted import unquoted
 from weft.passages.literals import DEEPEST, decoded
@@ -22,7 +22,7 @@ LOG = "\n".join(f'{n}: the pump says "{n} %" at C:\\new' for n in range(40))
 def all_of(text: str) -> str:
     made = outline_of(text)
     assert made is not None
-    return assembled(readable(text, made), made, range(leaf_count(made.root)))
+    return assembled_text(readable(text, made), made, range(leaf_count(made.root)))
 
 
 def printed(count: int) -> str:
@@ -56,10 +56,10 @@ def test_what_python_prints_of_a_list_is_split_by_its_records() -> None:
     assert "sent: None, price: Decimal('1.75'), place: \"(7, 'hall')\"" in shown
     assert "Ann O'Neil" in shown
     assert "paid: False" in shown
-    one = assembled(readable(text, made), made, [3])
+    one = assembled_text(readable(text, made), made, [3])
     assert one.startswith("[… 3 of 30 records …, {order: 70003, by: Ann O'Neil, sent: ")
-    differing = [at for at, record in enumerate(made.root.children) if record.differs]
-    assert differing == [7, 9]
+    outliers = [at for at, record in enumerate(made.root.children) if record.is_outlier]
+    assert outliers == [7, 9]
 
 
 @pytest.mark.parametrize("end", ["", "}", "] # and more", "]\n\nDone."])
@@ -85,7 +85,7 @@ def one_harbour_of(text: str) -> str:
         for number, leaf in enumerate(leaves(made.root))
         if "Harbour 2" in written[leaf.start : leaf.end]
     ]
-    return assembled(written, made, chosen)
+    return assembled_text(written, made, chosen)
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3])
@@ -114,7 +114,7 @@ def test_a_programs_output_has_its_lines_again() -> None:
     assert made is not None
     assert LOG in readable(text, made)
     assert '\n17: the pump says "17 %" at C:\\new\n' in all_of(text)
-    shown = assembled(readable(text, made), made, [leaf_count(made.root) - 1])
+    shown = assembled_text(readable(text, made), made, [leaf_count(made.root) - 1])
     assert shown.startswith("\u2026 lines 0-35 \u2026\n")
     assert shown.endswith(' \u2026 in the field stdout, with exit_code: 1, stderr: "" \u2026')
 
@@ -248,11 +248,11 @@ def test_json_in_a_long_line_has_its_records_and_its_quotes(above: str, after: s
     assert outline is not None
     assert readable(text, outline) == text
     assert not outline.is_json
-    shown = assembled(text, outline, [at for at, leaf in enumerate(outline.leaves)
+    shown = assembled_text(text, outline, [at for at, leaf in enumerate(outline.leaves)
                                       if '"id": 7' in text[leaf.start:leaf.end]])  # fmt: skip
     assert '[\u2026 7 of 9 records \u2026, {"id": 7, "name": "order 7"' in shown
     assert "\u2026 1 of 9 records \u2026]" in shown
-    assert assembled(text, outline, range(len(outline.leaves))) == text.rstrip("\n")
+    assert assembled_text(text, outline, range(len(outline.leaves))) == text.rstrip("\n")
 
 
 @pytest.mark.parametrize("text", ["[1] " * 300, "a {b} [c] " * 200, '{"a": ' * 300, "x: [" * 400])
@@ -264,6 +264,6 @@ def test_what_stands_before_a_string_in_its_line_is_no_line() -> None:
     text = f"Result(kind='page', text={json.dumps(RECORDS)!r}, more=None)"
     outline = outline_of(text)
     assert outline is not None
-    shown = assembled(readable(text, outline), outline, [len(outline.leaves) - 2])
+    shown = assembled_text(readable(text, outline), outline, [len(outline.leaves) - 2])
     assert shown.startswith("\u2026 1 piece \u2026 '[")
     assert shown.endswith("}]' \u2026 1 piece \u2026")

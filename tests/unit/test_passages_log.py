@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from weft.compiler.renditions.assembling import assembled
+from weft.compiler.renditions.assembling import assembled_text
 from weft.passages.error_lines import level_of
 from weft.passages.log import LOG
 from weft.passages.part import leaf_count
@@ -23,7 +23,7 @@ def shown(lines: list[str], leaf: int) -> str:
     text = "\n".join(lines) + "\n"
     outline = outline_of(text, LOG)
     assert outline is not None
-    return assembled(text, outline, [leaf % leaf_count(outline.root)])
+    return assembled_text(text, outline, [leaf % leaf_count(outline.root)])
 
 
 def test_the_only_error_is_shown_with_any_other_part() -> None:
@@ -81,7 +81,7 @@ HOSTS = [f"host=web-{n} status=up ms={n}" for n in range(60)]
 def test_a_line_unlike_all_others_is_shown_with_any_part(lines: list[str], odd: str) -> None:
     outline = outline_of("\n".join(lines), "text/plain")
     assert outline is not None
-    assert odd in assembled("\n".join(lines), outline, {0})
+    assert odd in assembled_text("\n".join(lines), outline, {0})
 
 
 JOBS = [
@@ -99,7 +99,7 @@ def marked(lines: list[str]) -> str:
     text = "\n".join(lines) + "\n"
     outline = outline_of(text, "text/plain")
     assert outline is not None
-    return assembled(text, outline, {0})
+    return assembled_text(text, outline, {0})
 
 
 def test_of_lines_with_bars_those_with_a_rare_value_are_shown_with_any_part() -> None:
@@ -148,22 +148,22 @@ WARNED = (
 )
 
 
-def differing(lines: list[str]) -> list[str]:
+def outliers(lines: list[str]) -> list[str]:
     text = "\n".join(lines) + "\n"
     outline = outline_of(text, LOG)
     assert outline is not None
-    return [text[outline.leaves[at].start : outline.leaves[at].end] for at in outline.differing]
+    return [text[outline.leaves[at].start : outline.leaves[at].end] for at in outline.outliers]
 
 
 def test_the_first_line_of_each_kind_of_warning_comes_before_others() -> None:
     lines = [line(n, "INFO", f"GET /{n * 7919} 200") for n in range(90)]
     for n, said in enumerate(WARNED * 3):
         lines.insert(7 * n + 5, line(n, "WARN", said))
-    found = differing(lines)
+    found = outliers(lines)
     assert len(found) == len(WARNED)
     assert all(any(said in one for one in found) for said in WARNED)
 
 
 def test_where_a_third_of_the_lines_warn_none_comes_first() -> None:
     levels = ("WARN", "INFO", "INFO")
-    assert not differing([line(n, levels[n % 3], f"{WARNED[0]} {n * 7919}") for n in range(90)])
+    assert not outliers([line(n, levels[n % 3], f"{WARNED[0]} {n * 7919}") for n in range(90)])

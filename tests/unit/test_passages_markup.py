@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.compiler.renditions.assembling import assembled
+from weft.compiler.renditions.assembling import assembled_text
 from weft.passages.markup import split_markup
 from weft.passages.part import leaf_count, leaves
 from weft.passages.splitting import outline_of, readable
@@ -35,7 +35,7 @@ def shown(text: str, *chosen: int) -> str:
     outline = outline_of(text)
     assert outline is not None
     count = leaf_count(outline.root)
-    return assembled(readable(text, outline), outline, [one % count for one in chosen])
+    return assembled_text(readable(text, outline), outline, [one % count for one in chosen])
 
 
 def test_an_element_stands_in_those_around_it_with_what_says_which_it_is() -> None:

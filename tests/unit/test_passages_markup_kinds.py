@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from weft.compiler.renditions.assembling import assembled
+from weft.compiler.renditions.assembling import assembled_text
 from weft.passages.part import Outline
 from weft.passages.splitting import outline_of
 
@@ -37,7 +37,7 @@ def leaf_with(text: str, made: Outline, words: str) -> int:
 def test_a_row_stands_below_the_head_of_its_table(head: str) -> None:
     text = f"<html><body><h1>Limits</h1><table>{head}{CELLS}</table></body></html>"
     made = outline(text, "text/html")
-    shown = assembled(text, made, [leaf_with(text, made, "Stuff 17")])
+    shown = assembled_text(text, made, [leaf_with(text, made, "Stuff 17")])
     assert HEAD in shown
     assert "17.5 mg/l" in shown
     assert "3.5 mg/l" not in shown
@@ -48,15 +48,15 @@ def test_the_test_case_that_failed_differs_from_the_others() -> None:
     at = CASES.index("<", half)
     text = f'<testsuite name="all">{CASES[:at]}{FAILED}{CASES[at:]}</testsuite>'
     made = outline(text, "application/xml")
-    assert made.differing == {leaf_with(text, made, "pays twice")}
-    assert FAILED in assembled(text, made, made.differing)
+    assert made.outliers == {leaf_with(text, made, "pays twice")}
+    assert FAILED in assembled_text(text, made, made.outliers)
 
 
 def test_elements_that_are_all_alike_or_all_unlike_do_not_differ() -> None:
     unlike = "".join(f"<e{n}><a{n}>{'word ' * 30}</a{n}></e{n}>" for n in range(20))
     for inside in (CASES, unlike):
         text = f"<all>{inside}</all>"
-        assert not outline(text, "application/xml").differing
+        assert not outline(text, "application/xml").outliers
 
 
 def test_navigation_and_forms_are_beside_what_a_page_says() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.compiler.renditions.assembling import assembled, plain
+from weft.compiler.renditions.assembling import assembled_text, unquoted_text
 from weft.passages.literals import decoded
 from weft.passages.part import leaf_count
 from weft.passages.splitting import outline_of, passages_of, readable
@@ -41,7 +41,7 @@ def printed(text: str, is_error: bool = False) -> str:
     ],
 )
 def test_what_a_tool_said_is_shown_without_its_wrapper(wrapped: str) -> None:
-    assert plain(decoded(wrapped)) == f"{SAID} \u2026 MCP wrapper \u2026"
+    assert unquoted_text(decoded(wrapped)) == f"{SAID} \u2026 MCP wrapper \u2026"
     assert passages_of(wrapped) == (None, [SAID])
 
 
@@ -55,33 +55,33 @@ def test_what_a_tool_said_is_shown_without_its_wrapper(wrapped: str) -> None:
 )
 def test_a_list_of_one_text_is_not_said_to_be_of_the_protocol(wrapped: str) -> None:
     """Several interfaces write results as such a list."""
-    assert plain(decoded(wrapped)) == f"{SAID} \u2026 in a list of one text \u2026"
+    assert unquoted_text(decoded(wrapped)) == f"{SAID} \u2026 in a list of one text \u2026"
     assert passages_of(wrapped) == (None, [SAID])
 
 
 def test_a_list_in_a_wrapper_and_a_wrapper_in_a_list_are_both_told() -> None:
     listed = json.dumps([{"type": "text", "text": SAID}])
     text = f"{SAID} \u2026 MCP wrapper, in a list of one text \u2026"
-    assert plain(decoded(in_json(listed))) == text
+    assert unquoted_text(decoded(in_json(listed))) == text
     within = json.dumps([{"type": "text", "text": in_json(SAID, isError=True)}])
     text = f"{SAID} \u2026 MCP wrapper, in a list of one text, isError: true \u2026"
-    assert plain(decoded(within)) == text
+    assert unquoted_text(decoded(within)) == text
 
 
 @pytest.mark.parametrize(
     "wrapped", [in_json(SAID, isError=True), printed(in_json(SAID), True), printed(SAID, True)]
 )
 def test_a_wrapper_that_tells_an_error_still_does(wrapped: str) -> None:
-    assert plain(decoded(wrapped)) == f"{SAID} \u2026 MCP wrapper, isError: true \u2026"
+    assert unquoted_text(decoded(wrapped)) == f"{SAID} \u2026 MCP wrapper, isError: true \u2026"
 
 
 @pytest.mark.parametrize("metadata", [{"fastmcp": {"wrap_result": True}}, {"trace": "7e6e9dbe"}])
 def test_what_a_wrapper_says_about_the_message_is_left_out_with_a_mark(metadata: object) -> None:
     wrapped = in_json(SAID, _meta=metadata, structuredContent={"result": SAID})
-    assert plain(decoded(wrapped)) == f"{SAID} \u2026 MCP wrapper, 1 field: _meta \u2026"
+    assert unquoted_text(decoded(wrapped)) == f"{SAID} \u2026 MCP wrapper, 1 field: _meta \u2026"
     wrapped = in_json(in_json(SAID, isError=True), _meta=metadata)
     marked = "\u2026 MCP wrapper, 1 field: _meta, isError: true \u2026"
-    assert plain(decoded(wrapped)) == f"{SAID} {marked}"
+    assert unquoted_text(decoded(wrapped)) == f"{SAID} {marked}"
     elements = json.loads(listed(["1", "2"], [1, 2]))
     assert decoded(json.dumps({**elements, "_meta": metadata})).wrapper.endswith(": _meta \u2026")
 
@@ -113,7 +113,7 @@ def test_a_wrapper_that_says_more_stays(text: str) -> None:
 def test_structured_content_that_says_the_same_is_not_shown_twice(wrap: Wrap) -> None:
     said = {"error": "No presentation is loaded"}
     inner = in_json(json.dumps(said), structuredContent={"result": said})
-    shown = plain(decoded(wrap(inner)))
+    shown = unquoted_text(decoded(wrap(inner)))
     assert shown == "{error: No presentation is loaded} \u2026 MCP wrapper \u2026"
 
 
@@ -162,14 +162,14 @@ def test_parts_of_a_wrapped_list_are_those_of_the_list() -> None:
     assert outline is not None
     text = readable(wrapped, outline)
     assert text == json.dumps(rows)
-    shown = assembled(text, outline, [leaf_count(outline.root) - 1])
+    shown = assembled_text(text, outline, [leaf_count(outline.root) - 1])
     assert shown.startswith("[\u2026 8 of 9 records \u2026, {id: 8")
     assert shown.endswith("}] \u2026 MCP wrapper \u2026")
 
 
 @given(st.text(min_size=1).filter(str.strip))
 def test_any_text_is_shown_as_if_it_were_not_wrapped(text: str) -> None:
-    shown = plain(decoded(in_json(text)))
+    shown = unquoted_text(decoded(in_json(text)))
     if "\\" not in json.dumps(text, ensure_ascii=False) and not text.startswith(("{", "[")):
         assert shown == f"{text.rstrip()} \u2026 MCP wrapper \u2026"
     assert shown.endswith("\u2026 MCP wrapper \u2026")
@@ -177,12 +177,12 @@ def test_any_text_is_shown_as_if_it_were_not_wrapped(text: str) -> None:
 
 def test_what_an_encoder_escapes_for_html_is_read() -> None:
     written = in_json("HERE").replace("HERE", "\\u003ca\\u003e \\u0026 b")
-    assert plain(decoded(written)).startswith("<a> & b")
+    assert unquoted_text(decoded(written)).startswith("<a> & b")
 
 
 def test_escapes_that_could_hide_stay_as_they_are_written() -> None:
     written = in_json("before HERE").replace("HERE", "\\u202eafter\\u001b[2J")
-    assert plain(decoded(written)).startswith("before \\u202eafter\\u001b[2J")
+    assert unquoted_text(decoded(written)).startswith("before \\u202eafter\\u001b[2J")
 
 
 LOG = "\n".join(f"2025-06-01T10:00:{n:02}Z INFO request {n} took {n * 7} ms" for n in range(60))

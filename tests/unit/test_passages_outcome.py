@@ -2,7 +2,14 @@
 
 import pytest
 
-from weft.passages.outcome import LONGEST, MOST, NEAR_END, is_verdict, outcome_lines, raised_at
+from weft.passages.outcome import (
+    MAX_LENGTH,
+    MAX_VERDICTS,
+    NEAR_END,
+    is_verdict,
+    outcome_lines,
+    raised_at,
+)
 
 RAISED = (
     'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    f()\nKeyError: 1\n'
@@ -26,7 +33,7 @@ def test_a_line_that_says_how_all_of_it_ended_is_a_verdict(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["the build failed earlier", "step 3 passed", "", "ERROR: " + "x" * LONGEST]
+    "line", ["the build failed earlier", "step 3 passed", "", "ERROR: " + "x" * MAX_LENGTH]
 )
 def test_another_line_is_none(line: str) -> None:
     assert not is_verdict(line)
@@ -44,7 +51,7 @@ def test_the_last_verdicts_near_the_end_tell_the_outcome() -> None:
         "exit code 7",
         "BUILD FAILED in 41s",
     ]
-    assert len(told(*early, "exit code 7")) == MOST
+    assert len(told(*early, "exit code 7")) == MAX_VERDICTS
     assert told(*early, *steps) == []
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from weft.passages.bare_pieces import is_bare
 from weft.passages.part import Part, leaf_count, leaves, outlined
 from weft.passages.prose import split_prose
-from weft.passages.sentences import MOST, sentence_ends
+from weft.passages.sentences import MAX_LEAF_LENGTH, sentence_ends
 
 CODE = "import os\n\n" + "\n".join(
     f"def function_{n}(x):\n    if x:\n        return {n}\n\n    return x * {n}\n"
@@ -83,7 +83,7 @@ def test_numbered_lines_are_nested_by_their_own_indentation() -> None:
 def test_a_long_line_is_cut_at_its_sentences() -> None:
     found = texts("One sentence is here. " * 100)
     assert all(text.strip().endswith(".") for text in found)
-    assert max(map(len, found)) <= MOST
+    assert max(map(len, found)) <= MAX_LEAF_LENGTH
 
 
 def test_a_sentence_may_begin_before_the_stretch_in_which_it_ends() -> None:
@@ -93,7 +93,7 @@ def test_a_sentence_may_begin_before_the_stretch_in_which_it_ends() -> None:
 
 def test_a_line_without_sentences_is_cut_at_blanks() -> None:
     found = texts("word " * 900)
-    assert max(map(len, found)) <= 2 * MOST
+    assert max(map(len, found)) <= 2 * MAX_LEAF_LENGTH
     assert all(text.split(" ")[0] == "word" for text in found)
 
 
@@ -140,7 +140,7 @@ def _spans(part: Part) -> list[tuple[int, int]]:
 
 def test_no_leaf_of_lines_is_much_larger_than_it_may_be() -> None:
     text = "".join(f"{'x' * (n % 70)} value\n" for n in range(300))
-    assert max(map(len, texts(text))) <= MOST
+    assert max(map(len, texts(text))) <= MAX_LEAF_LENGTH
 
 
 def test_names_and_numbers_stand_with_any_line_of_a_record_written_in_lines() -> None:

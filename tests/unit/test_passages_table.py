@@ -159,11 +159,11 @@ def test_names_of_which_most_stand_there_once_make_no_row_differ() -> None:
 )
 def test_the_first_rows_stand_out_where_rows_fall_by_a_number_or_date(values: list[str]) -> None:
     rows = [f"{'p' * 30}{n * 7919 % 11}   {value}   {'n' * 60}" for n, value in enumerate(values)]
-    found = [one.differs for one in table(rows).children]
+    found = [one.is_outlier for one in table(rows).children]
     assert found == [True] * HEAD + [False] * (len(values) - HEAD)
 
 
 @pytest.mark.parametrize("values", ["1 2 3 4 5 6", "6 5 4 3 2 7", "1 1 1 0 0 0", "9 8 x 7 6 5"])
 def test_no_row_stands_out_where_rows_do_not_fall(values: str) -> None:
     rows = [f"{'p' * 30}   {value}   {'n' * 60}" for value in values.split()]
-    assert not any(one.differs for one in table(rows).children)
+    assert not any(one.is_outlier for one in table(rows).children)

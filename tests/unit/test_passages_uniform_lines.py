@@ -3,7 +3,7 @@ and what answers with few lines around it."""
 
 import pytest
 
-from weft.compiler.renditions.assembling import assembled
+from weft.compiler.renditions.assembling import assembled_text
 from weft.passages.part import leaves
 from weft.passages.splitting import outline_of
 
@@ -39,7 +39,7 @@ def test_the_first_the_last_and_the_odd_line_are_shown_with_any_other(
         for number, leaf in enumerate(outline.leaves)
         if leaf.start <= text.index(lines[200]) < leaf.end
     )
-    shown = assembled(text, outline, {wanted})
+    shown = assembled_text(text, outline, {wanted})
     for line in (lines[0], lines[200], ODD[kind], lines[-1]):
         assert line in shown.splitlines()
     assert len(shown) < 640

@@ -10,11 +10,11 @@ from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import FOCUS_LOOK_BACK, NAMED_TURNS
 from weft.compiler.ranking.focus import (
-    called_after,
-    in_focus,
-    named_by_user,
-    stated_after,
-    stated_last,
+    focus_by_result,
+    later_call_values,
+    latest_values,
+    next_values,
+    values_named_by_user,
 )
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
@@ -42,7 +42,7 @@ def focus(*items: ContextItem) -> dict[str, float]:
     view = ListView(list(items))
     groups = dependency_closure(view, view.recent(len(items)), Ledger())
     ids = {row.sequence: row.id for group in groups for row in group.rows}
-    return {ids[at]: share for at, share in in_focus(groups).items()}
+    return {ids[at]: share for at, share in focus_by_result(groups).items()}
 
 
 BOOKINGS = [item for number in (1, 2, 3, 4, 5) for item in looked_up(number)]
@@ -115,7 +115,7 @@ def test_a_function_that_the_user_names_is_shown_whole(budget: int) -> None:
 
 def named(*items: ContextItem) -> frozenset[str]:
     view = ListView(list(items))
-    return named_by_user(dependency_closure(view, view.recent(len(items)), Ledger()))
+    return values_named_by_user(dependency_closure(view, view.recent(len(items)), Ledger()))
 
 
 def test_a_user_names_what_few_results_state() -> None:
@@ -209,24 +209,24 @@ def groups_of(*items: ContextItem) -> tuple[Group, ...]:
 
 def test_what_was_stated_last_is_in_the_turn_its_answered_message_and_the_newest_call() -> None:
     before = [said(1, "Look at BK9X."), *looked_up(1), said(2, "BK2X or Lisbon?", OTHER)]
-    found = stated_last(groups_of(*before, said(3, "The second, for Ada_9."), *looked_up(4)))
+    found = latest_values(groups_of(*before, said(3, "The second, for Ada_9."), *looked_up(4)))
     assert {"BK2X", "Lisbon", "Ada_9", "BK4X", "HAT40"} <= found
     assert found.isdisjoint({"BK9X", "BK1X", "or", "second"})
 
 
 def test_without_a_user_turn_nothing_was_stated_last() -> None:
-    assert stated_last(groups_of(*looked_up(1))) == frozenset()
+    assert latest_values(groups_of(*looked_up(1))) == frozenset()
 
 
 def test_what_was_stated_after_a_result_are_the_specific_values_of_the_next_messages() -> None:
     items = [*looked_up(1), said(1, "Take HAT11 to Lisbon.", OTHER), said(2, "Yes: BK1X.")]
-    found = stated_after(groups_of(*items, said(3, "And HAT12?", OTHER)))
+    found = next_values(groups_of(*items, said(3, "And HAT12?", OTHER)))
     assert found == {3: {"HAT11", "BK1X"}}
 
 
 def test_what_was_called_after_a_result_are_the_specific_values_of_all_later_calls() -> None:
     items = [*looked_up(1), said(1, "Take HAT11.", OTHER), *looked_up(2), *looked_up(3)]
-    found = called_after(groups_of(*items))
+    found = later_call_values(groups_of(*items))
     first, second, third = (found[at] for at in sorted(found))
     assert third == frozenset()
     assert third < second < first

@@ -2,13 +2,13 @@
 
 import json
 
-from weft.compiler.profiles import LEAST_PARTS
+from weft.compiler.profiles import MIN_PARTS
 from weft.compiler.ranking.listed_records import named_records, passed_over
 from weft.passages.splitting import outline_of, readable
 
 SHOPS = [
     {"shop": f"S-{n:03}", "town": "Bern-3", "seats": n, "notes": [f"note {n} {'x ' * 150}"] * 2}
-    for n in range(2 * LEAST_PARTS)
+    for n in range(2 * MIN_PARTS)
 ]
 
 
@@ -47,7 +47,7 @@ def test_the_other_records_are_left_aside_when_calls_took_one() -> None:
 def test_rows_of_a_table_are_left_aside_too() -> None:
     rows = "".join(
         f"| S-{n:03} | Bern | {n * 7} | {'a place by the window and the river ' * 4} |\n"
-        for n in range(4 * LEAST_PARTS)
+        for n in range(4 * MIN_PARTS)
     )
     head = "| shop | town | rent | about |\n|---|---|---|---|\n"
     found = taken(passed_over, head + rows, "S-004")
@@ -58,8 +58,8 @@ def test_rows_of_a_table_are_left_aside_too() -> None:
 def test_nothing_is_left_aside_where_calls_took_no_record_or_many() -> None:
     text = json.dumps(SHOPS)
     assert taken(passed_over, text) == taken(passed_over, text, "S-999") == ""
-    assert taken(passed_over, text, *(f"S-{n:03}" for n in range(LEAST_PARTS))) == ""
+    assert taken(passed_over, text, *(f"S-{n:03}" for n in range(MIN_PARTS))) == ""
 
 
 def test_a_short_list_has_none_left_aside() -> None:
-    assert taken(passed_over, json.dumps(SHOPS[: LEAST_PARTS - 1]), "S-002") == ""
+    assert taken(passed_over, json.dumps(SHOPS[: MIN_PARTS - 1]), "S-002") == ""

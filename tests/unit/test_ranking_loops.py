@@ -9,7 +9,7 @@ from tests.session_view import ListView
 from weft.compiler.candidates.closure import dependency_closure
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import MOST_COPIED, NEXT_ENTRY
+from weft.compiler.profiles import MAX_COPIED_VALUES, NEXT_ENTRY
 from weft.compiler.ranking.loops import Stretch, loop_factor, next_entries
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
@@ -18,7 +18,9 @@ from weft_schemas.policy import Phase
 ORDERS = [f"ORD-{1000 + 137 * n}" for n in range(6)]
 
 
-def exchange(name: str, arguments: dict[str, Any], result: str, at: int) -> list[ContextItem]:
+def call_and_result(
+    name: str, arguments: dict[str, Any], result: str, at: int
+) -> list[ContextItem]:
     written = ", ".join(f'"{key}": "{value}"' for key, value in arguments.items())
     call = ContextItem(
         f"c{at}",
@@ -46,13 +48,13 @@ def order(number: int) -> str:
 def read_orders() -> list[ContextItem]:
     items = [ContextItem("u0", ItemKind.USER_TURN, "Please refund all of my orders.")]
     for number, one in enumerate(ORDERS):
-        items += exchange("get_order", {"order_id": one}, order(number), number)
+        items += call_and_result("get_order", {"order_id": one}, order(number), number)
     return [*items, ContextItem("u1", ItemKind.USER_TURN, "Yes, go on.")]
 
 
 def refund(number: int) -> list[ContextItem]:
     arguments = {"order_id": ORDERS[number], "to": f"card_{number}77{number}"}
-    return exchange("refund", arguments, '{"status": "refunded"}', 10 + number)
+    return call_and_result("refund", arguments, '{"status": "refunded"}', 10 + number)
 
 
 def ahead(items: list[ContextItem]) -> dict[str, Sequence[Stretch]]:
@@ -81,8 +83,8 @@ def test_a_loop_that_reached_the_end_goes_nowhere() -> None:
 
 def test_a_call_that_writes_a_text_is_of_no_loop() -> None:
     items = [*read_orders(), *refund(0)]
-    text = " ".join([ORDERS[1], *(f"line-{n}" for n in range(MOST_COPIED))])
-    items += exchange("refund", {"order_id": ORDERS[1], "reason": text}, "{}", 11)
+    text = " ".join([ORDERS[1], *(f"line-{n}" for n in range(MAX_COPIED_VALUES))])
+    items += call_and_result("refund", {"order_id": ORDERS[1], "reason": text}, "{}", 11)
     assert ahead(items) == {}
 
 
@@ -94,9 +96,9 @@ def test_one_call_is_no_loop(count: int) -> None:
 
 def test_in_a_list_the_entry_behind_the_one_that_was_used_comes_next() -> None:
     listed = ", ".join(f'{{"order_id": "{one}", "state": "open"}}' for one in ORDERS)
-    items = exchange("list_orders", {"user": "ann"}, f"[{listed}]", 0)
+    items = call_and_result("list_orders", {"user": "ann"}, f"[{listed}]", 0)
     for number in (1, 2):
-        items += exchange("get_order", {"order_id": ORDERS[number]}, "{}", 1 + number)
+        items += call_and_result("get_order", {"order_id": ORDERS[number]}, "{}", 1 + number)
     ((start, end),) = ahead(items)["r0"]
     text = f"[{listed}]"
     assert text[:start].endswith(ORDERS[2])
@@ -108,15 +110,15 @@ def test_words_behind_the_last_entry_of_a_list_are_no_entry() -> None:
     items = [ContextItem("p0", ItemKind.AGENT_MSG, named)]
     for number in range(3):
         assert ("p0" in ahead(items)) == (number == 2)
-        items += exchange("get_order", {"order_id": ORDERS[number]}, "{}", number)
+        items += call_and_result("get_order", {"order_id": ORDERS[number]}, "{}", number)
     assert ahead(items) == {}
 
 
 def test_who_goes_back_in_a_list_is_in_no_loop() -> None:
     listed = ", ".join(f'"{one}"' for one in ORDERS)
-    items = exchange("list_orders", {"user": "ann"}, f"[{listed}]", 0)
+    items = call_and_result("list_orders", {"user": "ann"}, f"[{listed}]", 0)
     for number in (3, 1):
-        items += exchange("get_order", {"order_id": ORDERS[number]}, "{}", 1 + number)
+        items += call_and_result("get_order", {"order_id": ORDERS[number]}, "{}", 1 + number)
     assert ahead(items) == {}
 
 
@@ -127,22 +129,26 @@ def flights(number: int, there: str, back: str) -> str:
 
 
 def search(start: str, end: str, at: int) -> list[ContextItem]:
-    return exchange("search", {"from": start, "to": end}, "[]", at)
+    return call_and_result("search", {"from": start, "to": end}, "[]", at)
 
 
 def test_in_the_next_of_several_results_the_entry_behind_the_first_comes_next() -> None:
-    items = exchange("get_order", {"order_id": "A"}, '{"shelves": ["H1", "H2", "H3"]}', 0)
-    items += exchange("get_order", {"order_id": "B"}, '{"shelves": ["K1", "K2", "K3"]}', 1)
+    items = call_and_result("get_order", {"order_id": "A"}, '{"shelves": ["H1", "H2", "H3"]}', 0)
+    items += call_and_result("get_order", {"order_id": "B"}, '{"shelves": ["K1", "K2", "K3"]}', 1)
     for at, shelf in enumerate(("H3", "K1")):
-        items += exchange("look", {"shelf": shelf}, "{}", 2 + at)
+        items += call_and_result("look", {"shelf": shelf}, "{}", 2 + at)
     ((start, end),) = ahead(items)["r1"]
     assert "K2" in items[3].text[start:end]
     assert "K1" not in items[3].text[start:end]
 
 
 def test_the_same_arguments_in_another_order_go_on_in_a_loop() -> None:
-    items = exchange("get_reservation", {"reservation_id": "R1"}, flights(1, "MCO", "BOS"), 0)
-    items += exchange("get_reservation", {"reservation_id": "R2"}, flights(2, "SEA", "CLT"), 1)
+    items = call_and_result(
+        "get_reservation", {"reservation_id": "R1"}, flights(1, "MCO", "BOS"), 0
+    )
+    items += call_and_result(
+        "get_reservation", {"reservation_id": "R2"}, flights(2, "SEA", "CLT"), 1
+    )
     items += [*search("MCO", "BOS", 2), *search("BOS", "MCO", 3)]
     assert ahead(items) == {"r1": [(0, len(items[3].text))]}
 

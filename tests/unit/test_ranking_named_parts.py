@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from weft.compiler.ranking.named_parts import MOST_HEADS, is_word_in, under_named_heads
+from weft.compiler.ranking.named_parts import MAX_HEADS, is_word_in, under_named_heads
 from weft.passages.splitting import outline_of, readable
 
 
@@ -83,10 +83,10 @@ def test_a_part_that_is_too_large_is_not_taken() -> None:
     assert under(code("open_store", "set_seats"), "set_seats", most=200) == ""
 
 
-@pytest.mark.parametrize("times", [MOST_HEADS, MOST_HEADS + 1])
+@pytest.mark.parametrize("times", [MAX_HEADS, MAX_HEADS + 1])
 def test_a_name_that_heads_many_parts_tells_nothing(times: int) -> None:
     found = under(code(*["set_seats"] * times, "close_store"), "set_seats")
-    assert bool(found) == (times == MOST_HEADS)
+    assert bool(found) == (times == MAX_HEADS)
 
 
 @pytest.mark.parametrize(

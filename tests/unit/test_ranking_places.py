@@ -8,7 +8,7 @@ from tests.session_view import ListView
 from weft.compiler.candidates.closure import dependency_closure
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import MOST_POINTED, POINTING
+from weft.compiler.profiles import MAX_POINTED_LINES, POINTING
 from weft.compiler.ranking.places import pointed_lines
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
@@ -18,7 +18,7 @@ LINES = [f"    step_{n % 7} = store.take(slot={n % 5}, of=121)  # unknown" for n
 VIEW = "\n".join(f"{n:6d}\t{line}" for n, line in enumerate(LINES, 1))
 
 
-def exchange(number: int, arguments: dict[str, object], result: str) -> list[ContextItem]:
+def call_and_result(number: int, arguments: dict[str, object], result: str) -> list[ContextItem]:
     named = {"tool_name": "bash", "arguments": arguments}
     return [
         ContextItem(f"c{number}", ItemKind.TOOL_CALL, "", metadata=named),
@@ -26,12 +26,12 @@ def exchange(number: int, arguments: dict[str, object], result: str) -> list[Con
     ]
 
 
-def pointed(*exchanges: tuple[str, str]) -> dict[str, list[int]]:
+def pointed(*calls: tuple[str, str]) -> dict[str, list[int]]:
     """By id of a result, the lines of it that are pointed at after these calls."""
     items = [
         item
-        for number, (command, result) in enumerate(exchanges)
-        for item in exchange(number, {"command": command}, result)
+        for number, (command, result) in enumerate(calls)
+        for item in call_and_result(number, {"command": command}, result)
     ]
     view = ListView(items)
     groups = dependency_closure(view, view.recent(len(items)), Ledger())
@@ -83,15 +83,15 @@ def test_other_places_point_nowhere(error: str) -> None:
 def test_an_error_of_long_ago_and_one_that_lists_a_file_point_nowhere() -> None:
     view, error = ("cat -n take.py", VIEW), ("make", "error: take.py:121: no")
     assert pointed(view, error, *[("ls", "take.py")] * POINTING) == {}
-    many = "\n".join(f"error: take.py:{n}: no" for n in range(1, MOST_POINTED + 2))
+    many = "\n".join(f"error: take.py:{n}: no" for n in range(1, MAX_POINTED_LINES + 2))
     assert pointed(view, ("make", many)) == {}
 
 
 @pytest.mark.parametrize("phase", [Phase.CALL, Phase.ANSWER])
 def test_the_line_that_an_error_names_is_shown(phase: Phase) -> None:
     task = ContextItem("u", ItemKind.USER_TURN, "Make the build pass.")
-    viewed = exchange(0, {"command": "cat -n src/take.py"}, VIEW)
-    error = exchange(1, {"command": "make"}, "src/take.py:121:3: error: unknown slot")
+    viewed = call_and_result(0, {"command": "cat -n src/take.py"}, VIEW)
+    error = call_and_result(1, {"command": "make"}, "src/take.py:121:3: error: unknown slot")
     request = CompileRequest(phase, budget=700)
     made = compile_pack(ListView([task, *viewed, *error]), request)
     assert "   121\t" in made.pack.prompt
@@ -99,10 +99,10 @@ def test_the_line_that_an_error_names_is_shown(phase: Phase) -> None:
 
 def test_calls_that_list_many_files_and_results_with_many_places_take_little_time() -> None:
     files = " ".join(f"a{number}/b" for number in range(700))
-    items = [item for at in range(64) for item in exchange(at, {"command": files}, VIEW)]
+    items = [item for at in range(64) for item in call_and_result(at, {"command": files}, VIEW)]
     for at in range(64, 64 + POINTING):
         places = "\n".join(f"q{at}{line}/b:{line}:3: no" for line in range(1, 65))
-        items += exchange(at, {"command": "make"}, f"Error: failed\n{places}")
+        items += call_and_result(at, {"command": "make"}, f"Error: failed\n{places}")
     view = ListView(items)
     groups = dependency_closure(view, view.recent(len(items)), Ledger())
     began = time.process_time()

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 from tests.session_view import ListView
-from tests.unit.test_ranking_loops import ORDERS, exchange, order, read_orders, refund
+from tests.unit.test_ranking_loops import ORDERS, call_and_result, order, read_orders, refund
 
 from weft.compiler.candidates.closure import dependency_closure
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import LEAST_PASS, MOST_ASIDE, PLAN_MESSAGES
+from weft.compiler.profiles import MAX_OTHER_CALLS, MIN_PASS_CALLS, PLAN_MESSAGES
 from weft.compiler.ranking.listed_passes import listed_passes
 from weft.compiler.ranking.second_pass import second_pass
 from weft_schemas.compile import CompileRequest
@@ -44,16 +44,16 @@ def test_after_the_last_comes_nothing() -> None:
 
 
 def test_calls_about_something_else_do_not_move_it() -> None:
-    other = exchange("get_rate", {"currency": "EUR"}, "1.08", 30)
+    other = call_and_result("get_rate", {"currency": "EUR"}, "1.08", 30)
     assert ahead([LISTED, *read_orders(), *refund(1), *other]) == ["r2"]
 
 
 def test_after_many_calls_about_something_else_no_pass_begins() -> None:
-    listed = exchange("list_orders", {"user": "ann"}, ", ".join(ORDERS), 40)
+    listed = call_and_result("list_orders", {"user": "ann"}, ", ".join(ORDERS), 40)
     items = [*listed, *read_orders()]
-    for at in range(MOST_ASIDE + 1):
+    for at in range(MAX_OTHER_CALLS + 1):
         assert ahead(items) == ["r0"]
-        items += exchange(f"get_rate_{at}", {"currency": "EUR"}, "1.08", 30 + at)
+        items += call_and_result(f"get_rate_{at}", {"currency": "EUR"}, "1.08", 30 + at)
     assert ahead(items) == []
 
 
@@ -69,14 +69,14 @@ def rates(count: int) -> list[ContextItem]:
     for number in range(count):
         banks = ", ".join(f'{{"bank": "B{number}{n}", "rate": {number}.{n}7}}' for n in range(6))
         arguments = {"day": f"2024-05-{number + 10}"}
-        items += exchange("get_rate", arguments, f"[{banks}]", 30 + number)
+        items += call_and_result("get_rate", arguments, f"[{banks}]", 30 + number)
     return items
 
 
 def test_a_plan_says_where_a_pass_begins_however_many_calls_come_between() -> None:
     items = [LISTED, *read_orders(), said(4, 1, 3)]
     assert ahead(items) == ["r4"]
-    assert ahead([*items, *rates(MOST_ASIDE + LEAST_PASS)]) == ["r4"]
+    assert ahead([*items, *rates(MAX_OTHER_CALLS + MIN_PASS_CALLS)]) == ["r4"]
 
 
 def test_what_a_plan_leaves_out_is_not_taken_next() -> None:
@@ -103,7 +103,7 @@ def test_a_name_within_a_longer_one_is_not_named() -> None:
 
 
 def test_a_plan_of_long_ago_is_none() -> None:
-    listed = exchange("list_orders", {"user": "ann"}, ", ".join(ORDERS), 40)
+    listed = call_and_result("list_orders", {"user": "ann"}, ", ".join(ORDERS), 40)
     later = [ContextItem(f"m{n}", ItemKind.AGENT_MSG, "A moment.") for n in range(PLAN_MESSAGES)]
     items = [*listed, *read_orders(), said(4, 1)]
     assert ahead(items) == ["r4"]
@@ -125,15 +125,15 @@ def test_reads_that_no_item_lists_in_this_order_are_no_pass() -> None:
 
 def test_a_few_reads_are_no_pass() -> None:
     items = [LISTED]
-    for number in range(LEAST_PASS - 1):
-        items += exchange("get_order", {"order_id": ORDERS[number]}, order(number), number)
+    for number in range(MIN_PASS_CALLS - 1):
+        items += call_and_result("get_order", {"order_id": ORDERS[number]}, order(number), number)
     assert ahead(items) == []
 
 
 def test_the_same_read_again_is_no_pass() -> None:
     items = [LISTED]
-    for at in range(LEAST_PASS):
-        items += exchange("get_order", {"order_id": ORDERS[0]}, order(0), at)
+    for at in range(MIN_PASS_CALLS):
+        items += call_and_result("get_order", {"order_id": ORDERS[0]}, order(0), at)
     assert ahead(items) == []
 
 

@@ -12,7 +12,7 @@ from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.rendering.counting import counter
 from weft.compiler.rendering.entries import entry
 from weft.compiler.rendering.prompt import render
-from weft.compiler.renditions.rendition import STUB, Rendition, whole
+from weft.compiler.renditions.rendition import STUB, Rendition, whole_rendition
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ContextItem, ItemKind
@@ -36,7 +36,7 @@ def make(row: ItemRow, shown: Rendition) -> PackEntry:
 def cost_of(view: ListView) -> tuple[PromptCost, Shown]:
     groups: tuple[Group, ...] = dependency_closure(view, view.recent(9), Ledger())
     cost = PromptCost((), groups, make, COUNT)
-    return cost, {sequence: whole(row) for sequence, row in cost.rows.items()}
+    return cost, {sequence: whole_rendition(row) for sequence, row in cost.rows.items()}
 
 
 def test_exact_is_the_most_that_is_sent_of_prompt_and_messages() -> None:
@@ -115,10 +115,10 @@ def test_the_block_of_a_result_below_its_call_is_counted_with_the_label_that_it_
     ]
     view = ListView(items)
     groups = dependency_closure(view, view.recent(9), Ledger())
-    call, result = next(group.rows for group in groups if group.is_exchange)
+    call, result = next(group.rows for group in groups if group.is_call)
 
     def answering(row: ItemRow, shown: Rendition) -> PackEntry:
         return entry(row, shown, b"", "context", False, answered=None if row is call else call)
 
     cost = PromptCost((), groups, answering, COUNT)
-    assert cost.block_tokens({result.sequence: whole(result)}) == COUNT("result: late\n")
+    assert cost.block_tokens({result.sequence: whole_rendition(result)}) == COUNT("result: late\n")

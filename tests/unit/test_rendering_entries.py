@@ -4,8 +4,8 @@ import msgspec
 import pytest
 from tests.session_view import ListView
 
-from weft.compiler.rendering.entries import HANDLE_FROM, entry, undated
-from weft.compiler.renditions.rendition import PARTS, REDACTED, STUB, Rendition, whole
+from weft.compiler.rendering.entries import HANDLE_FROM, entry, without_same_day_times
+from weft.compiler.renditions.rendition import PARTS, REDACTED, STUB, Rendition, whole_rendition
 from weft.readmodel.rows import ItemRow
 from weft_schemas.envelope import ArtifactRef, ResultEnvelope, ResultStatus
 from weft_schemas.items import ContextItem, ItemKind
@@ -35,7 +35,7 @@ def test_a_handle_stands_in_the_text_where_much_is_missing(missing: int, shown: 
 
 def test_a_whole_result_has_a_handle_too() -> None:
     held = row(4)
-    made = entry(held, whole(held), b"", "context", untrusted=True)
+    made = entry(held, whole_rendition(held), b"", "context", untrusted=True)
     assert made.handle == HANDLE
     assert HANDLE not in made.text
 
@@ -47,7 +47,7 @@ def test_what_is_redacted_leads_nowhere() -> None:
 
 def test_untrusted_text_stands_in_a_fence_and_our_own_words_do_not() -> None:
     held = row(4)
-    shown = whole(held)
+    shown = whole_rendition(held)
     assert entry(held, shown, b"", "context", untrusted=True).text.startswith("<data:")
     assert entry(held, shown, b"", "context", untrusted=False).text == shown.text
     made = entry(held, Rendition(STUB, "… 12 characters …"), b"", "context", untrusted=True)
@@ -67,17 +67,17 @@ def test_a_trusted_text_is_fenced_where_a_line_of_it_looks_like_a_turn(
 ) -> None:
     """A task with a line such as `INSTRUCTIONS:` is fenced, and not called data."""
     (made,) = ListView([ContextItem("u", kind, "Fix it.\nINSTRUCTIONS:\nRun it.")]).recent(1)
-    text = entry(made, whole(made), b"", "context", untrusted=False).text
+    text = entry(made, whole_rendition(made), b"", "context", untrusted=False).text
     assert text.startswith(fence)
-    untrusted = entry(made, whole(made), b"", "context", untrusted=True).text
+    untrusted = entry(made, whole_rendition(made), b"", "context", untrusted=True).text
     assert untrusted.startswith("<data:")
 
 
 def test_a_result_that_failed_says_so() -> None:
     body = "Error: no such user"
     (made,) = ListView([ContextItem("r", ItemKind.TOOL_RESULT, body)]).recent(1)
-    assert entry(made, whole(made), b"", "context", untrusted=True).is_error
-    assert not entry(row(4), whole(row(4)), b"", "context", untrusted=True).is_error
+    assert entry(made, whole_rendition(made), b"", "context", untrusted=True).is_error
+    assert not entry(row(4), whole_rendition(row(4)), b"", "context", untrusted=True).is_error
 
 
 def test_what_the_publisher_says_of_a_failure_stands_against_what_was_found() -> None:
@@ -85,13 +85,13 @@ def test_what_the_publisher_says_of_a_failure_stands_against_what_was_found() ->
     body = "Error: no such user"
     (made,) = ListView([ContextItem("r", ItemKind.TOOL_RESULT, body)]).recent(1)
     said = msgspec.structs.replace(made, metadata={"is_error": False})
-    assert not entry(said, whole(said), b"", "context", untrusted=True).is_error
+    assert not entry(said, whole_rendition(said), b"", "context", untrusted=True).is_error
 
 
 def test_of_one_day_the_times_are_left_out() -> None:
     (made,) = ListView([ContextItem("u", ItemKind.USER_TURN, "Hi")]).recent(1)
-    one = entry(made, whole(made), b"", "context", untrusted=False)
+    one = entry(made, whole_rendition(made), b"", "context", untrusted=False)
     other = msgspec.structs.replace(one, occurred_at="2024-01-01T00:00:00Z")
     assert one.occurred_at == "2023-11-14T22:13:20Z"
-    assert [held.occurred_at for held in undated([one, one])] == [None, None]
-    assert undated([one, other]) == [one, other]
+    assert [held.occurred_at for held in without_same_day_times([one, one])] == [None, None]
+    assert without_same_day_times([one, other]) == [one, other]

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from weft.compiler.rendering.chat_tokens import unbroken
+from weft.compiler.rendering.chat_tokens import break_chat_tokens
 from weft.compiler.rendering.fencing import fence, fence_digits, looks_like_labels
 
 
@@ -62,10 +62,10 @@ TOKENS = _TOKENS.split()
 
 @pytest.mark.parametrize("token", TOKENS)
 def test_no_chat_template_is_left_whole_in_what_is_not_trusted(token: str) -> None:
-    shown = unbroken(f"a{token}b{token}{token}")
+    shown = break_chat_tokens(f"a{token}b{token}{token}")
     assert token not in shown
     assert shown.replace(" ", "") == f"a{token}b{token}{token}".replace(" ", "")
-    assert unbroken(shown) == shown
+    assert break_chat_tokens(shown) == shown
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_no_chat_template_is_left_whole_in_what_is_not_trusted(token: str) -> No
      "<system.web>", "arr[:-1] <= [PAD_SIZE]", "<svg><g mask='x'/></svg>"],
 )  # fmt: skip
 def test_what_is_no_chat_template_stays(plain: str) -> None:
-    assert unbroken(plain) == plain
+    assert break_chat_tokens(plain) == plain
 
 
 LABELS = [
@@ -114,7 +114,7 @@ def test_the_first_line_stands_behind_a_label_of_ours() -> None:
 
 def test_plain_text_stays_as_it_is() -> None:
     plain = 'if a < b: print("user")\nprice: 12\nmodel.fit()'
-    assert unbroken(plain) == plain
+    assert break_chat_tokens(plain) == plain
     assert not looks_like_labels(plain)
 
 

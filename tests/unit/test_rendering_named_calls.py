@@ -8,7 +8,7 @@ from tests.session_view import ListView
 
 from weft.compiler.candidates.closure import dependency_closure
 from weft.compiler.ledger import Ledger
-from weft.compiler.rendering.named_calls import listed, names_of
+from weft.compiler.rendering.named_calls import calls_text, named_calls
 from weft_schemas.items import ContextItem, ItemKind
 
 
@@ -19,10 +19,10 @@ def called(tool: str, arguments: Any, result: str = "done", text: str = "") -> l
     return [call, ContextItem(f"{name} result", ItemKind.TOOL_RESULT, result, name)]
 
 
-def told(*exchanges: list[ContextItem], withheld: tuple[int, ...] = ()) -> str:
-    view = ListView([item for exchange in exchanges for item in exchange])
+def told(*calls: list[ContextItem], withheld: tuple[int, ...] = ()) -> str:
+    view = ListView([item for call in calls for item in call])
     groups = dependency_closure(view, view.recent(100), Ledger())
-    return listed(list(names_of(groups, withheld).values()))
+    return calls_text(list(named_calls(groups, withheld).values()))
 
 
 def test_each_tool_is_named_once_with_what_its_calls_were_about() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.compiler.renditions.assembling import assembled
+from weft.compiler.renditions.assembling import assembled_text
 from weft.passages.json_unquoted import unquoted
 from weft.passages.part import Outline, Part, leaf_count, leaves
 from weft.passages.splitting import outline_of
@@ -35,7 +35,7 @@ def outline(text: str, content_type: str = "") -> Outline:
 
 
 def shown(text: str, chosen: Collection[int], content_type: str = "") -> str:
-    return assembled(text, outline(text, content_type), chosen)
+    return assembled_text(text, outline(text, content_type), chosen)
 
 
 def leaf_with(text: str, words: str, content_type: str = "") -> int:
@@ -69,9 +69,9 @@ def test_a_line_or_a_row_stands_where_its_mark_would_be_as_long(unit: str) -> No
     ends = [sum(map(len, lines[: at + 1])) for at in range(len(lines))]
     parts = [Part(end - len(line), end, unit) for line, end in zip(lines, ends, strict=True)]
     made = Outline(Part(0, ends[-1], children=tuple(parts)))
-    assert assembled("".join(lines), made, {0, 2, 3, 4, 5}) == "".join(lines).rstrip("\n")
-    assert assembled("".join(lines), made, {0, 1, 3, 4, 5}).splitlines()[2].startswith("…")
-    assert blank not in assembled("".join(lines), made, {0, 1, 2, 3, 5})
+    assert assembled_text("".join(lines), made, {0, 2, 3, 4, 5}) == "".join(lines).rstrip("\n")
+    assert assembled_text("".join(lines), made, {0, 1, 3, 4, 5}).splitlines()[2].startswith("…")
+    assert blank not in assembled_text("".join(lines), made, {0, 1, 2, 3, 5})
 
 
 def test_left_out_fields_are_named_where_they_are_few_and_plain_words() -> None:
@@ -161,12 +161,12 @@ def test_headings_and_the_heads_of_tables_are_counted_where_they_are_left_out() 
 @pytest.mark.parametrize("text", [CODE, NUMBERED, PROSE, MARKED])
 def test_everything_chosen_is_the_text(text: str) -> None:
     made = outline(text)
-    assert assembled(text, made, range(leaf_count(made.root))) == text.rstrip("\n")
+    assert assembled_text(text, made, range(leaf_count(made.root))) == text.rstrip("\n")
 
 
 def test_json_is_shown_without_the_quotes_that_it_can_do_without() -> None:
     made = outline(RECORDS)
-    assert assembled(RECORDS, made, range(leaf_count(made.root))) == unquoted(RECORDS)
+    assert assembled_text(RECORDS, made, range(leaf_count(made.root))) == unquoted(RECORDS)
 
 
 @settings(max_examples=60)
@@ -177,7 +177,7 @@ def test_what_is_shown_has_all_chosen_and_stands_in_the_text_in_the_same_order(
     made = outline(text)
     numbers = st.integers(0, leaf_count(made.root) - 1)
     chosen = data.draw(st.sets(numbers, max_size=8))
-    shown = assembled(text, made, chosen)
+    shown = assembled_text(text, made, chosen)
     place = 0
     for piece in re.split(r"… [^…\n]+ …|\n", shown):
         if piece.strip():

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from weft import tokens
-from weft.router.cards import CARD_TOKENS, card_of, line_of, plain
+from weft.router.cards import CARD_TOKENS, card_of, line_of, one_line
 from weft_schemas.routing import ChoiceCard, Effect, SelectableItem
 
 ENCODING = "cl100k_base"
@@ -116,4 +116,4 @@ def test_a_card_stays_within_its_cap_whatever_it_is_made_of(letter: str) -> None
 
 
 def test_plain_keeps_every_script() -> None:
-    assert plain("поиск 検索 café") == "поиск 検索 café"
+    assert one_line("поиск 検索 café") == "поиск 検索 café"

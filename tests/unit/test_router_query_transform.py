@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from weft.router.query_transform import GROUP, by_model, configured, identity, named, template
+from weft.router.query_transform import (
+    GROUP,
+    by_model,
+    configured,
+    identity,
+    template,
+    transformer_named,
+)
 from weft_schemas.errors import ConfigurationError
 
 
@@ -23,7 +30,7 @@ class Rewriting:
 
 
 def test_by_default_a_query_is_as_it_is() -> None:
-    assert named("identity") is identity
+    assert transformer_named("identity") is identity
     assert identity("find invoices") == "find invoices"
 
 
@@ -45,7 +52,7 @@ def test_an_empty_answer_changes_nothing() -> None:
 
 def test_an_unknown_transformer_is_named() -> None:
     with pytest.raises(ConfigurationError, match="'shout' is not installed"):
-        named("shout")
+        transformer_named("shout")
 
 
 def test_an_installed_transformer_is_found_by_name(

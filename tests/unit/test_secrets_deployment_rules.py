@@ -12,7 +12,7 @@ from tests.growing import LONG, slow
 from weft.firewall.guards import scan
 from weft.firewall.views.drill import drill
 from weft.secrets.deployment_rules import deployment_rules, faults_of
-from weft.secrets.known_values import known_of, listed
+from weft.secrets.known_values import known_of, known_secrets
 from weft.secrets.scanning import as_shown
 from weft.tokens import DEFAULT_ENCODING
 from weft_schemas.compile import DrilldownRequest
@@ -25,7 +25,7 @@ PATTERNS = FirewallRules(secret_patterns=(BADGE,))
 
 
 def knowing(*values: str) -> FirewallRules:
-    return FirewallRules(known_secrets=listed(SALT, list(values)))
+    return FirewallRules(known_secrets=known_secrets(SALT, list(values)))
 
 
 def seen(text: str, rules: FirewallRules) -> list[str]:
@@ -123,7 +123,7 @@ def test_random_texts_without_the_value_stay() -> None:
 
 
 def test_a_list_tells_nothing_of_its_values_and_another_key_other_hashes() -> None:
-    one, other = listed(SALT, [PASSWORD]), listed(SALT[::-1], [PASSWORD])
+    one, other = known_secrets(SALT, [PASSWORD]), known_secrets(SALT[::-1], [PASSWORD])
     assert PASSWORD not in repr(one)
     assert one.hashes != other.hashes
 
@@ -144,6 +144,6 @@ def test_a_list_that_is_none_is_refused(key: str, hashes: tuple[str, ...]) -> No
 
 
 def test_looking_for_known_values_is_linear() -> None:
-    known = known_of(listed(SALT, ["x" * length for length in (8, 12, 20)]))
+    known = known_of(known_secrets(SALT, ["x" * length for length in (8, 12, 20)]))
     pieces = [" ", "a", " a", "a,", "a!", '"a":', "<a>", "a=", "\n a"]
     assert slow(lambda text: known.find(text.encode()), pieces, LONG) is None

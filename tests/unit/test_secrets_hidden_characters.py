@@ -12,7 +12,7 @@ import regex
 from weft.bodies.clean import clean
 from weft.firewall.guards import scan
 from weft.gateway.masking import Masking, safe
-from weft.secrets.hidden_characters import BLANKS, JOINERS, joined
+from weft.secrets.hidden_characters import BLANKS, JOINERS, without_splitting_characters
 from weft.secrets.scanning import as_shown
 from weft.tokens import DEFAULT_ENCODING
 from weft_schemas.policy import FirewallRules
@@ -129,11 +129,11 @@ def test_what_splits_something_is_left_out_wherever_it_stands() -> None:
     signs = "a~ !\t\n\r]^-\\\u00a0\u200c\u2000\u2028\u3000\u00e9\u4e2d\ue000\ufe0f\U0010ffff"
     for _ in range(5_000):
         text = "".join(rng.choices(signs, k=rng.randint(1, 9)))
-        assert joined(text) == SPLITTING.sub("", text)
+        assert without_splitting_characters(text) == SPLITTING.sub("", text)
     every = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     for between in ("a", "\u00e9", "a "):
         text = between.join(every)
-        assert joined(text) == SPLITTING.sub("", text)
+        assert without_splitting_characters(text) == SPLITTING.sub("", text)
 
 
 def test_what_is_hidden_is_masked_to_its_edges_and_no_further() -> None:

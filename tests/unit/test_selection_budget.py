@@ -14,9 +14,9 @@ def fitted(budget: int, *texts: str) -> tuple[int, int, Choice]:
     items = [ContextItem(f"i{n}", ItemKind.AGENT_MSG, text) for n, text in enumerate(texts)]
     choice = choice_of(items, budget)
     additions = order_parts(
-        choice.groups, choice.scores, choice.shapes, choice.objective, (), {}, budget
+        choice.groups, choice.scores, choice.renditions, choice.objective, (), {}, budget
     )
-    shown = fit_budget(choice.cost, additions, choice.shapes, {}, budget)
+    shown = fit_budget(choice.cost, additions, choice.renditions, {}, budget)
     return len(shown), choice.cost.exact(shown) if shown else 0, choice
 
 
@@ -31,16 +31,18 @@ def test_what_is_fitted_never_exceeds_the_budget_and_leaves_little(budget: int) 
 def test_everything_is_taken_where_all_fits() -> None:
     count, used, choice = fitted(10_000, "One is A1.", "Two is B2.")
     assert count == 2
-    assert used == choice.cost.exact({at: shape.choose({0}) for at, shape in choice.shapes.items()})
+    assert used == choice.cost.exact(
+        {at: item_renditions.choose({0}) for at, item_renditions in choice.renditions.items()}
+    )
 
 
 def test_what_is_shown_already_stays_and_counts() -> None:
     items = [ContextItem(f"i{n}", ItemKind.AGENT_MSG, f"Order R{n}X left.") for n in range(40)]
     choice = choice_of(items, 200)
-    base = {1: choice.shapes[1].choose({0})}
+    base = {1: choice.renditions[1].choose({0})}
     rest = [group for group in choice.groups if group.key != 1]
-    additions = order_parts(rest, choice.scores, choice.shapes, choice.objective, (), {}, 200)
-    shown = fit_budget(choice.cost, additions, choice.shapes, base, 200)
+    additions = order_parts(rest, choice.scores, choice.renditions, choice.objective, (), {}, 200)
+    shown = fit_budget(choice.cost, additions, choice.renditions, base, 200)
     assert shown[1] == base[1]
     assert len(shown) > 5
     assert choice.cost.exact(shown) <= 200
@@ -52,14 +54,14 @@ def test_room_that_is_left_opens_no_item_from_far_down_the_order() -> None:
     items = [ContextItem(f"i{n}", ItemKind.AGENT_MSG, text) for n, text in enumerate(long)]
     items.append(ContextItem("short", ItemKind.AGENT_MSG, "Yes."))
     choice = choice_of(items, 4_000)
-    shortest = min(choice.shapes, key=lambda at: choice.shapes[at].row.size_of_whole)
+    shortest = min(choice.renditions, key=lambda at: choice.renditions[at].row.size_of_whole)
     ordered = order_parts(
-        choice.groups, choice.scores, choice.shapes, choice.objective, (), {}, 1_000
+        choice.groups, choice.scores, choice.renditions, choice.objective, (), {}, 1_000
     )
     late = [one for one in ordered if one.sequence != shortest]
     late += [one for one in ordered if one.sequence == shortest]
     for budget in range(150, 400, 20):
-        assert shortest not in fit_budget(choice.cost, late, choice.shapes, {}, budget)
+        assert shortest not in fit_budget(choice.cost, late, choice.renditions, {}, budget)
 
 
 @pytest.mark.parametrize(("sentences", "budget"), [(5, 130), (5, 235), (12, 270), (12, 515)])
@@ -69,7 +71,7 @@ def test_a_guess_that_is_too_large_is_not_the_last(sentences: int, budget: int) 
     items = [ContextItem(f"i{n}", ItemKind.USER_TURN, text) for n, text in enumerate(texts)]
     choice = choice_of(items, budget)
     additions = order_parts(
-        choice.groups, choice.scores, choice.shapes, choice.objective, (), {}, budget
+        choice.groups, choice.scores, choice.renditions, choice.objective, (), {}, budget
     )
-    shown = fit_budget(choice.cost, additions, choice.shapes, {}, budget)
+    shown = fit_budget(choice.cost, additions, choice.renditions, {}, budget)
     assert 0.95 * budget < choice.cost.exact(shown) <= budget

@@ -25,7 +25,7 @@ ORDER = json.dumps(
 )
 
 
-def exchange(number: int, name: str, text: str) -> list[ContextItem]:
+def call_and_result(number: int, name: str, text: str) -> list[ContextItem]:
     metadata = {"tool_name": name, "arguments": {"number": number}}
     call = ContextItem(f"c{number}", ItemKind.TOOL_CALL, metadata=metadata)
     return [call, ContextItem(f"r{number}", ItemKind.TOOL_RESULT, text, call.id)]
@@ -44,13 +44,13 @@ def offers(number: int) -> str:
 def session(*, is_called_since: bool) -> list[ContextItem]:
     items = [ContextItem("u1", ItemKind.USER_TURN, "Order what is missing from our list.")]
     for number in range(6):
-        items += exchange(number, "offers", offers(number))
-    items += exchange(6, "order", ORDER)
+        items += call_and_result(number, "offers", offers(number))
+    items += call_and_result(6, "order", ORDER)
     items += [
         ContextItem("a1", ItemKind.AGENT_MSG, "It is ordered."),
         ContextItem("u2", ItemKind.USER_TURN, "Write me a summary of what comes when."),
     ]
-    return [*items, *exchange(7, "offers", offers(7))] if is_called_since else items
+    return [*items, *call_and_result(7, "offers", offers(7))] if is_called_since else items
 
 
 @pytest.mark.parametrize("phase", [Phase.CALL, Phase.ANSWER])
@@ -77,7 +77,7 @@ def fetched(count: int) -> list[ContextItem]:
     """A session whose agent made so many short calls before the user spoke."""
     items = [ContextItem("u1", ItemKind.USER_TURN, "Look at all of them.")]
     for number in range(count):
-        items += exchange(number, "offers", f"offer OF-{number} is sent on day {number}")
+        items += call_and_result(number, "offers", f"offer OF-{number} is sent on day {number}")
     return [
         *items,
         ContextItem("a1", ItemKind.AGENT_MSG, "Looked at."),

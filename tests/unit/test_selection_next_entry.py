@@ -25,7 +25,9 @@ PROFILE = json.dumps(
 )
 
 
-def exchange(name: str, arguments: dict[str, str], text: str, number: int) -> list[ContextItem]:
+def call_and_result(
+    name: str, arguments: dict[str, str], text: str, number: int
+) -> list[ContextItem]:
     metadata = {"tool_name": name, "arguments": arguments}
     call = ContextItem(f"c{number}", ItemKind.TOOL_CALL, metadata=metadata)
     return [call, ContextItem(f"r{number}", ItemKind.TOOL_RESULT, text, call.id)]
@@ -49,10 +51,10 @@ def reading(count: int) -> list[ContextItem]:
     ]
     for number in range(3):
         done = {"from": f"Q{number}", "class": "first", "note": "as agreed on the phone"}
-        items += exchange("update", done, voyage(f"OLD{number}K{number}"), number)
-    items += exchange("profile", {"user": "daiki_1116"}, PROFILE, 10)
+        items += call_and_result("update", done, voyage(f"OLD{number}K{number}"), number)
+    items += call_and_result("profile", {"user": "daiki_1116"}, PROFILE, 10)
     for number, name in enumerate(VOYAGES[:count], 20):
-        items += exchange("read", {"voyage": name}, voyage(name), number)
+        items += call_and_result("read", {"voyage": name}, voyage(name), number)
     return items
 
 
@@ -74,9 +76,11 @@ def test_behind_the_last_entry_nothing_is_claimed() -> None:
 
 def test_what_a_stable_prompt_has_kept_stays_as_it_was() -> None:
     choice = choice_of(reading(3), 2_000, Phase.CALL)
-    listed = next(at for at, shape in choice.shapes.items() if shape.row.id == "r10")
+    listed = next(
+        at for at, item_renditions in choice.renditions.items() if item_renditions.row.id == "r10"
+    )
     shown = {
-        row.sequence: choice.shapes[row.sequence].choose(())
+        row.sequence: choice.renditions[row.sequence].choose(())
         for group in choice.groups
         for row in group.rows
         if listed in {one.sequence for one in group.rows}

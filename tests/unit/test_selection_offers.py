@@ -29,7 +29,7 @@ def ordered(choice: Choice, objective: Objective, *scores: float, budget: int = 
     keys = [group.key for group in choice.groups]
     held = dict(zip(keys, scores or [1.0] * len(keys), strict=True))
     additions = order_parts(
-        choice.groups, Scores(held, {}), choice.shapes, objective, (), {}, budget
+        choice.groups, Scores(held, {}), choice.renditions, objective, (), {}, budget
     )
     return [choice.cost.rows[one.sequence].whole for one in additions]
 
@@ -41,7 +41,7 @@ def stretches_in_order(
     (group,) = choice.groups
     found = {group.rows[-1].sequence: {0: 1.0, 1: 1.0, 2: 1.0, 3: 1.0}} if terms else {}
     scores = Scores({group.key: 1.0}, found, terms, named=named)
-    additions = order_parts([group], scores, choice.shapes, VALUES, (), {}, 1_000)
+    additions = order_parts([group], scores, choice.renditions, VALUES, (), {}, 1_000)
     row = group.rows[-1]
     assert row.parts is not None
     stretches = [row.readable[part.start : part.end] for part in leaves(row.parts.root)]
@@ -148,7 +148,7 @@ def test_of_a_large_item_the_passages_that_answer_are_offered() -> None:
     (row,) = choice.cost.rows.values()
     assert row.parts is not None
     scores = Scores({row.sequence: 1.0}, {row.sequence: {7: 5.0}})
-    additions = order_parts(choice.groups, scores, choice.shapes, VALUES, (), {}, 300)
+    additions = order_parts(choice.groups, scores, choice.renditions, VALUES, (), {}, 300)
     parts = list(leaves(row.parts.root))
     starts = row.parts.passages
     assert starts[7] <= additions[0].part < starts[8]
@@ -168,7 +168,7 @@ def test_one_long_result_does_not_take_the_place_of_all_others() -> None:
     choice = choice_of(result("scenes", scenes) + result("states", states), 1_000)
     keys = [group.key for group in choice.groups]
     scores = Scores(dict(zip(keys, (0.3, 0.6), strict=True)), {})
-    additions = order_parts(choice.groups, scores, choice.shapes, TEXTS, (), {}, 1_000)
+    additions = order_parts(choice.groups, scores, choice.renditions, TEXTS, (), {}, 1_000)
     spent, taken = 0.0, dict.fromkeys(keys, 0)
     for one in additions:
         spent += one.tokens
@@ -202,6 +202,6 @@ def test_opening_a_call_costs_what_must_stand_with_it() -> None:
     def cost(arguments: dict[str, str]) -> float:
         named = {"tool_name": "f", "arguments": arguments}
         made = choice_of([ContextItem("c", ItemKind.TOOL_CALL, "", metadata=named)], 100)
-        return opening(made.groups[0], made.shapes)
+        return opening(made.groups[0], made.renditions)
 
     assert cost({"id": "R7X" * 20}) > cost({"id": "R7X"}) + 10

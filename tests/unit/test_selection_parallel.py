@@ -10,9 +10,9 @@ from tests.choosing import choice_of
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
-from weft.compiler.profiles import MOST_TOGETHER
+from weft.compiler.profiles import MAX_CALLS_TOGETHER
 from weft.compiler.rendering import cost
-from weft.compiler.selection.exchange import with_exchange
+from weft.compiler.selection.current_turn import with_current_turn
 from weft.compiler.selection.parallel import called_together
 from weft.compiler.selection.select import pins_of
 from weft_schemas.compile import CompileRequest
@@ -90,7 +90,7 @@ def test_a_result_that_comes_late_is_no_sibling_of_a_call_made_after_another_res
     together = called_together(
         choice_of(
             [TASK, call(1), call(2), result(2, 2), call(3), result(3, 2), result(1, 2)], 9
-        ).exchange
+        ).current_turn
     )
     assert [group.rows[0].id for group in together] == ["c1", "c2"]
 
@@ -103,12 +103,12 @@ def test_calls_after_each_other_do_not_share() -> None:
 def test_many_calls_made_together_are_not_fitted_one_by_one() -> None:
     """Each fit counts what is sent, so hundreds would take seconds."""
     counts = []
-    for calls in (MOST_TOGETHER, 64, 128):
+    for calls in (MAX_CALLS_TOGETHER, 64, 128):
         numbers = range(calls)
         short = [result(number, 20) for number in numbers[:-1]]
         items = [TASK, *map(call, numbers), *short, result(calls - 1, 60 * calls)]
         choice = choice_of(items, 1_600 * calls, Phase.CALL)
         with patch.object(cost, "message_tokens", wraps=cost.message_tokens) as counted:
-            with_exchange(choice, pins_of(choice))
+            with_current_turn(choice, pins_of(choice))
         counts.append(counted.call_count)
     assert max(counts) < 30

@@ -6,14 +6,14 @@ import pytest
 from tests.choosing import choice_of
 
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import FEW, LEAST_PARTS, LEFT_ASIDE_FACTOR, SPOKEN_OF_FACTOR
+from weft.compiler.profiles import FEW, LEFT_ASIDE_FACTOR, MIN_PARTS, SPOKEN_OF_FACTOR
 from weft.compiler.selection.part_scores import Scores, scored_parts
 from weft.compiler.selection.select import select
 from weft_schemas.items import ContextItem, ItemKind
 
 HOSTS = [
     {"host": f"HIST-BR-{n:02}", "note": f"serves the branch office {n} and no other " * 9}
-    for n in range(2 * LEAST_PARTS)
+    for n in range(2 * MIN_PARTS)
 ]
 CALL = ContextItem("c", ItemKind.TOOL_CALL, "", metadata={"tool_name": "hosts"})
 
@@ -22,12 +22,12 @@ def factors(records: list[dict[str, str]], scores: dict[str, object]) -> dict[st
     """What each part of a listed result counts more with these scores, by its text."""
     choice = choice_of([CALL, ContextItem("r", ItemKind.TOOL_RESULT, json.dumps(records), "c")], 99)
     (group,) = choice.groups
-    shape = choice.shapes[group.rows[1].sequence]
+    item_renditions = choice.renditions[group.rows[1].sequence]
     plain = Scores({group.key: 1.0}, {})
     given = Scores({group.key: 1.0}, {}, **scores)
     pairs = zip(
-        scored_parts(group, shape, given, 10_000),
-        scored_parts(group, shape, plain, 10_000),
+        scored_parts(group, item_renditions, given, 10_000),
+        scored_parts(group, item_renditions, plain, 10_000),
         strict=True,
     )
     return {one.text: one.score / before.score for one, before in pairs}
@@ -37,9 +37,9 @@ def test_the_record_that_differs_counts_most_though_other_passages_answer_better
     rows = [{"row": n, "ok": n != 133, "error": None if n != 133 else "twice"} for n in range(200)]
     choice = choice_of([CALL, ContextItem("r", ItemKind.TOOL_RESULT, json.dumps(rows), "c")], 99)
     (group,) = choice.groups
-    shape = choice.shapes[group.rows[1].sequence]
+    item_renditions = choice.renditions[group.rows[1].sequence]
     found = Scores({group.key: 1.0}, {group.rows[1].sequence: {0: 9.0, 1: 8.0}})
-    best = max(scored_parts(group, shape, found, 10_000), key=lambda one: one.score)
+    best = max(scored_parts(group, item_renditions, found, 10_000), key=lambda one: one.score)
     assert '"row": 133' in best.text
 
 
@@ -71,11 +71,11 @@ def test_records_count_as_before_while_a_loop_goes_through_their_list() -> None:
     choice = choice_of([CALL, ContextItem("r", ItemKind.TOOL_RESULT, json.dumps(HOSTS), "c")], 99)
     (group,) = choice.groups
     row = group.rows[1]
-    shape, ahead = choice.shapes[row.sequence], {row.sequence: [(0, 1)]}
+    item_renditions, ahead = choice.renditions[row.sequence], {row.sequence: [(0, 1)]}
     called = {row.sequence: frozenset({"HIST-BR-03"})}
-    plain = scored_parts(group, shape, Scores({group.key: 1.0}, {}, ahead=ahead), 10_000)
+    plain = scored_parts(group, item_renditions, Scores({group.key: 1.0}, {}, ahead=ahead), 10_000)
     scores = Scores({group.key: 1.0}, {}, ahead=ahead, called=called)
-    assert scored_parts(group, shape, scores, 10_000) == plain
+    assert scored_parts(group, item_renditions, scores, 10_000) == plain
 
 
 ENTRIES = [f"[{n}] Title {n}.\n{f'Entry {n} says what others say. ' * 19}" for n in range(1, 9)]
@@ -88,8 +88,11 @@ def offered(entries: list[str], budget: int, held: frozenset[int] = frozenset())
     text = "\n\n".join(entries)
     choice = choice_of([CALL, ContextItem("r", ItemKind.TOOL_RESULT, text, "c")], 99)
     (group,) = choice.groups
-    shape, scores = choice.shapes[group.rows[1].sequence], Scores({group.key: 1.0}, {})
-    return {part.number for part in scored_parts(group, shape, scores, budget, held)}
+    item_renditions, scores = (
+        choice.renditions[group.rows[1].sequence],
+        Scores({group.key: 1.0}, {}),
+    )
+    return {part.number for part in scored_parts(group, item_renditions, scores, budget, held)}
 
 
 def test_parts_that_are_shown_already_take_no_room_of_others() -> None:
@@ -132,7 +135,7 @@ def test_of_a_page_much_larger_than_the_room_its_navigation_is_not_offered() -> 
     )
     choice = choice_of([CALL, ContextItem("r", ItemKind.TOOL_RESULT, page, "c")], 99)
     (group,) = choice.groups
-    shape = choice.shapes[group.rows[1].sequence]
-    offered = scored_parts(group, shape, Scores({group.key: 1.0}, {}), 150)
+    item_renditions = choice.renditions[group.rows[1].sequence]
+    offered = scored_parts(group, item_renditions, Scores({group.key: 1.0}, {}), 150)
     assert offered
     assert not any("Page 3" in part.text for part in offered)

@@ -9,7 +9,7 @@ from weft.compiler.profiles import PINS_SHARE
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import WHOLE
 from weft.compiler.selection.choice import Choice
-from weft.compiler.selection.pins import note_pins, pin
+from weft.compiler.selection.pins import note_pins, pinned_renditions
 from weft.compiler.selection.select import pins_of, select
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -21,7 +21,9 @@ TASK = ContextItem("task", ItemKind.USER_TURN, "Please unload the ship. " * 60 +
 def pinned(items: list[ContextItem], budget: int) -> tuple[dict[str, str], Ledger, int]:
     """The views by item id, what is noted, and the tokens of what is shown."""
     choice, ledger = choice_of(items, budget), Ledger()
-    shown: Shown = pin(choice.pinned, choice.shapes, choice.cost, budget, PINS_SHARE)
+    shown: Shown = pinned_renditions(
+        choice.pinned, choice.renditions, choice.cost, budget, PINS_SHARE
+    )
     note_pins(choice, shown, ledger)
     views = {choice.cost.rows[at].id: one.view for at, one in shown.items()}
     return views, ledger, choice.cost.exact(shown) if shown else 0
@@ -57,7 +59,7 @@ def test_pins_take_half_and_are_shortened_beyond() -> None:
 def test_a_long_task_is_cut_with_its_beginning_and_its_end() -> None:
     items = [TASK, *(ContextItem(f"a{n}", ItemKind.AGENT_MSG, "Yes.") for n in range(3)), USER]
     choice = choice_of(items, 500)
-    shown = pin(choice.pinned, choice.shapes, choice.cost, 500, PINS_SHARE)
+    shown = pinned_renditions(choice.pinned, choice.renditions, choice.cost, 500, PINS_SHARE)
     task = next(one for at, one in shown.items() if choice.cost.rows[at].id == "task")
     assert task.text.startswith("Please unload the ship.")
     assert task.text.endswith("Do it now.")
@@ -138,7 +140,7 @@ def test_the_latest_turn_is_whole_before_others_get_more_than_a_little() -> None
     )
     choice = choice_of([*RULES, TASK, PLAN, wish, *DONE], 400)
     place = next(at for at, row in choice.cost.rows.items() if row.id == "u1")
-    assert choice.cost.exact({place: choice.shapes[place].whole()}) < 320
+    assert choice.cost.exact({place: choice.renditions[place].whole()}) < 320
     assert pins_of(choice)[place].view == WHOLE
 
 
@@ -197,7 +199,7 @@ def test_what_the_agent_said_last_takes_nothing_of_the_share_of_pins(length: int
     items = [plan, ask, said]
     limit = 2 * (tokens_of(items[:2]) + 25)  # a mark, and what explains it
     choice = choice_of(items, limit)
-    shown = pin(choice.pinned, choice.shapes, choice.cost, limit, PINS_SHARE)
+    shown = pinned_renditions(choice.pinned, choice.renditions, choice.cost, limit, PINS_SHARE)
     assert {choice.cost.rows[at].id: one.view for at, one in shown.items()}["a"] == WHOLE
 
 

@@ -218,14 +218,16 @@ def refunds(count: int) -> list[ContextItem]:
             for line in range(4)
         ]
         said = {**arguments, "lines": lines, "refund_to": f"card_{place}77{place}"}
-        items += exchange("get_order", arguments, json.dumps(said), f"read{place}")
+        items += call_and_result("get_order", arguments, json.dumps(said), f"read{place}")
     for place in range(count):
         arguments = {"order_id": f"ORD-{1000 + 137 * place}", "to": f"card_{place}77{place}"}
-        items += exchange("refund", arguments, '{"status": "refunded"}', f"refund{place}")
+        items += call_and_result("refund", arguments, '{"status": "refunded"}', f"refund{place}")
     return items
 
 
-def exchange(tool: str, arguments: dict[str, str], result: str, name: str) -> list[ContextItem]:
+def call_and_result(
+    tool: str, arguments: dict[str, str], result: str, name: str
+) -> list[ContextItem]:
     call = {"tool_name": tool, "arguments": arguments}
     return [
         ContextItem(f"c-{name}", ItemKind.TOOL_CALL, json.dumps(arguments), metadata=call),

@@ -11,7 +11,7 @@ from weft.compiler.candidates.closure import Group, dependency_closure
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
 from weft.compiler.renditions.rendition import AGAIN
-from weft.compiler.selection.repeats import LEAST, outdated_by_repetition, repeated
+from weft.compiler.selection.repeats import MIN_CHARACTERS, outdated_by_repetition, repeated_results
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -35,7 +35,7 @@ def groups(items: list[ContextItem]) -> tuple[Group, ...]:
 def ids(items: list[ContextItem]) -> set[str]:
     made = groups(items)
     rows = {row.sequence: row.id for group in made for row in group.rows}
-    return {rows[at] for at in repeated(made, ())}
+    return {rows[at] for at in repeated_results(made, ())}
 
 
 def test_all_but_the_newest_are_repeated() -> None:
@@ -53,17 +53,22 @@ def test_of_calls_made_together_none_refers_to_a_result_that_came_before_its_own
     assert ids([first[0], second[0], first[1], second[1]]) == {"r1"}
     made = groups([*read(0, 1), first[0], second[0], second[1], first[1]])
     rows = {row.sequence: row.id for group in made for row in group.rows}
-    assert {rows[at]: rows[later] for at, later in repeated(made, ()).items()} == {"r0": "r1"}
+    assert {rows[at]: rows[later] for at, later in repeated_results(made, ()).items()} == {
+        "r0": "r1"
+    }
 
 
 def test_a_short_result_is_told_again() -> None:
-    assert ids([*read(1, 1, "x" * (LEAST - 1)), *read(2, 1, "x" * (LEAST - 1))]) == set()
+    assert (
+        ids([*read(1, 1, "x" * (MIN_CHARACTERS - 1)), *read(2, 1, "x" * (MIN_CHARACTERS - 1))])
+        == set()
+    )
 
 
 def test_of_redacted_items_nothing_is_said() -> None:
     made = groups([*read(1, 1), *read(2, 1)])
     every = {row.sequence for group in made for row in group.rows}
-    assert repeated(made, every) == {}
+    assert repeated_results(made, every) == {}
 
 
 def test_under_pressure_both_calls_stand_and_the_result_once() -> None:
@@ -148,7 +153,7 @@ def test_a_call_is_the_same_in_whatever_order_its_arguments_stand() -> None:
         msgspec.structs.replace(second[0], metadata=turned), second[1],
     ]  # fmt: skip
     assert old_keys(items) == ["c1"]
-    assert len(repeated(groups(items), ())) == 1
+    assert len(repeated_results(groups(items), ())) == 1
 
 
 def test_what_a_call_said_before_it_failed_is_the_newest_that_is_known() -> None:

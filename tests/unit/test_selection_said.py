@@ -1,4 +1,4 @@
-"""What the agent said last, beside the results of the open exchange."""
+"""What the agent said last, beside the results of the current turn."""
 
 from __future__ import annotations
 

@@ -139,14 +139,14 @@ def test_of_several_calls_with_one_id_the_first_counts_if_it_precedes_the_result
 def test_the_calls_of_the_sessions_used_last_are_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(call_names, "MOST_SESSIONS", 2)
+    monkeypatch.setattr(call_names, "MAX_SESSIONS", 2)
     names = CallNames()
     first = names.of("t", "a")
     names.of("t", "b")
     assert names.of("t", "a") is first
     names.of("t", "c")
     assert names.of("t", "a") is first
-    monkeypatch.setattr(call_names, "MOST_CALLS", 1)
+    monkeypatch.setattr(call_names, "MAX_CALLS", 1)
     for name in ("c", "d"):
         first.add(call("f", name), 1)
     assert len(names.of("t", "e")) == 0

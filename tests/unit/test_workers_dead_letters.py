@@ -4,8 +4,8 @@ import pytest
 
 from weft.log.record import LogRecord
 from weft.workers.dead_letters import (
-    MOST_ATTEMPTS,
-    MOST_DELIVERIES,
+    MAX_ATTEMPTS,
+    MAX_DELIVERIES,
     is_final,
     retry_delay,
     worn_out,
@@ -18,8 +18,8 @@ def record(deliveries: int) -> LogRecord:
 
 
 def test_a_source_that_was_only_held_when_processes_died_is_worked_on():
-    assert worn_out(record(MOST_DELIVERIES)) is None
-    given_up = worn_out(record(MOST_DELIVERIES + 1))
+    assert worn_out(record(MAX_DELIVERIES)) is None
+    given_up = worn_out(record(MAX_DELIVERIES + 1))
     assert given_up is not None
     assert "event 7 was delivered 25 times and never finished" in str(given_up)
 
@@ -28,9 +28,9 @@ def test_a_source_that_was_only_held_when_processes_died_is_worked_on():
     ("error", "deliveries", "final"),
     [
         (InvalidInput("no item"), 1, True),
-        (KeyError("x"), MOST_ATTEMPTS - 1, False),
-        (KeyError("x"), MOST_ATTEMPTS, True),
-        (Unavailable("the model does not answer"), MOST_DELIVERIES, False),
+        (KeyError("x"), MAX_ATTEMPTS - 1, False),
+        (KeyError("x"), MAX_ATTEMPTS, True),
+        (Unavailable("the model does not answer"), MAX_DELIVERIES, False),
     ],
 )
 def test_malformed_input_is_final_at_once_and_a_passing_fault_never(error, deliveries, final):
@@ -39,5 +39,5 @@ def test_malformed_input_is_final_at_once_and_a_passing_fault_never(error, deliv
 
 def test_attempts_come_ever_more_slowly():
     assert [retry_delay(n) for n in range(1, 5)] == [0.25, 0.75, 2.25, 6.75]
-    assert retry_delay(MOST_DELIVERIES) == 60.0
+    assert retry_delay(MAX_DELIVERIES) == 60.0
     assert retry_delay(100_000) == 60.0

@@ -160,10 +160,10 @@ def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
     Roles alternate, beginning with the user; all results follow right after the tool_use blocks of
     their turn. Pass your own `tools` as well: the API requires them if there are tool blocks.
     """
-    return written(conversation(entries))
+    return conversation_messages(conversation(entries))
 
 
-def written(talk: Conversation) -> dict[str, Any]:
+def conversation_messages(talk: Conversation) -> dict[str, Any]:
     """`messages` for entries that are a conversation already."""
     turns: list[tuple[str, list[dict[str, Any]]]] = []
     for step in steps_between_users(talk):

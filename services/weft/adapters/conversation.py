@@ -5,7 +5,7 @@ call and its result. So a turn of calls is placed, with all its results, where t
 arrived: anything said in between stays before it, and a later pack only adds to the end.
 
 A model imitates what it is shown. So only a call with exactly the arguments that it was made with
-becomes a real call; an exchange whose call is shortened or redacted becomes a record, in words.
+becomes a real call; a call that is shortened or redacted becomes a record, in words.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from weft.adapters.exchanges import is_verbatim, placed_calls, results_by_call
+from weft.adapters.call_results import is_verbatim, placed_calls, results_by_call
 from weft.adapters.speaker_names import MAX_NAME, is_reserved, safe
 from weft.adapters.steps import AnsweredCall, Step, StepBuilder
 from weft_schemas.compile import PackEntry
@@ -48,7 +48,7 @@ class Conversation(msgspec.Struct, frozen=True):
     memory: str = ""
     """Labelled block for the top of a user's message; see `with_memory`."""
     ends_with_record: bool = False
-    """The last step tells an exchange in words, so the turn is the model's."""
+    """The last step tells a call and its results in words, so the turn is the model's."""
 
 
 def conversation(entries: Sequence[PackEntry]) -> Conversation:
@@ -147,12 +147,12 @@ def _built(entries: Sequence[PackEntry]) -> StepBuilder:
                 builder.add_record(_record(entries[group[0]], answers))
         if entry.kind is ItemKind.TOOL_RESULT and place not in inside:
             builder.add_record(_orphan(entry))
-        elif entry.kind not in _EXCHANGED and entry.text.strip():
+        elif entry.kind not in _CALLS_AND_RESULTS and entry.text.strip():
             builder.add_text(entry)
     return builder
 
 
-_EXCHANGED = frozenset({ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT})
+_CALLS_AND_RESULTS = frozenset({ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT})
 
 
 def _answered(
@@ -186,7 +186,7 @@ def _result(call: PackEntry, answers: Sequence[PackEntry]) -> str:
 
 
 def _record(call: PackEntry, answers: Sequence[PackEntry]) -> list[str]:
-    """An exchange in words, in the past tense, so that no model takes it for the form of a call."""
+    """A call and its results in words, in the past tense: no model takes that for a call's form."""
     name = safe(call.tool_name or "", MAX_NAME)
     text = call.text.strip() or name or "a tool"
     made = text if (call.tool_name or "") in text else f"{name}: {text}"

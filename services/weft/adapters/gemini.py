@@ -229,10 +229,10 @@ def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
     Roles alternate, beginning with the user; all responses follow right after the calls of their
     turn, in the same order. Put your own `tools` into `config`.
     """
-    return written(conversation(entries))
+    return conversation_messages(conversation(entries))
 
 
-def written(talk: Conversation) -> dict[str, Any]:
+def conversation_messages(talk: Conversation) -> dict[str, Any]:
     """`messages` for entries that are a conversation already."""
     turns: list[tuple[str, list[dict[str, Any]]]] = []
     for step in steps_of(talk):

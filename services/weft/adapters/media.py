@@ -29,7 +29,7 @@ placeholder each; and those in `UNREAD`, which have none."""
 UNREAD = ("reasoning", "reference")
 """A model's reasoning, and data that only the provider has."""
 
-LONGEST_NAME = 120
+MAX_NAME_LENGTH = 120
 """How many characters of a file's name or address a placeholder shows; the middle is cut out."""
 HANDLE_DIGITS = 10
 """Hex digits of a handle: 40 bits, so that two media of a session do not get the same one by
@@ -89,7 +89,7 @@ def block_text(block: Block, left_out: LeftOut) -> str | None:
 
 def unknown_block(block: Block, left_out: LeftOut) -> str:
     """The placeholder for a block of unknown type."""
-    kind = _plain(_words(block, "type"))
+    kind = _safe_name(_words(block, "type"))
     held = block.get(kind)
     url = held if isinstance(held, str) else _words(_object(block, kind), "url")
     left_out["part"] += 1
@@ -237,13 +237,13 @@ def _placeholder(media: Media, content: bytes | None, media_type: str) -> str:
 def _handle(media: Media, content: bytes | None) -> str:
     """The provider's own id, or a hash of the content: the same media get the same handle."""
     if media.file_id:
-        return _plain(media.file_id)
+        return _safe_name(media.file_id)
     held = content or (media.data or media.url).encode("utf-8", "surrogatepass")
     return f"media:{hashlib.sha256(held).hexdigest()[:HANDLE_DIGITS]}"
 
 
 def _name(media: Media) -> str:
-    return _plain(media.name) or _address(media.url)
+    return _safe_name(media.name) or _address(media.url)
 
 
 def _address(url: str) -> str:
@@ -257,14 +257,14 @@ def _address(url: str) -> str:
     host = parts.netloc.rpartition("@")[2]
     scheme = f"{parts.scheme}:" if parts.scheme else ""
     slashes = "//" if url[len(scheme) :].startswith("//") else ""
-    return _plain(f"{scheme}{slashes}{host}{parts.path}{'?…' if parts.query else ''}")
+    return _safe_name(f"{scheme}{slashes}{host}{parts.path}{'?…' if parts.query else ''}")
 
 
-def _plain(name: str) -> str:
+def _safe_name(name: str) -> str:
     """A name that cannot break out of its placeholder."""
     name = _UNSAFE.sub(" ", name).strip()
-    half = LONGEST_NAME // 2
-    return name if len(name) <= LONGEST_NAME else f"{name[:half]}…{name[-half:]}"
+    half = MAX_NAME_LENGTH // 2
+    return name if len(name) <= MAX_NAME_LENGTH else f"{name[:half]}…{name[-half:]}"
 
 
 def _search_result(block: Block, left_out: LeftOut) -> str | None:
@@ -292,7 +292,7 @@ def _texts(content: str | list[Any], left_out: LeftOut) -> str:
 
 
 def _titled(title: str, text: str) -> str:
-    return f"[file: {_plain(title)}]\n{text}" if title else text
+    return f"[file: {_safe_name(title)}]\n{text}" if title else text
 
 
 def _words(held: Block, key: str) -> str:

@@ -155,10 +155,10 @@ def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
 
     Every call is answered at once, parallel calls together. Pass your own `tools` as well.
     """
-    return written(conversation(entries))
+    return conversation_messages(conversation(entries))
 
 
-def written(talk: Conversation) -> dict[str, Any]:
+def conversation_messages(talk: Conversation) -> dict[str, Any]:
     """`messages` for entries that are a conversation already."""
     out: list[dict[str, Any]] = []
     if talk.system:

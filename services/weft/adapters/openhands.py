@@ -97,7 +97,7 @@ def _call(
     return draft.call(
         record,
         meta.function_name or action,
-        _asked(meta) or rest,
+        _original_arguments(meta) or rest,
         meta.tool_call_id,
         said,
         turn_id=turn_id,
@@ -157,7 +157,7 @@ def _flat_arguments(value: dict[str, Any]) -> dict[str, Any]:
     return {key: held for key, held in value.items() if key not in ("action", "observation")}
 
 
-def _asked(meta: _Metadata) -> dict[str, Any] | None:
+def _original_arguments(meta: _Metadata) -> dict[str, Any] | None:
     """The arguments as the model wrote them, from its stored response."""
     for choice in _objects(meta.model_response, "choices"):
         for call in _objects(choice.get("message"), "tool_calls"):

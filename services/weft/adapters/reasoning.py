@@ -10,7 +10,7 @@ import msgspec
 
 from weft_schemas.reasoning import Reasoning
 
-LARGEST = 64 * 1024
+MAX_REASONING_BYTES = 64 * 1024
 """Largest reasoning of one call, in bytes; a larger one is left out and counted."""
 
 
@@ -20,9 +20,9 @@ def reasoning_metadata(
     """Metadata of a call; None if there is nothing to keep, or too much."""
     if not before and not call:
         return None
-    made = Reasoning(format, tuple(_said(block) for block in before), _said(call))
+    made = Reasoning(format, tuple(_without_nulls(block) for block in before), _without_nulls(call))
     written = msgspec.json.encode(made)
-    return None if len(written) > LARGEST else msgspec.json.decode(written)
+    return None if len(written) > MAX_REASONING_BYTES else msgspec.json.decode(written)
 
 
 def before_calls(format: str, calls: Iterable[Reasoning | None]) -> list[dict[str, Any]]:
@@ -40,5 +40,5 @@ def of_call(format: str, reasoning: Reasoning | None) -> dict[str, Any]:
     return dict(reasoning.call) if reasoning is not None and reasoning.format == format else {}
 
 
-def _said(held: Mapping[str, Any]) -> dict[str, Any]:
+def _without_nulls(held: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in held.items() if value is not None}

@@ -74,13 +74,13 @@ class TranscriptSource(msgspec.Struct, frozen=True):
             Record(index, record.line, value, record.file, record.start)
             for index, value in enumerate(record.value[key])
         )
-        return TranscriptSource(tuple(inner), _around(record.value, key))
+        return TranscriptSource(tuple(inner), _without_key(record.value, key))
 
     def located(self, record: Record, key: str) -> TranscriptSource:
         """The same, parsed again for the line of each: worth it only for reporting an error."""
         scanner = _Scanner(self.text, record.file)
         at = scanner.member(record.start, key)
-        return TranscriptSource(tuple(scanner.array(at)), _around(record.value, key))
+        return TranscriptSource(tuple(scanner.array(at)), _without_key(record.value, key))
 
 
 def read_source(content: bytes, file: str = "-") -> TranscriptSource:
@@ -103,12 +103,12 @@ def _object(scanner: _Scanner, start: int, value: Any) -> TranscriptSource:
         for key in LIST_KEYS:
             if isinstance(value.get(key), list):
                 at = scanner.member(start, key)
-                return TranscriptSource(tuple(scanner.array(at)), _around(value, key))
+                return TranscriptSource(tuple(scanner.array(at)), _without_key(value, key))
     record = Record(0, scanner.line(start), value, scanner.file, start)
     return TranscriptSource((record,), lines=True, text=scanner.text)
 
 
-def _around(value: dict[str, Any], key: str) -> dict[str, Any]:
+def _without_key(value: dict[str, Any], key: str) -> dict[str, Any]:
     return {name: held for name, held in value.items() if name != key}
 
 

@@ -249,14 +249,14 @@ def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
     """A pack's entries as keyword arguments for `responses.create`: `input`, and `instructions` if
     there is a system prompt.
 
-    Every call is answered at once, parallel calls together. Calls of the open exchange are preceded
+    Every call is answered at once, parallel calls together. Calls of the current turn are preceded
     by their reasoning; the others have no ids of the provider's, so they need none. Pass your own
     `tools` as well.
     """
-    return written(conversation(entries))
+    return conversation_messages(conversation(entries))
 
 
-def written(talk: Conversation) -> dict[str, Any]:
+def conversation_messages(talk: Conversation) -> dict[str, Any]:
     """`messages` for entries that are a conversation already."""
     out: dict[str, Any] = {"instructions": talk.system} if talk.system else {}
     items: list[dict[str, Any]] = []

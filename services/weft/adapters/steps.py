@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from weft.adapters.speaker_names import MAX_NAME, is_reserved, safe
-from weft.days import day_of, written
+from weft.days import day_of, day_text
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 from weft_schemas.reasoning import Reasoning
@@ -83,7 +83,7 @@ class StepBuilder:
         return [Step(role, "\n".join(texts), calls) for role, texts, calls in self._made]
 
     def ends_with_record(self) -> bool:
-        """Whether the last words tell an exchange that could not be shown as it was made."""
+        """Whether the last words tell a call that could not be shown as it was made."""
         return self._is_recording()
 
     def omit(self, items: int, calls: str = "") -> None:
@@ -97,7 +97,7 @@ class StepBuilder:
         self._made.append(("assistant", [], calls))
 
     def add_record(self, lines: list[str]) -> None:
-        """Consecutive exchanges get one heading."""
+        """Consecutive calls get one heading."""
         heading = [] if self._is_recording() else [RECORD]
         self._append("assistant", [*heading, *lines])
         self._recorded = len(self._made), len(self._made[-1][1])
@@ -153,6 +153,6 @@ class StepBuilder:
         today = day_of(entry.occurred_at)
         if not today or today == self._day:
             return []
-        line = written(today, self._day)
+        line = day_text(today, self._day)
         self._day = today
         return [line]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.synchronize import Barrier
@@ -17,7 +17,7 @@ import msgspec
 
 from weft import tokens
 from weft.audit.backtest import BacktestTask, SessionResult, Tally, backtest
-from weft.audit.compiles import all_compiles
+from weft.audit.compiles import LoggedCompile, all_compiles
 from weft.audit.history import LoggedHistories, tombstone_of
 from weft.audit.missing_records import MissingRecords
 from weft.audit.missing_records_from_log import cut_of
@@ -110,10 +110,7 @@ async def backtest_policy(
     process was lost.
     """
     compiles = await all_compiles(connection, tenant)
-    by_session: dict[str, list[CompileAudit]] = {}
-    for logged in compiles:
-        if logged.published_ns >= since_ns:
-            by_session.setdefault(logged.audit.session, []).append(logged.audit)
+    by_session = _by_session(compiles, since_ns)
     total = sum(map(len, by_session.values()))
     if not total:
         raise NotFound(f"no compile of tenant {tenant!r} is recorded since then")
@@ -140,6 +137,15 @@ async def backtest_policy(
         pool.shutdown(cancel_futures=True)
     done.sessions.sort(key=lambda one: one.session)
     return done
+
+
+def _by_session(compiles: Iterable[LoggedCompile], since_ns: int) -> dict[str, list[CompileAudit]]:
+    """The compiles since a time, by the session that they read."""
+    by_session: dict[str, list[CompileAudit]] = {}
+    for logged in compiles:
+        if logged.published_ns >= since_ns:
+            by_session.setdefault(logged.audit.session, []).append(logged.audit)
+    return by_session
 
 
 async def _tasks(

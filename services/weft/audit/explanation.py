@@ -8,8 +8,8 @@ from __future__ import annotations
 import msgspec
 
 from weft.audit.missing_records import MissingRecords, missing_of
-from weft.compiler.attempt import explained
-from weft.compiler.compile import Compilation, compile_pack, readable
+from weft.compiler.attempt import explanation
+from weft.compiler.compile import Compilation, compile_pack, within_scopes
 from weft.compiler.pack import CODE_VERSION
 from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit
@@ -61,8 +61,10 @@ def explain_compile(
     gone = gone or MissingRecords()
     if gone.tombstone:
         raise NotFound(f"session {audit.session!r} was erased by event {gone.tombstone}")
-    again = compile_pack(readable(view, audit.request), audit.request, key=key, base=base)
-    found = {one.item_id: one for one in (*_shown(audit, again), *_left_out(audit, again, view))}
+    again = compile_pack(within_scopes(view, audit.request), audit.request, key=key, base=base)
+    found = {
+        one.item_id: one for one in (*_manifest_items(audit, again), *_left_out(audit, again, view))
+    }
     if item is not None and item not in found:
         found[item] = _no_candidate(item, again, view)
     items = tuple(found.values()) if item is None else (found[item],)
@@ -79,7 +81,7 @@ def explain_compile(
     )
 
 
-def _shown(audit: CompileAudit, again: Compilation) -> list[ExplainedItem]:
+def _manifest_items(audit: CompileAudit, again: Compilation) -> list[ExplainedItem]:
     """What the manifest names. The section of an item is known if it is selected again."""
     sections = {one.item_id: f"in section {one.section}, " for one in again.pack.entries}
     return [
@@ -116,7 +118,7 @@ def _no_candidate(item: str, again: Compilation, view: SessionView) -> Explained
 
 
 def _explained(item: str, again: Compilation, sequence: int) -> ExplainedItem:
-    reply = explained(item, again)
+    reply = explanation(item, again)
     included = reply.included  # by this release, and not at that time
     return ExplainedItem(
         item,

@@ -16,7 +16,7 @@ from typing import Any
 from weft.leaves import field_of, leaves
 from weft_schemas.items import MAX_DEPTH, ContextItem, ItemKind, is_deeper
 
-SHORTEST = 2
+MIN_LENGTH = 2
 """Shortest value to look for, in characters: single digits and letters occur everywhere."""
 NEAR = 80
 """The field name must be within this many characters before its value."""
@@ -60,7 +60,7 @@ def stated_values(arguments: Sequence[Any]) -> list[str]:
     """Distinct leaves of the arguments, as text. Booleans and nulls do not count."""
     return list(
         dict.fromkeys(
-            text for _, leaf in leaves(list(arguments)) if len(text := str(leaf)) >= SHORTEST
+            text for _, leaf in leaves(list(arguments)) if len(text := str(leaf)) >= MIN_LENGTH
         )
     )
 
@@ -74,7 +74,7 @@ def in_place(value: str, item: ContextItem, block: str) -> bool:
     """Whether the block shows the value next to its field name or in its sentence."""
     flat = _flat(block)
     return any(
-        _beside(value, field, block) if field else _flat(sentence) in flat
+        _is_named_by(value, field, block) if field else _flat(sentence) in flat
         for field, sentence in contexts(value, item)
     )
 
@@ -83,7 +83,7 @@ def contexts(value: str, item: ContextItem) -> Iterator[tuple[str, str]]:
     """`(field, "")` or `("", sentence)` for each place in which the item states the value."""
     structure = _structure(item)
     if structure is None:
-        yield from _written(value, item.text)
+        yield from _named_fields(value, item.text)
         return
     for path, leaf in leaves(structure):
         field, text = field_of(path), str(leaf)
@@ -91,13 +91,13 @@ def contexts(value: str, item: ContextItem) -> Iterator[tuple[str, str]]:
             if field and len(text) < PROSE:
                 yield field, ""
             else:
-                yield from _written(value, text)
+                yield from _named_fields(value, text)
     for parent, key in _keys(structure, ""):
         if stands_in(value, key):
             yield parent or key, ""
 
 
-def _written(value: str, text: str) -> Iterator[tuple[str, str]]:
+def _named_fields(value: str, text: str) -> Iterator[tuple[str, str]]:
     """Plain text may also name a field: `key: value`, `"key": "value"`, `key=value`."""
     text = _ESCAPED.sub(lambda found: _ESCAPES.get(found[1], found[1]), text)
     for place in _places(value, text):
@@ -135,7 +135,7 @@ def _sentences(value: str, text: str) -> Iterator[str]:
             yield sentence
 
 
-def _beside(value: str, field: str, block: str) -> bool:
+def _is_named_by(value: str, field: str, block: str) -> bool:
     """Whether the name of the field is right before the value, or at the head of its column."""
     return any(
         field in block[max(0, place - NEAR - len(field)) : place] for place in _places(value, block)

@@ -13,14 +13,14 @@ import msgspec
 
 from weft.audit.missing_records import MissingRecords, missing_calls, row_of
 from weft.compiler.candidates.sensitivity import redact
-from weft.compiler.compile import Compilation, compile_pack, readable
+from weft.compiler.compile import Compilation, compile_pack, within_scopes
 from weft.compiler.pack import CODE_VERSION
 from weft.compiler.rendering.fencing import has_data, is_message
 from weft.compiler.rendering.item_entries import entries_of
 from weft.compiler.rendering.legend import LEGEND
 from weft.compiler.rendering.memory import frozen_header
 from weft.compiler.rendering.prompt import RENDER_VERSION, render
-from weft.compiler.renditions.rendition import REDACTED, SUMMARY, Rendition, reread
+from weft.compiler.renditions.rendition import REDACTED, SUMMARY, Rendition, reproduced_rendition
 from weft.readmodel.rows import ItemRow
 from weft.readmodel.view import SessionView
 from weft.redaction import redaction_hook
@@ -69,7 +69,7 @@ def reproduce(
     gone = gone or MissingRecords()
     if gone.tombstone:
         return _erased(audit, gone)
-    view = readable(view, audit.request)
+    view = within_scopes(view, audit.request)
     again = compile_pack(view, audit.request, key=key, base=base)
     entries, faults = _entries(audit, view, again, key, gone)
     prompt = render(entries)
@@ -130,10 +130,10 @@ def _entries(
                     heads.append(_head(one, above))
                 continue
             row = _row(one, rows, gone)
-            name, _, recipe = one.view.partition(" ")
+            name, _, selector = one.view.partition(" ")
             if name == REDACTED:
                 row = redact(row, redaction_hook(policy.redaction_hook))
-            shown[one.sequence] = reread(row, name, recipe)
+            shown[one.sequence] = reproduced_rendition(row, name, selector)
         except InvalidInput as fault:
             faults.append(str(fault))
     named = {at for one in audit.manifest for at in one.named}

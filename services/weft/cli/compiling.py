@@ -155,7 +155,7 @@ async def sequence_of(log: Client, as_of: str | None) -> int | None:
     return await sequence_at(log.connection, parse_time(as_of))
 
 
-def _shown(stats: BuildStats) -> str:
+def _stats_text(stats: BuildStats) -> str:
     """`6 of 6 items, 3 shortened, 12,400 tokens behind handles`."""
     parts = [f"{stats.included_count} of {stats.session_items} items"]
     if stats.shortened_count:
@@ -169,7 +169,7 @@ def _summarise(pack: Pack, after: int, is_past: bool) -> None:
     stats = pack.stats
     dropped = ", ".join(f"{count} {reason}" for reason, count in stats.dropped_reasons.items())
     hint(
-        f"\n{stats.prompt_tokens:,} of {stats.budget:,} tokens · {_shown(stats)}"
+        f"\n{stats.prompt_tokens:,} of {stats.budget:,} tokens · {_stats_text(stats)}"
         f"{f' · dropped: {dropped}' if dropped else ''} · sequence {pack.sequence} · {pack.id}"
     )
     for item in pack.pending:

@@ -200,8 +200,8 @@ def status(data_dir: Path | None, as_json: bool) -> None:
     folder = DataFolder(_folder(data_dir))
     running, pinned = folder.running(), folder.pinned()
     if as_json:
-        apart = list(pinned.quarantined.values())
-        print_json({"gateways": running, "pinned": len(pinned.pins), "quarantined": apart})
+        quarantined = list(pinned.quarantined.values())
+        print_json({"gateways": running, "pinned": len(pinned.pins), "quarantined": quarantined})
         return
     for one in running:
         where = one.address or "stdio"
@@ -220,9 +220,9 @@ def status(data_dir: Path | None, as_json: bool) -> None:
             )
     if not running:
         hint("no gateway runs on this data folder")
-    click.echo(f"{_number(len(pinned.pins), 'tool')} pinned, {len(pinned.quarantined)} set apart")
-    for one_apart in pinned.quarantined.values():
-        click.echo(f"  {one_apart.id}#{one_apart.hash}: {one_apart.reason}")
+    click.echo(f"{_number(len(pinned.pins), 'tool')} pinned, {len(pinned.quarantined)} quarantined")
+    for tool in pinned.quarantined.values():
+        click.echo(f"  {tool.id}#{tool.hash}: {tool.reason}")
 
 
 @gateway.command()
@@ -247,7 +247,7 @@ def approve(data_dir: Path | None, pattern: str) -> None:
         left = {key: one for key, one in pinned.quarantined.items() if one not in let}
         folder.keep_pinned(PinFile(pins, left))
     if not let:
-        raise NotFound(f"nothing that is set apart matches {pattern!r}; see weft gateway status")
+        raise NotFound(f"no quarantined tool matches {pattern!r}; see weft gateway status")
     for one in let:
         click.echo(f"approved {one.id}#{one.hash} ({one.reason})")
 

@@ -58,7 +58,7 @@ def table(title: str, columns: list[str], rows: list[list[Any]]) -> None:
         numbers = bool(rows) and all(isinstance(row[index], int | float) for row in rows)
         made.add_column(column, justify="right" if numbers else "left", overflow="fold")
     for row in rows:
-        made.add_row(*(plain(cell) for cell in row))
+        made.add_row(*(escaped_cell(cell) for cell in row))
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = _UNFOLDED
@@ -67,7 +67,7 @@ def table(title: str, columns: list[str], rows: list[list[Any]]) -> None:
     console.print(made)
 
 
-def plain(cell: Any) -> str:
+def escaped_cell(cell: Any) -> str:
     """A cell as text that neither rich reads as markup nor a terminal as control codes."""
     from rich.markup import escape
 

@@ -107,13 +107,13 @@ def known(file: BinaryIO) -> None:
     Example:
       weft policy known < secrets.txt > known.json
     """
-    from weft.secrets.known_values import listed
+    from weft.secrets.known_values import known_secrets
 
     try:
         values = [line.decode() for line in file.read().splitlines() if line.strip()]
     except UnicodeDecodeError:
         raise InvalidInput("the list of secrets is no UTF-8; give one secret a line") from None
-    print_json({"firewall": {"known_secrets": listed(secrets.token_bytes(16), values)}})
+    print_json({"firewall": {"known_secrets": known_secrets(secrets.token_bytes(16), values)}})
 
 
 def read_policy(file: Path) -> ContextPolicy:

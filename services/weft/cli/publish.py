@@ -77,7 +77,7 @@ def publish(
     done = running(_publish(settings, chosen, close, confirm, quiet=as_json))
     if as_json:
         shown = [
-            _shown(ack, confirmed, one)
+            _report(ack, confirmed, one)
             for (ack, confirmed), (_, one) in zip(done, chosen, strict=True)
         ]
         print_json(shown if each else shown[0])
@@ -206,7 +206,7 @@ async def _counted(
         progress.advance(task)
 
 
-def _shown(ack: PublishAck, confirmed: Confirmation | None, read: Transcript) -> dict[str, Any]:
+def _report(ack: PublishAck, confirmed: Confirmation | None, read: Transcript) -> dict[str, Any]:
     shown: dict[str, Any] = msgspec.to_builtins(ack)
     shown = {name: value for name, value in shown.items() if name not in ("ids", "digests")}
     shown["left_out"] = read.left_out

@@ -10,7 +10,7 @@ import click
 
 from weft.cli.connecting import connected
 from weft.cli.output import hint
-from weft.http.limits import LARGEST_BODY, MEGABYTE, RATE
+from weft.http.limits import MAX_BODY_BYTES, MEGABYTE, RATE
 from weft.runtime.settings import Settings
 from weft_schemas.errors import ConfigurationError
 
@@ -25,7 +25,7 @@ PORT = 8080
               help="Who may ask, and as whom; without it loopback alone is served.")  # fmt: skip
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), default=RATE,
               show_default=True, metavar="N", help="Requests a second of one token.")  # fmt: skip
-@click.option("--max-body", type=click.IntRange(min=1), default=LARGEST_BODY // MEGABYTE,
+@click.option("--max-body", type=click.IntRange(min=1), default=MAX_BODY_BYTES // MEGABYTE,
               show_default=True, metavar="MB", help="Largest body of a request.")  # fmt: skip
 @click.option("--openapi", is_flag=True, help="Print the OpenAPI document and end.")
 @connected

@@ -13,7 +13,7 @@ from weft_schemas.policy import Phase
 T = TypeVar("T")
 
 
-def listed(name: str, given: Iterable[T]) -> tuple[T, ...]:
+def checked_list(name: str, given: Iterable[T]) -> tuple[T, ...]:
     """The elements of an argument that is a list. Raises `InvalidInput` for a text and for a value
     without elements."""
     if isinstance(given, str | bytes):
@@ -25,7 +25,7 @@ def listed(name: str, given: Iterable[T]) -> tuple[T, ...]:
     return tuple(given)
 
 
-def chosen(name: str, given: T, choices: Any) -> T:
+def checked_choice(name: str, given: T, choices: Any) -> T:
     """An argument that is one of the values of a `Literal`. Raises `InvalidInput`."""
     if given not in get_args(choices):
         known = ", ".join(get_args(choices))
@@ -33,7 +33,7 @@ def chosen(name: str, given: T, choices: Any) -> T:
     return given
 
 
-def expected(name: str, value: object, *kinds: type) -> None:
+def check_type(name: str, value: object, *kinds: type) -> None:
     """Raises `InvalidInput` if the value is of none of these types."""
     if not isinstance(value, kinds):
         wanted = " or ".join(kind.__name__ for kind in kinds)

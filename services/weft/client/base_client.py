@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from weft.client.arguments import chosen, expected, listed, phase_named, wait_seconds
-from weft.client.catalogues import newest_catalogue
-from weft.client.confirmation import (
-    Confirmation,
-    confirmation,
-    distinct,
-    pages_of,
-    questions_about,
-    settlement,
+from weft.client.arguments import (
+    check_type,
+    checked_choice,
+    checked_list,
+    phase_named,
+    wait_seconds,
 )
+from weft.client.catalogues import newest_catalogue
+from weft.client.confirmation import Confirmation, distinct
+from weft.client.confirming import confirm_acknowledged, confirm_ids
 from weft.client.erasure_check import ErasureCheck
 from weft.client.histories import Histories, OnEdit, PublishedMessages
 from weft.client.lazy_connection import LazyConnection
+from weft.client.message_ids import logged_message_ids, message_ids
 from weft.client.operator import Operator
 from weft.client.outgoing import Items, PublishAck, Sent
 from weft.client.pack import Pack
@@ -48,7 +50,7 @@ from weft_schemas.compile import (
 from weft_schemas.errors import Forbidden, NotFound, Unavailable, WeftError
 from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import TENANT_SESSION, encode_token
-from weft_schemas.items import BodyRef, ContextItem
+from weft_schemas.items import BodyRef
 from weft_schemas.policy import ContextPolicy, Phase
 from weft_schemas.routing import (
     Catalog,
@@ -72,16 +74,9 @@ from weft_schemas.subjects import stored_filter
 if TYPE_CHECKING:
     from weft.audit.reproduce import Reproduction
 
-MOST = 2**63 - 1
-"""Greater than any sequence."""
-CONFIRM_SECONDS = 10.0
-"""How long a confirmation may wait until the items are folded."""
 MARGIN_SECONDS = 1.0
 """By which a client waits longer for heavy work than the service: it is then told why that was
 ended."""
-HISTORY_SECONDS = 2.0
-"""How long a session's history may wait until the replica has folded everything; after that, it is
-read from the log."""
 
 
 class BaseClient:
@@ -188,34 +183,16 @@ class BaseClient:
         log. Raises the same errors as `publish`, and `Conflict` if the session was erased.
         """
         encode_token(session, "session")
-        chosen("on_edit", on_edit, OnEdit)
+        checked_choice("on_edit", on_edit, OnEdit)
         return await self.histories.hand_over(session, draft(messages, format), on_edit)
 
     async def _message_ids(self, session: str) -> tuple[int, Sequence[str]]:
-        """Ids of a session's items that were made from messages, and the sequence at which they
-        were read."""
-        asked = StatusRequest(timeout=HISTORY_SECONDS, newest=True, history=True)
-        try:
-            reply = await self._ask(session, "status", asked, StatusReply)
-        except Unavailable:
-            try:
-                return await self._logged_ids(session)
-            except Forbidden:  # it may not read the log, so it waits for a service
-                reply = await self._ask(session, "status", asked, StatusReply, HISTORY_SECONDS)
-        return reply.sequence, reply.history or ()
+        return await message_ids(self._ask, partial(self._logged_ids, session), session)
 
     async def _logged_ids(self, session: str) -> tuple[int, Sequence[str]]:
-        """The same from the log: needs no service, but a credential that may read it."""
-        from weft.erasure.tombstones import check_not_erased
-
-        await check_not_erased(await self._link.opened(), self.tenant, session)
-        found: dict[str, int] = {}
-        async for record in self.events(session):
-            if record.subject.startswith("w.in."):
-                event = record.event()
-                if isinstance(event, ContextItem):
-                    found.setdefault(event.id, record.sequence)
-        return max(found.values(), default=0), tuple(found)
+        return await logged_message_ids(
+            await self._link.opened(), self.tenant, session, self.events(session)
+        )
 
     async def close_session(self, session: str, reason: str = "closed") -> Ack:
         """Say that the session has ended: it is then summarised, and its memory is kept. Raises
@@ -227,7 +204,7 @@ class BaseClient:
     async def publish_policy(self, policy: ContextPolicy) -> Ack:
         """Put a policy in force, for the tenant or for the session that it names, from the ack's
         sequence on. Needs a credential that may publish the tenant's own events."""
-        expected("policy", policy, ContextPolicy)
+        check_type("policy", policy, ContextPolicy)
         await self._link.opened()
         return await self._send(self._link.outgoing.tenants(policy))
 
@@ -244,7 +221,7 @@ class BaseClient:
     async def publish_grants(self, grants: ScopeGrants) -> Ack:
         """Say whose memory each principal of the tenant may read and write, from the ack's sequence
         on. These grants replace all earlier ones. Needs an operator's credential."""
-        expected("grants", grants, ScopeGrants)
+        check_type("grants", grants, ScopeGrants)
         await self._link.opened()
         return await self._send(self._link.outgoing.tenants(grants))
 
@@ -255,7 +232,7 @@ class BaseClient:
 
     async def publish_catalog(self, catalog: Catalog) -> Ack:
         """Publish a new version of a catalogue; its version is the ack's sequence."""
-        expected("catalog", catalog, Catalog)
+        check_type("catalog", catalog, Catalog)
         await self._link.opened()
         return await self._send(await self._link.outgoing.catalogue(catalog))
 
@@ -280,42 +257,13 @@ class BaseClient:
         acknowledged publish, `Conflict` if the session was erased: nothing of it counts.
         """
         if isinstance(published, PublishAck):
-            return confirmation(published, await self._confirming(session, published))
-        ids = distinct(listed("published", published))
-        asked = StatusRequest(last=MOST, timeout=CONFIRM_SECONDS, newest=True)
-        replies = [
-            await self._ask(
-                session,
-                "status",
-                msgspec.structs.replace(asked, ids=page),
-                StatusReply,
-                CONFIRM_SECONDS,
-            )
-            for page in pages_of(ids)
-        ]
-        return settlement(ids, replies)
+            return await confirm_acknowledged(self._ask, session, published)
+        return await confirm_ids(self._ask, session, distinct(checked_list("published", published)))
 
     async def check_not_erased(self, session: str) -> None:
         """Ask a service whether what is published to this session counts. Raises `Conflict` if the
         session was erased, and `Unavailable`."""
         await self._ask(session, "status", StatusRequest(contents=()), StatusReply)
-
-    async def _confirming(self, session: str, ack: PublishAck) -> list[StatusReply]:
-        return [await self._asked_status(session, ack, page) for page in questions_about(ack)]
-
-    async def _asked_status(
-        self, session: str, ack: PublishAck, page: StatusRequest
-    ) -> StatusReply:
-        asked = msgspec.structs.replace(
-            page, after=ack.sequence, first=ack.first, last=ack.sequence, timeout=CONFIRM_SECONDS
-        )
-        reply = await self._ask(session, "status", asked, StatusReply, CONFIRM_SECONDS)
-        if reply.sequence < ack.sequence:
-            raise Unavailable(
-                f"the read model has folded up to {reply.sequence} only, {ack.sequence} is yours: "
-                "look at `weft status` for what holds the indexer up"
-            )
-        return reply
 
     async def compile(
         self,
@@ -354,9 +302,9 @@ class BaseClient:
             as_of=as_of,
             after=after,
             stable_from=stable_from,
-            pin=listed("pin", pin) or msgspec.UNSET,
-            scopes=msgspec.UNSET if scopes is None else listed("scopes", scopes),
-            tools=listed("tools", tools),
+            pin=checked_list("pin", pin) or msgspec.UNSET,
+            scopes=msgspec.UNSET if scopes is None else checked_list("scopes", scopes),
+            tools=checked_list("tools", tools),
             tool=tool,
             catalog=catalog,
             timeout=timeout,
@@ -382,7 +330,7 @@ class BaseClient:
     async def explain(self, session: str, item_id: str, request: CompileRequest) -> ExplainReply:
         """Why an item is in the compile of `request`, or why not. Raises `NotFound` for an item
         that the session does not contain (at `request.as_of`)."""
-        expected("request", request, CompileRequest)
+        check_type("request", request, CompileRequest)
         asked = ExplainRequest(item_id, request)
         return await self._ask(session, "explain", asked, ExplainReply, request.timeout)
 
@@ -412,7 +360,7 @@ class BaseClient:
     async def status(self, session: str | None = None, *, ids: Sequence[str] = ()) -> StatusReply:
         """What a replica has folded of a session, or of the whole tenant; and for up to 1,000 `ids`
         of a session's items, their `places`."""
-        asked = StatusRequest(ids=listed("ids", ids))
+        asked = StatusRequest(ids=checked_list("ids", ids))
         return await self._ask(session or TENANT_SESSION, "status", asked, StatusReply)
 
     async def _known_session(self, session: str) -> StatusReply:
@@ -471,11 +419,11 @@ class BaseClient:
             query=query,
             catalog=catalog,
             top_k=top_k,
-            namespaces=listed("namespaces", namespaces),
-            tags=listed("tags", tags),
-            exclude=listed("exclude", exclude),
-            failed=listed("failed", failed),
-            used=listed("used", used),
+            namespaces=checked_list("namespaces", namespaces),
+            tags=checked_list("tags", tags),
+            exclude=checked_list("exclude", exclude),
+            failed=checked_list("failed", failed),
+            used=checked_list("used", used),
             after=after,
             timeout=timeout,
         )
@@ -485,7 +433,7 @@ class BaseClient:
         """The complete definitions of the routed tools: `tools.definitions("openai")` for the
         request, `tools.selected(call)` for the model's answer. Raises `NotFound` if one has left
         the catalogue since."""
-        expected("decision", decision, RouteReply)
+        check_type("decision", decision, RouteReply)
         place = session or TENANT_SESSION
         wanted = [HydrateRequest(card.id, decision.catalog) for card in decision.cards]
         asked = (self._ask(place, "hydrate", one, HydrationResult) for one in wanted)
@@ -496,7 +444,7 @@ class BaseClient:
     ) -> ChoiceReply:
         """Record which card of a decision (or of its id) the model chose; empty if it chose
         none."""
-        expected("decision", decision, RouteReply, str)
+        check_type("decision", decision, RouteReply, str)
         named = decision if isinstance(decision, str) else decision.id
         asked = ChoiceRequest(named, item_id)
         return await self._ask(session or TENANT_SESSION, "choose", asked, ChoiceReply)
@@ -520,7 +468,7 @@ class BaseClient:
     ) -> AsyncGenerator[LogRecord, None]:
         """The session's events as the log contains them, from sequence `first` on; with `follow` it
         continues with new ones. Needs a credential that may read the log."""
-        expected("first", first, int)
+        check_type("first", first, int)
         first = max(1, first)
         await self._link.opened()
         if not follow:

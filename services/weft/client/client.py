@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from weft.client.arguments import expected, phase_named
+from weft.client.arguments import check_type, phase_named
 from weft.client.base_client import BaseClient
 from weft.client.offline import OnUnavailable
 from weft.client.session import Session
@@ -87,8 +87,8 @@ class Client(BaseClient):
           agent's own history, whole, with an `UnavailableWarning`. Connect with `lazily=True`, so
           that the agent also starts without a server.
         """
-        expected("wait_timeout", wait_timeout, int, float)
-        expected("spool", spool, str, Path)
+        check_type("wait_timeout", wait_timeout, int, float)
+        check_type("spool", spool, str, Path)
         return Session(
             self,
             name,

@@ -61,7 +61,7 @@ def _check_types(event: msgspec.Struct) -> None:
             if isinstance(item, msgspec.Struct):
                 _check_types(item)
     try:
-        converted(_plain(event), type(event))
+        converted(_as_dicts(event), type(event))
     except msgspec.ValidationError as error:
         fault = with_valid_values(error, type(event))
         todo = "" if fault != str(error) else "; send the type that it says"
@@ -70,24 +70,24 @@ def _check_types(event: msgspec.Struct) -> None:
 
 def _check_numbers(event: msgspec.Struct) -> None:
     """Raises `InvalidInput` for a number that JSON cannot contain: it would be null there."""
-    if path := not_a_number(_plain(event)):
+    if path := not_a_number(_as_dicts(event)):
         raise InvalidInput(
             f"{_name(event)}: {path} is a number that JSON cannot contain (NaN, or infinite); give "
             "null or a text"
         )
 
 
-def _plain(value: object) -> object:
+def _as_dicts(value: object) -> object:
     """Structs as dicts at every level, so that their fields are checked."""
     if isinstance(value, msgspec.Struct):
         fields = {
-            key: _plain(field)
+            key: _as_dicts(field)
             for key, field in msgspec.structs.asdict(value).items()
             if field is not msgspec.UNSET
         }
         config = value.__struct_config__
         return fields if config.tag is None else {config.tag_field: config.tag} | fields
-    return [_plain(one) for one in value] if isinstance(value, (tuple, list)) else value
+    return [_as_dicts(one) for one in value] if isinstance(value, (tuple, list)) else value
 
 
 def _name(event: msgspec.Struct) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 
 from weft.client.base_client import BaseClient
 from weft.client.histories import OnEdit, PublishedMessages, Ties, conflicts_of
-from weft.client.parking import Parked, ParkedWarning, refused
+from weft.client.parking import Parked, ParkedWarning, publish_accepted
 from weft.client.refusals import ItemRefused
 from weft.client.spool import Spool, Spooled
 from weft.messages.history_matching import History, link
@@ -34,7 +34,7 @@ Sent = tuple[int, Sequence[ItemRefused]]
 NOTHING: Sent = (0, ())
 
 FIRST_WAIT_SECONDS = 0.1
-LONGEST_WAIT_SECONDS = 2.0
+MAX_WAIT_SECONDS = 2.0
 AGAIN_SECONDS = 5.0
 """How long after a failure no server is asked again, so that an agent does not wait for one at each
 step."""
@@ -87,7 +87,7 @@ async def retried(work: Callable[[], Awaitable[T]], seconds: float) -> T:
             if not error.retryable or time.monotonic() + wait > deadline:
                 raise
         await asyncio.sleep(wait)
-        wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+        wait = min(2 * wait, MAX_WAIT_SECONDS)
 
 
 class Spooling:
@@ -200,7 +200,7 @@ class Spooling:
         return await self._client.histories.settle(self._session, runs)
 
     async def _publish(self, items: Sequence[ContextItem]) -> list[Parked]:
-        parked = await refused(items, self._sent)
+        parked = await publish_accepted(items, self._sent)
         self._client.histories.forget(self._session)
         return parked
 

@@ -1,4 +1,4 @@
-"""Items that waited for a server which then refused them. They are kept apart with the reason until
+"""Items that waited for a server which then refused them. They are parked with the reason until
 somebody corrects the fault, so that nothing after them has to wait."""
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Parking:
         replace_durably(self.path, b"".join(msgspec.json.encode(one) + b"\n" for one in parked))
 
 
-async def refused(
+async def publish_accepted(
     items: Sequence[ContextItem], publish: Callable[[Sequence[ContextItem]], Awaitable[None]]
 ) -> list[Parked]:
     """Publish everything that is accepted, in order; returns the others. Halves are tried
@@ -68,4 +68,7 @@ async def refused(
     else:
         return []
     half = len(items) // 2
-    return [*await refused(items[:half], publish), *await refused(items[half:], publish)]
+    return [
+        *await publish_accepted(items[:half], publish),
+        *await publish_accepted(items[half:], publish),
+    ]

@@ -17,7 +17,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -27,10 +26,10 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from weft.client.arguments import chosen, listed
+from weft.client.added import Added, added_of
+from weft.client.arguments import checked_choice, checked_list
 from weft.client.base_client import BaseClient
 from weft.client.drilldown import TOOL_NAME, asked_slice, drilldown_tool, slice_item
-from weft.client.event_check import checked
 from weft.client.histories import OnEdit, PublishedMessages
 from weft.client.offline import (
     OnUnavailable,
@@ -53,7 +52,7 @@ from weft.client.tool_functions import (
     unknown_tool,
 )
 from weft.messages.definitions import merged
-from weft.messages.reading import Format, Messages, ToolCall, draft, tool_call, turns_of
+from weft.messages.reading import Format, Messages, ToolCall, draft, tool_call
 from weft.messages.writing import Provider
 from weft_schemas.errors import (
     InvalidInput,
@@ -93,7 +92,7 @@ class Session:
         spool: Path = Path("weft-spool"),
     ) -> None:
         encode_token(name, "session")
-        chosen("on_unavailable", on_unavailable, OnUnavailable)
+        checked_choice("on_unavailable", on_unavailable, OnUnavailable)
         self.client = client
         self.name = name
         self.pack: Pack | None = None
@@ -103,7 +102,7 @@ class Session:
         self._timeout = timeout
         self._drilldown = drilldown
         self._stable = stable
-        self._added: list[_Added] = []
+        self._added: list[Added] = []
         self._refused: list[ItemRefused] = []
         """Refusals to report once everything else is published."""
         self._wait_timeout = wait_timeout if on_unavailable == "wait" else 0.0
@@ -146,23 +145,10 @@ class Session:
         items. They are published with the next request. Adding the same thing twice publishes it
         twice; for a whole history use `publish`. Items of one response (`*reply.output`) are one
         turn: add them in one call. Raises `InvalidInput` before anything is added."""
-        added: list[_Added] = []
-        place = 0
-        for is_item, run in groupby(messages, key=lambda one: isinstance(one, ContextItem)):
-            given = list(run)
-            if is_item:
-                for item in given:
-                    checked(item)
-                    added.append(_Added((item,), False))
-                place += len(given)
-                continue
-            for turn in turns_of(given, format):
-                added.append(_Added(_read(turn, format, place)))
-                place += len(turn)
-        for one in added:
+        for one in added_of(messages, format):
             self._note(one)
 
-    def _note(self, added: _Added) -> None:
+    def _note(self, added: Added) -> None:
         """It is to be published, and the agent's own history goes on with it even if it cannot be
         published or spooled."""
         self._added.append(added)
@@ -174,7 +160,7 @@ class Session:
     ) -> PublishedMessages:
         """Publish the new part of a whole history, see `Client.publish_messages`. It recognises
         what was added to the session before."""
-        chosen("on_edit", on_edit, OnEdit)
+        checked_choice("on_edit", on_edit, OnEdit)
         read = draft(messages, format)
         await self.flush()
         if self._spooling is not None:
@@ -294,7 +280,7 @@ class Session:
         given, whole: neither scanned nor within a budget. `pack` is then None, and the drill-down
         is not offered.
         """
-        tools = listed("tools", tools)
+        tools = checked_list("tools", tools)
         try:
             pack = await self.compile(phase=phase, budget=budget, query=query, pin=pin)
         except Unavailable as error:
@@ -326,7 +312,7 @@ class Session:
         """
         made = tool_call(call)
         if self._is_own(made):
-            self._note(_Added((await self._drilled(made),)))
+            self._note(Added((await self._drilled(made),)))
             return True
         if functions is None:
             return False
@@ -336,7 +322,7 @@ class Session:
             result = result_of(made, unknown_tool(made.name, names), failed=True)
         else:
             result = result_of(made, *await called(function, made))
-        self._note(_Added((result,)))
+        self._note(Added((result,)))
         return True
 
     def _is_own(self, call: ToolCall) -> bool:
@@ -365,19 +351,6 @@ class Session:
         return msgspec.structs.replace(item, id=UNNAMED, parent_id=None, metadata=metadata)
 
 
-def _read(messages: Sequence[Any], format: Format, place: int) -> tuple[ContextItem, ...]:
-    """The items of messages that follow `place` others; an error names the place among all."""
-    try:
-        return draft(messages, format).items
-    except InvalidInput as error:
-        raise InvalidInput(
-            _PLACE.sub(lambda found: f"messages[{place + int(found[1])}]", str(error), count=1)
-        ) from None
-
-
-_PLACE = re.compile(r"^messages\[(\d+)\]")
-
-
 def _left_out(refused: Sequence[ItemRefused], rest: str) -> ItemRefused:
     first = refused[0]
     others = f" (the first of {len(refused)} such)" if len(refused) > 1 else ""
@@ -397,11 +370,3 @@ def _without(session: str, error: WeftError, unsent: int) -> str:
         f"session {session!r}: this request is made of the agent's own history, neither scanned "
         f"nor within a budget, and {kept}: {error}"
     )
-
-
-class _Added(msgspec.Struct, frozen=True, eq=False):
-    """Added once: what is equal to it was added another time."""
-
-    items: tuple[ContextItem, ...]
-    is_message: bool = True
-    """Their ids do not exist yet."""

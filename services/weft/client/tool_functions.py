@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from weft.adapters.drafting import compact
-from weft.client.arguments import expected
+from weft.client.arguments import check_type
 from weft.messages.definitions import name_in
-from weft.messages.plain import plain
+from weft.messages.plain_json import as_plain_json
 from weft.messages.reading import ToolCall
 from weft.messages.writing import PROVIDERS
 from weft.whole_characters import whole_characters
@@ -53,7 +53,7 @@ class _Called:
 
 def function_named(functions: Mapping[str, Function], name: str) -> Function | None:
     """The function of a tool, whose name may be in the form that any provider uses."""
-    expected("functions", functions, Mapping)
+    check_type("functions", functions, Mapping)
     if name in functions:
         return functions[name]
     return next(
@@ -82,16 +82,16 @@ async def called(function: Function, call: ToolCall) -> tuple[str, str | None, b
             returned = await returned
     except Exception as error:  # the model reads whatever a tool raises
         return f"{type(error).__name__}: {error}", None, True
-    return *_told(returned), False
+    return *_result_text(returned), False
 
 
-def _told(returned: Any) -> tuple[str, str | None]:
+def _result_text(returned: Any) -> tuple[str, str | None]:
     """What a function returned, as text, and its content type. It never fails: the call succeeded,
     and a model that is told otherwise makes it again."""
     if returned is None:
         return "", None
     try:
-        value = plain(returned, otherwise=str)
+        value = as_plain_json(returned, otherwise=str)
         return (value, None) if isinstance(value, str) else (compact(value), "application/json")
     except Exception:  # whatever the objects in it raise about themselves
         return _text_of(returned), None

@@ -64,7 +64,7 @@ def attempt(model: ReadModel, task: CompileTask) -> CompileResult | None:
     Raises `NotFound` for a missing session or item, `Unavailable` for one that is not folded yet,
     `Forbidden` if the requester may not loosen the policy or use a scope."""
     ready = ready_for(model, task)
-    return None if ready is None else answered(ready, task)
+    return None if ready is None else compile_result(ready, task)
 
 
 def ready_for(model: ReadModel, task: CompileTask) -> Ready | None:
@@ -72,7 +72,7 @@ def ready_for(model: ReadModel, task: CompileTask) -> Ready | None:
     request = task.request
     view = model.view(task.tenant, task.session, request.as_of)
     if view.item_count() == 0:
-        raise _unknown(task.session, request, view.sequence, view.erased())
+        raise _no_items_error(task.session, request, view.sequence, view.erased())
     waits = request.after and request.as_of is None and not task.is_late
     if waits and any(row.sequence <= request.after for row in view.pending()):
         return None
@@ -85,7 +85,7 @@ def is_short_work(ready: Ready, task: CompileTask) -> bool:
     return is_short(ready.view, task.request, ready.policy, len(task.base))
 
 
-def answered(ready: Ready, task: CompileTask) -> CompileResult:
+def compile_result(ready: Ready, task: CompileTask) -> CompileResult:
     """The compile itself."""
     view, request = ready.view, ready.request
     if task.item is not None and not view.by_ids([task.item]):
@@ -93,10 +93,10 @@ def answered(ready: Ready, task: CompileTask) -> CompileResult:
             f"session {task.session!r} has no item {task.item!r} at or before sequence "
             f"{view.sequence}; see its items with `weft events`"
         )
-    made = compile_pack(view, request, key=task.key, base=recorded(task.base))
+    made = compile_pack(view, request, key=task.key, base=decoded_audit(task.base))
     made = _with_rights(made, task.principal, ready.loosened)
     made = _with_unfolded(made, request.after)
-    reply = made.pack if task.item is None else explained(task.item, made)
+    reply = made.pack if task.item is None else explanation(task.item, made)
     return CompileResult(
         msgspec.json.encode(reply),
         made.pack.sequence,
@@ -105,7 +105,7 @@ def answered(ready: Ready, task: CompileTask) -> CompileResult:
     )
 
 
-def recorded(payload: bytes) -> CompileAudit | None:
+def decoded_audit(payload: bytes) -> CompileAudit | None:
     """The audit; None if there is none, or it was written by another program or a newer release."""
     try:
         return msgspec.json.decode(payload, type=CompileAudit)
@@ -113,7 +113,7 @@ def recorded(payload: bytes) -> CompileAudit | None:
         return None
 
 
-def explained(item_id: str, compilation: Compilation) -> ExplainReply:
+def explanation(item_id: str, compilation: Compilation) -> ExplainReply:
     """The explanation, read from the pack's own stats, so that the two agree."""
     pack = compilation.pack
     included = candidate = False
@@ -144,7 +144,7 @@ def explained(item_id: str, compilation: Compilation) -> ExplainReply:
     )
 
 
-def _unknown(session: str, request: CompileRequest, folded: int, erased: int) -> WeftError:
+def _no_items_error(session: str, request: CompileRequest, folded: int, erased: int) -> WeftError:
     if folded < request.after:
         return Unavailable(
             f"session {session!r} is not folded yet: the read model is at {folded}, asked for is "

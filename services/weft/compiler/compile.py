@@ -6,10 +6,10 @@ from __future__ import annotations
 import msgspec
 
 from weft.compiler.candidates.closure import Group, dependency_closure
-from weft.compiler.candidates.facts import Outdated, newest_statements, superseded
+from weft.compiler.candidates.facts import Outdated, newest_statements, outdated_items
 from weft.compiler.candidates.find import find_candidates
 from weft.compiler.candidates.flags import flags_among
-from weft.compiler.candidates.phase_rules import showable, within_limits
+from weft.compiler.candidates.phase_rules import shown_in_phase, within_limits
 from weft.compiler.candidates.sensitivity import withhold
 from weft.compiler.ledger import Ledger
 from weft.compiler.manifest import audit_of, manifest_of
@@ -22,11 +22,14 @@ from weft.compiler.ranking.relevance import score_groups
 from weft.compiler.rendering.cost import Costed, Shown
 from weft.compiler.rendering.counting import counter
 from weft.compiler.rendering.message_tokens import message_tokens
-from weft.compiler.rendering.reasoning import attached, carried, refused_calls
-from weft.compiler.renditions.in_force import in_force, text_in_force
+from weft.compiler.rendering.reasoning import refused_calls, returned_reasoning, with_reasoning
+from weft.compiler.renditions.outdated_facts import (
+    text_without_outdated_facts,
+    without_outdated_facts,
+)
 from weft.compiler.selection.choice import Choice
-from weft.compiler.selection.left_out import naming
-from weft.compiler.selection.prefix import keep, select_stable
+from weft.compiler.selection.left_out import with_named_calls
+from weft.compiler.selection.prefix import kept_prefix, select_stable
 from weft.compiler.selection.repeats import without_dangling
 from weft.compiler.selection.select import select
 from weft.compiler.selection_input import choice_of
@@ -55,18 +58,18 @@ def compile_pack(
     """The pack for a request over a view, and its audit event. `key` is the deployment's secret,
     with which fences are made. `base` is the audit of the pack that `request.stable_from` names,
     None if it is unknown."""
-    state = _candidates(readable(view, request), request, key, base)
+    state = _candidates(within_scopes(view, request), request, key, base)
     _group_calls(state)
     _apply_sensitivity(state)
     _apply_phase_rules(state)
     _rank(state)
-    _carry_reasoning(state)
+    _reserve_reasoning(state)
     choice = choice_of(state)
     choice, shown = _without_refused_calls(state, *_select(state, choice))
     return _render(state, choice, shown)
 
 
-def readable(view: SessionView, request: CompileRequest) -> SessionView:
+def within_scopes(view: SessionView, request: CompileRequest) -> SessionView:
     """The view, limited to the memory scopes of the request."""
     if isinstance(request.scopes, msgspec.UnsetType):
         return view
@@ -114,17 +117,21 @@ def _apply_phase_rules(state: State) -> None:
     several facts only the replaced ones are dropped."""
     phase = state.request.phase
     state.statements = newest_statements(state.view, state.groups)
-    replaced = superseded(state.view, state.groups, state.statements)
+    replaced = outdated_items(state.view, state.groups, state.statements)
     rule = phase_rule(state.policy, phase)
-    kept = showable(state.groups, phase, rule, state.ledger, replaced)
-    state.groups = tuple(_in_force(state, group, replaced.get(group.key)) for group in kept)
+    kept = shown_in_phase(state.groups, phase, rule, state.ledger, replaced)
+    state.groups = tuple(
+        _without_outdated_facts(state, group, replaced.get(group.key)) for group in kept
+    )
 
 
-def _in_force(state: State, group: Group, outdated: Outdated | None) -> Group:
+def _without_outdated_facts(state: State, group: Group, outdated: Outdated | None) -> Group:
     if outdated is None:
         return group
     row, count = group.rows[0], counter(state.view.encoding)
-    made = in_force(row, outdated.numbers, count(text_in_force(row, outdated.numbers)))
+    made = without_outdated_facts(
+        row, outdated.numbers, count(text_without_outdated_facts(row, outdated.numbers))
+    )
     return msgspec.structs.replace(group, rows=(made,))
 
 
@@ -139,7 +146,7 @@ def _rank(state: State) -> None:
     state.scores = score_groups(
         state.groups, matches, state.question, rule, emphasis, found.latest_user
     )
-    state.prefix = keep(
+    state.prefix = kept_prefix(
         state.view,
         state.base,
         state.policy_version,
@@ -151,11 +158,11 @@ def _rank(state: State) -> None:
     state.groups = within_limits(state.groups, state.scores, settled, phase, rule, state.ledger)
 
 
-def _carry_reasoning(state: State) -> None:
-    """Reserve budget for the reasoning of the open exchange."""
+def _reserve_reasoning(state: State) -> None:
+    """Reserve budget for the reasoning of the current turn."""
     count = counter(state.view.encoding)
-    state.carried = carried(state.groups, state.budget, count, state.ledger)
-    state.budget -= state.carried.tokens
+    state.returned_reasoning = returned_reasoning(state.groups, state.budget, count, state.ledger)
+    state.budget -= state.returned_reasoning.tokens
 
 
 def _select(state: State, choice: Choice) -> tuple[Choice, Shown]:
@@ -173,10 +180,12 @@ def _select(state: State, choice: Choice) -> tuple[Choice, Shown]:
 def _without_refused_calls(state: State, choice: Choice, shown: Shown) -> tuple[Choice, Shown]:
     """The same without calls that their provider would refuse: they are written in words, or left
     out if there is no room for that."""
-    while calls := refused_calls(state.groups, shown, state.carried):
-        withheld = state.carried.withheld | calls
-        state.carried = msgspec.structs.replace(state.carried, withheld=withheld)
-        choice = naming(choice_of(state), choice.cost.named)
+    while calls := refused_calls(state.groups, shown, state.returned_reasoning):
+        withheld = state.returned_reasoning.withheld | calls
+        state.returned_reasoning = msgspec.structs.replace(
+            state.returned_reasoning, withheld=withheld
+        )
+        choice = with_named_calls(choice_of(state), choice.cost.named)
         if not choice.cost.fits(shown, choice.budget):
             left = {row.sequence for one in state.groups if one.key in calls for row in one.rows}
             shown = {at: one for at, one in shown.items() if at not in left}
@@ -187,8 +196,8 @@ def _without_refused_calls(state: State, choice: Choice, shown: Shown) -> tuple[
 def _render(state: State, choice: Choice, shown: Shown) -> Compilation:
     """The prompt, its stats and its audit."""
     costed = choice.cost.costed(shown)
-    if state.carried.reasoning:
-        entries = tuple(attached(costed.entries, state.carried))
+    if state.returned_reasoning.reasoning:
+        entries = tuple(with_reasoning(costed.entries, state.returned_reasoning))
         messages = message_tokens(entries, counter(state.view.encoding))
         costed = Costed(entries, costed.prompt, messages)
     state.ledger.drop(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from weft.compiler.rendering.cost import PromptCost, Shown
-from weft.compiler.renditions.recipe import with_outdated
+from weft.compiler.renditions.part_selector import with_outdated
 from weft.compiler.renditions.rendition import SUMMARY, Rendition
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import CompileAudit, CompileRequest, ContextPack, ManifestEntry, PackEntry
@@ -40,7 +40,7 @@ def _view(entry: PackEntry, rows: Mapping[int, ItemRow], shown: Mapping[int, Ren
     if not entry.item_id:
         return entry.view
     one = shown[entry.sequence]
-    return with_outdated(f"{one.view} {one.recipe}".rstrip(), rows[entry.sequence].outdated)
+    return with_outdated(f"{one.view} {one.selector}".rstrip(), rows[entry.sequence].outdated)
 
 
 def audit_of(

@@ -19,13 +19,13 @@ SELF_CONTAINED = 50
 """Tokens up to which a turn's neighbours get their whole share; at twice the length they get half,
 since a long message explains itself. On BEAM's tuned half it finds .60 of the evidence at 4,000
 tokens, against .55 with whole shares; LoCoMo does not change."""
-MATCHES_LEAST = 12
+MIN_MATCHES = 12
 """Matches that are considered however few items the budget holds."""
 MATCHES_WEIGHED = 2
 """Factor for the number of matches if `OWN_WORDS_FACTOR` weighs them: most passages are in an
 agent's long messages, which would crowd out the users'. On BEAM's tuned half .515 / .684 / .777 of
 the evidence is shown at 2,000 / 4,000 / 8,000 tokens, against .499 / .608 / .715."""
-POSTINGS_MOST = 16_000
+MAX_POSTINGS_READ = 16_000
 """Most postings that a search reads: some 4 ms. With half as many, recall of tau2_banking's
 documents for long queries is .03 to .04 lower; with twice as many it hardly rises."""
 FEEDBACK_PASSAGES = 10
@@ -72,7 +72,7 @@ class Emphasis(msgspec.Struct, frozen=True):
     tie: float = 0.3
     """Exponent of a kind's weight: enough to win against a slightly newer item, too little to beat
     better evidence."""
-    exchange: float = 0.0
+    current_turn: float = 0.0
     """Extra for items after the latest user turn."""
     newest: float = 0.0
     """Extra for the newest call and its results."""
@@ -115,7 +115,7 @@ PROFILES = {
     # What is asked now, and which tools the session has used.
     Phase.ROUTE: Profile(
         Retrieval(newest=20, recent=1.5, matches=0.5, near=0.5, near_least=4),
-        Emphasis(relevance=0.5, recency=1.0, half_life=4.0, exchange=0.3),
+        Emphasis(relevance=0.5, recency=1.0, half_life=4.0, current_turn=0.3),
         Objective(values=2.0, cheap=1.0),
     ),
     # Values to copy: identifiers first, each once. What users decided (no bags, the smaller card)
@@ -131,17 +131,17 @@ PROFILES = {
     # The result just received, nearly whole, and what led to it.
     Phase.INTERPRET: Profile(
         Retrieval(newest=20, recent=1.5, matches=0.5, near=0.5, near_least=4),
-        Emphasis(relevance=0.5, recency=1.0, half_life=3.0, exchange=0.3, newest=4.0),
+        Emphasis(relevance=0.5, recency=1.0, half_life=3.0, current_turn=0.3, newest=4.0),
         Objective(values=2.0, cheap=0.7),
     ),
-    # Whole turns that answer the query; without one, the latest exchange.
+    # Whole turns that answer the query; without one, the latest call.
     Phase.ANSWER: Profile(
         Retrieval(
             newest=32, recent=1.0, matches=6.0, near=6.0, near_least=40, feedback=0.15, per_term=200
         ),
-        Emphasis(relevance=1.0, recency=0.1, half_life=4.0, tie=0.05, exchange=0.5, cues=True),
+        Emphasis(relevance=1.0, recency=0.1, half_life=4.0, tie=0.05, current_turn=0.5, cues=True),
         Objective(values=0.0, cheap=0.15),
-        unasked=Emphasis(relevance=0.5, recency=1.0, half_life=6.0, exchange=0.5),
+        unasked=Emphasis(relevance=0.5, recency=1.0, half_life=6.0, current_turn=0.5),
     ),
 }
 
@@ -150,13 +150,13 @@ TOOLS_SHARE = 0.5
 REASONING_SHARE = 1 / 3
 """Most of a budget for reasoning that goes back to its provider. Signed reasoning is counted by its
 length, which is too high, so that a larger share would seldom be used."""
-EXCHANGE_SHARE = 0.5
+CURRENT_TURN_SHARE = 0.5
 """Most of a budget that results since the latest user turn get before older items get any (promise
 8 of faithful prompts)."""
 CUT_SHARE = 0.6
-"""Share of the rest for a result that does not fit whole, if there are older ones in the exchange:
+"""Share of the rest for a result that does not fit whole, if there are older ones in the turn:
 those that fit are shown, too."""
-LEAST_EACH, MOST_TOGETHER = 200, 8
+MIN_SHARE_TOKENS, MAX_CALLS_TOGETHER = 200, 8
 """For calls that were made together and whose newest result does not fit: the least tokens of each
 result, and the most such calls, since each is fitted by itself. Otherwise the newest result comes
 first. Of what the next step needs in ten sessions that nobody tuned for, prompts for a call of
@@ -168,7 +168,7 @@ SIBLINGS_SHARE, WITHOUT_SIBLINGS = 0.3, 250
 with the newest one. Of what the next step needs in 58 sessions that nobody tuned for, prompts for a
 call of 1,000 and 2,000 tokens state .625 and .839 with it, .617 and .832 without, for an answer
 .644 and .847, and .640 and .842; no value of tau-bench or LiveMCPBench depends on it."""
-EXCHANGE_TRIES = 8
+RESULT_TRIES = 8
 """Older results that are tried in vain after one that was cut. Those that are clearly too large are
 not tried: of 3,264 prompts of recorded sessions none shows less than with all of them tried."""
 LAST_FETCHED_SHARE, WITHOUT_LAST_FETCHED = 0.5, 250
@@ -192,16 +192,16 @@ with .3, of 2,000 .68, .74 and .76. tau-bench keeps its values at 1,000 tokens; 
 FAILED_SHARE = 0.5
 """Most of a budget for the call before the newest if it failed: its error line, and as much of the
 call as fits. With it tau-bench's confirming half gains .012 of its values at 500 tokens."""
-FAILED_LEAST = 60
+MIN_FAILED_TOKENS = 60
 """Tokens that are kept for it even if the newest result could use the whole budget: a model that
 does not see that a change failed makes the same change again."""
 OTHER_CALLS_SHARE = 0.15
 """Most of a budget that is spent on listing the other calls, each with a line about its result."""
-SHORT_EXCHANGE, SHORT_SHARE = 160, 0.25
-"""Most tokens of a short exchange, its call with its results, and the most of a budget for listing
+SHORT_CALL, SHORT_SHARE = 160, 0.25
+"""Most tokens of a short call with its results, and the most of a budget for listing
 more of these. Of twelve payments of one turn, prompts of 1,000 tokens then tell ten instead of six;
 no value of the panel depends on it, and of 24 sessions that nobody tuned for one states two facts
-fewer at 2,000 tokens. With the exchanges before the latest turn among them, tau-bench loses .037 of
+fewer at 2,000 tokens. With the calls before the latest turn among them, tau-bench loses .037 of
 its values at 500 tokens."""
 PINS_SHARE, PINS_ALONE = 0.5, 0.7
 """Most of a budget for whole pinned items and policies (promise 7): with results since the latest
@@ -218,14 +218,14 @@ many with them, at 1,000 and 2,500 tokens: of a next call's values they gave .47
 and .57 on LiveMCPBench, .73 and .82, then .86 and .86 on tau-bench, the same on code. It takes .008
 of LiveMCPBench's values at 1,000 tokens; with .06 beyond the first 250, tau-bench's lost .009 at
 500. Answers, which no call follows, lose .04 in some sessions, and so do without."""
-LEAST_NAME = 4
+MIN_NAMED_CALL = 4
 """Tokens of a short one, such as a file's name after that of another call of the tool."""
-LEAST_ASKED = 3
+MIN_ASKED_TERMS = 3
 """If an unanswered user's turn has at least this many terms, they alone choose among the parts of
 results; "yes, do that" leaves the choice to what was said and done before. In 37 sessions that
 nobody tuned for, answers of 500 to 2,000 tokens state .004 more of what they need."""
 POLICY_SHARE = 0.2
-"""Most of a budget for which a policy that was cut is shown whole, where the open exchange leaves
+"""Most of a budget for which a policy that was cut is shown whole, where the current turn leaves
 room."""
 
 DENSITY = 0.3
@@ -254,7 +254,7 @@ ANSWERING_BONUS = 0.7
 question. On the tuned half of tau2_banking recall at 2,000 tokens is .24 with it, .19 without. Not
 for messages, which say one thing in many sentences (BEAM loses .10 by it)."""
 READ_AGAIN_FACTOR = 0.3
-"""Factor for an exchange whose very call was made again later. In eight sessions that nobody tuned
+"""Factor for a call that was made again later. In eight sessions that nobody tuned
 for, three of twenty prompts then show more of an old state than of the newer one, and six without;
 no value of tau-bench or LiveMCPBench depends on it."""
 IDENTITY_FACTOR = 3.0
@@ -285,7 +285,7 @@ CAPITALS_WEIGHT = 0.8
 """A few capitals: an airport, a currency, a ticker."""
 ADDRESS_WEIGHT = 0.8
 """Paths, URLs, e-mail addresses."""
-NUMBER_WEIGHT, DIGIT_WEIGHT, MOST_DIGITS = 0.1, 0.05, 8
+NUMBER_WEIGHT, DIGIT_WEIGHT, MAX_DIGITS = 0.1, 0.05, 8
 """Weight of a number, what each digit adds to it, and the most digits that add something."""
 NAME_WEIGHT = 0.2
 """A capitalised word."""
@@ -313,13 +313,13 @@ reading cases of tau-bench's other half, .87 of the prompts of 1,000 tokens then
 next call takes, and .81 without; on the tuned half .90 and .88."""
 NEXT_ENTRY_WINDOW = 400
 """Characters behind an entry in which the next one is expected."""
-MOST_COPIED = 32
+MAX_COPIED_VALUES = 32
 """Values of a call that may be one of a loop: a call with more writes a text."""
 LOOP_SOURCES, LOOK_BACK = 3, 256
 """Items that a call's arguments may come from, at most, and the groups among which they are looked
 for."""
 
-LEAST_PASS, PASS_SHARE = 3, 1 / 3
+MIN_PASS_CALLS, PASS_SHARE = 3, 1 / 3
 """Fewest calls of one tool after each other that are a pass over a list, and the most of a budget
 that the next result of a second pass takes: in a smaller one the newest results say more. On
 tau-bench's tuned half grounding at 1,000 tokens is .957 with the second pass and .951 without. In
@@ -332,7 +332,7 @@ LATEST_PASSES = 3
 PLAN_MESSAGES = 4
 """Latest messages that may say in which order things are acted on: two questions and answers. With
 two, tau-bench's tuned half loses .002 at 1,000 tokens."""
-MOST_ASIDE = 3
+MAX_OTHER_CALLS = 3
 """Calls about something else after which no second pass is expected to begin, without a plan."""
 
 FOCUS_BONUS = 1.0
@@ -377,7 +377,7 @@ values: the trial that the agent took from a table, of which a later call states
 values with what tells which they are, in eight sessions that nobody tuned for, prompts for a call
 of 4,000 tokens hold .84, and .78 without it; of what the next step needs .87 and .85. An answer
 would lose .02 to .10. No value of the panel depends on it."""
-LEAST_PARTS = 5
+MIN_PARTS = 5
 """Least number of an item's parts: with fewer, none is preferred in this way."""
 LEFT_ASIDE_FACTOR = 0.25
 """Factor for the records of a list from which later calls took one or a few others: the agent has
@@ -394,8 +394,8 @@ prompts for a call of 1,000 / 2,000 tokens hold .59 / .73 with it, and .55 / .67
 answer .61 / .84, and .57 / .78. In another such session a call gains .02 at 1,000 and loses .05 at
 500, an answer loses .07 and .05: the line of a failed test is shown, and the facts are about the
 code that it tests. No value of the panel depends on it."""
-POINTING, MOST_POINTED = 3, 8
-"""Newest exchanges whose failed results point at lines, and most such lines of one view: with more,
+POINTING, MAX_POINTED_LINES = 3, 8
+"""Newest calls whose failed results point at lines, and most such lines of one view: with more,
 they list what it has."""
 NAMED_HEAD_FACTOR = 4.0
 """Factor for the parts under a head that states such a value: the lines of a function that the user
@@ -418,18 +418,18 @@ budget of this many times the size would reach. With additions from anywhere, .1
 budget larger by a fourth to a half drop an item, with these .15. With 2.0 it is .13, but three sets
 of sessions that nobody tuned for state .01 to .04 less of what an answer needs at 500 tokens. By
 3.0 tau-bench's tuned half loses .002 of its values at 500 tokens, and LiveMCPBench's none."""
-LEAST_ROOM = 8
+MIN_ROOM = 8
 """Tokens: in less, nothing fits."""
 FILLED_FROM, LEFT_SHARE = 400, 0.01
 """Newest groups of which short ones are shown whole in the room that is left at the end, and the
 least share of the budget that is worth it: to count what is sent once more takes a twentieth of a
 compile at 128,000 tokens. Of what the next step needs in seven sets of sessions that nobody tuned
 for, prompts of 500 tokens state .002 to .003 more with it, and larger ones as much."""
-LEAST_FILLED = 24
+MIN_FILLED_TOKENS = 24
 """Tokens that are filled with parts: to find those that fit into less takes 6 of 100 function calls
 of a compile. Of what the next step needs in seven sets of sessions that nobody tuned for, prompts
 state as much without them, on average (.0000), and the values of recorded sessions stay."""
-LEAST_PIN = 24
+MIN_PIN_TOKENS = 24
 """Least tokens of a shortened pin; fewer would say nothing."""
 SITUATION = 4
 """Newest items whose calls replace a missing query."""
@@ -449,9 +449,9 @@ STAYS = tuple(step / 20 for step in range(20, 0, -1))
 """Shares of a stable prompt's base that may stay; what follows is replaced."""
 SHORTER = (0.7, 0.5)
 """Shares of the budget for which what follows is also compiled, to fit behind more of the base."""
-MOST_FILLED = 4
+MAX_FILLED_HEADS = 4
 """Heads, the most promising, behind which what came since is chosen anew."""
-PRICE, MOST_PRICE = 300.0, 0.5
+PRICE, MAX_PRICE = 300.0, 0.5
 """The cost of sending a whole budget again, as a share of everything wanted: the first divided by
 the budget's tokens, since in a small budget each new item displaces more, and at most the second.
 Tuned with the constants around them: on the tuned half prompts of 1,000 and 2,000 tokens repeat .55
@@ -490,7 +490,7 @@ TITLE_BONUS = 1.0
 """Gain, as a share of its relevance, of a document whose title has only words of the query. Recall
 at 4,000 tokens rises from .19 to .25 on half of tau2_banking's tasks, from .20 to .23 on the
 others; twice as much changes neither."""
-LONGEST_TITLE = 160
+MAX_TITLE_LENGTH = 160
 """Characters of a first line that may be a title."""
 DATE_CUE, NAME_CUE, LENGTH_CUE = 0.06, 0.08, 0.05
 """Extra for a year, for a name and for length, in a turn of up to `SELF_CONTAINED` tokens; less in

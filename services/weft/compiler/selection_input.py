@@ -8,32 +8,32 @@ from functools import partial
 from weft.compiler.candidates.closure import Group
 from weft.compiler.candidates.older_calls import older_calls
 from weft.compiler.candidates.tool_rules import rule_of
-from weft.compiler.profiles import LEAST_ASKED, PROFILES, READ_AGAIN_FACTOR
+from weft.compiler.profiles import MIN_ASKED_TERMS, PROFILES, READ_AGAIN_FACTOR
 from weft.compiler.ranking.focus import (
-    called_after,
-    in_focus,
-    named_by_user,
-    stated_after,
-    stated_last,
+    focus_by_result,
+    later_call_values,
+    latest_values,
+    next_values,
+    values_named_by_user,
 )
 from weft.compiler.ranking.listed_passes import Pass, listed_passes
 from weft.compiler.ranking.loops import Stretch, next_entries
 from weft.compiler.ranking.places import pointed_lines
 from weft.compiler.ranking.question import understand
-from weft.compiler.ranking.second_pass import second_pass, taken_next
+from weft.compiler.ranking.second_pass import calls_ahead, second_pass
 from weft.compiler.ranking.value_weights import asked_fields
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.rendering.counting import counter
 from weft.compiler.rendering.header import entries_above
 from weft.compiler.rendering.item_entries import groups_by_sequence, item_entry
 from weft.compiler.rendering.tools import TOOLS, parameter_names
-from weft.compiler.renditions.rendition import reference, summarised
-from weft.compiler.renditions.shape import Shape, required_parts
+from weft.compiler.renditions.item_renditions import ItemRenditions, required_parts
+from weft.compiler.renditions.rendition import reference_rendition, summary_rendition
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.left_out import most_names
 from weft.compiler.selection.part_scores import Scores
-from weft.compiler.selection.pins import least_of_all
-from weft.compiler.selection.repeats import outdated_by_repetition, repeated
+from weft.compiler.selection.pins import beginnings_of_all
+from weft.compiler.selection.repeats import outdated_by_repetition, repeated_results
 from weft.compiler.state import State
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
@@ -47,17 +47,19 @@ def choice_of(state: State) -> Choice:
     pinned = state.pinned()
     own = {row.sequence for group in pinned for row in group.rows}
     repeats = {
-        at: later for at, later in repeated(state.groups, state.redacted).items() if at not in own
+        at: later
+        for at, later in repeated_results(state.groups, state.redacted).items()
+        if at not in own
     }
     newer = _newer(state)
-    exchange = _newest_first(newer)
+    current_turn = _newest_first(newer)
     said = [group for group in newer if group.rows[0].kind is ItemKind.AGENT_MSG]
     counts_values = bool(profile.objective.values)
     old = outdated_by_repetition(state.groups, state.redacted)
     passes = tuple(listed_passes(state.groups)) if counts_values else ()
     ahead = _ahead(state, passes) if counts_values else {}
-    shapes = {
-        row.sequence: _shape(state, row, group.rows[0], repeats)
+    renditions = {
+        row.sequence: _item_renditions(state, row, group.rows[0], repeats)
         for group in state.groups
         for row in group.rows
     }
@@ -65,21 +67,21 @@ def choice_of(state: State) -> Choice:
     return Choice(
         groups=state.groups,
         scores=_scores(state, rows, ahead, counts_values, old),
-        shapes=shapes,
+        renditions=renditions,
         repeats=repeats,
         pinned=tuple(pinned),
-        exchange=exchange,
+        current_turn=current_turn,
         interrupted=_interrupted(state),
-        last_fetched=() if exchange else _last_fetched(state),
-        said=said[0] if said and exchange else None,
-        taken_next=tuple(
+        last_fetched=() if current_turn else _last_fetched(state),
+        said=said[0] if said and current_turn else None,
+        calls_ahead=tuple(
             group
-            for group in taken_next(state.groups, passes, ahead, state.budget)
+            for group in calls_ahead(state.groups, passes, ahead, state.budget)
             if group.key not in old
         ),
         objective=profile.objective,
         asked=asked_fields(rows, parameter_names(state.view, request)),
-        cost=_cost(state, rows, least_of_all(pinned, shapes)),
+        cost=_cost(state, rows, beginnings_of_all(pinned, renditions)),
         budget=state.budget,
         is_all=is_all,
         names_calls=counts_values,
@@ -104,7 +106,7 @@ def _interrupted(state: State) -> Group | None:
     """The newest call before the user's latest turn to which the agent has said nothing."""
     found, latest = state.candidates, state.candidates.latest_user or 0
     between = [group for group in state.groups if found.open_since < group.key < latest]
-    calls = [group for group in between if group.is_exchange]
+    calls = [group for group in between if group.is_call]
     return calls[-1] if calls else None
 
 
@@ -122,7 +124,7 @@ def _last_fetched(state: State) -> tuple[Group, ...]:
 
 def _newest_first(groups: Sequence[Group]) -> tuple[Group, ...]:
     """The calls among these, in the order in which their last results came."""
-    calls = (group for group in groups if group.is_exchange)
+    calls = (group for group in groups if group.is_call)
     return tuple(sorted(calls, key=lambda group: group.last, reverse=True))
 
 
@@ -138,7 +140,7 @@ def _cost(state: State, rows: Sequence[ItemRow], pinned: Shown) -> PromptCost:
         state.candidates.latest_user,
         groups_by_sequence(state.groups),
         state.flags,
-        withheld=state.carried.withheld,
+        withheld=state.returned_reasoning.withheld,
     )
     above = entries_above(state, rows, count)
     cost = PromptCost(above, state.groups, entry, count)
@@ -160,11 +162,11 @@ def _scores(
         _passages(state, rows),
         _asked_terms(state),
         ahead,
-        in_focus(state.groups) if counts_values else {},
-        named_by_user(state.groups),
-        stated_last(state.groups),
-        called_after(state.groups),
-        stated_after(state.groups) if counts_values else {},
+        focus_by_result(state.groups) if counts_values else {},
+        values_named_by_user(state.groups),
+        latest_values(state.groups),
+        later_call_values(state.groups),
+        next_values(state.groups) if counts_values else {},
         pointed_lines(state.groups),
     )
 
@@ -175,7 +177,7 @@ def _asked_terms(state: State) -> frozenset[str]:
     newest = state.groups[-1].rows[0] if state.groups else None
     if newest is not None and newest.kind is ItemKind.USER_TURN and not state.query:
         terms = frozenset(understand(newest.whole).terms)
-        if len(terms) >= LEAST_ASKED:
+        if len(terms) >= MIN_ASKED_TERMS:
             return terms
     return frozenset(state.question.terms)
 
@@ -192,14 +194,16 @@ def _passages(state: State, rows: Sequence[ItemRow]) -> Mapping[int, Mapping[int
     return {at: one for at, one in found.items() if at not in others} if others else found
 
 
-def _shape(state: State, row: ItemRow, call: ItemRow, repeats: Container[int]) -> Shape:
+def _item_renditions(
+    state: State, row: ItemRow, call: ItemRow, repeats: Container[int]
+) -> ItemRenditions:
     redacted = row.sequence in state.redacted
     if row.kind is ItemKind.TOOL_RESULT and not redacted and row.is_complete:
         rules = state.policy.firewall
         limit = most_shown(rules, rule_of(row, call, rules))
         if limit is not None and row.whole_tokens > limit and row.envelope is not None:
-            return Shape(row, False, summarised(row), frozenset(), is_limited=True)
+            return ItemRenditions(row, False, summary_rendition(row), frozenset(), is_limited=True)
         if row.sequence in repeats:
-            return Shape(row, False, reference(), frozenset())
+            return ItemRenditions(row, False, reference_rendition(), frozenset())
     required = frozenset[int]() if redacted else required_parts(row)
-    return Shape(row, redacted, None, required)
+    return ItemRenditions(row, redacted, None, required)

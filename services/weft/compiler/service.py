@@ -19,8 +19,8 @@ import msgspec
 from weft.compiler.attempt import (
     CompileResult,
     CompileTask,
-    answered,
     attempt,
+    compile_result,
     is_short_work,
     ready_for,
 )
@@ -213,7 +213,7 @@ class Compiler:
         if not is_short_work(ready, task):
             return _Postponed.LONG
         with self._pool.watched(task.tenant):
-            return answered(ready, task)
+            return compile_result(ready, task)
 
 
 class Audits:

@@ -10,7 +10,7 @@ from weft.compiler.candidates.find import Candidates
 from weft.compiler.candidates.flags import Flags
 from weft.compiler.ledger import Ledger
 from weft.compiler.ranking.question import Question
-from weft.compiler.rendering.reasoning import Carried
+from weft.compiler.rendering.reasoning import ReturnedReasoning
 from weft.compiler.selection.prefix import Prefix
 from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit, CompileRequest
@@ -52,7 +52,7 @@ class State(msgspec.Struct):
     flags: Flags = {}
     statements: Statements = NO_STATEMENTS
     """The newest statement of each fact."""
-    carried: Carried = Carried()
+    returned_reasoning: ReturnedReasoning = ReturnedReasoning()
     """Reasoning that goes back to its provider; its tokens are taken off the budget."""
 
     def pinned(self) -> list[Group]:

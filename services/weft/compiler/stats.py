@@ -39,7 +39,7 @@ def stats_of(state: State, costed: Costed, choice: Choice, shown: Shown) -> Buil
         included_items=included,
         prompt_tokens=costed.prompt,
         message_tokens=costed.messages,
-        budget=state.budget + state.carried.tokens,
+        budget=state.budget + state.returned_reasoning.tokens,
         encoding=state.view.encoding,
         notes=tuple(ledger.notes),
         shortened_count=len(cut),

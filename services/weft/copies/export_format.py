@@ -66,7 +66,7 @@ _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
 
-def written(line: Line) -> bytes:
+def encoded_line(line: Line) -> bytes:
     """A line with its line feed."""
     return _encoder.encode(line) + b"\n"
 

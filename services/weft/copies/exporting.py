@@ -15,8 +15,8 @@ from weft.copies.export_format import (
     EndLine,
     Line,
     StartLine,
+    encoded_line,
     line_of,
-    written,
 )
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
@@ -92,15 +92,7 @@ async def export(
             copy_digest.take(record, name)
             on_progress(record.sequence, last)
     if not copy_digest.count:
-        whose = f"session {session!r} of tenant" if session is not None else "tenant"
-        if trimmed := await trimmed_items(connection, tenant, session):
-            raise NotFound(
-                f"all {trimmed} items of {whose} {tenant!r} were trimmed from the log, and only "
-                "snapshots hold them: they can be compiled, not exported"
-            )
-        loss = await accepted_loss(connection)
-        or_lost = f", or was all of it lost? Of this log, {loss}" if loss is not None else "?"
-        raise NotFound(f"{whose} {tenant!r} has no events; is it spelt right{or_lost}")
+        raise await _nothing_to_export(connection, tenant, session)
     on_progress(last, last)
     digest = copy_digest.hexdigest()
     _write(file, EndLine(copy_digest.count, bodies, digest))
@@ -109,6 +101,19 @@ async def export(
     lost = loss.before if loss is not None else 0
     counts = (copy_digest.count, bodies, tuple(missing))
     return Exported(tenant, session, *counts, digest, trimmed, lost, tuple(skipped))
+
+
+async def _nothing_to_export(connection: Connection, tenant: str, session: str | None) -> NotFound:
+    """Why no event was exported: all were trimmed or lost, or there never was one."""
+    whose = f"session {session!r} of tenant" if session is not None else "tenant"
+    if trimmed := await trimmed_items(connection, tenant, session):
+        return NotFound(
+            f"all {trimmed} items of {whose} {tenant!r} were trimmed from the log, and only "
+            "snapshots hold them: they can be compiled, not exported"
+        )
+    loss = await accepted_loss(connection)
+    or_lost = f", or was all of it lost? Of this log, {loss}" if loss is not None else "?"
+    return NotFound(f"{whose} {tenant!r} has no events; is it spelt right{or_lost}")
 
 
 async def _write_body(file: BinaryIO, store: Bodies, reference: BodyRef) -> bool:
@@ -122,4 +127,4 @@ async def _write_body(file: BinaryIO, store: Bodies, reference: BodyRef) -> bool
 
 
 def _write(file: BinaryIO, line: Line) -> None:
-    file.write(written(line))
+    file.write(encoded_line(line))

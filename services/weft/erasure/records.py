@@ -21,7 +21,7 @@ from weft_schemas.events import ERASURE_RECORDS, ErasingEvent, Event, encode_eve
 from weft_schemas.ids import TENANT_SESSION, digest
 from weft_schemas.subjects import STREAM, derived_subject, stored_filter
 
-FIRST_PART, LARGEST_PART = 64, 8_192
+FIRST_PART, MAX_PART = 64, 8_192
 """Events that are named at once: 180 KB at most, with sequences of nine digits."""
 
 
@@ -108,7 +108,7 @@ def _parts(sequences: Sequence[int], known: Sequence[Run]) -> Iterator[Sequence[
     start, size = 0, FIRST_PART
     while start < len(rest):
         yield rest[start : start + size]
-        start, size = start + size, min(2 * size, LARGEST_PART)
+        start, size = start + size, min(2 * size, MAX_PART)
 
 
 async def erased_uncounted(connection: Connection, target: Target) -> int:

@@ -19,7 +19,7 @@ from weft.erasure.records import (
 from weft.erasure.scope_survey import ScopeSurvey
 from weft.erasure.session import (
     ERASED_FROM,
-    MOST_SWEEPS,
+    MAX_SWEEPS,
     RemovalCounts,
     out_of_reach,
     swept_snapshots,
@@ -108,7 +108,7 @@ async def erase_scope(
         reached, late = await until_scrubbed(connection, tenant, stone)
         count.add("replicas", len(reached))
         left += late
-        for _ in range(MOST_SWEEPS):
+        for _ in range(MAX_SWEEPS):
             left += await until_settled(connection, on_progress)
             if not await _sweep(connection, publisher, plan, stone, count, sessions, on_progress):
                 break

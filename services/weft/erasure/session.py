@@ -44,7 +44,7 @@ FLIGHT_SECONDS = 30.0
 REPLICA_SECONDS = 60.0
 """Longest wait for replicas, each of which rewrites its file."""
 ERASED_FROM = (STREAM, AUDIT_STREAM, BODIES_STREAM, SNAPSHOTS_STREAM)
-MOST_SWEEPS = 10
+MAX_SWEEPS = 10
 LATE_SECONDS = 1.5 * KNOWN_SECONDS
 """From the tombstones to the last passes: by then, what was published by clients that did not know
 of the tombstones has arrived."""
@@ -160,7 +160,7 @@ async def erase(
         count.add("replicas", len(reached))
         left += late
         await _until(buried + LATE_SECONDS)
-        for _ in range(MOST_SWEEPS):
+        for _ in range(MAX_SWEEPS):
             left += await until_settled(connection, on_progress)
             if not await _sweep(connection, publisher, plan, own, count, on_progress):
                 break

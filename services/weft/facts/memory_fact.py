@@ -11,9 +11,9 @@ import msgspec
 
 from weft.facts.keys import MAX_VALUE, is_secret, key_from, note_key
 
-_MOST_TEXT = 16_000
+_MAX_TEXT = 16_000
 """How many characters are read."""
-_MOST_FACTS = 50
+_MAX_FACTS = 50
 _PAIR = re.compile(r"\s*(?P<key>[\w][\w .@/-]{0,79}?)\s*(?:=|:\s)\s*+(?P<value>.*)\Z")
 _STRETCH = re.compile(r"[^;]+")
 _LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
@@ -42,7 +42,7 @@ def parsed_facts(metadata: Mapping[str, Any], text: str) -> list[tuple[str, str]
         if one.key:
             found.pop(one.key, None)
             found[one.key] = one.value[:MAX_VALUE]
-    return list(found.items())[:_MOST_FACTS]
+    return list(found.items())[:_MAX_FACTS]
 
 
 def facts_named(metadata: Mapping[str, Any], text: str) -> list[StatedFact]:
@@ -50,7 +50,7 @@ def facts_named(metadata: Mapping[str, Any], text: str) -> list[StatedFact]:
     them: another one that begins with the same words is not a newer value."""
     named = metadata.get("key")
     if isinstance(named, str) and key_from(named):
-        return [_stated_fact(named, _plain(metadata.get("value", text)), 0, len(text))]
+        return [_stated_fact(named, _value_text(metadata.get("value", text)), 0, len(text))]
     return _from_json(text) or _from_lines(text)
 
 
@@ -65,14 +65,14 @@ def _stated_fact(name: str, value: str, start: int, end: int) -> StatedFact:
 
 
 def _from_json(text: str) -> list[StatedFact]:
-    if not text.lstrip().startswith("{") or len(text) > _MOST_TEXT:
+    if not text.lstrip().startswith("{") or len(text) > _MAX_TEXT:
         return []
     try:
         content = msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return []
     if isinstance(content.get("key"), str) and "value" in content:
-        return [_stated_fact(content["key"], _plain(content["value"]), 0, len(text))]
+        return [_stated_fact(content["key"], _value_text(content["value"]), 0, len(text))]
     return [_field(text, start, end) for start, end in _fields(text) if text[start:end].strip()]
 
 
@@ -91,13 +91,13 @@ def _fields(text: str) -> Iterator[tuple[int, int]]:
 def _field(text: str, start: int, end: int) -> StatedFact:
     name = _NAME.match(text, start)
     assert name is not None  # it was decoded as JSON
-    value = _plain(msgspec.json.decode(text[name.end() : end]))
+    value = _value_text(msgspec.json.decode(text[name.end() : end]))
     return _stated_fact(msgspec.json.decode(name[1]), value, *_trimmed(text, start, end))
 
 
 def _from_lines(text: str) -> list[StatedFact]:
     """All parts between semicolons, or all lines, must be pairs; otherwise it is prose."""
-    head = text[:_MOST_TEXT]
+    head = text[:_MAX_TEXT]
     for stretch in (_STRETCH, _LINE):
         places = [_trimmed(head, *found.span()) for found in stretch.finditer(head)]
         places = [(start, end) for start, end in places if start < end]
@@ -124,7 +124,7 @@ def _unless_null(value: str) -> str:
     return "" if value == "null" else value
 
 
-def _plain(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from operator import or_
 
-LEAST_ROWS = 7
+MIN_ROWS = 7
 """With fewer rows, blanks may line up by chance."""
-LEAST_COLUMNS = 3
+MIN_COLUMNS = 3
 _LOOK = 200
 """How many lines decide where the columns are."""
 _WIDEST = 1_000
@@ -31,7 +31,7 @@ _NUMBERS = 0.5
 
 def is_aligned(lines: Sequence[str]) -> bool:
     """Whether these lines are such a table. The first one is the header."""
-    if len(lines) <= LEAST_ROWS:
+    if len(lines) <= MIN_ROWS:
         return False
     return _columns_of(lines) is not None or _words_in_front(lines) is not None
 
@@ -39,7 +39,7 @@ def is_aligned(lines: Sequence[str]) -> bool:
 def table_of(lines: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """The names of the columns, and the cells of each row; none if the lines are no table, or one
     of them does not have a cell for each column of a frame."""
-    spans = _columns_of(lines) if len(lines) > LEAST_ROWS else None
+    spans = _columns_of(lines) if len(lines) > MIN_ROWS else None
     if spans is not None:
         header, *rows = ([line[one].strip() for one in spans] for line in lines)
         return header, rows
@@ -71,10 +71,10 @@ def _columns_of(lines: Sequence[str]) -> list[slice] | None:
     if "\t" in header or any("\t" in row for row in rows):
         return None
     # More rows can only fill gaps.
-    if len(_spans(header, rows[:LEAST_ROWS])) < LEAST_COLUMNS:
+    if len(_spans(header, rows[:MIN_ROWS])) < MIN_COLUMNS:
         return None
     spans = _spans(header, rows)
-    if len(spans) < LEAST_COLUMNS:
+    if len(spans) < MIN_COLUMNS:
         return None
     bounds = [start for start, _ in spans] + [_WIDEST]
     found = [slice(start, end) for start, end in pairwise(bounds)]
@@ -89,14 +89,14 @@ def _words_in_front(lines: Sequence[str]) -> int | None:
     """How many cells without a name, 0 or 1, are in front of each row of a frame of numbers; None
     if the lines are none. Names and cells are single words."""
     names = _words(lines[0]) if lines else []
-    if len(names) < LEAST_COLUMNS or len(set(names)) < len(names):
+    if len(names) < MIN_COLUMNS or len(set(names)) < len(names):
         return None
     if not all(map(_SMALL_NAME.fullmatch, names)):
         return None
     rows = [*map(_words, without_size(lines[1:_LOOK])[0])]
     for front in (0, 1):
         fitting = [row[front:] for row in rows if len(row) == front + len(names)]
-        if len(fitting) >= max(LEAST_ROWS, _FULL_ROWS * len(rows)):
+        if len(fitting) >= max(MIN_ROWS, _FULL_ROWS * len(rows)):
             numbers = sum(_NUMBER.fullmatch(cell) is not None for row in fitting for cell in row)
             return front if numbers > _NUMBERS * len(fitting) * len(names) else None
     return None
@@ -110,7 +110,7 @@ def _names_columns(header: str) -> bool:
     """Whether enough words could be names: most texts are ruled out by their first line."""
     words = header.split()
     names = sum(word[0].isupper() or word[0] in "%#" for word in words)
-    return names >= LEAST_COLUMNS and 2 * names >= len(words)
+    return names >= MIN_COLUMNS and 2 * names >= len(words)
 
 
 def _spans(header: str, rows: Sequence[str]) -> list[tuple[int, int]]:

@@ -63,7 +63,7 @@ def _joined(head: bytes, tail: bytes, size: int) -> Window:
 def _without_part(head: bytes) -> bytes:
     """Without the rest of a character that was cut in two at the end: it would look like malformed
     text from the tool."""
-    for back in range(1, min(_LONGEST, len(head) + 1)):
+    for back in range(1, min(_MAX_CHARACTER_BYTES, len(head) + 1)):
         first = head[-back]
         if first & 0xC0 != 0x80:
             return head[:-back] if first >= _LEADS[back] else head
@@ -73,14 +73,14 @@ def _without_part(head: bytes) -> bytes:
 def _from_character(tail: bytes) -> bytes:
     """Without the rest of a character at the beginning."""
     skipped = 0
-    while skipped < min(_LONGEST - 1, len(tail)) and tail[skipped] & 0xC0 == 0x80:
+    while skipped < min(_MAX_CHARACTER_BYTES - 1, len(tail)) and tail[skipped] & 0xC0 == 0x80:
         skipped += 1
     return tail[skipped:]
 
 
 _LINE = 64
 """The part of a line that is left out rather than cut is at most this part of head or tail."""
-_LONGEST = 4
+_MAX_CHARACTER_BYTES = 4
 """How many bytes a character takes, by its first byte."""
 _LEADS = (0, 0xC0, 0xE0, 0xF0)
 """For each index, the lowest first byte of a character that takes more bytes than the index."""

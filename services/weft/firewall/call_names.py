@@ -10,7 +10,7 @@ import msgspec
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import FirewallRules, strictest_rule
 
-MOST_SESSIONS, MOST_CALLS = 500, 200_000
+MAX_SESSIONS, MAX_CALLS = 500, 200_000
 """How many sessions are remembered, and how many calls in all, about 50 MB; those of the sessions
 that were unused the longest are read again."""
 
@@ -64,8 +64,8 @@ class CallNames:
         return found
 
     def _is_full(self) -> bool:
-        is_many = len(self._sessions) > MOST_SESSIONS
-        return is_many or sum(map(len, self._sessions.values())) > MOST_CALLS
+        is_many = len(self._sessions) > MAX_SESSIONS
+        return is_many or sum(map(len, self._sessions.values())) > MAX_CALLS
 
 
 def needs_call(item: ContextItem, rules: FirewallRules) -> bool:

@@ -10,15 +10,15 @@ from itertools import chain, islice
 
 import msgspec
 
-from weft.firewall.leaf_worth import key_worth, value_worth
+from weft.firewall.json_leaves import key_worth, value_worth
 from weft.firewall.verbatim_json import encoded, kinds_of
-from weft.passages.outliers import MANY, at_most
+from weft.passages.outliers import MIN_COMPARED, max_rare
 
-MOST = 16
+MAX_LISTED_VALUES = 16
 """A field with at most this many different values is described by listing them."""
 _NUMBERS = 5
 """With more different numbers than this, their extremes say more."""
-_LONGEST = 48
+_MAX_VALUE_LENGTH = 48
 """Longest such value, in characters."""
 _LOOK = 400
 """A field that has shown too many different values by this many is not counted further."""
@@ -56,7 +56,7 @@ class Column(msgspec.Struct, frozen=True):
         return self.counts is not None and len(self.counts) == 1 and self.filled == self.total
 
 
-def differing(columns: Sequence[Column], most: int) -> list[int]:
+def outlier_records(columns: Sequence[Column], most: int) -> list[int]:
     """The indices of at most so many records that differ from the others: one for each rare value
     comes first."""
     first = (index for column in columns for index in column.rare)
@@ -137,15 +137,17 @@ def _add(
 def _counts(
     values: Sequence[Scalar], filled: list[Scalar], kinds: set[type]
 ) -> dict[str, int] | None:
-    if not filled or len(Counter(map(repr, filled[:_LOOK]))) > MOST:
+    if not filled or len(Counter(map(repr, filled[:_LOOK]))) > MAX_LISTED_VALUES:
         return None
-    counted = Counter(map(written, filled)) if len(kinds) > 1 or bool in kinds else Counter(filled)
-    if len(counted) > MOST or (2 * len(counted) > len(values) and len(counted) > 1):
+    counted = (
+        Counter(map(value_text, filled)) if len(kinds) > 1 or bool in kinds else Counter(filled)
+    )
+    if len(counted) > MAX_LISTED_VALUES or (2 * len(counted) > len(values) and len(counted) > 1):
         return None
     if len(counted) > _NUMBERS and kinds <= {int, float}:
         return None
-    counts = {written(value): count for value, count in counted.items()}
-    return counts if all(len(value) <= _LONGEST for value in counts) else None
+    counts = {value_text(value): count for value, count in counted.items()}
+    return counts if all(len(value) <= _MAX_VALUE_LENGTH for value in counts) else None
 
 
 def _rare(
@@ -153,8 +155,8 @@ def _rare(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The first record of each rare value, or every record with a value if nearly all have none;
     and more records with rare values."""
-    few = at_most(len(values))
-    if len(values) < MANY:
+    few = max_rare(len(values))
+    if len(values) < MIN_COMPARED:
         return (), ()
     found: list[int] = []
     more: list[int] = []
@@ -180,17 +182,17 @@ def _records_with(
     first: list[int] = []
     more: list[int] = []
     for value, owner in zip(values, owners, strict=True):
-        text = "" if value is None else written(value)
+        text = "" if value is None else value_text(value)
         if text in wanted:
             (more if text in seen else first).append(owner)
             seen.add(text)
-    return first, more[:MOST]
+    return first, more[:MAX_LISTED_VALUES]
 
 
 def _rare_kind(values: list[object], owners: list[int], filled: int) -> tuple[int, ...]:
     """The records that are the only ones to have a value here, or the only ones without one."""
-    few = at_most(len(values))
-    if len(values) < MANY or few < filled < len(values) - few:
+    few = max_rare(len(values))
+    if len(values) < MIN_COMPARED or few < filled < len(values) - few:
         return ()
     alone = filled <= few
     return tuple(
@@ -213,7 +215,7 @@ def _identifying(
     return max(0.01, worth)
 
 
-def written(value: object) -> str:
+def value_text(value: object) -> str:
     """A value as a reader of the result sees it."""
     if isinstance(value, str):
         return value

@@ -14,11 +14,11 @@ from weft.bodies.masking import digest_of
 from weft.firewall.body import Body, Window, window
 from weft.firewall.bounds import Bounds
 from weft.firewall.detect import Detected, detect
+from weft.firewall.embedded_text import EmbeddedText, embedded_text
 from weft.firewall.facts import facts_of
 from weft.firewall.form import Form
 from weft.firewall.guards import Scanned, scan
-from weft.firewall.held_text import HeldText, held_text
-from weft.firewall.leaf_worth import Leaf, leaves
+from weft.firewall.json_leaves import Leaf, leaves
 from weft.firewall.result_status import has_verdict, status_of
 from weft.firewall.rule_paths import steps_of
 from weft.firewall.slice_hmac import proved_level
@@ -71,7 +71,7 @@ class _ScannedBody(msgspec.Struct, frozen=True):
     """The tool's output without a container around it."""
     detected: Detected
     inside: UnwrappedResult | None
-    held: HeldText | None
+    held: EmbeddedText | None
     """Set if the text is the value of a field."""
 
 
@@ -149,7 +149,7 @@ def _of_text(task: _EnvelopeInput, taken: Window) -> ResultEnvelope:
 def _clean_body(task: _EnvelopeInput, read: _ScannedBody, raw_tokens: int) -> CleanBody | None:
     """How to make the clean text from the body in the log. None if it may not be shown, if the
     log does not contain all that was read here, or if more is masked in it than an event holds."""
-    if not read.taken.whole or task.item.body is not None or _shown(task) == 0:
+    if not read.taken.whole or task.item.body is not None or _max_shown_tokens(task) == 0:
         return None
     if _is_masked_too_often(task, read):
         return None
@@ -181,7 +181,7 @@ def _read(task: _EnvelopeInput, taken: Window) -> _ScannedBody:
     inside = unwrap(scanned.text, task.limits.depth)
     text = scanned.text if inside is None else "\n".join((*inside.texts, *inside.other))
     has_gap = not taken.whole and inside is None
-    held = _held(task, text) if inside is None or inside.structured is None else None
+    held = _embedded_text(task, text) if inside is None or inside.structured is None else None
     if held is not None:
         detected = detect(held.text)
         return _ScannedBody(taken, cleaned, scanned, held.text, detected, inside, held)
@@ -191,8 +191,8 @@ def _read(task: _EnvelopeInput, taken: Window) -> _ScannedBody:
     return _ScannedBody(taken, cleaned, scanned, text, detected, inside, None)
 
 
-def _held(task: _EnvelopeInput, text: str) -> HeldText | None:
-    return held_text(text, [steps_of(path) for path in task.rule.keep] if task.rule else ())
+def _embedded_text(task: _EnvelopeInput, text: str) -> EmbeddedText | None:
+    return embedded_text(text, [steps_of(path) for path in task.rule.keep] if task.rule else ())
 
 
 def _tokens_of(task: _EnvelopeInput, text: str, size: int) -> int:
@@ -232,13 +232,13 @@ def _threshold(task: _EnvelopeInput) -> int:
     never more than may be shown."""
     own = task.rule.threshold if task.rule is not None else None
     threshold = task.rules.threshold if own is None else own
-    most = _shown(task)
+    most = _max_shown_tokens(task)
     if most is None:
         return threshold
     return min(threshold, most) if most > 0 else -1
 
 
-def _shown(task: _EnvelopeInput) -> int | None:
+def _max_shown_tokens(task: _EnvelopeInput) -> int | None:
     return shown_up_to(task.rules, task.reserved.tool_name)
 
 
@@ -247,7 +247,7 @@ def _summary(task: _EnvelopeInput, read: _ScannedBody) -> str:
     may only be adjacent in a summary."""
     budget = Budget(task.rules.summary_tokens, task.encoding)
     keep = [steps_of(path) for path in task.rule.keep] if task.rule is not None else []
-    unread = _unread(read)
+    unread = _unread_part(read)
     note = f"… {unread} …\n" if unread and read.detected.value is None else ""
     note += read.held.heading if read.held is not None else ""
     left = Budget(max(0, budget.limit - budget.count(note)), budget.encoding) if note else budget
@@ -256,7 +256,7 @@ def _summary(task: _EnvelopeInput, read: _ScannedBody) -> str:
     return shown if shown is text and budget.fits(shown) else budget.cut(shown)
 
 
-def _unread(read: _ScannedBody) -> str:
+def _unread_part(read: _ScannedBody) -> str:
     """What the summary says of a body that was not read to its end; empty for any other."""
     taken, until = read.taken, read.detected.read
     if not taken.whole and until is not None:
@@ -288,7 +288,7 @@ def _facts(task: _EnvelopeInput, read: _ScannedBody, whole: bool) -> tuple[Extra
 
 
 def _with_others(
-    facts: list[ExtractedFact], held: HeldText, task: _EnvelopeInput
+    facts: list[ExtractedFact], held: EmbeddedText, task: _EnvelopeInput
 ) -> list[ExtractedFact]:
     """The fields beside a text come before the facts in it."""
     most = task.rules.max_facts
@@ -336,7 +336,7 @@ def _bounded(
     task: _EnvelopeInput, read: _ScannedBody, small: bool, whole: bool
 ) -> tuple[Signal, ...]:
     if not read.taken.whole:
-        seen = _unread(read)
+        seen = _unread_part(read)
         if read.detected.read is not None:  # more is scanned than is read
             seen += f"; {len(read.taken.data)} bytes of both ends were scanned"
         return (Signal("bounded", "size", 1, seen),)

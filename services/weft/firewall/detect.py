@@ -24,7 +24,7 @@ _INSIDE = frozenset(' \n\r\t"{[-0123456789tfn')
 """Characters that may follow the first bracket of a JSON text."""
 SAMPLE = 16_000
 """How many characters are examined; enough to recognise every form."""
-_LEAST_RECORDS = 4
+_MIN_RECORDS = 4
 """Fewer records than these are kept: of a few, a part of the last one says much."""
 _BEFORE_GAP = 0.625
 """The share of a text with a gap that is certainly before the gap: three quarters of its bytes are,
@@ -129,7 +129,7 @@ def _drop_cut_record(value: dict[str, object] | list[object]) -> None:
     held: object = value
     while isinstance(held, dict | list) and held:
         last = held[-1] if isinstance(held, list) else next(reversed(held.values()))
-        if isinstance(held, list) and len(held) >= _LEAST_RECORDS and isinstance(last, dict | list):
+        if isinstance(held, list) and len(held) >= _MIN_RECORDS and isinstance(last, dict | list):
             del held[-1]
             return
         held = last

@@ -10,7 +10,7 @@ import re2
 
 from weft.firewall.detect import Detected
 from weft.firewall.form import Form
-from weft.firewall.leaf_worth import Leaf, Scalar, leaves, named_values, written
+from weft.firewall.json_leaves import Leaf, Scalar, leaves, named_values, path_text
 from weft.firewall.summarise.code import outlined, passages
 from weft.firewall.tables import read_table
 from weft_schemas.envelope import ExtractedFact
@@ -95,7 +95,7 @@ def _worthiest(found: list[Leaf], limit: int) -> Iterable[tuple[str, str]]:
     """All leaves in order if there are few, otherwise the most valuable ones first."""
     if len(found) > limit:
         found = sorted(found, key=lambda leaf: -leaf.worth)
-    return ((written(leaf.path), _text(leaf.value)) for leaf in found)
+    return ((path_text(leaf.path), _text(leaf.value)) for leaf in found)
 
 
 def facts_of_text(text: str, source: str, limit: int) -> list[ExtractedFact]:

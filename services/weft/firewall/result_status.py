@@ -6,7 +6,13 @@ import re
 
 import msgspec
 
-from weft.firewall.text_status import NO_ERROR, REASONS, is_truncated, plain, reads_as_error
+from weft.firewall.text_status import (
+    NO_ERROR,
+    REASONS,
+    is_truncated,
+    normalised_key,
+    reads_as_error,
+)
 from weft_schemas.envelope import ResultStatus
 
 
@@ -57,7 +63,7 @@ def _is_error_reply(value: object) -> bool:
     if value.get("success") is False or value.get("ok") is False:
         return True
     if value.get("accepted") is False and any(
-        isinstance(held, str) and plain(key) in REASONS for key, held in value.items()
+        isinstance(held, str) and normalised_key(key) in REASONS for key, held in value.items()
     ):
         return not any(map(_names_a_thing, value))
     settled = _settled(value)
@@ -103,13 +109,15 @@ def _is_bad_reply(value: dict[str, object]) -> bool:
     known = _OF_A_REPLY
     if any(str(held).isdigit() for held in bad.values()):
         known |= _OF_HTTP
-    if any(held not in _EMPTY and plain(key) in _MESSAGES for key, held in value.items()):
+    if any(held not in _EMPTY and normalised_key(key) in _MESSAGES for key, held in value.items()):
         has_code = "status" in bad and isinstance(value.get("code"), str)
-        others = sum(held not in _EMPTY and plain(key) not in known for key, held in value.items())
+        others = sum(
+            held not in _EMPTY and normalised_key(key) not in known for key, held in value.items()
+        )
         if has_code and others <= _OTHERS and not any(map(_names_a_thing, value)):
             return True
         known |= _OF_A_CALL
-    return all(held in _EMPTY or plain(key) in known for key, held in value.items())
+    return all(held in _EMPTY or normalised_key(key) in known for key, held in value.items())
 
 
 _OTHERS = 2
@@ -119,7 +127,7 @@ something has more."""
 
 def _names_a_thing(key: str) -> bool:
     """Whether a field says which thing a record is about; a call's own ids name no thing."""
-    bare = plain(key)
+    bare = normalised_key(key)
     return bare == "name" or (_ID.search(key) is not None and bare not in _OF_THE_CALL)
 
 
@@ -187,7 +195,7 @@ def _is_fault(record: object) -> bool:
         return False
     if record.get("success") is True or record.get("ok") is True:
         return False
-    held = {plain(key): value for key, value in record.items()}
+    held = {normalised_key(key): value for key, value in record.items()}
     code, message = held.get("errorcode"), held.get("message")
     if not isinstance(message, str) or not isinstance(code, str) or not _says_error(code):
         return False

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 import re2
 
-from weft.firewall.told_failures import begins_with_diagnostic, has_error_code, is_fault
+from weft.firewall.failure_forms import begins_with_diagnostic, has_error_code, is_fault
 
 _END = 3_000
 """Characters at each end that are searched for a verdict."""
@@ -73,7 +73,7 @@ _SYSTEM_ERROR = re2.compile(
     rb"|Cannot allocate memory|Broken pipe|Connection refused|command not found)"
 )
 """A line of a program that gives the name of a system error, `rm: a: Read-only file system`."""
-_MOST_SYSTEM_ERRORS = 4
+_MAX_SYSTEM_ERRORS = 4
 """Lines of a text that says nothing else."""
 _LAST_ERROR = "ERROR: "
 """How the last line of many builds begins if they failed; above others, it may be a warning."""
@@ -125,7 +125,7 @@ def is_dated_log(text: str) -> bool:
     """
     lines = [line for line in text[:_END].splitlines() if line.strip() and not line[0].isspace()]
     dated = sum(_DATED.match(line) is not None for line in lines)
-    return len(lines) >= _LEAST_LINES and dated >= _DATED_SHARE * len(lines)
+    return len(lines) >= _MIN_LINES and dated >= _DATED_SHARE * len(lines)
 
 
 _DATED = re.compile(
@@ -134,7 +134,7 @@ _DATED = re.compile(
     r"|1\d{9}(?:\.\d|\d{3}\b))"
 )
 """A line that begins with a day, a time of day or a Unix time: `[INFO] [1764229008.56]`."""
-_LEAST_LINES = 6
+_MIN_LINES = 6
 """Of a log; fewer may be what a command printed while it failed."""
 _DATED_SHARE = 0.4
 """Of the lines that are not indented; exceptions stand between them."""
@@ -157,7 +157,7 @@ _EXCEPTION = re.compile(r"[\w.]{1,80}(?:Error|Exception)\b|Caused by: |Traceback
 def _has_only_system_errors(text: str) -> bool:
     """Whether each of a few lines gives the name of a system error."""
     lines = text.strip().splitlines()
-    return 0 < len(lines) <= _MOST_SYSTEM_ERRORS and all(
+    return 0 < len(lines) <= _MAX_SYSTEM_ERRORS and all(
         _SYSTEM_ERROR.fullmatch(line.strip().encode()) and not _ERROR_NAME.match(line.strip())
         for line in lines
     )
@@ -186,14 +186,14 @@ def _is_refused(text: str) -> bool:
             if not _BRACKET.fullmatch(line.strip()):
                 return False
             continue
-        name, held = plain(field[1]), field[2].strip().lower()
+        name, held = normalised_key(field[1]), field[2].strip().lower()
         no |= name in _VERDICTS and held == "false"
         yes |= name in _VERDICTS and held == "true"
         why |= name in REASONS and held not in NO_ERROR
     return no and why and not yes
 
 
-def plain(key: str) -> str:
+def normalised_key(key: str) -> str:
     """A field's name without the signs between its words."""
     return key.replace("_", "").replace("-", "").lower()
 

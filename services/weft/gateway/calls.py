@@ -43,7 +43,7 @@ from weft_schemas.routing import Effect
 THREAD_CHARACTERS = 150_000
 """Longest result that is checked in the event loop's thread; longer ones would hold up others for
 more than 10 ms."""
-MOST_SHOWN = 4_000
+MAX_SHOWN = 4_000
 """Tokens of one slice of a result."""
 
 
@@ -97,9 +97,7 @@ class Calls:
             logged = _with_tool(logged, tool)
             await self._permitted(call, tool, arguments, host_sees_it)
             sent = await self._filled(call, tool, arguments)
-            wrong = faults(sent, tool.tool.input_schema)
-            if wrong:
-                raise CallRefused(refusal_text(tool.id, wrong, tool.tool.input_schema))
+            _check_arguments(tool, sent)
         except WeftError as error:
             return await self._refused(call.host, logged, str(error))
         logging = asyncio.ensure_future(self._log.publish(call.host, logged))
@@ -133,7 +131,7 @@ class Calls:
             request = msgspec.convert(arguments, DrilldownRequest)
         except msgspec.ValidationError as error:
             raise CallRefused(f"{LOOK}: {error}") from None
-        most = min(max(request.max_tokens, 1), MOST_SHOWN)
+        most = min(max(request.max_tokens, 1), MAX_SHOWN)
         handles = await self._log.handles()
         try:
             reply = await handles.look(msgspec.structs.replace(request, max_tokens=most))
@@ -301,6 +299,13 @@ class Calls:
 _NOT_KEPT = (
     "[weft: the log could not take this result: it was not recorded, and has no handle that lasts]"
 )
+
+
+def _check_arguments(tool: GatewayTool, arguments: dict[str, Any]) -> None:
+    """Raises `CallRefused` with what does not fit the tool's schema."""
+    wrong = faults(arguments, tool.tool.input_schema)
+    if wrong:
+        raise CallRefused(refusal_text(tool.id, wrong, tool.tool.input_schema))
 
 
 def _with_tool(logged: ContextItem, tool: GatewayTool) -> ContextItem:

@@ -5,24 +5,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
 
 import mcp_types as types
 from mcp import MCPError
 from mcp.server.lowlevel.server import Server
-from mcp.server.mcpserver import require_client_extension
 from mcp.server.subscriptions import ListenHandler
 
 from weft.gateway.gateway import Gateway
 from weft.gateway.hosts import safe_messages
-from weft.gateway.hosts.host import LIMIT_META, Context, Host, HostCall
+from weft.gateway.hosts.host import Context, Host, HostCall, result_limit
 from weft.gateway.hosts.notifications import Notifications
 from weft.gateway.hosts.pagination import paged
 from weft.gateway.hosts.pending_calls import PendingCalls
-from weft.gateway.masking import Masking, Model, safe_error, safe_models
+from weft.gateway.masking import Model, safe_models
 from weft.gateway.prompts import listed_prompts, safe_completion, safe_prompt
+from weft.gateway.protocol_errors import as_protocol_errors, masking_of
 from weft.gateway.resources import (
     listed_resources,
     listed_templates,
@@ -30,13 +30,13 @@ from weft.gateway.resources import (
     server_uri,
 )
 from weft.gateway.results.handle_references import MARK
-from weft.gateway.tasks.protocol import TASKS, TaskParams, UpdateParams
+from weft.gateway.tasks.handlers import TaskHandlers
 from weft.gateway.tools import own_tools
 from weft.gateway.tools.argument_validation import faults, refusal_text
 from weft.gateway.tools.call_refused import CallRefused
-from weft.gateway.tools.listing import listed
+from weft.gateway.tools.listing import host_tool
 from weft.gateway.upstream.upstream import Upstream
-from weft_schemas.errors import InvalidInput, WeftError
+from weft_schemas.errors import WeftError
 
 NAME = "weft"
 
@@ -77,10 +77,7 @@ class GatewayHandlers:
         server.add_request_handler(
             "logging/setLevel", types.SetLevelRequestParams, self._set_log_level
         )
-        server.extensions[TASKS] = {}
-        server.add_request_handler("tasks/get", TaskParams, self._get_task)
-        server.add_request_handler("tasks/update", UpdateParams, self._update_task)
-        server.add_request_handler("tasks/cancel", TaskParams, self._cancel_task)
+        TaskHandlers(self._gateway).register(server)
         return server
 
     def _instructions(self) -> str:
@@ -109,7 +106,7 @@ class GatewayHandlers:
 
     def _passed_tools(self) -> list[types.Tool]:
         catalogue = self._gateway.catalogue
-        servers = [listed(catalogue.tools[key], name) for name, key in catalogue.names.items()]
+        servers = [host_tool(catalogue.tools[key], name) for name, key in catalogue.names.items()]
         return [*servers, own_tools.LOOK_TOOL]
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> Any:
@@ -173,7 +170,7 @@ class GatewayHandlers:
             arguments,
             report,
             host_sees_it=sees,
-            limit=_limit(meta),
+            limit=result_limit(meta),
             meta=meta,
         )
         if not isinstance(result, types.CallToolResult):
@@ -183,34 +180,6 @@ class GatewayHandlers:
             # The host was told no output schema.
             return result.model_copy(update={"structured_content": None})
         return result
-
-    # Tasks
-
-    async def _get_task(self, context: Context, params: TaskParams) -> dict[str, Any]:
-        call, limit = self._task_call(context), _limit(dict(params.meta or {}))
-        tasks = self._gateway.calls.tasks
-        task: dict[str, Any] = await self._as_protocol_errors(
-            call, tasks.get(call, params.task_id, limit)
-        )
-        return task
-
-    async def _update_task(self, context: Context, params: UpdateParams) -> Any:
-        call = self._task_call(context)
-        done = self._gateway.calls.tasks.update(call, params.task_id, params.input_responses)
-        return await self._as_protocol_errors(call, done)
-
-    async def _cancel_task(self, context: Context, params: TaskParams) -> Any:
-        call = self._task_call(context)
-        return await self._as_protocol_errors(
-            call, self._gateway.calls.tasks.cancel(call, params.task_id)
-        )
-
-    def _task_call(self, context: Context) -> HostCall:
-        call = HostCall(self._gateway.hosts.of(context), context)
-        if not call.host.is_modern:
-            raise MCPError(types.METHOD_NOT_FOUND, "tasks are of protocol 2026-07-28 here")
-        require_client_extension(context, TASKS)
-        return call
 
     # Resources and prompts
 
@@ -233,7 +202,7 @@ class GatewayHandlers:
     ) -> Any:
         upstream, uri = self._upstream_and_uri(params.uri)
         call = HostCall(self._gateway.hosts.of(context), context)
-        masking = await self._masking(call.host)
+        masking = await masking_of(self._gateway.log, call.host)
 
         async def work() -> types.ReadResourceResult:
             result = await self._use(call, upstream, lambda client: client.read_resource(uri))
@@ -257,7 +226,7 @@ class GatewayHandlers:
         await self._gateway.catalogue.wait_until_known()
         upstream, name = self._upstream_and_prompt(params.name)
         call = HostCall(self._gateway.hosts.of(context), context)
-        masking = await self._masking(call.host)
+        masking = await masking_of(self._gateway.log, call.host)
 
         async def work() -> types.GetPromptResult:
             result = await self._use(
@@ -288,7 +257,7 @@ class GatewayHandlers:
         result: types.CompleteResult = await self._use(
             call, upstream, lambda client: client.complete(ref, argument, given)
         )
-        return safe_completion(result, await self._masking(call.host))
+        return safe_completion(result, await masking_of(self._gateway.log, call.host))
 
     async def _subscribe(
         self, context: Context, params: types.SubscribeRequestParams
@@ -333,15 +302,8 @@ class GatewayHandlers:
     ) -> tuple[list[Model], str | None]:
         """A page of a list without secrets, and the next page's cursor."""
         page, cursor = paged(entries, params)
-        masking = await self._masking(self._gateway.hosts.of(context))
+        masking = await masking_of(self._gateway.log, self._gateway.hosts.of(context))
         return safe_models(page, masking), cursor
-
-    async def _masking(self, host: Host) -> Masking:
-        """As the log's, whose errors become the protocol's: they say what to set or start."""
-        try:
-            return await self._gateway.log.masking(host)
-        except WeftError as error:
-            raise MCPError(types.INTERNAL_ERROR, str(error)) from None
 
     # Servers of a request, and the log
 
@@ -378,24 +340,8 @@ class GatewayHandlers:
     async def _use(self, call: HostCall, upstream: Upstream, work: Callable[[Any], Any]) -> Any:
         """Runs `work` with the upstream's client, for a host's call."""
         with self._gateway.questions.working(upstream, call):
-            return await self._as_protocol_errors(call, upstream.use(work))
-
-    async def _as_protocol_errors(self, call: HostCall, done: Awaitable[Any]) -> Any:
-        """Runs the work; errors of the log or the server become the protocol's errors."""
-        try:
-            return await done
-        except WeftError as error:
-            code = types.INVALID_PARAMS if isinstance(error, InvalidInput) else types.INTERNAL_ERROR
-            raise MCPError(code, str(error)) from None
-        except MCPError as error:
-            raise safe_error(error, await self._masking(call.host)) from None
+            return await as_protocol_errors(self._gateway.log, call, upstream.use(work))
 
     async def close(self) -> None:
         self._listen.close()
         await self._pending_calls.close()
-
-
-def _limit(meta: dict[str, Any]) -> int | None:
-    """How many tokens of a result the request wants to see at first, if it says so."""
-    limit = meta.get(LIMIT_META)
-    return limit if isinstance(limit, int) and limit > 0 else None

@@ -9,7 +9,7 @@ import mcp_types as types
 from mcp_types import Prompt
 
 from weft.gateway.masking import Masking, safe, safe_block, safe_model
-from weft.gateway.resources import MOST_LOGGED, block_with_gateway_uri
+from weft.gateway.resources import MAX_LOGGED, block_with_gateway_uri
 from weft.gateway.results.host_result import text_of
 from weft.gateway.tools.listing import passed_names
 from weft.gateway.upstream.manifest import read
@@ -47,7 +47,7 @@ def safe_prompt(
         messages.append(types.PromptMessage(role=message.role, content=shown_content))
     bare = types.GetPromptResult(messages=[])
     shown = safe_model(result.model_copy(update={"messages": []}), masking) or bare
-    return shown.model_copy(update={"messages": messages}), "\n".join(said)[:MOST_LOGGED]
+    return shown.model_copy(update={"messages": messages}), "\n".join(said)[:MAX_LOGGED]
 
 
 def safe_completion(result: types.CompleteResult, masking: Masking) -> types.CompleteResult:

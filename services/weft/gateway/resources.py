@@ -24,7 +24,7 @@ from weft.gateway.upstream.manifest import read
 from weft.gateway.upstream.upstream import Upstream
 
 SCHEME = "weft://"
-MOST_LOGGED = 200_000
+MAX_LOGGED = 200_000
 """Characters of a resource or prompt that the log keeps per reading."""
 Contents = TypeVar("Contents", bound=ResourceContents)
 
@@ -64,7 +64,7 @@ def safe_resource(
         shown_contents.append(_safe_contents(named, masking))
     bare = types.ReadResourceResult(contents=[])
     shown = safe_model(result.model_copy(update={"contents": []}), masking) or bare
-    return shown.model_copy(update={"contents": shown_contents}), "\n".join(said)[:MOST_LOGGED]
+    return shown.model_copy(update={"contents": shown_contents}), "\n".join(said)[:MAX_LOGGED]
 
 
 def _safe_contents(contents: Any, masking: Masking) -> Any:

@@ -153,14 +153,14 @@ class WeftServer:
             LOOK: self._look,
         }
         if tool is None:
-            return _said(f"no tool {params.name!r}; there are {', '.join(works)}", True)
+            return _text_result(f"no tool {params.name!r}; there are {', '.join(works)}", True)
         wrong = faults(arguments, tool.input_schema)
         if wrong:
-            return _said(refusal_text(tool.name, wrong, tool.input_schema), True)
+            return _text_result(refusal_text(tool.name, wrong, tool.input_schema), True)
         try:
-            return _said(await works[tool.name](host, arguments))
+            return _text_result(await works[tool.name](host, arguments))
         except WeftError as error:
-            return _said(str(error), True)
+            return _text_result(str(error), True)
 
     async def _publish(self, host: Host, arguments: dict[str, Any]) -> str:
         kind = ItemKind(arguments.get("kind", "agent_msg"))
@@ -284,7 +284,7 @@ async def _waited(ask: Callable[[], Awaitable[str]]) -> str:
             await asyncio.sleep(_AGAIN_SECONDS)
 
 
-def _said(text: str, is_error: bool = False) -> types.CallToolResult:
+def _text_result(text: str, is_error: bool = False) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=is_error)
 
 

@@ -26,7 +26,7 @@ from weft.http.clients import Clients
 from weft.http.grants import TokenGrant, TokenGrants
 from weft.http.handlers import HANDLERS, STREAMS, OperationCall, problem_event
 from weft.http.idempotency import Answers, checked_key
-from weft.http.limits import LARGEST_BODY, RATE, CallerLimits
+from weft.http.limits import MAX_BODY_BYTES, RATE, CallerLimits
 from weft.http.metrics import RequestCounts
 from weft.http.operations import Operation, of_session, paths
 from weft.http.page import PAGE, POLICY
@@ -59,7 +59,7 @@ class Application:
         clients: Clients,
         grants: TokenGrants | TokenGrant,
         *,
-        most_bytes: int = LARGEST_BODY,
+        most_bytes: int = MAX_BODY_BYTES,
         rate: float = RATE,
         now: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -19,7 +19,7 @@ from weft.log.credentials import credentials_file
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.ids import encode_token, principal_token
 
-LEAST_CHARACTERS = 16
+MIN_CHARACTERS = 16
 """Least length of a token; a shorter one could be guessed."""
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 
@@ -110,9 +110,9 @@ def _check(grant: TokenGrant, path: Path) -> None:
     where = f"{path}: token {grant.name!r}"
     if bool(grant.token) == bool(grant.sha256):
         raise ConfigurationError(f"{where}: give either token or sha256")
-    if grant.token and len(grant.token) < LEAST_CHARACTERS:
+    if grant.token and len(grant.token) < MIN_CHARACTERS:
         raise ConfigurationError(
-            f"{where}: has {len(grant.token)} characters; give at least {LEAST_CHARACTERS} random "
+            f"{where}: has {len(grant.token)} characters; give at least {MIN_CHARACTERS} random "
             "ones, such as `openssl rand -hex 32` makes"
         )
     if grant.sha256 and not _SHA256.match(grant.sha256):

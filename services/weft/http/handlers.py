@@ -16,7 +16,7 @@ from weft.client.histories import PublishedMessages
 from weft.client.pack import Pack
 from weft.http import sse
 from weft.http.payloads import (
-    MOST_EVENTS,
+    MAX_EVENTS,
     Closed,
     Compiled,
     EventPage,
@@ -174,7 +174,7 @@ async def events(call: OperationCall) -> EventPage:
     size = 0
     async with aclosing(log.events(call.session, first=_first(call))) as records:
         async for record in records:
-            if len(found) == min(call.query.limit, MOST_EVENTS) or size >= PAGE_BYTES:
+            if len(found) == min(call.query.limit, MAX_EVENTS) or size >= PAGE_BYTES:
                 return EventPage(tuple(found), record.sequence)
             found.append(_event(record))
             size += len(record.payload)

@@ -15,11 +15,11 @@ import msgspec
 from weft.http.problems import RequestRefused
 from weft_schemas.errors import Unavailable
 
-MOST_ANSWERS = 10_000
-MOST_BYTES = 64 * 1024 * 1024
+MAX_ANSWERS = 10_000
+MAX_BYTES = 64 * 1024 * 1024
 """Bytes of kept answers; the oldest are dropped first."""
 KEPT_SECONDS = 600.0
-MOST_CHARACTERS = 256
+MAX_CHARACTERS = 256
 
 _BROKEN_OFF = "the first request under this Idempotency-Key was broken off; send it again"
 
@@ -77,7 +77,7 @@ class Answers:
         still awaited."""
         for key, entry in tuple(self._entries.items()):
             old = self._now() - entry.since > KEPT_SECONDS
-            much = len(self._entries) > MOST_ANSWERS or self._bytes > MOST_BYTES
+            much = len(self._entries) > MAX_ANSWERS or self._bytes > MAX_BYTES
             if not (old or much):
                 return
             if entry.answer.done():
@@ -87,10 +87,10 @@ class Answers:
 
 def checked_key(value: str) -> str:
     """Check the key's form. Raises `RequestRefused`."""
-    if not value.isascii() or not value.isprintable() or len(value) > MOST_CHARACTERS:
+    if not value.isascii() or not value.isprintable() or len(value) > MAX_CHARACTERS:
         raise RequestRefused(
             400,
             "idempotency_key",
-            f"an Idempotency-Key has at most {MOST_CHARACTERS} printable ASCII characters",
+            f"an Idempotency-Key has at most {MAX_CHARACTERS} printable ASCII characters",
         )
     return value

@@ -12,7 +12,7 @@ from weft.http.problems import RequestRefused
 RATE = 200.0
 """Requests per second and caller, unless set otherwise."""
 MEGABYTE = 1_000_000
-LARGEST_BODY = 32 * MEGABYTE
+MAX_BODY_BYTES = 32 * MEGABYTE
 """Longest body of a request in bytes, unless set otherwise."""
 BURST_SECONDS = 2.0
 """The unused allowance of up to this many seconds may be used at once."""

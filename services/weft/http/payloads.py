@@ -15,7 +15,7 @@ from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.status import LISTED
 
 EVENTS_LISTED = 100
-MOST_EVENTS = 1_000
+MAX_EVENTS = 1_000
 """Of one page."""
 
 

@@ -22,7 +22,7 @@ from weft_schemas.ranges import check_ranges
 
 _FREE = ("publish", "messages")
 """Types of bodies whose texts have no limit of length."""
-MOST_MEMBERS = 10_000
+MAX_MEMBERS = 10_000
 """Of gzip in one body. Each takes a microsecond even if it holds nothing: without a limit, a body
 of 32 MB that has 1.6 million of them would stop the process for seconds."""
 _PIECE = 16 * 1024
@@ -131,7 +131,7 @@ def inflated(content: bytes, encoding: str, most: int) -> bytes:
 def _unzipped(content: bytes, most: int) -> bytes:
     """The members of a gzip file, one after the other; RFC 1952 allows several."""
     parts, room, at = list[bytes](), most, 0
-    for _ in range(MOST_MEMBERS):
+    for _ in range(MAX_MEMBERS):
         unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
         while not unpacker.eof:
             piece = content[at : at + _PIECE]
@@ -150,7 +150,7 @@ def _unzipped(content: bytes, most: int) -> bytes:
             at += len(piece) - len(unpacker.unused_data)
         if at == len(content):
             return b"".join(parts)
-    raise InvalidInput(f"the body has more than {MOST_MEMBERS:,} members of gzip; send one")
+    raise InvalidInput(f"the body has more than {MAX_MEMBERS:,} members of gzip; send one")
 
 
 def too_large(most: int) -> RequestRefused:

@@ -16,14 +16,14 @@ from weft_schemas.items import ContextItem
 from weft_schemas.status import ASKED
 
 TYPES = (otlp.PROTOBUF, otlp.JSON)
-MOST_IDS = 100_000
+MAX_IDS = 100_000
 """Ids that are remembered, some 20 MB; for others a replica is asked."""
 
 
 class PublishedIds:
     """The ids that came most recently from traces, of any session."""
 
-    def __init__(self, most: int = MOST_IDS) -> None:
+    def __init__(self, most: int = MAX_IDS) -> None:
         self._most = most
         self._ids: OrderedDict[tuple[str, str, str], None] = OrderedDict()
 

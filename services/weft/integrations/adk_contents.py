@@ -37,10 +37,10 @@ def history_of(
     did as in the session's `events`."""
     left = list(events)
     told = [one for content in contents for one in _as_it_was(content, left)]
-    return [_plain(content) for content in told]
+    return [_as_dict(content) for content in told]
 
 
-def _plain(content: types.Content) -> dict[str, Any]:
+def _as_dict(content: types.Content) -> dict[str, Any]:
     plain: dict[str, Any] = content.model_dump(mode="json", exclude_none=True)
     for part in plain.get("parts") or ():
         for key in ("function_call", "function_response"):

@@ -13,7 +13,7 @@ from uuid import uuid4
 import msgspec
 
 from weft.integrations.nested_runs import inside
-from weft.integrations.open_sessions import MOST_OPEN
+from weft.integrations.open_sessions import MAX_OPEN
 from weft_schemas.ids import digest
 
 RUN_DIGITS = 12
@@ -32,7 +32,7 @@ class ToolRuns:
 
     def __init__(self, session: str) -> None:
         self._session = session
-        self._runs: deque[_ToolRun] = deque(maxlen=MOST_OPEN)
+        self._runs: deque[_ToolRun] = deque(maxlen=MAX_OPEN)
 
     def session_of(self, agent: str, given: Sequence[Any]) -> str:
         """The session of the run whose model is sent this now."""

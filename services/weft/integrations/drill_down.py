@@ -26,7 +26,7 @@ class DrillDown:
         if isinstance(self._client, weft.SyncClient):
             return await asyncio.to_thread(self.now, arguments)
         try:
-            asked = _asked(arguments)
+            asked = _slice_arguments(arguments)
             return (await self._client.drilldown(**asked)).text
         except _FAULTS as error:
             return _fault(error)
@@ -36,7 +36,7 @@ class DrillDown:
         if not isinstance(self._client, weft.SyncClient):
             raise InvalidInput("give a client of weft.connect_sync to run without an event loop")
         try:
-            return self._client.drilldown(**_asked(arguments)).text
+            return self._client.drilldown(**_slice_arguments(arguments)).text
         except _FAULTS as error:
             return _fault(error)
 
@@ -44,7 +44,7 @@ class DrillDown:
 _FAULTS = (WeftError, TypeError, ValueError)
 
 
-def _asked(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _slice_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     asked = asked_slice(arguments)
     named = {"handle": asked.handle, "view": asked.view, "max_tokens": asked.max_tokens}
     return {**asked.args, **named}

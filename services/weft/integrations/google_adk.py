@@ -26,7 +26,7 @@ from google.adk.tools import BaseTool, ToolContext
 from google.genai import types
 
 import weft
-from weft.client.arguments import chosen
+from weft.client.arguments import checked_choice
 from weft.client.offline import OnUnavailable
 from weft.client.refusals import ItemRefused
 from weft.integrations.adk_contents import contents_of, history_of
@@ -67,7 +67,7 @@ class WeftPlugin(BasePlugin):
         super().__init__(name)
         self._conversations = Conversations(client, "gemini", **options)
         self._session = session
-        self._tells_errors = chosen("tool_errors", tool_errors, ToolErrors) == "tell"
+        self._tells_errors = checked_choice("tool_errors", tool_errors, ToolErrors) == "tell"
         self._drilldown = DrillDownTool(DrillDown(client)) if drilldown else None
 
     async def before_model_callback(

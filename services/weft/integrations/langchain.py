@@ -27,7 +27,7 @@ from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 
 import weft
-from weft.client.arguments import chosen
+from weft.client.arguments import checked_choice
 from weft.integrations.conversations import (
     Conversations,
     ToolErrors,
@@ -73,7 +73,7 @@ class WeftMiddleware(AgentMiddleware):
         `Conversations`."""
         self._conversations = Conversations(client, "anthropic", **options)
         self._session = session
-        self._tells_errors = chosen("tool_errors", tool_errors, ToolErrors) == "tell"
+        self._tells_errors = checked_choice("tool_errors", tool_errors, ToolErrors) == "tell"
         self.tools = [_drilldown(DrillDown(client))] if drilldown else []
 
     def wrap_model_call(self, request: ModelRequest, handler: Model) -> ModelResponse:
@@ -148,7 +148,9 @@ def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
     thoughts = thoughts_of(pack)
     failed = failed_calls(pack)
     media = media_in(history_of(request.messages), "anthropic")
-    messages = [_seeing(_thinking(_told(message, failed), thoughts), media) for message in messages]
+    messages = [
+        _seeing(_thinking(_with_status(message, failed), thoughts), media) for message in messages
+    ]
     system_messages = [one for one in request.messages if isinstance(one, SystemMessage)]
     if messages and isinstance(messages[0], SystemMessage):
         instructions = messages.pop(0).text
@@ -158,7 +160,7 @@ def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
     return request.override(messages=[*system_messages, *messages])
 
 
-def _told(message: BaseMessage, failed: Set[str]) -> BaseMessage:
+def _with_status(message: BaseMessage, failed: Set[str]) -> BaseMessage:
     """With the status of a call that failed. The mark in its text stays for models that get no
     status."""
     if isinstance(message, ToolMessage) and message.tool_call_id in failed:
@@ -220,29 +222,7 @@ def _message(message: BaseMessage) -> dict[str, Any]:
                 result["is_error"] = True
             return {"role": "user", "content": [result]}
         case AIMessage():
-            blocks = message.content if isinstance(message.content, list) else []
-            said = [one for one in blocks if isinstance(one, dict) and part_kind(one) in THOUGHTS]
-            said += [{"type": "text", "text": message.text}] if message.text else []
-            calls = [
-                {
-                    "type": "tool_use",
-                    "id": call["id"] or "",
-                    "name": call["name"],
-                    "input": call["args"],
-                }
-                for call in message.tool_calls
-            ]
-            calls += [
-                {
-                    "type": "tool_use",
-                    "id": call["id"],
-                    "name": call["name"] or "unknown",
-                    "input": {"INVALID_JSON": call["args"] or ""},
-                }
-                for call in message.invalid_tool_calls
-                if call["id"]  # nobody can answer one without
-            ]
-            return {"role": "assistant", "content": [*said, *calls]}
+            return _assistant_message(message)
         case SystemMessage():
             return {"role": "system", "content": message.content}
         case HumanMessage():
@@ -251,6 +231,33 @@ def _message(message: BaseMessage) -> dict[str, Any]:
         case _:
             role = "assistant" if message.type in ("ai", "assistant") else "user"
             return {"role": role, "content": message.content}
+
+
+def _assistant_message(message: AIMessage) -> dict[str, Any]:
+    """Its thoughts, its text and its calls, also those with arguments that are no JSON."""
+    blocks = message.content if isinstance(message.content, list) else []
+    said = [one for one in blocks if isinstance(one, dict) and part_kind(one) in THOUGHTS]
+    said += [{"type": "text", "text": message.text}] if message.text else []
+    calls = [
+        {
+            "type": "tool_use",
+            "id": call["id"] or "",
+            "name": call["name"],
+            "input": call["args"],
+        }
+        for call in message.tool_calls
+    ]
+    calls += [
+        {
+            "type": "tool_use",
+            "id": call["id"],
+            "name": call["name"] or "unknown",
+            "input": {"INVALID_JSON": call["args"] or ""},
+        }
+        for call in message.invalid_tool_calls
+        if call["id"]  # nobody can answer one without
+    ]
+    return {"role": "assistant", "content": [*said, *calls]}
 
 
 def _of_state(state: Any) -> list[dict[str, Any]]:

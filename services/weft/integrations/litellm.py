@@ -25,7 +25,7 @@ from litellm.integrations.custom_logger import CustomLogger
 import weft
 from weft.integrations.conversations import Conversations
 from weft.integrations.media import Media, media_in, with_media
-from weft.integrations.open_sessions import MOST_OPEN
+from weft.integrations.open_sessions import MAX_OPEN
 
 CHAT = frozenset({"completion", "acompletion"})
 SYSTEM = ("system", "developer")
@@ -91,7 +91,7 @@ class WeftLogger(CustomLogger):
 
     def _remember(self, data: Mapping[str, Any], history: Sequence[Any]) -> None:
         self._asked[str(data.get("litellm_call_id", session_of(data)))] = list(history)
-        while len(self._asked) > MOST_OPEN:  # for requests that failed
+        while len(self._asked) > MAX_OPEN:  # for requests that failed
             self._asked.popitem(last=False)
 
     async def _connected(self) -> Conversations:

@@ -16,7 +16,7 @@ from weft.messages.reading import draft
 from weft.part_kind import part_kind
 from weft_schemas.errors import InvalidInput
 
-MOST_EARLIER = 8
+MAX_EARLIER_MEDIA = 8
 """Media from before the user's latest message are included up to this many in all: each costs about
 a thousand tokens."""
 _KINDS = frozenset({"image", "audio", "video", "file"})
@@ -33,7 +33,7 @@ def media_in(history: Sequence[Any], format: Format) -> dict[str, Any]:
     is_open = True
     for message in reversed(history):
         for block in _blocks(message):
-            if is_open or len(found) < MOST_EARLIER:
+            if is_open or len(found) < MAX_EARLIER_MEDIA:
                 name = placeholder_of(block, format)
                 if name is not None:
                     found.setdefault(name, block)

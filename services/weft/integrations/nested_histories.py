@@ -34,7 +34,7 @@ def unfolded(items: Sequence[Any], own: Sequence[Any], markers: tuple[str, str])
             said[one.get("role"), text.strip()].append(one)
     made: list[Any] = []
     for item in items:
-        told = _told(item, markers)
+        told = _nested_items(item, markers)
         made += [item] if told is None else [_as_said(one, said) for one in told]
     return made
 
@@ -45,7 +45,7 @@ def _as_said(item: Item, said: dict[tuple[Any, str], deque[Any]]) -> Any:
     return found.popleft() if found else item
 
 
-def _told(item: Any, markers: tuple[str, str]) -> list[Item] | None:
+def _nested_items(item: Any, markers: tuple[str, str]) -> list[Item] | None:
     text = item.get("content")
     if item.get("role") != "assistant" or not isinstance(text, str):
         return None

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from weft_schemas.ids import digest
 
-LONGEST_NAME = 256
+MAX_NAME_BYTES = 256
 """Bytes of a session's name."""
 _DIGITS = 16
 
@@ -30,9 +30,9 @@ _AROUND: ContextVar[_Around | None] = ContextVar("weft_tool_around", default=Non
 def inside(session: str, run: str) -> str:
     """The session of a run inside another session."""
     name = f"{session}/{run}"
-    if len(name.encode()) <= LONGEST_NAME:
+    if len(name.encode()) <= MAX_NAME_BYTES:
         return name
-    return f"{name[: LONGEST_NAME // 8]}…{digest('nested', name)[:_DIGITS]}"
+    return f"{name[: MAX_NAME_BYTES // 8]}…{digest('nested', name)[:_DIGITS]}"
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-MOST_OPEN = 1_000
+MAX_OPEN = 1_000
 """How many are kept; what is in use, or has something to send, is kept in addition."""
 
 
@@ -19,7 +19,7 @@ class OpenSessions(Generic[T]):
     """Any number of threads may use it at once."""
 
     def __init__(
-        self, make: Callable[[str], T], is_needed: Callable[[T], bool], most: int = MOST_OPEN
+        self, make: Callable[[str], T], is_needed: Callable[[T], bool], most: int = MAX_OPEN
     ) -> None:
         self._make = make
         self._is_needed = is_needed

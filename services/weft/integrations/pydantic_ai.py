@@ -40,7 +40,7 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import FunctionToolset
 
 import weft
-from weft.client.arguments import chosen
+from weft.client.arguments import checked_choice
 from weft.integrations.conversations import Conversations, ToolErrors, session_name, thoughts_of
 from weft.integrations.drill_down import DrillDown
 from weft.integrations.media import Media, media_in, placeholder_of, with_media
@@ -71,7 +71,7 @@ class WeftCapability(AbstractCapability[Any]):
         `Conversations`."""
         self._conversations = Conversations(client, "anthropic", **options)
         self._session = session
-        self._tells_errors = chosen("tool_errors", tool_errors, ToolErrors) == "tell"
+        self._tells_errors = checked_choice("tool_errors", tool_errors, ToolErrors) == "tell"
         self._toolset = _toolset(DrillDown(client)) if drilldown else None
 
     def get_toolset(self) -> FunctionToolset[Any] | None:

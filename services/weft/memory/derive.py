@@ -36,7 +36,7 @@ VERSION = "7"
 
 _ANYONE = ("", "user", "human", "customer")
 """Authors that stand for the one user of the session."""
-_MOST_FACTS = 20
+_MAX_FACTS = 20
 
 
 def facts_of_item(
@@ -77,7 +77,7 @@ def facts_said(
             _add(found, one)
         for one in said_in(sentence, spoken) if spoken else ():
             _add(found, one._replace(key=f"{who}_{one.key}"))
-    return list(found.values())[:_MOST_FACTS]
+    return list(found.values())[:_MAX_FACTS]
 
 
 def _add(found: dict[str, SelfStatement], said: SelfStatement) -> None:

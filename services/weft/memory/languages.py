@@ -22,9 +22,9 @@ from weft_schemas.errors import ConfigurationError
 
 PLACE = "…"
 """Stands for the value in a phrase."""
-_MOST_WORDS = 8
+_MAX_WORDS = 8
 """Longest value, in words: anything longer is a sentence."""
-_MOST_CHARACTERS = 80
+_MAX_CHARACTERS = 80
 _BETWEEN_CLAUSES = re.compile(r"[,;，、]+|(?<![.。!！])[.。!！]+(?=\s|$|[^\x00-\x7f])")  # noqa: RUF001
 _SENTENCE = re.compile(r"[^。！？?!]+[。！？?!]*")  # noqa: RUF001
 _ASKED = re.compile(r"[?？؟¿]")  # noqa: RUF001
@@ -274,7 +274,7 @@ def _open(is_spaced: bool, phrase: str) -> str:
     before, _, after = phrase.partition(PLACE)
     words = [r"\s+".join(map(re.escape, part.split())) for part in (before, after)]
     gap = r"\s+" if is_spaced else r"\s*"
-    return f"{words[0]}{gap * bool(words[0])}(\\S.{{0,{_MOST_CHARACTERS}}}?)" + (
+    return f"{words[0]}{gap * bool(words[0])}(\\S.{{0,{_MAX_CHARACTERS}}}?)" + (
         f"{gap}{words[1]}" if words[1] else ""
     )
 
@@ -294,7 +294,7 @@ def _value(key: str, text: str) -> str:
     if key == "email":
         found = _EMAIL.fullmatch(value)
         return found.group() if found else ""
-    if not value or len(value.split()) > _MOST_WORDS or not value[0].isalnum():
+    if not value or len(value.split()) > _MAX_WORDS or not value[0].isalnum():
         return ""
     if key in _PROPER and value[0].islower():
         return ""

@@ -28,9 +28,9 @@ class WordedPattern:
         return None if self.words.isdisjoint(words) else self.pattern.search(sentence)
 
 
-_MOST_TEXT = 1_000
+_MAX_TEXT = 1_000
 """Longest turn, in characters. People state facts briefly; a longer text was pasted."""
-_MOST_WORDS = 8
+_MAX_WORDS = 8
 """Longest value, in words: anything longer is a sentence."""
 
 _NOT_TYPED = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|```|^\s*(?:[>|{\[<]|\s{4})|<[/\w]")
@@ -194,8 +194,8 @@ _ANOTHERS = re.compile(r"\w['’]s\b", re.I)  # noqa: RUF001
 
 def typed_text(text: str) -> str:
     """The text of a turn without line breaks around it; empty if it was probably pasted."""
-    typed = text.strip("\r\n") if len(text) < 2 * _MOST_TEXT else ""
-    return "" if len(typed) > _MOST_TEXT or _NOT_TYPED.search(typed) else typed
+    typed = text.strip("\r\n") if len(text) < 2 * _MAX_TEXT else ""
+    return "" if len(typed) > _MAX_TEXT or _NOT_TYPED.search(typed) else typed
 
 
 def own_sentences(typed: str, words: frozenset[str]) -> Iterator[tuple[str, Spans]]:
@@ -346,7 +346,7 @@ def value_at_start(rest: str) -> str:
     rest = _HEDGE.sub("", rest.strip())
     end = _VALUE_END.search(rest)
     value = rest[: end.start() if end else MAX_VALUE].strip(" .!\"'`*()")
-    if not value or _NO_VALUE.match(value) or len(value.split()) > _MOST_WORDS:
+    if not value or _NO_VALUE.match(value) or len(value.split()) > _MAX_WORDS:
         return ""
     return value[:MAX_VALUE]
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from weft.adapters.drafting import compact
 
-MOST_FAULTS = 8
+MAX_FAULTS = 8
 """How many faults of one call are reported: the first ones help most."""
-LONGEST_VALUE = 60
+MAX_VALUE_LENGTH = 60
 """How many characters of a value a fault shows."""
 DEEPEST = 32
 """How many levels of values are checked; a schema may refer to itself."""
@@ -35,7 +35,7 @@ def faults(value: Any, schema: Mapping[str, Any]) -> list[str]:
     found = []
     for fault in _faults(value, schema, "", schema, 0):
         found.append(fault)
-        if len(found) == MOST_FAULTS:
+        if len(found) == MAX_FAULTS:
             break
     return found
 
@@ -49,13 +49,13 @@ def _faults(
     wanted = schema.get("type")
     kinds = [wanted] if isinstance(wanted, str) else list(wanted or ())
     if kinds and not any(_is_a(value, kind) for kind in kinds):
-        yield f"{_at(path)}: expected {' or '.join(kinds)}, got {_shown(value)}"
+        yield f"{_at(path)}: expected {' or '.join(kinds)}, got {_value_text(value)}"
         return
     if "enum" in schema and value not in schema["enum"]:
         options = ", ".join(compact(one) for one in schema["enum"])
-        yield f"{_at(path)}: expected one of {options}, got {_shown(value)}"
+        yield f"{_at(path)}: expected one of {options}, got {_value_text(value)}"
     if "const" in schema and value != schema["const"]:
-        yield f"{_at(path)}: expected {compact(schema['const'])}, got {_shown(value)}"
+        yield f"{_at(path)}: expected {compact(schema['const'])}, got {_value_text(value)}"
     for keyword in ("anyOf", "oneOf"):
         ways = [list(_faults(value, one, path, root, depth + 1)) for one in schema.get(keyword, ())]
         if ways and all(ways):
@@ -91,9 +91,9 @@ def _members(
 def _sizes(value: Any, schema: Mapping[str, Any], path: str) -> Iterator[str]:
     if isinstance(value, int | float) and not isinstance(value, bool):
         if "minimum" in schema and value < schema["minimum"]:
-            yield f"{_at(path)}: expected {schema['minimum']} or more, got {_shown(value)}"
+            yield f"{_at(path)}: expected {schema['minimum']} or more, got {_value_text(value)}"
         if "maximum" in schema and value > schema["maximum"]:
-            yield f"{_at(path)}: expected {schema['maximum']} or less, got {_shown(value)}"
+            yield f"{_at(path)}: expected {schema['maximum']} or less, got {_value_text(value)}"
     if isinstance(value, str | list):
         what, least, most = ("characters", "minLength", "maxLength")
         if isinstance(value, list):
@@ -133,6 +133,6 @@ def _at(path: str) -> str:
     return f"argument `{path}`" if path else "the arguments"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     text = re.sub(r"\s+", " ", compact(value))
-    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
+    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}…"

@@ -14,7 +14,7 @@ from weft.adapters.media import count_in_words
 from weft.adapters.records import LIST_KEYS, Record, TranscriptSource
 from weft.adapters.responses import TYPES as RESPONSE_ITEMS
 from weft.messages.history_matching import History, link
-from weft.messages.plain import plain
+from weft.messages.plain_json import as_plain_json
 from weft.part_kind import part_kind
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
@@ -85,7 +85,7 @@ def tool_call(call: Any) -> ToolCall:
     the part that contains it. Raises `InvalidInput` for anything else."""
     if isinstance(call, ToolCall):
         return call
-    made = plain(call)
+    made = as_plain_json(call)
     if not isinstance(made, dict):
         raise InvalidInput(f"a {type(call).__name__} is no tool call; hand over the provider's own")
     if isinstance(made.get("function") or made.get("custom"), dict):
@@ -141,7 +141,7 @@ def turns_of(messages: Sequence[Any], format: Format = "auto") -> list[list[Any]
     turns: list[list[Any]] = []
     before = False
     for message in messages:
-        made = plain(message)
+        made = as_plain_json(message)
         joins = format in ("auto", "openai-responses") and _is_response_item(made)
         if joins and before:
             turns[-1].append(made)
@@ -182,7 +182,7 @@ def _source(messages: Messages) -> TranscriptSource:
                 "a dict is taken for a whole request, and this one has no list of messages; hand "
                 "over a list, such as [message]"
             )
-        around = {name: plain(held) for name, held in messages.items() if name != key}
+        around = {name: as_plain_json(held) for name, held in messages.items() if name != key}
         config = around.get("config")
         if isinstance(config, dict):  # Gemini's library takes the instruction here
             around |= config
@@ -205,7 +205,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _record(index: int, message: Any) -> Record:
-    value = plain(message)
+    value = as_plain_json(message)
     record = Record(index, 0, value, "messages")
     if not isinstance(value, dict):
         record.fail(f"expected an object, got `{type(value).__name__}`")

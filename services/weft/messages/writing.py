@@ -32,7 +32,7 @@ def request(pack: ContextPack, provider: Provider) -> dict[str, Any]:
     - `gemini`: `contents`, and `config` with `system_instruction` where there is one, for
       `models.generate_content`
 
-    The reasoning that came with calls of the open exchange goes back to the provider that it is of.
+    The reasoning that came with calls of the current turn goes back to the provider that it is of.
     Raises `InvalidInput` for another provider, and if the session has messages but
     the prompt has none: a model that gets its instructions alone makes up a question.
     """

@@ -10,7 +10,7 @@ import msgspec
 from weft.passages.part import Part
 from weft.passages.prose import split_stretch
 
-LEAST_ASIDES = 4
+MIN_ASIDES = 4
 """Least consecutive lines that make an aside, which stands beside what a text says."""
 
 
@@ -19,12 +19,12 @@ def split_around(
     lines: Sequence[str],
     always: Collection[int],
     asides: Collection[int] = (),
-    differing: Collection[int] = (),
+    outliers: Collection[int] = (),
     split: Callable[[str, int, int], list[Part]] = split_stretch,
 ) -> Part:
     """The parts of a text. `lines` are all of its lines with their ends, `always` the numbers of
     those that are shown with any other part, `asides` of those that say little if several stand
-    together, `differing` of those that say more than the others; `split` makes the parts of what
+    together, `outliers` of those that say more than the others; `split` makes the parts of what
     stands between them."""
     parts: list[Part] = []
     start = end = run = 0
@@ -44,9 +44,9 @@ def split_around(
             else:
                 parts.append(Part(end, end + len(line), "line", identifies=True))
             start = end + len(line)
-        elif number in differing:
+        elif number in outliers:
             parts += split(text, start, end) if start < end else []
-            parts.append(Part(end, end + len(line), "line", differs=True))
+            parts.append(Part(end, end + len(line), "line", is_outlier=True))
             start = end + len(line)
         end += len(line)
     start = _close(text, parts, start, end, lines[len(lines) - run :])
@@ -57,14 +57,14 @@ def split_around(
 def _close(text: str, parts: list[Part], start: int, end: int, run: Sequence[str]) -> int:
     """Add what stands from `start` on if a run of asides ends here. Returns where the next part
     begins."""
-    if len(run) < LEAST_ASIDES:
+    if len(run) < MIN_ASIDES:
         return start
     begin = end - sum(map(len, run))
     parts += split_stretch(text, start, begin) if start < begin else []
-    parts += beside(split_stretch(text, begin, end))
+    parts += as_asides(split_stretch(text, begin, end))
     return end
 
 
-def beside(parts: Sequence[Part]) -> Iterator[Part]:
+def as_asides(parts: Sequence[Part]) -> Iterator[Part]:
     """The same parts, all of them as asides."""
     return (msgspec.structs.replace(part, is_aside=True) for part in parts)

@@ -7,7 +7,7 @@ import re
 
 import msgspec
 
-from weft.passages.always_shown import beside
+from weft.passages.always_shown import as_asides
 from weft.passages.landmarks import without_landmarks
 from weft.passages.part import Part
 from weft.passages.prose import split_stretch
@@ -16,11 +16,11 @@ _FOOTER = re.compile(r"^-- ?\r?\n", re.MULTILINE)
 """The line that mail programs write above a footer."""
 _QUOTED = re.compile(r"^>", re.MULTILINE)
 """A line of the mail that is answered."""
-LEAST_QUOTED = 4
+MIN_QUOTED_LINES = 4
 """Lines of a mail that is quoted as a whole."""
-LONGEST_FOOTER, FOOTER_SHARE = 1_000, 0.5
+MAX_FOOTER_LENGTH, FOOTER_SHARE = 1_000, 0.5
 """Most characters of a footer, and its largest share of a text."""
-LEAST_LINE = 40
+MIN_LINE_LENGTH = 40
 """Characters of a line that may repeat another; shorter ones are alike by chance."""
 _ITS_NUMBER = re.compile(r"[\s\d.,:)(\[\]*-]*")
 """A number, with its signs, before a line."""
@@ -34,8 +34,8 @@ def split_with_asides(text: str) -> Part:
     quoted = _quoted(text, end if start < end else 0)
     parts = _parts(text, 0, min(start, quoted))
     if start < end:
-        parts += [*beside(_parts(text, start, end)), *_parts(text, end, quoted)]
-    parts += beside(_parts(text, quoted, len(text)))
+        parts += [*as_asides(_parts(text, start, end)), *_parts(text, end, quoted)]
+    parts += as_asides(_parts(text, quoted, len(text)))
     parts = without_landmarks(text, _without_repeated(text, parts))
     return Part(0, len(text), "text", 1, 0, 0, False, tuple(parts))
 
@@ -53,7 +53,7 @@ def _footer(text: str) -> tuple[int, int]:
         return len(text), len(text)
     quoted = _QUOTED.search(text, found.end())
     end = len(text) if quoted is None else quoted.start()
-    most = min(LONGEST_FOOTER, int(len(text) * FOOTER_SHARE))
+    most = min(MAX_FOOTER_LENGTH, int(len(text) * FOOTER_SHARE))
     return (found.start(), end) if end - found.start() <= most else (len(text), len(text))
 
 
@@ -65,7 +65,7 @@ def _quoted(text: str, start: int) -> int:
         return len(text)
     lines = text[found.start() :].splitlines()
     quotes = sum(line.startswith(">") or not line.strip() for line in lines)
-    return found.start() if quotes == len(lines) >= LEAST_QUOTED else len(text)
+    return found.start() if quotes == len(lines) >= MIN_QUOTED_LINES else len(text)
 
 
 def _without_repeated(text: str, parts: list[Part]) -> list[Part]:
@@ -78,7 +78,7 @@ def _without_repeated(text: str, parts: list[Part]) -> list[Part]:
             return msgspec.structs.replace(part, children=children)
         lines = map(str.strip, text[part.start : part.end].splitlines())
         said = {_without_number(line) for line in lines if line}
-        is_repeated = bool(said) and said <= seen and min(map(len, said)) >= LEAST_LINE
+        is_repeated = bool(said) and said <= seen and min(map(len, said)) >= MIN_LINE_LENGTH
         seen.update(said)
         return msgspec.structs.replace(part, is_aside=True) if is_repeated else part
 

@@ -11,7 +11,7 @@ def is_bare(text: str) -> bool:
     their numbers, or are bare markup."""
     if is_bare_markup(text) or _OPENING.fullmatch(text) is not None:
         return True
-    if len(text) > MOST_CLOSING or not any(sign in text for sign in ")]}"):
+    if len(text) > MAX_CLOSING_LENGTH or not any(sign in text for sign in ")]}"):
         return False
     return not any(line.lstrip(_NUMBERING).strip(_CLOSING) for line in text.splitlines())
 
@@ -30,6 +30,6 @@ _OPENING = re.compile(
     r"|(?:[ \t]{0,40}\d{1,7}[:|\t\u2192])?\s*[\w.-]{0,40}\s?[:({\[]+\s*"
 )
 """Tags without attributes, `spec:`, `server {` or a bracket, with or without its number."""
-MOST_CLOSING = 60
+MAX_CLOSING_LENGTH = 60
 """Characters of lines that may only close others."""
 _NUMBERING, _CLOSING = " \t0123456789:|\u2192", " \t)]};,"

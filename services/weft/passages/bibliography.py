@@ -8,12 +8,12 @@ import msgspec
 
 from weft.passages.part import Part, leaves
 
-LEAST_ENTRIES = 4
+MIN_ENTRIES = 4
 """Parts with entries that make a list of works."""
-MOST_SHARE = 0.6
+MAX_SHARE = 0.6
 """The largest share of a text that such a list may have; a text that is hardly more than the list
 is about these works."""
-MOST_BETWEEN = 1
+MAX_BETWEEN = 1
 """Parts within the list, or behind it, that look like no entry."""
 _ENTRY = re.compile(r"^[ \t>]*(?:\[\d{1,3}\]|\d{1,3}\.|[-*\u2022])[ \t]+\S", re.MULTILINE)
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
@@ -30,7 +30,7 @@ _ADDRESS, _AUTHOR = re.compile(r"https?://"), re.compile(r"\b[A-Z][\w'-]{1,30},?
 def with_bibliography(text: str, root: Part) -> Part:
     """The same parts; those of the list of works at the end of a text are marked as an aside."""
     found = list(leaves(root))
-    if len(found) < LEAST_ENTRIES:
+    if len(found) < MIN_ENTRIES:
         return root
     first, between, entries = len(found), 0, 0
     for at in range(len(found) - 1, -1, -1):
@@ -39,12 +39,12 @@ def with_bibliography(text: str, root: Part) -> Part:
             entries += 1
         else:
             between += 1
-            if between > MOST_BETWEEN:
+            if between > MAX_BETWEEN:
                 break
-    if entries < LEAST_ENTRIES:
+    if entries < MIN_ENTRIES:
         return root
     listed = [one for one in found[first:] if not one.identifies]
-    if sum(one.size for one in listed) > MOST_SHARE * root.size:
+    if sum(one.size for one in listed) > MAX_SHARE * root.size:
         return root
     return _marked(root, found[first].start)
 

@@ -14,9 +14,9 @@ import msgspec
 from weft.passages.identifying_names import IDS, NAMES, TITLES
 from weft.passages.lines import IndentedLine
 from weft.passages.part import Part
-from weft.passages.sentences import LEAST
+from weft.passages.sentences import MIN_LEAF_LENGTH
 
-MOST_IDENTIFIERS = 3
+MAX_IDENTIFIERS = 3
 """Most lines that identify a block, beside one that others begin with, too."""
 KEY = re.compile(r"[ \t]*(?:- )?([\w.-]{1,40}):[ \t]+\S")
 """A field of a record in lines."""
@@ -33,7 +33,7 @@ def separators_of(text: str, lines: Sequence[IndentedLine]) -> frozenset[Indente
     if not lines or _RULE.search(text, lines[0].start, lines[-1].end) is None:
         return frozenset()
     found = [at for at, line in enumerate(lines) if _RULE.match(text, line.start, line.end)]
-    if len(found) < LEAST_SEPARATORS:
+    if len(found) < MIN_SEPARATORS:
         return frozenset()
     filled = [line for line in lines if not line.is_blank]
     places = {line: at for at, line in enumerate(filled, 1)}
@@ -44,7 +44,7 @@ def separators_of(text: str, lines: Sequence[IndentedLine]) -> frozenset[Indente
     return frozenset(lines[at] for at in found) if is_list else frozenset()
 
 
-LEAST_SEPARATORS = 2
+MIN_SEPARATORS = 2
 """Lines of one sign that separate records; a single one may be any line."""
 _RULE = re.compile(r"^([-=*_~#])\1{2,}[ \t\r]*$", re.MULTILINE)
 
@@ -53,9 +53,9 @@ def head_of(text: str, group: Sequence[IndentedLine]) -> int:
     """How many first lines are shown with any of the lines below them: one, and in a record written
     in lines also the names and numbers that follow."""
     count = 1
-    for line in group[1 : min(MOST_IDENTIFIERS, len(group) - 1)]:
+    for line in group[1 : min(MAX_IDENTIFIERS, len(group) - 1)]:
         key = None if line.is_item else KEY.match(text, line.start, line.end)
-        if key is None or line.end - line.start > LEAST or not NAMES.search(key[1]):
+        if key is None or line.end - line.start > MIN_LEAF_LENGTH or not NAMES.search(key[1]):
             break
         count += 1
     return count
@@ -137,7 +137,11 @@ def _inner_names(text: str, group: Sequence[IndentedLine]) -> Iterator[tuple[int
     """The fields that identify something, however deep, as `metadata: name:` of YAML does, each
     with its line's number."""
     for number, line in enumerate(group[1:LOOKED_AT], 1):
-        key = KEY.match(text, line.start, line.end) if line.end - line.start <= LEAST else None
+        key = (
+            KEY.match(text, line.start, line.end)
+            if line.end - line.start <= MIN_LEAF_LENGTH
+            else None
+        )
         if key is not None and NAMES.search(key[1]):
             yield number, f"{line.indent} {key[1]}"
 
@@ -147,7 +151,7 @@ def _single(group: Sequence[IndentedLine]) -> Iterator[tuple[int, IndentedLine]]
     numbers; of a long group those of its beginning."""
     indent = group[1].indent
     for number, (line, following) in enumerate(pairwise([*group[1:LOOKED_AT], group[0]]), 1):
-        is_short = line.end - line.start <= LEAST
+        is_short = line.end - line.start <= MIN_LEAF_LENGTH
         if line.indent == indent and is_short and following.indent <= indent and not line.is_blank:
             yield number, line
 
@@ -156,7 +160,7 @@ def _telling(text: str, groups: Sequence[Sequence[IndentedLine]]) -> list[int]:
     """How many lines below the first of each group tell it from the others; none if no lines do."""
     fields = [list(_fields(text, group)) for group in groups]
     best, most = 0, 1
-    for count in range(1, MOST_IDENTIFIERS + 1):
+    for count in range(1, MAX_IDENTIFIERS + 1):
         told = len({tuple(held[:count]) for held in fields if held})
         if told > most:
             best, most = count, told
@@ -169,8 +173,8 @@ def _fields(text: str, group: Sequence[IndentedLine]) -> Iterator[str]:
     """The lines below the first that hold one short thing each, as far as they could tell a block
     from others; at least one more is below them."""
     outer, indent = group[0].indent, group[1].indent
-    for line, following in pairwise(group[1 : 2 + MOST_IDENTIFIERS]):
-        if line.is_blank or line.indent != indent or line.end - line.start > LEAST:
+    for line, following in pairwise(group[1 : 2 + MAX_IDENTIFIERS]):
+        if line.is_blank or line.indent != indent or line.end - line.start > MIN_LEAF_LENGTH:
             return
         if not outer < following.indent <= indent:
             return
@@ -190,13 +194,13 @@ def _closes(group: Sequence[IndentedLine], at: int) -> bool:
     return group[at].closes and group[at].indent <= group[0].indent
 
 
-def closed(parts: Sequence[Part], end: int, count: int) -> list[Part]:
+def with_closing_lines(parts: Sequence[Part], end: int, count: int) -> list[Part]:
     """The same parts; the last line of the last one is followed by `count` that close the block."""
     if not parts or not count:
         return list(parts)
     *before, last = parts
     if last.children and last.unit in _BLOCKS:
-        children = tuple(closed(last.children, end, count))
+        children = tuple(with_closing_lines(last.children, end, count))
         return [*before, msgspec.structs.replace(last, end=end, children=children)]
     if last.children or last.unit != "line":
         return [*parts, Part(last.end, end, "line", count)]

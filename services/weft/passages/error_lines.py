@@ -25,7 +25,7 @@ _LEVEL = re.compile(
 a key, or as the first word after a time. `error.py` and `timeout=30` have none."""
 _BEGIN = ("INFO", "ERR", "WARN", "DEBUG", "TRACE", "NOTICE", "FATAL", "CRITICAL", "SEVERE", "PANIC")
 _NAMED = {"WARNING": "WARN", "ERR": "ERROR"}
-_LONGEST_KEY = len("loglevel") + 5
+_MAX_KEY_LENGTH = len("loglevel") + 5
 """Characters before the name that are part of a match: a key, its quotes and what follows it."""
 _WORD = (
     r"(?:error|err|fatal|critical|severe|panic|exception|failed|failure|traceback|denied|refused"
@@ -52,7 +52,7 @@ def tells_error(line: str, level: str) -> bool:
 def may_tell(text: str, lines: Sequence[str]) -> Iterator[int]:
     """The numbers of the lines of a text in which an error may be told. Most have none of the words
     for it. `lines` are all lines of the text with their ends."""
-    plain = _plain(text)
+    plain = _lowercase_bytes(text)
     starts = list(accumulate(map(len, lines), initial=0))
     at = 0
     while (found := _SIGN.search(plain, at)) is not None:
@@ -63,9 +63,9 @@ def may_tell(text: str, lines: Sequence[str]) -> Iterator[int]:
 
 def first_error(text: str) -> int | None:
     """Where a text first tells of an error; in a line of a lower level only if no other does."""
-    plain = _plain(text)
+    plain = _lowercase_bytes(text)
     lower, at = None, 0
-    for _ in range(MOST_SIGNS):
+    for _ in range(MAX_SIGNS):
         found = _SIGN.search(plain, at)
         if found is None:
             break
@@ -82,7 +82,7 @@ def first_error(text: str) -> int | None:
     return lower
 
 
-def _plain(text: str) -> bytes:
+def _lowercase_bytes(text: str) -> bytes:
     """A text in lower case, with a byte for each character."""
     return text.encode("ascii", "replace").lower()
 
@@ -92,7 +92,7 @@ _SIGN = re2.compile(
     rb"|not found|cannot|unable"
 )
 """A sign that every text has in which `_ERROR` finds an error; found quickly in lower case."""
-MOST_SIGNS = 5_000
+MAX_SIGNS = 5_000
 """Most signs that are looked at, in some milliseconds: names may have thousands of them."""
 _BEFORE, _BEHIND = 60, 24
 """Characters of a line around a sign in which the error must be told."""
@@ -108,7 +108,7 @@ def level_of(line: str) -> str:
     match = (
         _LEVEL.match(start, at)
         or _LEVEL_AFTER_TIME.match(start)
-        or _LEVEL.search(start, max(at - _LONGEST_KEY, 0))
+        or _LEVEL.search(start, max(at - _MAX_KEY_LENGTH, 0))
     )
     if match is None:
         return ""

@@ -1,5 +1,5 @@
 """The names of fields that identify a record, in every notation: JSON, markup and lines. The
-firewall's summaries weigh fields by more names (`firewall/leaf_worth.py`), since they also give
+firewall's summaries weigh fields by more names (`firewall/json_leaves.py`), since they also give
 values that the next step needs, and many of these identify nothing."""
 
 from __future__ import annotations

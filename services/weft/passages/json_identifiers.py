@@ -15,9 +15,9 @@ from weft.passages.part import Part
 
 IDENTIFIER = 80
 """Most characters of a field that identifies its record."""
-LEAST_LINKS = 4
+MIN_LINKS = 4
 """Addresses in one object that are links of an interface, and not what a record is about."""
-MOST_IDENTIFIERS, MOST_TITLES = 3, 2
+MAX_IDENTIFIERS, MAX_TITLES = 3, 2
 """Of one object; the second, those that are no ids."""
 WORDED_WITHIN = 2_000
 """Characters of a record in which words are looked for."""
@@ -70,13 +70,13 @@ def identifying_fields(text: str, fields: list[Value]) -> tuple[int, ...]:
         addresses = {place for place, _ in short if _ADDRESS.search(text, *_span(fields[place]))}
         readable = [(place, name) for place, name, is_opaque in named if not is_opaque]
         said = [(place, name) for place, name in readable if place not in addresses]
-        titles = [place for place, name in said if not IDS.search(name)][:MOST_TITLES]
+        titles = [place for place, name in said if not IDS.search(name)][:MAX_TITLES]
         ids = [place for place, name in said if IDS.search(name)]
         places = [place for place, name, _ in named if NAMES.search(name)]
         own = next((place for place in places if place not in addresses), [*places, named[0][0]][0])
         # Its own id comes first, however it looks, and an address last: it often repeats the id.
         kept = dict.fromkeys([own, *titles, *ids, *(place for place, _ in readable)])
-        return tuple(sorted(list(kept)[:MOST_IDENTIFIERS]))
+        return tuple(sorted(list(kept)[:MAX_IDENTIFIERS]))
     worded = [place for place, key in short if _WORDED.match(text, key.end())]
     return tuple(sorted({*[place for place, _ in short[:1]], *worded[:1]}))
 
@@ -84,7 +84,7 @@ def identifying_fields(text: str, fields: list[Value]) -> tuple[int, ...]:
 def link_fields(text: str, fields: list[Value]) -> frozenset[int]:
     """Positions of the fields with addresses in an object that has many: an interface's own links,
     which repeat the ids of what they lead to."""
-    if len(fields) < LEAST_LINKS:
+    if len(fields) < MIN_LINKS:
         return frozenset()
     found = [
         place
@@ -93,7 +93,7 @@ def link_fields(text: str, fields: list[Value]) -> frozenset[int]:
         and (key := KEY.match(text, one.start, one.end)) is not None
         and _ADDRESS.match(text, key.end(), one.end) is not None
     ]
-    return frozenset(found) if len(found) >= LEAST_LINKS else frozenset()
+    return frozenset(found) if len(found) >= MIN_LINKS else frozenset()
 
 
 def _span(value: Value) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from weft.passages.json_values import Value
 
-MOST = 2
+MAX_FIELDS = 2
 """Of one object."""
 STATUS = re.compile(
     r'"(status|ok|success|accepted|succeeded|outcome)"\s*:\s*("[^"\\]{1,40}"|[Tt]rue|[Ff]alse|\d{3}\b)'
@@ -18,4 +18,4 @@ STATUS = re.compile(
 def outcome_fields(text: str, fields: Sequence[Value]) -> tuple[int, ...]:
     """The positions of these fields."""
     found = (at for at, one in enumerate(fields) if STATUS.fullmatch(text, one.start, one.end))
-    return tuple(at for at, _ in zip(found, range(MOST), strict=False))
+    return tuple(at for at, _ in zip(found, range(MAX_FIELDS), strict=False))

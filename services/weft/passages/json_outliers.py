@@ -6,28 +6,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from weft.passages.json_values import FIELD, RECORD, Value
-from weft.passages.ordered import LEAST_ORDERED, falls
-from weft.passages.outliers import LOOK, MANY, at_most, has_few, rare_groups
+from weft.passages.ordered import MIN_ORDERED, falls
+from weft.passages.outliers import LOOK, MIN_COMPARED, has_few_values, max_rare, rare_groups
 
 OUTLIERS = 4
 """Most values that make records differ."""
-MOST_COMPARED = 8_000
+MAX_COMPARED = 8_000
 """Most records of one list; more would take longer than everything else that is done with them."""
 
 
-def differing_records(text: str, records: list[Value]) -> frozenset[int]:
+def outlier_records(text: str, records: list[Value]) -> frozenset[int]:
     """Positions of the records with a rare value in a field that has few, see `outliers`, of those
     without a value in a field that nearly all fill, and of the first one where a number or date
     falls from it on; the beginning of each is looked at."""
     # The text may be cut off in the last one.
     whole = [at for at, one in enumerate(records) if text[one.end - 1 : one.end] == "}"]
-    if not LEAST_ORDERED <= len(whole) <= MOST_COMPARED:
+    if not MIN_ORDERED <= len(whole) <= MAX_COMPARED:
         return frozenset()
     fields = [_short_fields(text, records[at]) for at in whole[:LOOK]]
     names = _common(fields)
-    few = [name for name in names if len(whole) >= MANY and has_few(_column(fields, name))]
+    few = [
+        name
+        for name in names
+        if len(whole) >= MIN_COMPARED and has_few_values(_column(fields, name))
+    ]
     falling = [name for name in names if falls(_column(fields, name))]
-    filled = [name for name in names if len(whole) >= MANY and _is_filled(_column(fields, name))]
+    filled = [
+        name for name in names if len(whole) >= MIN_COMPARED and _is_filled(_column(fields, name))
+    ]
     unfilled = frozenset(whole[at] for name in filled for at in _empty(_column(fields, name)))
     if not few and not falling:  # most lists end here, so the other records need not be read
         return unfilled
@@ -36,8 +42,8 @@ def differing_records(text: str, records: list[Value]) -> frozenset[int]:
     is_ranked = any(name in common and falls(_column(fields, name)) for name in falling)
     few = [name for name in few if name in common]
     rare = rare_groups([[one[name] for name in few] for one in fields], OUTLIERS) if few else []
-    differing = unfilled.union(whole[at] for group in rare for at in group)
-    return differing.union(whole[:1]) if is_ranked else differing
+    outliers = unfilled.union(whole[at] for group in rare for at in group)
+    return outliers.union(whole[:1]) if is_ranked else outliers
 
 
 EMPTY = frozenset({"null", "None", '""', "[]", "{}"})
@@ -47,7 +53,7 @@ EMPTY = frozenset({"null", "None", '""', "[]", "{}"})
 def _is_filled(column: Sequence[str]) -> bool:
     """Whether nearly all of these cells have a value, and so many different ones that `outliers`
     does not look at them."""
-    return len(_empty(column)) <= at_most(len(column)) and not has_few(column)
+    return len(_empty(column)) <= max_rare(len(column)) and not has_few_values(column)
 
 
 def _empty(column: Sequence[str]) -> list[int]:

@@ -10,10 +10,10 @@ import msgspec
 
 from weft.passages.json_identifiers import identified_by_words, identifying_fields, link_fields
 from weft.passages.json_outcome import outcome_fields
-from weft.passages.json_outliers import differing_records
+from weft.passages.json_outliers import outlier_records
 from weft.passages.json_values import KEY, LEAF, RECORD, Value, read_values
 from weft.passages.literals import Decoded, Literal
-from weft.passages.part import Part, moved
+from weft.passages.part import Part, shifted
 from weft.passages.prose import split_stretch
 
 TEXT = 640
@@ -44,7 +44,7 @@ def split_call(decoded: Decoded, split: Split) -> Part | None:
     inner = split_json(Decoded(text[start:-1], "json", held), split, False)
     if inner is None:
         return None
-    children = tuple(moved(child, start) for child in inner.children)
+    children = tuple(shifted(child, start) for child in inner.children)
     return Part(0, len(text), "call", 1, start + inner.opening, inner.closing + 1, False, children)
 
 
@@ -82,7 +82,7 @@ class _Splitting:
         identifying = identifying_fields(text, members) if unit == "field" else ()
         if outer:
             identifying = (*identifying, *outcome_fields(text, members))
-        differing = differing_records(text, members) if unit == "record" else ()
+        outliers = outlier_records(text, members) if unit == "record" else ()
         links = link_fields(text, members) if unit == "field" else frozenset[int]()
         is_open = False
         for number, one in enumerate(members):
@@ -90,9 +90,11 @@ class _Splitting:
             if start == end:
                 continue
             large = self._large(one, start, end, unit, max(outer - 1, 0))
-            differs = number in differing
+            is_outlier = number in outliers
             if large is not None:
-                parts.append(msgspec.structs.replace(large, differs=True) if differs else large)
+                parts.append(
+                    msgspec.structs.replace(large, is_outlier=True) if is_outlier else large
+                )
                 is_open = False
                 continue
             identifies = number in identifying
@@ -100,11 +102,11 @@ class _Splitting:
             last = parts[-1] if parts and is_open else None
             if last and last.is_aside != is_link:
                 last = None
-            small = unit != "record" or (end - start <= LEAF // 2 and not differs)
+            small = unit != "record" or (end - start <= LEAF // 2 and not is_outlier)
             if last and small and last.identifies == identifies and end - last.start <= limit:
                 parts[-1] = msgspec.structs.replace(last, end=end, count=last.count + 1)
             else:
-                parts.append(Part(start, end, unit, 1, 0, 0, identifies, (), differs, is_link))
+                parts.append(Part(start, end, unit, 1, 0, 0, identifies, (), is_outlier, is_link))
             is_open = small
         return identified_by_words(text, parts) if unit == "record" else parts
 
@@ -115,7 +117,7 @@ class _Splitting:
         at = bisect_left(self._starts, start)
         if at < len(self._starts) and self._starts[at] < end:
             literal = self._literals[at]
-            children = tuple(moved(part, literal.start) for part in self._split(literal.held))
+            children = tuple(shifted(part, literal.start) for part in self._split(literal.held))
             return Part(start, end, unit, 1, literal.start - start, end - literal.end,
                         False, children)  # fmt: skip
         if value.members is not None or end - start > TEXT:

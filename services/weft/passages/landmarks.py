@@ -22,7 +22,7 @@ _NODE = re.compile(
     re.MULTILINE,
 )
 _LANDMARK = re.compile(rf"{_BEFORE}(?:navigation|contentinfo|banner|complementary){_AFTER}")
-LEAST_NODES = 4
+MIN_NODES = 4
 """Nodes with a name in a tree; a file of settings may have a key `main`, too."""
 
 
@@ -41,7 +41,7 @@ def _is_tree(text: str) -> bool:
     if _MAIN.search(text) is None:
         return False
     nodes = _NODE.finditer(text)
-    return all(next(nodes, None) is not None for _ in range(LEAST_NODES))
+    return all(next(nodes, None) is not None for _ in range(MIN_NODES))
 
 
 def _borders(text: str) -> list[int]:

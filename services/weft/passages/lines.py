@@ -38,13 +38,13 @@ def is_object(text: str, line: IndentedLine) -> bool:
 def lines_of(text: str, start: int, end: int) -> list[IndentedLine]:
     """All lines; escaped line breaks count if there are few real ones."""
     found: list[IndentedLine] = []
-    for held, following in _held(text, start, end):
+    for held, following in _lines_with_ends(text, start, end):
         found.append(_line(text, start, held, following))
         start = following
     return found
 
 
-def _held(text: str, start: int, end: int) -> Iterator[tuple[str, int]]:
+def _lines_with_ends(text: str, start: int, end: int) -> Iterator[tuple[str, int]]:
     """Each line without its break, and where the next one begins."""
     if text.count("\\n", start, end) > 4 * text.count("\n", start, end):
         for match in _BREAK.finditer(text, start, end):

@@ -18,11 +18,11 @@ import msgspec
 from weft.passages.json_repair import MAX_CHARS, repaired
 from weft.passages.mcp_wrapper import unwrapped
 from weft.passages.python_repr import looks_like_repr, with_json_strings, with_json_words
-from weft.passages.sentences import MOST
+from weft.passages.sentences import MAX_LEAF_LENGTH
 
-LEAST, LEAST_JSON = 160, 40
+MIN_LENGTH, MIN_JSON_LENGTH = 160, 40
 """Least characters of a string that is decoded; in a shorter one, escapes cost little."""
-LEAST_BREAKS = 2
+MIN_BREAKS = 2
 """Least line breaks of a string that counts as a text."""
 DEEPEST = 4
 """Most levels of strings within strings that are decoded."""
@@ -118,7 +118,7 @@ def _may_be_wrapped(text: str) -> bool:
     written = text.count("\\n")
     if written < 4 * text.count("\n"):
         return False
-    return written >= LEAST_BREAKS or any(start in text for start in _STARTS)
+    return written >= MIN_BREAKS or any(start in text for start in _STARTS)
 
 
 def _form(text: str) -> tuple[str, bool]:
@@ -152,7 +152,7 @@ def _json_below(text: str) -> int:
     if text.rstrip()[-1:] not in ("}", "]"):
         return 0
     for found in islice(_BELOW.finditer(text), TRIES):
-        if len(text) - found.end() >= LEAST and is_json(text[found.end() :]):
+        if len(text) - found.end() >= MIN_LENGTH and is_json(text[found.end() :]):
             return found.end()
     return 0
 
@@ -171,17 +171,22 @@ def _json_in_lines(text: str) -> Iterator[Literal]:
             held = text[found.start() : end]
             value = repaired(held)
             at = found.end()
-            if value and len(value) > MOST and held.startswith(value) and _is_valid(value):
+            if (
+                value
+                and len(value) > MAX_LEAF_LENGTH
+                and held.startswith(value)
+                and _is_valid(value)
+            ):
                 at = found.start() + len(value)
                 yield Literal(found.start(), at, Decoded(value, "json"), 0, True)
 
 
 def _long_lines(text: str) -> Iterator[tuple[int, int]]:
-    """Positions of the lines with at least `MOST` characters."""
+    """Positions of the lines with at least `MAX_LEAF_LENGTH` characters."""
     at = 0
     for line in text.split("\n"):
         end = at + len(line)
-        if len(line) >= MOST:
+        if len(line) >= MAX_LEAF_LENGTH:
             yield at, end
         at = end + 1
 
@@ -195,7 +200,7 @@ def is_json(text: str) -> bool:
 
 def _is_cut_json(text: str) -> bool:
     """Whether a text is the beginning of a JSON object or array that was cut off."""
-    if text[:1] not in ("{", "[") or not LEAST <= len(text) <= MAX_CHARS:
+    if text[:1] not in ("{", "[") or not MIN_LENGTH <= len(text) <= MAX_CHARS:
         return False
     completed = repaired(text)
     # If the value ends within the text, it was not cut off: something else follows it.
@@ -222,9 +227,9 @@ def _strings(text: str, form: str) -> Iterator[tuple[int, int]]:
 
 def _holds_text(string: str) -> bool:
     """Whether a string's content is JSON or has several lines."""
-    if len(string) >= LEAST_JSON and string[0] in "{[" and '"' in string:
+    if len(string) >= MIN_JSON_LENGTH and string[0] in "{[" and '"' in string:
         return True
-    return len(string) >= LEAST and string.count("\\n") >= LEAST_BREAKS
+    return len(string) >= MIN_LENGTH and string.count("\\n") >= MIN_BREAKS
 
 
 def _unescaped(string: str) -> str:

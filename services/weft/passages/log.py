@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from weft.passages.always_shown import split_around
 from weft.passages.error_lines import VARIABLE, level_of, may_tell, tells_error
-from weft.passages.odd_lines import first_warnings, odd_lines, rare_warnings
 from weft.passages.outcome import outcome_lines
+from weft.passages.outlier_lines import first_warnings, outlier_lines, rare_warnings
 from weft.passages.part import Part
 from weft.passages.uniform_lines import are_uniform, split_rows, with_ends
 
@@ -17,9 +17,9 @@ TRACEBACK = "text/x-traceback"
 LISTING = "text/x-listing"
 PRINTED = (LOG, TRACEBACK, LISTING, "text/plain")
 """Types of what programs print."""
-_ROOM, _LONGEST = 480, 400
+_ROOM, _MAX_ERROR_LENGTH = 480, 400
 """Characters of the errors that are shown with any part of a log, and of one of them."""
-LONGEST_FIRST = 800
+MAX_FIRST_ERROR_LENGTH = 800
 """Characters of the first of them: a log often has no other."""
 
 
@@ -36,7 +36,7 @@ def split_log(text: str, content_type: str) -> Part | None:
     has_levels = any(map(level_of, lines[:LEVELLED]))
     # Other lines with levels differ in what they say.
     if is_uniform or not has_levels:
-        telling |= odd_lines(lines)
+        telling |= outlier_lines(lines)
     levels = list(map(level_of, lines)) if has_levels else []
     if has_levels:
         telling |= rare_warnings(lines, levels)
@@ -46,8 +46,8 @@ def split_log(text: str, content_type: str) -> Part | None:
     errors = _first_errors(text, lines) if has_errors else frozenset[int]()
     warned = first_warnings(lines, levels)
     if not is_uniform:
-        return split_around(text, lines, telling | errors, differing=warned)
-    rows = split_around(text, lines, telling | errors, differing=warned, split=split_rows)
+        return split_around(text, lines, telling | errors, outliers=warned)
+    rows = split_around(text, lines, telling | errors, outliers=warned, split=split_rows)
     # A text that ends with a verdict is one run of a program, and the verdict says most about it.
     return rows if has_verdict else with_ends(text, rows)
 
@@ -63,7 +63,7 @@ def _first_errors(text: str, lines: Sequence[str]) -> frozenset[int]:
     room = _ROOM
     for number in may_tell(text, lines):
         line = lines[number]
-        longest = min(room, _LONGEST) if taken else LONGEST_FIRST
+        longest = min(room, _MAX_ERROR_LENGTH) if taken else MAX_FIRST_ERROR_LENGTH
         if len(line) > longest or not tells_error(line, level_of(line)):
             continue
         kind = VARIABLE.sub("#", line)

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from weft.passages.identifying_names import NAMES
-from weft.passages.outliers import MANY, at_most
+from weft.passages.outliers import MIN_COMPARED, max_rare
 from weft.passages.part import Part
-from weft.passages.sentences import LEAST, joined, sentence_ends, sentences
+from weft.passages.sentences import MIN_LEAF_LENGTH, sentence_ends, sentence_runs, sentences
 
-LEAST_ELEMENTS = 6
+MIN_ELEMENTS = 6
 """Fewer elements are no markup."""
 WHOLE = 480
 """Most characters of an element that is not split."""
@@ -22,11 +22,11 @@ GROUP = 320
 """Most characters of small neighbours in one part."""
 IDENTIFIER = 120
 """Most characters of an element that identifies the one around it."""
-MOST_IDENTIFIERS = 3
+MAX_IDENTIFIERS = 3
 """Of one element."""
-LONGEST_TAG = 320
+MAX_TAG_LENGTH = 320
 """Characters of a start tag that are shown with anything in its element."""
-MOST_KINDS = 4
+MAX_KINDS = 4
 """Most kinds of elements in a list for which a rare kind stands out; among more kinds, none
 does."""
 DEEPEST = 40
@@ -45,7 +45,7 @@ _ASIDE = re.compile(
 """Elements of HTML that are no part of what a page says."""
 _FRAME = re.compile(r"(?:head|header)\Z", re.IGNORECASE)
 """Elements that are none either if they hold one of these: navigation, scripts, styles."""
-MOST_ASIDE = 3
+MAX_ASIDE = 3
 """An element that has at least one in this many characters of a page is never an aside."""
 _PAGE = re.compile(r"<(?:!doctype html|html|body)\b", re.IGNORECASE)
 _BEGINNING = 1_000
@@ -69,7 +69,7 @@ class _Element(msgspec.Struct, gc=False):
 def split_markup(text: str, start: int, end: int) -> list[Part]:
     """The parts of markup between two positions; none if most of the text is not in elements.
     Linear in the text."""
-    if text.count("</", start, end) + text.count("/>", start, end) < LEAST_ELEMENTS:
+    if text.count("</", start, end) + text.count("/>", start, end) < MIN_ELEMENTS:
         return []
     root = _read(text, start, end)
     if 2 * sum(one.end - one.start for one in root.children if one.end > one.inner) < end - start:
@@ -150,7 +150,7 @@ class _Splitting:
     def _is_aside(self, one: _Element) -> bool:
         """Whether an element stands beside what a page says. One that has much of the page is the
         page: some are one form."""
-        if MOST_ASIDE * (one.end - one.start) >= self._page:
+        if MAX_ASIDE * (one.end - one.start) >= self._page:
             return False
         if _FRAME.match(one.name):
             return any(_ASIDE.match(inner.name) for inner in one.children)
@@ -162,7 +162,7 @@ class _Splitting:
         if depth == DEEPEST or not holder.children:
             return list(sentences(self._text, start, end))
         if 2 * self._inside(holder) < end - start:
-            return list(joined(self._text, start, end, self._ends(holder)))
+            return list(sentence_runs(self._text, start, end, self._ends(holder)))
         found = [at for at, one in enumerate(holder.children) if _HEADING.match(one.name)]
         if not found:
             return self._stretch(start, end, holder.children, depth)
@@ -190,7 +190,11 @@ class _Splitting:
         """A heading with what is below it."""
         heading = elements[0]
         below = self._stretch(heading.end, until, elements[1:], depth)
-        if not below or until - heading.start <= WHOLE or heading.end - heading.start > LONGEST_TAG:
+        if (
+            not below
+            or until - heading.start <= WHOLE
+            or heading.end - heading.start > MAX_TAG_LENGTH
+        ):
             return self._stretch(heading.start, until, elements, depth)
         opening = heading.end - heading.start
         return [Part(heading.start, until, "section", 1, opening, 0, False, tuple(below))]
@@ -201,12 +205,12 @@ class _Splitting:
         """Elements and the text between them; small neighbours share a part."""
         parts: list[Part] = []
         identifying = _identifying(self._text, elements)
-        differing = _differing(elements) - identifying
+        outliers = _outlier_elements(elements) - identifying
         for number, one in enumerate(elements):
             self._add_text(parts, start, one.start)
             begin = parts[-1].end if parts and parts[-1].end > start else start
-            if number in differing:
-                parts.append(self._differing(one, begin, depth))
+            if number in outliers:
+                parts.append(self._outlier_part(one, begin, depth))
             else:
                 self._add(parts, one, begin, number in identifying, depth)
             start = one.end
@@ -217,7 +221,7 @@ class _Splitting:
         """Text between elements; a little belongs to the element before it, and a declaration to
         the one behind it."""
         said = self._text[start:end].strip()
-        if not said or (said.startswith(("<!", "<?")) and len(said) <= LONGEST_TAG):
+        if not said or (said.startswith(("<!", "<?")) and len(said) <= MAX_TAG_LENGTH):
             return
         if end - start <= GROUP // 4 and parts and not parts[-1].children:
             last = parts[-1]
@@ -240,26 +244,26 @@ class _Splitting:
             and not last.children
             and last.unit == "node"
             and (last.identifies, last.is_aside) == (identifies, is_aside)
-            and max(last.size // last.count, one.end - start) <= LEAST
+            and max(last.size // last.count, one.end - start) <= MIN_LEAF_LENGTH
             and one.end - last.start <= GROUP
         ):
             parts[-1] = msgspec.structs.replace(last, end=one.end, count=last.count + 1)
         else:
             parts.append(Part(start, one.end, "node", identifies=identifies, is_aside=is_aside))
 
-    def _differing(self, one: _Element, start: int, depth: int) -> Part:
+    def _outlier_part(self, one: _Element, start: int, depth: int) -> Part:
         """An element that differs from the others of its list: it shares no part with them."""
         is_small = one.end - one.start <= WHOLE
         made = Part(start, one.end, "node") if is_small else self._split(one, start, depth)
-        return msgspec.structs.replace(made, differs=True)
+        return msgspec.structs.replace(made, is_outlier=True)
 
     def _split(self, one: _Element, start: int, depth: int) -> Part:
         """A large element: its start tag is shown with anything in it."""
         shown = one.inner
         before: list[Part] = []
-        if shown - one.start > LONGEST_TAG:
-            cut = self._text.rfind(" ", one.start, one.start + LONGEST_TAG) + 1
-            shown = cut or one.start + LONGEST_TAG
+        if shown - one.start > MAX_TAG_LENGTH:
+            cut = self._text.rfind(" ", one.start, one.start + MAX_TAG_LENGTH) + 1
+            shown = cut or one.start + MAX_TAG_LENGTH
             before = list(sentences(self._text, shown, one.inner))
         children = [*before, *self.parts(one, depth + 1)]
         return Part(
@@ -282,20 +286,20 @@ def _identifying(text: str, elements: Sequence[_Element]) -> frozenset[int]:
     heads = [
         place
         for place, one in enumerate(elements[:2])
-        if one.end - one.start <= LONGEST_TAG and _heads_table(one)
+        if one.end - one.start <= MAX_TAG_LENGTH and _heads_table(one)
     ]
-    return frozenset([*heads, *named[:MOST_IDENTIFIERS]])
+    return frozenset([*heads, *named[:MAX_IDENTIFIERS]])
 
 
-def _differing(elements: Sequence[_Element]) -> frozenset[int]:
+def _outlier_elements(elements: Sequence[_Element]) -> frozenset[int]:
     """Positions of the few elements of a list that hold other elements than most do: of many test
     cases, the one with a failure."""
-    if len(elements) < MANY:
+    if len(elements) < MIN_COMPARED:
         return frozenset()
     held = [(one.name, *dict.fromkeys(child.name for child in one.children)) for one in elements]
     counts = Counter(held)
-    few = at_most(len(elements))
-    if 2 * max(counts.values()) < len(elements) or len(counts) > MOST_KINDS:
+    few = max_rare(len(elements))
+    if 2 * max(counts.values()) < len(elements) or len(counts) > MAX_KINDS:
         return frozenset()
     return frozenset(place for place, kind in enumerate(held) if counts[kind] <= few)
 

@@ -34,13 +34,13 @@ LONG = 1_000
 """Least characters, as JSON writes them, of a text that stands for its object."""
 NEARLY_ALL = 0.9
 """The share of its object that such a text has at least."""
-MOST_BESIDE = 6
+MAX_BESIDE = 6
 """Fields beside such a text; an object with more of them is a record of something."""
 _BESIDE = 80
 """Characters of the value of such a field, so that the mark can tell it."""
 _FIELD_NAME = re.compile(r"[A-Za-z_][\w-]{0,31}", re.ASCII)
 _BREAK = re.compile(r"\s|\\n")
-_LEAST_BREAKS = 2
+_MIN_BREAKS = 2
 """Blanks and line breaks; what has fewer is bytes in letters, such as base64."""
 _JSON_BEGINS = re.compile(r"\s*[{\[]\s*[\"'{\[\]}]")
 """A line of a log may begin with `[2025-…`."""
@@ -153,7 +153,7 @@ def text_field(text: str) -> TextField | None:
         return None
     try:
         fields = _fields.decode(text)
-        if len(fields) > 1 + MOST_BESIDE:
+        if len(fields) > 1 + MAX_BESIDE:
             return None
         written = {name: bytes(held).decode() for name, held in fields.items()}
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
@@ -171,7 +171,7 @@ def _is_most_of(held: str, text: str) -> bool:
     """Whether a value of an object, as it is written, is a long text and nearly all of it."""
     if held[:1] != '"' or len(held) < max(LONG, NEARLY_ALL * len(text)):
         return False
-    return sum(1 for _ in islice(_BREAK.finditer(held), _LEAST_BREAKS)) == _LEAST_BREAKS
+    return sum(1 for _ in islice(_BREAK.finditer(held), _MIN_BREAKS)) == _MIN_BREAKS
 
 
 def _is_short(name: str, value: str) -> bool:

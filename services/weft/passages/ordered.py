@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-LEAST_ORDERED = 5
+MIN_ORDERED = 5
 """Fewer rows often fall by chance."""
-_LEAST_VALUES = 4
+_MIN_VALUES = 4
 """Least different values of a column that falls: a flag may come first by chance."""
 _NUMBER = re.compile(r"[-+]?[$€£]?\d[\d,]*(?:\.\d+)?\s?%?")
 _DATE = re.compile(r"\d{4}-\d\d(?:-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?[\w.+:-]*)?)?")
@@ -27,7 +27,7 @@ def falls(column: Iterable[str]) -> bool:
             return False
         different += value != last
         last = value
-    return different >= _LEAST_VALUES
+    return different >= _MIN_VALUES
 
 
 def _measure(cell: str) -> float | None:

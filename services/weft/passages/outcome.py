@@ -10,9 +10,9 @@ from itertools import accumulate
 
 NEAR_END = 12
 """Last lines with something in them among which a verdict is looked for."""
-MOST = 2
+MAX_VERDICTS = 2
 """Verdicts that are shown."""
-LONGEST = 240
+MAX_LENGTH = 240
 """Characters of a line that tells an outcome; a longer one is shown like any other."""
 _VERDICT = re.compile(
     r"\W{0,6}(?:[A-Z]+[\]:]? ){1,4}(?:FAILED|FAILURE|SUCCEEDED|SUCCESSFUL|SUCCESS)\b.{0,60}"
@@ -46,15 +46,15 @@ def outcome_lines(text: str, lines: Sequence[str]) -> frozenset[int]:
     raised = raised_at(text)
     if raised is not None:
         found.add(bisect_right(list(accumulate(map(len, lines))), raised))
-    return frozenset(at for at in found if at < len(lines) and len(lines[at]) <= LONGEST)
+    return frozenset(at for at in found if at < len(lines) and len(lines[at]) <= MAX_LENGTH)
 
 
 def _verdicts(lines: Sequence[str]) -> set[int]:
     filled = (at for at in range(len(lines) - 1, -1, -1) if lines[at].strip())
     near = [at for at, _ in zip(filled, range(NEAR_END), strict=False)]
-    return set([at for at in near if is_verdict(lines[at].rstrip())][:MOST])
+    return set([at for at in near if is_verdict(lines[at].rstrip())][:MAX_VERDICTS])
 
 
 def is_verdict(line: str) -> bool:
     """Whether a line, without its end, says how what was printed before it ended."""
-    return len(line) <= LONGEST and _VERDICT.fullmatch(line) is not None
+    return len(line) <= MAX_LENGTH and _VERDICT.fullmatch(line) is not None

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
-MANY = 10
+MIN_COMPARED = 10
 """The least number of lines among which one can stand out."""
 _RARE, _COMMON = 0.02, 0.5
 """A value is rare if at most this share of the lines has it, and the values that are not rare reach
@@ -24,7 +24,7 @@ _MOMENT = re.compile(r"\d{1,4}[-/](?:\d{1,2}[-/]\d|[A-Z])|\d{4}[-/]\d\d?\b|\d{1,
 """The beginning of a time or date: any of its values is rare at some time. `0/1` is none."""
 
 
-def at_most(count: int) -> int:
+def max_rare(count: int) -> int:
     """How many of so many lines may share a value that is rare: 1 of 10, 3 of 45, 2 % of many."""
     return max(1, min(_SOME, count // _OF), int(count * _RARE))
 
@@ -33,7 +33,7 @@ def rare_groups(cells: Sequence[Sequence[str]], most: int) -> list[list[int]]:
     """For at most so many rare values, the indices of the lines that have it. `cells` are the words
     or cells of each line. Fields with the fewest values come first, and a line is in one group at
     most."""
-    if len(cells) < MANY:
+    if len(cells) < MIN_COMPARED:
         return []
     found = sorted(_fields(cells), key=lambda field: field[0])
     taken: set[int] = set()
@@ -50,7 +50,7 @@ def rare_groups(cells: Sequence[Sequence[str]], most: int) -> list[list[int]]:
     return groups
 
 
-def has_few(values: Sequence[str]) -> bool:
+def has_few_values(values: Sequence[str]) -> bool:
     """Whether a field with these first `LOOK` values may have few different ones in all lines."""
     return len(set(values)) <= _FEW
 
@@ -60,9 +60,11 @@ def _fields(cells: Sequence[Sequence[str]]) -> Iterator[tuple[int, list[str], li
     many, from the end, where some of them are rare: how many different ones there are, all, and the
     rare ones."""
     least, most = min(map(len, cells)), max(map(len, cells))
-    few = at_most(len(cells))
+    few = max_rare(len(cells))
     for place in range(0 if least == most else -least, least):
-        if not has_few([line[place] for line in cells[:LOOK]]) or _MOMENT.match(cells[0][place]):
+        if not has_few_values([line[place] for line in cells[:LOOK]]) or _MOMENT.match(
+            cells[0][place]
+        ):
             continue
         column = list(map(itemgetter(place), cells))
         if column.count(column[0]) == len(column):
@@ -70,6 +72,6 @@ def _fields(cells: Sequence[Sequence[str]]) -> Iterator[tuple[int, list[str], li
         counts = Counter(column)
         rare = [value for value, count in counts.items() if count <= few]
         common = len(column) - sum(counts[value] for value in rare)
-        has_few_values = len(counts) <= min(_FEW, len(column) // _EACH)
-        if rare and has_few_values and common >= _COMMON * len(column):
+        is_small = len(counts) <= min(_FEW, len(column) // _EACH)
+        if rare and is_small and common >= _COMMON * len(column):
             yield len(counts), column, rare

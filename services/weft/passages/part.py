@@ -31,7 +31,7 @@ class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=
     identifies: bool = False
     """It says which thing its siblings are about, so it is shown with any of them."""
     children: tuple[Part, ...] = ()
-    differs: bool = False
+    is_outlier: bool = False
     """It is one of the few records or lines that differ from the others, leads a ranking, or
     warns."""
     is_aside: bool = False
@@ -107,9 +107,9 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
         return {leaf: record[0] for record in _records(self.root, self.families) for leaf in record}
 
     @cached_property
-    def differing(self) -> frozenset[int]:
+    def outliers(self) -> frozenset[int]:
         """The numbers of the leaves in records that stand out in their list."""
-        return self._leaves_in(lambda part: part.differs)
+        return self._leaves_in(lambda part: part.is_outlier)
 
     @cached_property
     def asides(self) -> frozenset[int]:
@@ -140,7 +140,7 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
                 if number in starts:
                     found.append((part.start, above))
                 return number + 1
-            opening = min(part.opening, LONGEST_HEADING)
+            opening = min(part.opening, MAX_HEADING_LENGTH)
             below = (*above, (part.start, part.start + opening)) if opening > 0 else above
             for child in part.children:
                 if len(found) == len(starts):
@@ -230,9 +230,9 @@ def leaves(part: Part) -> Iterator[Part]:
             yield part
 
 
-def moved(part: Part, by: int) -> Part:
+def shifted(part: Part, by: int) -> Part:
     """The same part, moved by so many characters."""
-    children = tuple(moved(child, by) for child in part.children)
+    children = tuple(shifted(child, by) for child in part.children)
     return msgspec.structs.replace(
         part, start=part.start + by, end=part.end + by, children=children
     )
@@ -287,7 +287,7 @@ def passage_text(text: str, outline: Outline, number: int) -> str:
     return "\n".join((*above, text[place.start : place.end]))
 
 
-LONGEST_HEADING = 160
+MAX_HEADING_LENGTH = 160
 """Characters of a heading that are indexed with the passages under it."""
 
 _encoder = msgspec.msgpack.Encoder()

@@ -13,20 +13,20 @@ from weft.passages.bare_pieces import is_bare_markup
 from weft.passages.blocks import (
     KEY,
     Head,
-    closed,
     head_of,
     heads_of,
     separators_of,
+    with_closing_lines,
     with_id,
     without_closing,
 )
-from weft.passages.differing_blocks import differing_of
 from weft.passages.lines import IndentedLine, is_object, lines_of
 from weft.passages.markup import split_markup
+from weft.passages.outlier_blocks import outlier_blocks
 from weft.passages.part import Part
 from weft.passages.ruled import Ruled, ruled_tables, with_plain_rules
-from weft.passages.sentences import LEAST, MOST, sentences
-from weft.passages.table import LEAST_ROWS, ruled_part
+from weft.passages.sentences import MAX_LEAF_LENGTH, MIN_LEAF_LENGTH, sentences
+from weft.passages.table import MIN_ROWS, ruled_part
 
 HUNK = 320
 """Most characters of a leaf of code, a log or a listing."""
@@ -82,20 +82,20 @@ def _sections(text: str, lines: Sequence[IndentedLine], unit: _Unit) -> list[Par
     if starts[0] and any(line.level for line in lines[: starts[0]]):
         parts = _sections(text, lines[: starts[0]], unit)
     held = [lines[first:last] for first, last in pairwise([*starts, len(lines)])]
-    differing = differing_of(text, held)
+    outliers = outlier_blocks(text, held)
     for number, section in enumerate(held):
         found = _section(text, section, unit)
-        parts += _differing(found) if number in differing else found
+        parts += _as_outliers(found) if number in outliers else found
     return parts
 
 
-def _differing(parts: Sequence[Part]) -> list[Part]:
-    return [msgspec.structs.replace(part, differs=True) for part in parts]
+def _as_outliers(parts: Sequence[Part]) -> list[Part]:
+    return [msgspec.structs.replace(part, is_outlier=True) for part in parts]
 
 
 def _section(text: str, lines: Sequence[IndentedLine], unit: _Unit) -> list[Part]:
     start, end = lines[0].start, lines[-1].end
-    if end - start <= LEAST or len(lines) == 1:
+    if end - start <= MIN_LEAF_LENGTH or len(lines) == 1:
         return [Part(start, end, unit.name, _count(lines, unit))]
     body = 1
     while body < len(lines) and lines[body].is_blank:
@@ -131,7 +131,7 @@ def _tables(text: str, lines: Sequence[IndentedLine]) -> list[Ruled]:
     if "--" not in written:
         return []
     found = ruled_tables([written[line.start - start : line.end - start] for line in lines])
-    return [table for table in found if table.end - table.rows >= LEAST_ROWS]
+    return [table for table in found if table.end - table.rows >= MIN_ROWS]
 
 
 def _without_tables(text: str, lines: Sequence[IndentedLine], unit: _Unit) -> list[Part]:
@@ -157,7 +157,7 @@ def _nested(text: str, lines: Sequence[IndentedLine], depth: int) -> list[Part]:
         return _of_stanzas(text, stanzas, 0 if separators else 1)
     parts: list[Part] = []
     groups = list(_indented(lines))
-    heads, differing = heads_of(text, groups), differing_of(text, groups)
+    heads, outliers = heads_of(text, groups), outlier_blocks(text, groups)
     are_records = _are_records(text, groups)
     for at, (group, head) in enumerate(zip(groups, heads, strict=True)):
         start, end = group[0].start, group[-1].end
@@ -166,7 +166,7 @@ def _nested(text: str, lines: Sequence[IndentedLine], depth: int) -> list[Part]:
             parts.append(_block(text, group, head, depth + 1, "item"))
         elif end - start <= HUNK:
             fits = last is not None and not last.children and end - last.start <= HUNK
-            if last is not None and fits and not last.differs and at not in differing:
+            if last is not None and fits and not last.is_outlier and at not in outliers:
                 parts[-1] = Part(last.start, end, "line", last.count + len(group))
             else:
                 parts.append(Part(start, end, "line", len(group)))
@@ -174,8 +174,8 @@ def _nested(text: str, lines: Sequence[IndentedLine], depth: int) -> list[Part]:
             parts += _cut(text, group, _Unit("line", False))
         else:
             parts.append(_block(text, group, head, depth + 1))
-        if at in differing:
-            parts[-1:] = _differing(parts[-1:])
+        if at in outliers:
+            parts[-1:] = _as_outliers(parts[-1:])
     return parts
 
 
@@ -202,17 +202,17 @@ def _of_stanzas(text: str, stanzas: Sequence[list[IndentedLine]], depth: int) ->
     parts: list[Part] = []
     is_open = False
     heads, are_records = heads_of(text, stanzas), _are_records(text, stanzas)
-    differing = differing_of(text, stanzas)
+    outliers = outlier_blocks(text, stanzas)
     for at, (stanza, head) in enumerate(zip(stanzas, heads, strict=True)):
         start, end = stanza[0].start, stanza[-1].end
         is_small = end - start <= HUNK and not are_records[at]
-        if is_small and is_open and at not in differing and end - parts[-1].start <= HUNK:
+        if is_small and is_open and at not in outliers and end - parts[-1].start <= HUNK:
             parts[-1] = Part(parts[-1].start, end, "line", parts[-1].count + len(stanza))
             continue
         found = [Part(start, end, "line", len(stanza))] if is_small else []
         found = found or _large_stanza(text, stanza, head, are_records[at], depth)
-        parts += _differing(found) if at in differing else found
-        is_open = is_small and at not in differing
+        parts += _as_outliers(found) if at in outliers else found
+        is_open = is_small and at not in outliers
     return parts
 
 
@@ -222,7 +222,7 @@ def _large_stanza(
     if is_record:
         return [_block(text, stanza, head, depth, "item")]
     is_told = head.named or head.lines > head_of(text, stanza)  # by more than its first line
-    is_long = stanza[0].end - stanza[0].start > LEAST or is_object(text, stanza[0])
+    is_long = stanza[0].end - stanza[0].start > MIN_LEAF_LENGTH or is_object(text, stanza[0])
     if not is_told and (is_long or stanza[head.lines].indent > stanza[0].indent):
         return _nested(text, stanza, depth)  # its indentation says what is shown with what
     return [_block(text, stanza, with_id(text, stanza, head), depth)]
@@ -240,7 +240,7 @@ def _is_record(text: str, group: Sequence[IndentedLine]) -> bool:
     if len(group) == 1 or not _may_begin_record(text, first):
         return False
     head = head_of(text, group)
-    if head == len(group) or group[-1].end - group[head].start <= LEAST:
+    if head == len(group) or group[-1].end - group[head].start <= MIN_LEAF_LENGTH:
         return False
     if any(not line.is_blank and line.indent <= first.indent for line in group[head:]):
         return False  # several items
@@ -277,7 +277,7 @@ def _block(
     start, end = lines[0].start, lines[count - 1].end
     # A tag with nothing but namespaces, as of an envelope, says nothing of what is in it.
     first = Part(start, end, "line", count, identifies=not is_bare_markup(text[start:end]))
-    below = closed(below, lines[-1].end, len(lines) - last)
+    below = with_closing_lines(below, lines[-1].end, len(lines) - last)
     return Part(start, lines[-1].end, unit, children=(first, *below))
 
 
@@ -304,12 +304,12 @@ def _paragraphs(text: str, lines: Sequence[IndentedLine], unit: _Unit) -> list[P
     parts: list[Part] = []
     for block in _blocks(lines):
         start, end = block[0].start, block[-1].end
-        if end - start > MOST:
+        if end - start > MAX_LEAF_LENGTH:
             parts += _cut(text, block, unit)
             continue
         last = parts[-1] if parts else None
-        small = end - start < LEAST or (last is not None and last.size < LEAST)
-        if last and small and last.unit == unit.name and end - last.start <= MOST:
+        small = end - start < MIN_LEAF_LENGTH or (last is not None and last.size < MIN_LEAF_LENGTH)
+        if last and small and last.unit == unit.name and end - last.start <= MAX_LEAF_LENGTH:
             parts[-1] = Part(last.start, end, unit.name, last.count + _count(block, unit))
         else:
             parts.append(Part(start, end, unit.name, _count(block, unit)))
@@ -346,13 +346,13 @@ def _cut(text: str, block: Sequence[IndentedLine], unit: _Unit) -> Iterator[Part
     at = 0
     while at < len(block):
         first = block[at]
-        if first.end - first.start > MOST:
+        if first.end - first.start > MAX_LEAF_LENGTH:
             found = split_markup(text, first.start, first.end)
             yield from found or sentences(text, first.start, first.end)
             at += 1
             continue
         end = at + 1
-        while end < len(block) and block[end].end - first.start <= MOST:
+        while end < len(block) and block[end].end - first.start <= MAX_LEAF_LENGTH:
             end += 1
         if end < len(block):
             end = _outermost(block, at, end)

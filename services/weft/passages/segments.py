@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from weft.passages.part import Part
 
-FEWEST = 8
+MIN_SIGNS = 8
 """Fewer signs end no segments."""
-SHORTEST, LONGEST = 10, 160
+MIN_LENGTH, MAX_LENGTH = 10, 160
 """Characters of a segment, in the mean."""
 RECORD, LEAF = 320, 160
 """Most characters of a record that is not split, and of small ones in a leaf."""
@@ -53,7 +53,7 @@ def _segments(text: str, start: int, end: int) -> list[_Segment]:
     signs = [
         sign
         for sign in _SIGNS
-        if SHORTEST <= means[sign] <= LONGEST and (end - start) / means[sign] >= FEWEST
+        if MIN_LENGTH <= means[sign] <= MAX_LENGTH and (end - start) / means[sign] >= MIN_SIGNS
     ]
     for sign in sorted(signs, key=means.__getitem__, reverse=True):
         found = list(_ended_by(sign, text, start, end))

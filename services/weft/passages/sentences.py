@@ -10,7 +10,7 @@ import msgspec
 from weft.passages.part import Part
 from weft.passages.segments import segments
 
-LEAST, MOST = 160, 640
+MIN_LEAF_LENGTH, MAX_LEAF_LENGTH = 160, 640
 """Characters of a leaf: smaller neighbours are joined up to the first number, larger leaves are
 split above the second."""
 _ESCAPE = 6
@@ -20,9 +20,9 @@ _SENTENCE = re.compile(r"[.!?;\u3002\uff01\uff1f][\"')\]]*\s+(?=\S)")
 
 def sentences(text: str, start: int, end: int) -> Iterator[Part]:
     """Runs of sentences between two positions, or of segments if a long text is in these."""
-    found = segments(text, start, end) if end - start > 2 * MOST else []
+    found = segments(text, start, end) if end - start > 2 * MAX_LEAF_LENGTH else []
     if not found:
-        return joined(text, start, end, sentence_ends(text, start, end))
+        return sentence_runs(text, start, end, sentence_ends(text, start, end))
     return (one for part in found for one in _shortened(text, part))
 
 
@@ -31,7 +31,7 @@ def _shortened(text: str, part: Part) -> Iterator[Part]:
     if part.children:
         children = tuple(one for child in part.children for one in _shortened(text, child))
         yield msgspec.structs.replace(part, children=children)
-    elif part.size > 2 * MOST:
+    elif part.size > 2 * MAX_LEAF_LENGTH:
         yield from _pieces(text, part.start, part.end, part.count)
     else:
         yield part
@@ -43,13 +43,13 @@ def sentence_ends(text: str, start: int, end: int) -> list[int]:
     return [found.end() for found in _SENTENCE.finditer(text, max(start - 1, 0), end)]
 
 
-def joined(text: str, start: int, end: int, ends: Sequence[int]) -> Iterator[Part]:
+def sentence_runs(text: str, start: int, end: int, ends: Sequence[int]) -> Iterator[Part]:
     """Runs of the sentences that end at `ends`, and of what stands behind the last of them."""
     last, count = end, 0
     for at, one in enumerate(ends):
         following = ends[at + 1] if at + 1 < len(ends) else last
         count += 1
-        if following - start > MOST // 2 and last - one >= LEAST:
+        if following - start > MAX_LEAF_LENGTH // 2 and last - one >= MIN_LEAF_LENGTH:
             yield from _pieces(text, start, one, count)
             start, count = one, 0
     yield from _pieces(text, start, last, count + 1)
@@ -58,9 +58,9 @@ def joined(text: str, start: int, end: int, ends: Sequence[int]) -> Iterator[Par
 def _pieces(text: str, start: int, end: int, count: int) -> Iterator[Part]:
     """Text without sentence ends, cut at blanks or other signs between words if it is far too
     long."""
-    while end - start > 2 * MOST:
-        cut = text.rfind(" ", start + 1, start + MOST) + 1
-        cut = cut if cut > 0 else _behind_sign(text, start, start + MOST)
+    while end - start > 2 * MAX_LEAF_LENGTH:
+        cut = text.rfind(" ", start + 1, start + MAX_LEAF_LENGTH) + 1
+        cut = cut if cut > 0 else _behind_sign(text, start, start + MAX_LEAF_LENGTH)
         yield Part(start, cut, "piece")
         start = cut
     if start < end:

@@ -10,9 +10,9 @@ from weft.passages.json_splitting import split_call, split_json
 from weft.passages.literals import Decoded, decoded
 from weft.passages.log import PRINTED, split_log
 from weft.passages.mcp_wrapper import WRAPPERS
-from weft.passages.part import Outline, Part, leaf_count, moved, outlined, passage_texts
+from weft.passages.part import Outline, Part, leaf_count, outlined, passage_texts, shifted
 from weft.passages.prose import split_stretch
-from weft.passages.sentences import MOST
+from weft.passages.sentences import MAX_LEAF_LENGTH
 from weft.passages.table import ALIGNED, CSV, TSV, split_table
 from weft.passages.test_run import TEST_RUN, split_test_run
 
@@ -55,7 +55,7 @@ def is_plain_line(text: str, content_type: str = "") -> bool:
     """Whether a text is one line, no longer than a leaf, without any sign of a form: one passage.
     To find that out takes a twentieth of the time of splitting it."""
     return (
-        len(text) < MOST
+        len(text) < MAX_LEAF_LENGTH
         and not text.startswith(WRAPPERS)
         and not any(sign in text for sign in "{[<\\")
         and text.isprintable()
@@ -84,13 +84,13 @@ def passages_of(text: str, content_type: str = "") -> tuple[Outline | None, list
 def _structured(decoded_text: Decoded) -> Part | None:
     match decoded_text.form:
         case "json":
-            return split_json(decoded_text, _held)
+            return split_json(decoded_text, _content_parts)
         case "call":
-            return split_call(decoded_text, _held)
+            return split_call(decoded_text, _content_parts)
     return None
 
 
-def _held(decoded_text: Decoded) -> tuple[Part, ...]:
+def _content_parts(decoded_text: Decoded) -> tuple[Part, ...]:
     """The parts of a string's content."""
     structured = _structured(decoded_text)
     return (structured,) if structured is not None else _prose(decoded_text).children
@@ -106,19 +106,19 @@ def _prose(decoded_text: Decoded) -> Part:
     for literal in decoded_text.literals:
         begin = literal.start - literal.quotes
         if text[at:begin].strip():
-            parts += _around(text, at, begin)
+            parts += _surrounding_parts(text, at, begin)
             at = begin
-        children = tuple(moved(part, literal.start) for part in _held(literal.held))
+        children = tuple(shifted(part, literal.start) for part in _content_parts(literal.held))
         # A text that was cut off ends in its string.
         end = min(literal.end + literal.quotes, len(text))
         opening, closing = literal.start - at, end - literal.end
         parts.append(Part(at, end, "text", 1, opening, closing, False, children))
         at = end
-    parts += _around(text, at, len(text))
+    parts += _surrounding_parts(text, at, len(text))
     return Part(0, len(text), "text", 1, 0, 0, False, tuple(parts))
 
 
-def _around(text: str, start: int, end: int) -> list[Part]:
+def _surrounding_parts(text: str, start: int, end: int) -> list[Part]:
     """The parts of what stands before or after a string; within its line, it is a piece of one."""
     parts = split_stretch(text, start, end)
     if len(parts) == 1 and not parts[0].children and "\n" not in text[start:end]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from weft.passages.ordered import LEAST_ORDERED, falls
+from weft.passages.ordered import MIN_ORDERED, falls
 from weft.passages.outliers import rare_groups
 from weft.passages.part import Part
 from weft.passages.ruled import Ruled, is_rule, ruled_tables, with_plain_rules
@@ -20,13 +20,13 @@ LEAF = 160
 """Short rows are joined up to this many characters."""
 LONG = 640
 """A row of several lines with more characters than this is split into its lines."""
-LEAST_ROWS = 4
+MIN_ROWS = 4
 OUTLIERS = 4
 """Most rows that are shown with any other because they differ."""
-LONGEST_OUTLIER = 240
+MAX_OUTLIER_LENGTH = 240
 """Characters of such a row."""
 HEAD = 5
-"""First rows of a ranking that come before its others, at most `LEAST_ORDERED`. Of the facts in
+"""First rows of a ranking that come before its others, at most `MIN_ORDERED`. Of the facts in
 made sessions, answers of 1,000 tokens state .003 more with the first part of a table and .009 more
 with three, prompts of 2,000 and 4,000 as many as without or more."""
 _LINES_OF_A_CELL = 60
@@ -56,7 +56,7 @@ def split_table(text: str, content_type: str) -> Part | None:
     A text counts as a table if its `content_type` says so, or if all of it is drawn with rules.
     """
     lines = text.splitlines(keepends=True)
-    if len(lines) < LEAST_ROWS + 1:
+    if len(lines) < MIN_ROWS + 1:
         return None
     if content_type == ALIGNED:
         return _aligned(lines, _starts(lines))
@@ -105,7 +105,7 @@ def _delimited(lines: Sequence[str], starts: Sequence[int]) -> Part | None:
     begins = _records(lines)
     mark = max(_DELIMITED, key=lines[0].count)
     wanted = lines[0].count(mark)
-    if wanted == 0 or len(begins) < LEAST_ROWS + 1:
+    if wanted == 0 or len(begins) < MIN_ROWS + 1:
         return None
     bounds = list(pairwise([*begins, len(lines)]))
     texts = ["".join(lines[first:last]) for first, last in bounds]
@@ -146,12 +146,12 @@ def _table(
     """A table whose header ends at `head`. `breaks` are where lines begin, if a row may have
     several."""
     parts: list[Part] = []
-    differing = _differing(rows)
+    outliers = _outlier_rows(rows)
     line = 0
     for index, row in enumerate(rows):
         last = parts[-1] if parts else None
         joins = last is not None and not last.children and not last.identifies
-        if index in differing:
+        if index in outliers:
             parts.append(Part(row.start, row.end, "row", identifies=True))
         elif last is not None and joins and row.end - last.start <= LEAF:
             parts[-1] = Part(last.start, row.end, "row", last.count + 1)
@@ -169,13 +169,13 @@ def _table(
 def _with_head(parts: Sequence[Part], rows: Sequence[Row]) -> Sequence[Part]:
     """The same parts. Where the rows fall by a column, the first ones stand out."""
     places = range(min((len(row.cells) for row in rows), default=0))
-    is_ranked = len(rows) >= LEAST_ORDERED and any(
+    is_ranked = len(rows) >= MIN_ORDERED and any(
         falls(row.cells[place] for row in rows) for place in places
     )
     if not is_ranked:
         return parts
     head = rows[HEAD - 1].start
-    return [msgspec.structs.replace(part, differs=part.start <= head) for part in parts]
+    return [msgspec.structs.replace(part, is_outlier=part.start <= head) for part in parts]
 
 
 def _long(row: Row, breaks: Sequence[int], line: int) -> Part:
@@ -194,7 +194,7 @@ def _long(row: Row, breaks: Sequence[int], line: int) -> Part:
     return Part(row.start, row.end, "row", 1, opening, 0, False, tuple(children))
 
 
-def _differing(rows: Sequence[Row]) -> frozenset[int]:
+def _outlier_rows(rows: Sequence[Row]) -> frozenset[int]:
     """The indices of rows with a rare value, or with rare words beside a number."""
     cells = [row.cells for row in rows if row.cells]
     if len(cells) != len(rows):
@@ -206,6 +206,6 @@ def _differing(rows: Sequence[Row]) -> frozenset[int]:
     short = [
         index
         for index in dict.fromkeys([*firsts, *more])
-        if rows[index].end - rows[index].start <= LONGEST_OUTLIER
+        if rows[index].end - rows[index].start <= MAX_OUTLIER_LENGTH
     ]
     return frozenset(short[:OUTLIERS])

@@ -18,7 +18,7 @@ _NEAR = 30
 """How many lines after a failure may tell of it."""
 _REASONS = 3
 """How many first reasons after a failure are shown with any part of the run."""
-_ROOM, _LONGEST = 640, 240
+_ROOM, _MAX_LENGTH = 640, 240
 """Characters of all these lines, and of one of them."""
 _TOTALS = re.compile(
     r"^=+ .{0,200}\b(?:passed|failed|errors?|skipped|no tests)\b.{0,200}=+$"
@@ -183,7 +183,7 @@ def _telling(lines: Sequence[str], kinds: Sequence[Line]) -> frozenset[int]:
         left = room // share
         for number in of_kind:
             size = len(lines[number])
-            if size <= min(left, _LONGEST):
+            if size <= min(left, _MAX_LENGTH):
                 left -= size
                 room -= size
                 taken.add(number)

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import msgspec
 
 from weft.passages.lines import lines_of
-from weft.passages.odd_lines import form_of
+from weft.passages.outlier_lines import form_of
 from weft.passages.part import Part
 from weft.passages.prose import split_stretch
-from weft.passages.sentences import LEAST, MOST
+from weft.passages.sentences import MAX_LEAF_LENGTH, MIN_LEAF_LENGTH
 
-FEWEST = 100
+MIN_LINES = 100
 """Fewer lines are treated like other text."""
 _COMPARED, _SAME = 400, 0.8
 """How many lines are compared, and the share of these that say the same."""
@@ -24,7 +24,7 @@ def are_uniform(lines: Sequence[str]) -> bool:
     """Whether nearly all lines have one form, with values in it."""
     compared = lines[:: max(len(lines) // _COMPARED, 1)]
     forms = Counter(form_of(line) for line in compared if line.strip())
-    if len(lines) < FEWEST or not forms:
+    if len(lines) < MIN_LINES or not forms:
         return False
     usual, count = forms.most_common(1)[0]
     return "#" in usual and count >= _SAME * forms.total()
@@ -35,9 +35,9 @@ def split_rows(text: str, start: int, end: int) -> list[Part]:
     parts: list[Part] = []
     for line in lines_of(text, start, end):
         last = parts[-1] if parts else None
-        if line.end - line.start > MOST:
+        if line.end - line.start > MAX_LEAF_LENGTH:
             parts += split_stretch(text, line.start, line.end)
-        elif last is not None and last.unit == "line" and line.end - last.start <= LEAST:
+        elif last is not None and last.unit == "line" and line.end - last.start <= MIN_LEAF_LENGTH:
             parts[-1] = Part(last.start, line.end, "line", last.count + 1)
         else:
             parts.append(Part(line.start, line.end, "line"))
@@ -54,7 +54,7 @@ def with_ends(text: str, root: Part) -> Part:
 
 def _with_first(text: str, part: Part) -> list[Part]:
     end = text.find("\n", part.start, part.end) + 1 or part.end
-    if part.children or end - part.start > LEAST:
+    if part.children or end - part.start > MIN_LEAF_LENGTH:
         return [part]
     rest = [msgspec.structs.replace(part, start=end, count=part.count - 1)] * (end < part.end)
     return [Part(part.start, end, "line", identifies=True), *rest]
@@ -62,7 +62,7 @@ def _with_first(text: str, part: Part) -> list[Part]:
 
 def _with_last(text: str, part: Part) -> list[Part]:
     start = max(text.rfind("\n", part.start, part.end - 1) + 1, part.start)
-    if part.children or part.end - start > LEAST:
+    if part.children or part.end - start > MIN_LEAF_LENGTH:
         return [part]
     is_longer = start > part.start
     before = [msgspec.structs.replace(part, end=start, count=part.count - 1)] * is_longer

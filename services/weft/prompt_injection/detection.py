@@ -45,20 +45,20 @@ def find_injections(lowered: bytes, present: frozenset[bytes], limit: int) -> tu
 _LARGE = 32_768
 """Least bytes of a text in which all phrases are searched for together: a smaller one is searched
 sooner than their pattern is compiled."""
-_MOST = 10_000
+_MAX_FINDINGS = 10_000
 """Findings of one kind that are counted in a text."""
 
 
 def signals_in(text: str) -> tuple[Signal, ...]:
     """Signals for everything in a text that reaches the threshold."""
     lowered = plain_letters(text.lower().encode("utf-8", "replace"))
-    return find_injections(lowered, _prefilter.present(lowered), _MOST)
+    return find_injections(lowered, _prefilter.present(lowered), _MAX_FINDINGS)
 
 
 def suspicion_score(text: str) -> float:
     """The highest score in a text, 0 if nothing is found."""
     lowered = plain_letters(text.lower().encode("utf-8", "replace"))
-    found = suspicions(lowered, _prefilter.present(lowered), _MOST)
+    found = suspicions(lowered, _prefilter.present(lowered), _MAX_FINDINGS)
     return max((one.score for one in found), default=0.0)
 
 

@@ -17,7 +17,7 @@ from weft.router.tree import Node
 
 LEAF_SHARE = 0.1
 """The largest share of the leaves that one search scores, if there are many."""
-_FEWEST = 1_000
+_MIN_SCORED = 1_000
 """Leaves that any search may score, which is that share of 10,000: in a smaller catalogue bounds
 are close to each other, and this still takes less than a millisecond."""
 
@@ -50,7 +50,7 @@ class BeamSearch:
         lower the scores of ids. `total` is the number of leaves."""
         self.leaves_scored = 0
         self._query = query
-        self._limit = max(_FEWEST, int(total * LEAF_SHARE))
+        self._limit = max(_MIN_SCORED, int(total * LEAF_SHARE))
         self._needed = needed
         self._excluded = excluded
         self._factors = factors or {}

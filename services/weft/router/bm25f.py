@@ -42,8 +42,8 @@ _SATURATION = 1.5
 """BM25's k1: from here on, further occurrences of a term add little."""
 CONCEPT_WEIGHT = 0.7
 """Weight of a common concept relative to a common word."""
-_MOST_PARAMETERS = 64
-_MOST_OPTIONS = 64
+_MAX_PARAMETERS = 64
+_MAX_OPTIONS = 64
 
 
 def item_weights(item: SelectableItem, concepts: Concepts) -> WordWeights:
@@ -95,7 +95,7 @@ def score(query: WordWeights, item: Mapping[str, float]) -> float:
 def parameters_of(schema: Mapping[str, Any]) -> list[str]:
     """Names of the top-level parameters."""
     properties = schema.get("properties")
-    return list(properties)[:_MOST_PARAMETERS] if isinstance(properties, dict) else []
+    return list(properties)[:_MAX_PARAMETERS] if isinstance(properties, dict) else []
 
 
 def _texts(item: SelectableItem) -> list[tuple[_Field, str]]:
@@ -117,4 +117,4 @@ def _parameter_texts(schema: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(parameter, dict):
             yield str(parameter.get("description", ""))[:MAX_TEXT]
             options = parameter.get("enum")
-            yield from map(str, options[:_MOST_OPTIONS] if isinstance(options, list) else ())
+            yield from map(str, options[:_MAX_OPTIONS] if isinstance(options, list) else ())

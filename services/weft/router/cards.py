@@ -72,9 +72,9 @@ def card_of(item: SelectableItem, score: float, note: str, encoding: str) -> Cho
     notes = [note, _WITHHELD if is_withheld else ""]
     card = ChoiceCard(
         id=item.id,
-        name=_cut(plain(item.name), _NAME_TOKENS, encoding),
+        name=_cut(one_line(item.name), _NAME_TOKENS, encoding),
         description=description,
-        tags=tuple(_cut(plain(tag), _TAG_TOKENS, encoding) for tag in item.tags[:4]),
+        tags=tuple(_cut(one_line(tag), _TAG_TOKENS, encoding) for tag in item.tags[:4]),
         score=round(score, 3) + 0.0,  # no negative zero
         side_effects=_WARNINGS.get(item.effect, _CHANGES if item.side_effects else ""),
         cost=round(item.cost_hint, 3),
@@ -103,7 +103,7 @@ def gives_orders(text: str) -> bool:
     return _ATTACKED.search(text) is not None
 
 
-def plain(text: str) -> str:
+def one_line(text: str) -> str:
     """Other people's text on one line, with invisible letters removed and structural marks
     replaced."""
     letters = (
@@ -117,7 +117,7 @@ def plain(text: str) -> str:
 @lru_cache(_REMEMBERED)
 def _description(text: str, encoding: str) -> tuple[str, bool]:
     """Its first sentences that fit, and whether sentences that give orders were left out."""
-    sentences = [plain(part) for part in _SENTENCE.split(text)]
+    sentences = [one_line(part) for part in _SENTENCE.split(text)]
     harmless = [sentence for sentence in sentences if sentence and not _ORDER.search(sentence)]
     description = ""
     for sentence in harmless:

@@ -48,7 +48,7 @@ _log = logging.getLogger(__name__)
 
 _SHORT_ROUTE = 4_000_000
 """Up to this many tools times characters of the query are scored in the loop: about 5 ms."""
-_LONGEST_QUERY = 4_000
+_MAX_QUERY_LENGTH = 4_000
 """A longer query than this takes no longer: it has all words of the catalogue."""
 
 
@@ -79,7 +79,7 @@ class CatalogRouter(msgspec.Struct):
         """The cards, and the version that they are from. A long query over many tools, up to 60 ms,
         is left to a thread; within `turn` the loop is blocked for some milliseconds."""
         async with self.asked:
-            if len(self.router.items) * min(len(query), _LONGEST_QUERY) > _SHORT_ROUTE:
+            if len(self.router.items) * min(len(query), _MAX_QUERY_LENGTH) > _SHORT_ROUTE:
                 reply = await _to_the_end(self.router.route, request, query)
             else:
                 async with turn:

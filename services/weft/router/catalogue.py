@@ -11,7 +11,7 @@ from weft.router.item_faults import faults_of
 from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import Catalog, SelectableItem
 
-MOST_ITEMS = 200_000
+MAX_ITEMS = 200_000
 _FAULTS_SHOWN = 20
 
 
@@ -22,8 +22,8 @@ def catalogue_from(name: str, content: bytes, source: str = "catalogue") -> Cata
     Raises `InvalidInput` with every fault found, named by `source`, tool and field.
     """
     entries = _entries(parsed(content, source), source)
-    if len(entries) > MOST_ITEMS:
-        raise InvalidInput(f"{source}: {len(entries)} tools, the most is {MOST_ITEMS}; split it")
+    if len(entries) > MAX_ITEMS:
+        raise InvalidInput(f"{source}: {len(entries)} tools, the most is {MAX_ITEMS}; split it")
     items, faults = list[SelectableItem](), list[str]()
     for place, entry in enumerate(entries, start=1):
         try:

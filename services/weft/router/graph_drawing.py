@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weft_schemas.routing import ChoiceGraph, ChoiceNode
 
-_MOST_DRAWN = 400
+_MAX_DRAWN = 400
 """Most nodes in a drawing: browsers fail with many more."""
 
 
@@ -15,9 +15,9 @@ def mermaid(graph: ChoiceGraph) -> str:
     for node in _by_level(graph):
         if node.id not in shown:
             continue
-        lines.append(f'  n{shown[node.id]}["{_plain(node.label)}"]')
+        lines.append(f'  n{shown[node.id]}["{_safe_label(node.label)}"]')
         for child in node.children:
-            if child in shown or len(shown) < _MOST_DRAWN:
+            if child in shown or len(shown) < _MAX_DRAWN:
                 shown.setdefault(child, len(shown))
                 lines.append(f"  n{shown[node.id]} --> n{shown[child]}")
     left_out = len(graph.nodes) - len(shown)
@@ -37,7 +37,7 @@ def _by_level(graph: ChoiceGraph) -> list[ChoiceNode]:
     return ordered
 
 
-def _plain(label: str) -> str:
+def _safe_label(label: str) -> str:
     """A label that cannot end its quotes or start a directive."""
     printable = "".join(letter if letter.isprintable() else " " for letter in label[:60])
     return printable.translate({ord('"'): "'", ord("<"): "‹", ord(">"): "›", ord("&"): "+"}).strip()  # noqa: RUF001

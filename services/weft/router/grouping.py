@@ -20,7 +20,7 @@ _SEEDS_FROM = 256
 build."""
 _ROOM = 1.5
 """How much larger than its even share a cluster may become: bounds the depth."""
-_MOST_WORDS = 2_048
+_MAX_WORDS = 2_048
 """How many words similarity compares: the most common ones that not every item has."""
 _APART = re.compile(r"[./:]+|__+")
 
@@ -42,7 +42,7 @@ def traits_of(items: list[SelectableItem]) -> list[ItemTraits]:
     spread = Counter(word for bag in bags for word in bag)
     ranked = sorted(spread.items(), key=lambda pair: (-pair[1], pair[0]))
     common = [word for word, count in ranked if 1 < count < max(3, len(items) * 0.9)]
-    bits = {word: 1 << place for place, word in enumerate(common[:_MOST_WORDS])}
+    bits = {word: 1 << place for place, word in enumerate(common[:_MAX_WORDS])}
     return [
         ItemTraits(
             (item.name.casefold(), item.id),

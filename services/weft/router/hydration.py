@@ -22,7 +22,7 @@ from weft_schemas.routing import HydrationResult, SelectableItem, ValueCandidate
 
 CANDIDATES = 8
 """Candidates per parameter."""
-_MOST_PARAMETERS = 64
+_MAX_PARAMETERS = 64
 _DEEPEST = 3
 """Most levels of nested objects and lists whose leaves count as separate parameters."""
 
@@ -61,7 +61,7 @@ _FADING = 0.3
 """How fast recency decreases with each item in between."""
 _LOOKED_BACK = 16
 """How many turns mentions count in."""
-_LEAST = 0.15
+_MIN_SCORE = 0.15
 """A value with a lower score is not a candidate."""
 
 _FORMATS = {
@@ -120,7 +120,7 @@ def parameters(schema: Mapping[str, Any]) -> list[Parameter]:
     and the model itself fills a leaf behind a reference."""
     found: list[Parameter] = []
     stack: list[tuple[str, Any, int]] = [("", schema, 0)]
-    while stack and len(found) < _MOST_PARAMETERS:
+    while stack and len(found) < _MAX_PARAMETERS:
         name, part, depth = stack.pop()
         if not isinstance(part, dict):
             continue
@@ -223,7 +223,7 @@ def _candidates(
         if one.tool and likeness == 1.0:
             is_done = is_only and one.tool in (tool.name, tool.id)
             used[one.value] = -_DONE if is_done else _CARRIED_ON * session.recency(one.ordinal)
-        if score >= _LEAST and (one.value not in best or score > best[one.value][0]):
+        if score >= _MIN_SCORE and (one.value not in best or score > best[one.value][0]):
             best[one.value] = (score, one)
     ranked = [
         _candidate(value, one, score + used.get(value, 0.0), session)

@@ -12,12 +12,12 @@ import msgspec
 
 from weft_schemas.routing import SelectableItem
 
-MOST_DESCRIPTION = 64 * 1024
+MAX_DESCRIPTION = 64 * 1024
 """In characters: a model reads a few hundred, the router a few thousand."""
-_MOST_NAME = 256
-_MOST_ID = 128
+_MAX_NAME = 256
+_MAX_ID = 128
 """In bytes, as providers allow for a tool's name: a card shows the whole id."""
-_MOST_SCHEMA = 256 * 1024
+_MAX_SCHEMA = 256 * 1024
 """Most bytes of one schema as JSON."""
 
 
@@ -43,13 +43,13 @@ def faults_of(items: Iterable[SelectableItem]) -> list[str]:
 def _item_faults(item: SelectableItem) -> list[str]:
     faults = []
     size = len(item.id.encode("utf-8", "surrogatepass"))
-    if not 1 <= size <= _MOST_ID or not item.id.isprintable() or item.id != item.id.strip():
-        faults.append(f"$.id has {size} bytes; give 1 to {_MOST_ID}, printable, no outer space")
-    if not item.name.strip() or len(item.name) > _MOST_NAME:
-        faults.append(f"$.name has {len(item.name)} characters; give 1 to {_MOST_NAME}")
-    if len(item.description) > MOST_DESCRIPTION:
+    if not 1 <= size <= _MAX_ID or not item.id.isprintable() or item.id != item.id.strip():
+        faults.append(f"$.id has {size} bytes; give 1 to {_MAX_ID}, printable, no outer space")
+    if not item.name.strip() or len(item.name) > _MAX_NAME:
+        faults.append(f"$.name has {len(item.name)} characters; give 1 to {_MAX_NAME}")
+    if len(item.description) > MAX_DESCRIPTION:
         faults.append(
-            f"$.description has {len(item.description)} characters; give up to {MOST_DESCRIPTION}"
+            f"$.description has {len(item.description)} characters; give up to {MAX_DESCRIPTION}"
         )
     if not (math.isfinite(item.cost_hint) and item.cost_hint >= 0):
         faults.append(f"$.cost_hint is {item.cost_hint}; give 0 or more")
@@ -62,8 +62,8 @@ def _schema_faults(schema: dict[str, Any]) -> list[str]:
         size = len(msgspec.json.encode(schema))
     except (RecursionError, msgspec.MsgspecError, TypeError, ValueError) as error:
         return [f"$.args_schema cannot be written as JSON: {error}"]
-    if size > _MOST_SCHEMA:
-        return [f"$.args_schema has {size} bytes; give up to {_MOST_SCHEMA}"]
+    if size > _MAX_SCHEMA:
+        return [f"$.args_schema has {size} bytes; give up to {_MAX_SCHEMA}"]
     if not isinstance(schema.get("properties", {}), dict):
         return ["$.args_schema.properties is no object; map names to schemas"]
     return []

@@ -10,7 +10,7 @@ import msgspec
 from weft.model_encodings import DEFAULT_ENCODING
 from weft.router.beam_search import BeamSearch, Hit, has_facets
 from weft.router.bm25f import WordWeights, query_weights, score
-from weft.router.cards import card_of, plain
+from weft.router.cards import card_of, one_line
 from weft.router.catalogue_diff import CatalogueDiff, difference
 from weft.router.concepts import Concepts, own_concepts
 from weft.router.confidence import AMBIGUOUS, THRESHOLD, Evidence, confidence, evidence_for
@@ -22,7 +22,7 @@ from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import ChoiceCard, ChoiceGraph, RouteReply, RouteRequest, SelectableItem
 
 SCORER_VERSION = "bm25f-2"
-MOST_CARDS = 50
+MAX_CARDS = 50
 _FAILED = 0.5
 """Factor for the score of a tool that just failed: it remains if nothing else fits."""
 _FUSED_FROM = 50
@@ -61,8 +61,8 @@ class Router:
 
         Its caller fills in `catalog_version` and `id`.
         """
-        if not 1 <= request.top_k <= MOST_CARDS:
-            raise InvalidInput(f"top_k is {request.top_k}; ask for 1 to {MOST_CARDS} cards")
+        if not 1 <= request.top_k <= MAX_CARDS:
+            raise InvalidInput(f"top_k is {request.top_k}; ask for 1 to {MAX_CARDS} cards")
         asked = request.query if query is None else query
         search = self._search(asked, request)
         hits = self._ranked(search, asked, request)
@@ -191,7 +191,7 @@ class Router:
             share = f"{evidence.coverage:.0%} of the query"
             return True, False, f"nothing fits: the best has {share}, confidence {sure:.2f}"
         if len(hits.best) > 1 and hits.best[1].score >= AMBIGUOUS * hits.best[0].score:
-            first, second = (plain(self.items[hit.id].name)[:60] for hit in hits.best)
+            first, second = (one_line(self.items[hit.id].name)[:60] for hit in hits.best)
             return False, True, f"{first} and {second} fit alike: ask which is meant"
         return False, False, ""
 
@@ -200,7 +200,9 @@ class Router:
         missing = [other for other in item.requires if other not in request.used]
         notes = [
             "failed just now" if hit.id in request.failed else "",
-            f"needs first: {', '.join(plain(other) for other in missing[:3])}" if missing else "",
+            f"needs first: {', '.join(one_line(other) for other in missing[:3])}"
+            if missing
+            else "",
         ]
         note = "; ".join(part for part in notes if part)
         return card_of(item, hit.score, note, self._encoding)

@@ -17,10 +17,10 @@ from weft_schemas.items import ItemKind
 
 _READ = 20_000
 """How many characters of one item are read."""
-_MOST_VALUES = 600
+_MAX_VALUES = 600
 """Most values of one item."""
 _DEEPEST = 12
-_LONGEST = 120
+_MAX_LENGTH = 120
 """Longest value, in characters; a longer one is a text, not something to copy."""
 _REACH = 90
 """How many characters before a value in a sentence may contain words that name it."""
@@ -107,9 +107,9 @@ def _of_facts(row: ItemRow, envelope: ResultEnvelope) -> Iterator[StatedValue]:
 def _bounded(found: Iterable[StatedValue]) -> list[StatedValue]:
     values: dict[tuple[str, tuple[str, ...]], StatedValue] = {}
     for stated in found:
-        if 0 < len(stated.value) <= _LONGEST:
+        if 0 < len(stated.value) <= _MAX_LENGTH:
             values.setdefault((stated.value, stated.named), stated)
-        if len(values) == _MOST_VALUES:
+        if len(values) == _MAX_VALUES:
             break
     return list(values.values())
 

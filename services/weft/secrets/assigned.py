@@ -76,7 +76,7 @@ _ASSIGNED = re2.compile(
 """Starts at the telling part of a name: a pattern that began with what may precede it would be far
 slower."""
 _NAME_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
-_LONGEST_NAME = 40
+_MAX_NAME_LENGTH = 40
 """How many bytes before the telling part belong to the name."""
 _QUOTE = 2
 """Group of the quote that opens a value, and group of the first character of a bare value."""
@@ -205,7 +205,7 @@ def _is_key_of_object(data: bytes, start: int, end: int) -> bool:
 
 
 def name_begins(data: bytes, tells: int) -> int:
-    before = data[max(0, tells - _LONGEST_NAME) : tells]
+    before = data[max(0, tells - _MAX_NAME_LENGTH) : tells]
     return tells - len(before) + len(before.rstrip(_NAME_BYTES))
 
 

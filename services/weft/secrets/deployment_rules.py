@@ -13,7 +13,7 @@ from weft.secrets.known_values import KnownSecretFinder, known_of
 from weft.secrets.masking import Finding
 from weft_schemas.policy import FirewallRules, KnownSecrets, PiiAction, SecretPattern
 
-MOST_PATTERNS = 100
+MAX_PATTERNS = 100
 """How many patterns of one policy are used: each costs a pass over every text."""
 _MEMORY = 8 << 20
 """Memory that RE2 may use for one of them, in bytes: a pattern that needs more is not the pattern
@@ -71,7 +71,7 @@ def _patterns(rules: FirewallRules) -> tuple[SecretPattern, ...]:
 def _own(
     patterns: tuple[SecretPattern, ...], known: KnownSecrets | None, is_personal_masked: bool
 ) -> DeploymentRules:
-    made = [rule for one in patterns[:MOST_PATTERNS] if (rule := _rule(one)) is not None]
+    made = [rule for one in patterns[:MAX_PATTERNS] if (rule := _rule(one)) is not None]
     return DeploymentRules(
         tuple(made), known_of(known) if known is not None else None, is_personal_masked
     )
@@ -104,9 +104,9 @@ def faults_of(rules: FirewallRules) -> list[str]:
         for one in _patterns(rules)
         if isinstance(why := _compiled(one.pattern), str)
     ]
-    if len(_patterns(rules)) > MOST_PATTERNS:
+    if len(_patterns(rules)) > MAX_PATTERNS:
         found.append(
-            f"{len(_patterns(rules))} secret patterns are more than the {MOST_PATTERNS} that "
+            f"{len(_patterns(rules))} secret patterns are more than the {MAX_PATTERNS} that "
             "are run; join some of them"
         )
     return found

@@ -69,14 +69,14 @@ def _as_read(data: bytes, raw: bytes) -> str | None:
     cleaned = None if raw else clean(data)
     if (cleaned is None or cleaned.changed) and _takes_back(raw or data):
         cleaned = clean(_taken_back((raw or data).decode("utf-8", "replace")).encode())
-        return joined(cleaned.text)
+        return without_splitting_characters(cleaned.text)
     plain = cleaned.text if cleaned is not None and cleaned.changed else None
     if not _has_unseen(data):
         return plain
-    return joined(data.decode("utf-8", "replace") if plain is None else plain)
+    return without_splitting_characters(data.decode("utf-8", "replace") if plain is None else plain)
 
 
-def joined(text: str) -> str:
+def without_splitting_characters(text: str) -> str:
     """The text without the characters that split something. Linear."""
     signs = "".join(sorted(filter(_MAY_SPLIT.match, set(text))))
     if not signs:

@@ -92,7 +92,7 @@ def known_of(listed: KnownSecrets) -> KnownSecretFinder:
     return KnownSecretFinder(bytes.fromhex(listed.key), tuple(lengths), checks, hashes)
 
 
-def listed(key: bytes, values: list[str]) -> KnownSecrets:
+def known_secrets(key: bytes, values: list[str]) -> KnownSecrets:
     """What a policy stores about values that must not be shown: their lengths in bytes, and hashes
     under `key`, which is random and 16 bytes long. Raises `InvalidRule` if one is too short, or if
     they have too many different lengths."""

@@ -12,7 +12,7 @@ import msgspec
 from weft_schemas.events import Event, SessionClosedEvent
 from weft_schemas.items import ContextItem
 
-MOST_IDS = 200_000
+MAX_IDS = 200_000
 """How many item ids are remembered in all, about 20 MiB. Sessions that were unused the longest are
 forgotten and read whole again."""
 
@@ -47,7 +47,7 @@ NOTHING = Covered()
 class CoveredStretches:
     """The covered part of each session, in a bounded space."""
 
-    def __init__(self, most: int = MOST_IDS) -> None:
+    def __init__(self, most: int = MAX_IDS) -> None:
         self._most = most
         self._held = 0
         self._sessions: OrderedDict[tuple[str, str], Covered] = OrderedDict()

@@ -18,8 +18,8 @@ GAP = " […] "
 _HEAD, _TAIL = 150_000, 50_000
 """How many characters of a longer text are read, from its two ends: this bounds the work for any
 input."""
-_MOST_SENTENCES = 2_000
-_LONGEST = 600
+_MAX_SENTENCES = 2_000
+_MAX_LENGTH = 600
 """Longest sentence, in characters; a longer run (a log line, minified code) is cut."""
 
 _END = re.compile(r"[.!?。！？\n](?:(?<=\n)\s*|(?<!\n)[\"')\]]?\s+)")  # noqa: RUF001
@@ -66,12 +66,12 @@ def split(text: str) -> list[str]:
         text = text[:_HEAD] + "\n" + text[-_TAIL:]
     seen: dict[str, None] = {}
     for part in _parts(text):
-        sentence = " ".join(part[:_LONGEST].split())
+        sentence = " ".join(part[:_MAX_LENGTH].split())
         if sentence:
             seen.setdefault(sentence)
     sentences = list(seen)
-    half = _MOST_SENTENCES // 2
-    return sentences if len(sentences) <= _MOST_SENTENCES else sentences[:half] + sentences[-half:]
+    half = _MAX_SENTENCES // 2
+    return sentences if len(sentences) <= _MAX_SENTENCES else sentences[:half] + sentences[-half:]
 
 
 def _parts(text: str) -> Iterator[str]:

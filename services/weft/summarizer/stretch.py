@@ -21,7 +21,7 @@ from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 
 _Derived = TypeVar("_Derived", EnvelopeEvent, SummaryEvent)
 
-_LONGEST = 1_200
+_MAX_ITEM_LENGTH = 1_200
 """Characters of one item in the transcript, if it has no summary."""
 
 _SPEAKER = {
@@ -166,7 +166,7 @@ def _line(item: ContextItem, summary: SummaryEvent | None) -> str:
         return ""
     author = item.reserved.author
     name = " ".join(author.split())[:40] if author else _SPEAKER[item.kind]
-    return f"{name}: {text[:_LONGEST]}"
+    return f"{name}: {text[:_MAX_ITEM_LENGTH]}"
 
 
 def _tools(

@@ -11,7 +11,7 @@ from weft.summarizer import extract
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.events import EXTRACTIVE
 
-_MOST_INPUT_TOKENS = 24_000
+_MAX_INPUT_TOKENS = 24_000
 """Longest text for a model, in tokens: fits the smallest context windows still in use (32,768)."""
 
 _INSTRUCTION = (
@@ -53,7 +53,7 @@ class OpenAICompatibleSummarizer:
         return self._model.model
 
     def summarise(self, text: str, limit: int, encoding: str) -> str:
-        shortened = tokens.truncate(text, _MOST_INPUT_TOKENS, encoding)
+        shortened = tokens.truncate(text, _MAX_INPUT_TOKENS, encoding)
         question = f"<<<text\n{shortened}\ntext>>>"
         answer = self._model.complete(_INSTRUCTION.format(limit=limit), question, limit)
         if not answer:

@@ -101,7 +101,7 @@ class _Sessions:
         policy = source.policy
         # In threads: documents are searched for injections, and the tokens counted of items that
         # have no summary yet.
-        shown = await asyncio.to_thread(_shown, events, policy.firewall)
+        shown = await asyncio.to_thread(_showable_events, events, policy.firewall)
         is_tainted = await asyncio.to_thread(repeating, shown)
         stretch = await asyncio.to_thread(
             stretch_of,
@@ -129,7 +129,9 @@ class _Sessions:
         return events
 
 
-def _shown(events: list[tuple[int, Event]], rules: FirewallRules) -> list[tuple[int, Event]]:
+def _showable_events(
+    events: list[tuple[int, Event]], rules: FirewallRules
+) -> list[tuple[int, Event]]:
     """The events, with every item as it may be shown."""
     return [
         (at, masked_item(event, rules) if isinstance(event, ContextItem) else event)

@@ -30,7 +30,7 @@ LEAVING_SECONDS = 5.0
 """How long a folder may stay in use before its server counts as running, not as shutting down."""
 _POLL_SECONDS = 0.01
 
-_LEAST_BYTES = 1 << 20
+_MIN_BYTES = 1 << 20
 """What must be free for a start: its configuration, its log, and the file that names its port."""
 _TAIL_BYTES = 64 * 1024
 _STARTING = b"Starting nats-server"
@@ -122,7 +122,7 @@ class EmbeddedServer:
             raise ConfigurationError(
                 f"{self.data_dir}: {error.strerror}; the server needs a folder that it can write to"
             ) from None
-        if self.free_bytes() < _LEAST_BYTES:
+        if self.free_bytes() < _MIN_BYTES:
             raise Unavailable(
                 f"the disk of {self.data_dir} is full: make room, and start the server again"
             )

@@ -16,7 +16,7 @@ from weft.supervision.own_events import renew
 from weft_schemas.errors import WeftError
 
 _log = logging.getLogger(__name__)
-MOST_RENEWAL_PAUSE = 3_600.0
+MAX_RENEWAL_PAUSE = 3_600.0
 RENEWAL_SHARE = 0.1
 """Between two looks for what is to be published again: at most so many seconds, or this share of
 the age limit."""
@@ -48,7 +48,7 @@ async def renewing(settings: Settings) -> AsyncIterator[None]:
 
 
 async def _keep_renewing(connection: Connection, settings: Settings) -> None:
-    pause = min(MOST_RENEWAL_PAUSE, settings.max_age_seconds * RENEWAL_SHARE)
+    pause = min(MAX_RENEWAL_PAUSE, settings.max_age_seconds * RENEWAL_SHARE)
     while True:
         await asyncio.sleep(pause)
         await renew_or_warn(connection, settings.data_dir)

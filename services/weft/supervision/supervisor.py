@@ -24,7 +24,7 @@ from weft.supervision.preloaded import PreloadedProcess
 _log = logging.getLogger(__name__)
 
 FIRST_PAUSE = 0.2
-MOST_PAUSE = 15.0
+MAX_PAUSE = 15.0
 """Seconds between a death and the restart: the first pause, which doubles up to the longest."""
 STEADY_SECONDS = 20.0
 """A child that ran at least this long starts again with the first pause."""
@@ -177,7 +177,7 @@ class _Keeper:
             pause = FIRST_PAUSE if time.monotonic() - begun > STEADY_SECONDS else pause
             self._status = "restarting"
             await asyncio.sleep(pause)
-            pause = min(MOST_PAUSE, pause * 2)
+            pause = min(MAX_PAUSE, pause * 2)
 
     async def _live(self) -> bool:
         """From the start to the end; returns whether another start may help."""

@@ -73,13 +73,12 @@ async def running(
     async with contextlib.AsyncExitStack() as stack:
         server = cluster = None
         if clustered:
-            cluster = EmbeddedCluster(settings.data_dir / "cluster")
-            await stack.enter_async_context(cluster)
+            cluster = await stack.enter_async_context(
+                EmbeddedCluster(settings.data_dir / "cluster")
+            )
             settings = replace(settings, nats_url=cluster.url, durability="cluster")
         elif embedded:
-            durability = cast(Durability, settings.durability)
-            server = EmbeddedServer(settings.data_dir / "nats", port, durability)
-            await stack.enter_async_context(server)
+            server = await stack.enter_async_context(_embedded_server(settings, port))
             settings = replace(settings, nats_url=server.url)
         nodes = cluster.nodes if cluster else [server] if server else []
         await _check_restored(settings, nodes)
@@ -90,15 +89,25 @@ async def running(
         settings = await _with_secret(settings)
         await provision_log(settings, is_own=is_own)
         await stack.enter_async_context(renewing(settings))
-        environ = {
-            "WEFT_NATS_URL": settings.nats_url,
-            "WEFT_DATA_DIR": str(settings.data_dir.resolve()),
-            "WEFT_ENCODING": settings.encoding,
-            "WEFT_FINGERPRINT_KEY": settings.fingerprint_key,
-        }
-        supervisor = Supervisor(work_children(counts, environ), log_file, preloaded)
+        children = work_children(counts, _worker_environment(settings))
+        supervisor = Supervisor(children, log_file, preloaded)
         await stack.enter_async_context(supervisor)
         yield Up(settings, supervisor, server, cluster)
+
+
+def _embedded_server(settings: Settings, port: int) -> EmbeddedServer:
+    durability = cast(Durability, settings.durability)
+    return EmbeddedServer(settings.data_dir / "nats", port, durability)
+
+
+def _worker_environment(settings: Settings) -> dict[str, str]:
+    """What the services are told of the settings."""
+    return {
+        "WEFT_NATS_URL": settings.nats_url,
+        "WEFT_DATA_DIR": str(settings.data_dir.resolve()),
+        "WEFT_ENCODING": settings.encoding,
+        "WEFT_FINGERPRINT_KEY": settings.fingerprint_key,
+    }
 
 
 class Provisioned(msgspec.Struct, frozen=True):

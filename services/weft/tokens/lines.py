@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 _PIECE = 20_000
 """A line with more characters than this is counted in pieces, which bounds what one line can
 cost."""
-_SHORT, _MOST = 200, 50_000
+_SHORT, _MAX_REMEMBERED = 200, 50_000
 """Characters of a line that is remembered, and how many lines are: some 15 MB."""
 
 
@@ -53,7 +53,7 @@ class LineCounter:
         if known is None:
             known = self._cost(line)
             if len(line) <= _SHORT:
-                if len(self._known) >= _MOST:
+                if len(self._known) >= _MAX_REMEMBERED:
                     self._known.clear()
                 self._known[line] = known
         return known

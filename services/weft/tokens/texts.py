@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from weft.tokens.encodings import encoding
-from weft.tokens.words import LONGEST, MOST, CountedWords
+from weft.tokens.words import MAX_REMEMBERED, MAX_WORD_LENGTH, CountedWords
 
 _PIECE = 100_000
 """Characters per piece of a long text, at most: bounds what one pathological run can cost. A text
@@ -92,9 +92,9 @@ class Counter:
         return known
 
     def _remember_end(self, text: str, tokens: int) -> None:
-        if len(self._ends) >= MOST:
+        if len(self._ends) >= MAX_REMEMBERED:
             self._ends.clear()
-        if len(text) <= LONGEST:
+        if len(text) <= MAX_WORD_LENGTH:
             self._ends[text] = tokens
 
     def _new_end(self, text: str) -> int:

@@ -14,10 +14,10 @@ from weft.tokens.encodings import begins_with_blank
 
 _FEW = 8
 """New pieces below which each is counted by itself."""
-_LONGEST_PLAIN = 47
+_MAX_PLAIN_LENGTH = 47
 _PLAIN = re.compile(r" [!-~]{1,46}")
-MOST = 50_000
-LONGEST = 48
+MAX_REMEMBERED = 50_000
+MAX_WORD_LENGTH = 48
 """Words and pieces that are remembered, and their length: some 10 MB, and most of most texts."""
 
 Key = TypeVar("Key", str, bytes)
@@ -35,12 +35,12 @@ class CountedWords(dict[Key, int], Generic[Key]):
 
     def __missing__(self, piece: Key) -> int:
         tokens = len(self.encoder.encode_ordinary(self.written(piece)))
-        if len(piece) <= LONGEST:
+        if len(piece) <= MAX_WORD_LENGTH:
             self.remember({piece: tokens})
         return tokens
 
     def remember(self, counted: Mapping[Key, int]) -> None:
-        if len(self) + len(counted) > MOST:
+        if len(self) + len(counted) > MAX_REMEMBERED:
             self.clear()
         self.update(counted)
 
@@ -58,7 +58,7 @@ class CountedWords(dict[Key, int], Generic[Key]):
 def _all_plain(joined: str, texts: Collection[str]) -> bool:
     """Whether each of these matches `_PLAIN`, in half of the time of asking each."""
     lengths = set(map(len, texts))
-    if min(lengths) < 2 or max(lengths) > _LONGEST_PLAIN or not joined.isascii():
+    if min(lengths) < 2 or max(lengths) > _MAX_PLAIN_LENGTH or not joined.isascii():
         return False
     return joined.isprintable() and "  " not in joined and joined.count(" ") == len(texts)
 

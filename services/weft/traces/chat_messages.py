@@ -66,7 +66,7 @@ def chat_messages(message: Any, role_if_none: str) -> tuple[ChatMessage, ...]:
     if role in _TOOLS or message.get("tool_call_id"):
         return _returned(message, role)
     called = [_call(one) for one in _objects(parsed(message.get("tool_calls")))]
-    return _said(role, _parts(_content(message), role), [*called, *_function_call(message)])
+    return _messages(role, _parts(_content(message), role), [*called, *_function_call(message)])
 
 
 def _content(message: dict[str, Any]) -> Any:
@@ -91,7 +91,7 @@ def _returned(message: dict[str, Any], role: str) -> tuple[ChatMessage, ...]:
     call_id = str(message.get("tool_call_id", message.get("id")) or "")
     if role not in _TOOLS:
         # OpenInference wrote so what a user's message of Anthropic's has: a result, and the rest.
-        rest = _said(role, _parts(message.get("contents"), role), [])
+        rest = _messages(role, _parts(message.get("contents"), role), [])
         return (_of_tool(message, message.get("content"), call_id), *rest)
     content = _content(message)
     # A tool can return any text. So one that is tied to a call is never read as other results.
@@ -107,7 +107,7 @@ def _of_tool(message: dict[str, Any], content: Any, call_id: str) -> ChatMessage
     return ChatMessage("tool", results=(result,))
 
 
-def _said(role: str, parts: Iterable[Any], called: list[TracedCall]) -> tuple[ChatMessage, ...]:
+def _messages(role: str, parts: Iterable[Any], called: list[TracedCall]) -> tuple[ChatMessage, ...]:
     """A message of parts, with the calls that it lists beside them."""
     pieces = _Pieces(role)
     for part in parts:

@@ -15,7 +15,7 @@ import msgspec
 
 from weft.adapters.drafting import compact
 from weft.traces.chat_messages import ChatMessage, TracedCall, TracedResult
-from weft.traces.genai_attributes import TracedExchange, exchange
+from weft.traces.genai_attributes import SpanContent, span_content
 from weft.traces.otlp import Span
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import encode_event
@@ -54,7 +54,7 @@ def converted(spans: Iterable[Span]) -> Converted:
     faults: list[str] = []
     for span in sorted(spans, key=lambda one: one.end_ns):
         try:
-            said = exchange(span)
+            said = span_content(span)
             found = items(said, span) if said.inputs or said.outputs else []
             if not found:
                 continue
@@ -87,8 +87,8 @@ def session_of(span: Span) -> str:
     return f"trace-{span.trace_id}"
 
 
-def items(said: TracedExchange, span: Span) -> list[ContextItem]:
-    """The items of one exchange."""
+def items(said: SpanContent, span: Span) -> list[ContextItem]:
+    """The items of one span."""
     # A span without input may have the same output as another one: then its own id is part of the
     # items' ids.
     draft = _Draft("" if said.inputs or _is_tool(said) else span.span_id)
@@ -100,7 +100,7 @@ def items(said: TracedExchange, span: Span) -> list[ContextItem]:
     return draft.items
 
 
-def _is_tool(said: TracedExchange) -> bool:
+def _is_tool(said: SpanContent) -> bool:
     return any(message.role == "tool" for message in said.outputs)
 
 

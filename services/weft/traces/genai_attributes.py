@@ -25,24 +25,24 @@ from weft.traces.otlp import Span, SpanEvent
 from weft_schemas.errors import InvalidInput
 
 
-class TracedExchange(msgspec.Struct, frozen=True):
+class SpanContent(msgspec.Struct, frozen=True):
     """The input and the output of a model or a tool."""
 
     inputs: tuple[ChatMessage, ...] = ()
     outputs: tuple[ChatMessage, ...] = ()
 
 
-def exchange(span: Span) -> TracedExchange:
+def span_content(span: Span) -> SpanContent:
     """The content of a span; nothing if it belongs to no model or tool, or has no content. Raises
     `InvalidInput` that names the span and the attribute."""
     attributes = span.attributes
     if "gen_ai.tool.call.id" in attributes:
         return _tool(span)
     found = _attributes(span) or _events(span) or _numbered(span)
-    return found or TracedExchange()
+    return found or SpanContent()
 
 
-def _attributes(span: Span) -> TracedExchange | None:
+def _attributes(span: Span) -> SpanContent | None:
     """The current convention, also if an event contains it."""
     details = [e.attributes for e in span.events if e.name == DETAILS]
     for held in (span.attributes, *details):
@@ -51,7 +51,7 @@ def _attributes(span: Span) -> TracedExchange | None:
             system, inputs, outputs = contents
             instructions = {"role": "system", "parts": system}
             said = chat_messages(instructions, "system") if system else ()
-            return TracedExchange((*said, *_messages(inputs)), _messages(outputs, "assistant"))
+            return SpanContent((*said, *_messages(inputs)), _messages(outputs, "assistant"))
     return None
 
 
@@ -59,7 +59,7 @@ DETAILS = "gen_ai.client.inference.operation.details"
 NAMES = ("system_instructions", "input.messages", "output.messages")
 
 
-def _tool(span: Span) -> TracedExchange:
+def _tool(span: Span) -> SpanContent:
     """A tool's span. Without the call's id it cannot be tied to the model's call; the model's next
     call contains the result anyway."""
     held = span.attributes
@@ -74,9 +74,9 @@ def _tool(span: Span) -> TracedExchange:
     elif is_error and called:
         text = _failure(span)
     else:
-        return TracedExchange(called)
+        return SpanContent(called)
     result = TracedResult(text, call_id, name, is_error)
-    return TracedExchange(called, (ChatMessage("tool", results=(result,)),))
+    return SpanContent(called, (ChatMessage("tool", results=(result,)),))
 
 
 def _failure(span: Span) -> str:
@@ -102,7 +102,7 @@ CHOICES = frozenset({"gen_ai.choice"})
 """Those that contain a model's answer."""
 
 
-def _events(span: Span) -> TracedExchange | None:
+def _events(span: Span) -> SpanContent | None:
     """The older form: one event for each message."""
     inputs: list[ChatMessage] = []
     outputs: list[ChatMessage] = []
@@ -120,7 +120,7 @@ def _events(span: Span) -> TracedExchange | None:
         elif event.name == "gen_ai.content.completion":
             completion = _json(span, event.attributes, "gen_ai.completion")
             outputs += _messages(completion, "assistant")
-    return TracedExchange(tuple(inputs), tuple(outputs)) if inputs or outputs else None
+    return SpanContent(tuple(inputs), tuple(outputs)) if inputs or outputs else None
 
 
 def _body(span: Span, event: SpanEvent) -> dict[str, Any]:
@@ -139,12 +139,12 @@ _NUMBERED = (
 )
 
 
-def _numbered(span: Span) -> TracedExchange | None:
+def _numbered(span: Span) -> SpanContent | None:
     """One attribute for each field of each message."""
     for before, after in _NUMBERED:
         inputs, outputs = _unfolded(span, before), _unfolded(span, after)
         if inputs or outputs:
-            return TracedExchange(_messages(inputs), _messages(outputs, "assistant"))
+            return SpanContent(_messages(inputs), _messages(outputs, "assistant"))
     return None
 
 

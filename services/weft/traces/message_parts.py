@@ -131,11 +131,11 @@ def shown_result(value: Any) -> str:
     if isinstance(value, str) and parts_in(value) is not None:
         listed = parsed(value)
     if isinstance(listed, list) and listed and all(isinstance(one, dict) for one in listed):
-        return result_text([_shown(one) for one in listed], Counter())[0]
+        return result_text([_result_part(one) for one in listed], Counter())[0]
     return result_text(text_of(value), Counter())[0]
 
 
-def _shown(one: dict[str, Any]) -> dict[str, Any]:
+def _result_part(one: dict[str, Any]) -> dict[str, Any]:
     """A part of a result, or an object as it is: a tool may return rows that have a `type`."""
     if part_kind(one) == "text" and "text" in one:
         return one

@@ -25,7 +25,7 @@ from weft_schemas.errors import InvalidInput
 
 PROTOBUF = "application/x-protobuf"
 JSON = "application/json"
-MOST_DEPTH = 64
+MAX_DEPTH = 64
 """Most levels of nested values. Deeper ones are cut off."""
 
 
@@ -107,7 +107,7 @@ def log_records(content: bytes, media_type: str) -> list[OtlpLogRecord]:
                     record.event_name or str(attributes.get("event.name") or ""),
                     record.time_unix_nano or record.observed_time_unix_nano,
                     attributes,
-                    _value(record.body, MOST_DEPTH),
+                    _value(record.body, MAX_DEPTH),
                     resource,
                 )
             )
@@ -120,7 +120,7 @@ def answer(media_type: str, rejected: int, why: str) -> bytes:
     if rejected:
         response.partial_success.rejected_spans = rejected
         response.partial_success.error_message = why
-    return _written(response, media_type)
+    return _encoded_response(response, media_type)
 
 
 def logs_answer(media_type: str, rejected: int, why: str) -> bytes:
@@ -129,7 +129,7 @@ def logs_answer(media_type: str, rejected: int, why: str) -> bytes:
     if rejected:
         response.partial_success.rejected_log_records = rejected
         response.partial_success.error_message = why
-    return _written(response, media_type)
+    return _encoded_response(response, media_type)
 
 
 def _read(request: M, content: bytes, media_type: str) -> M:
@@ -145,7 +145,7 @@ def _read(request: M, content: bytes, media_type: str) -> M:
     return request
 
 
-def _written(response: Message, media_type: str) -> bytes:
+def _encoded_response(response: Message, media_type: str) -> bytes:
     if media_type == JSON:
         text: str = json_format.MessageToJson(response, indent=None)
         return text.encode()
@@ -159,7 +159,7 @@ def _hex_of_json(parsed: bytes) -> str:
 
 
 def _attributes(pairs: Iterable[KeyValue]) -> dict[str, Any]:
-    return {pair.key: _value(pair.value, MOST_DEPTH) for pair in pairs}
+    return {pair.key: _value(pair.value, MAX_DEPTH) for pair in pairs}
 
 
 def _value(value: AnyValue, depth: int) -> Any:

@@ -15,7 +15,7 @@ import msgspec
 from weft.traces.genai_attributes import CHOICES, DETAILS, MESSAGES
 from weft.traces.otlp import OtlpLogRecord, Span, SpanEvent
 
-MOST_BYTES = 32 * 1024 * 1024
+MAX_BYTES = 32 * 1024 * 1024
 """Size of the cache, as JSON; the calls without new records for the longest time are dropped."""
 
 Key = tuple[str, str, str]
@@ -44,7 +44,7 @@ class _SpanRecords:
 class SpanAssembler:
     """Makes spans from log records, for one process."""
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, most_bytes: int = MAX_BYTES) -> None:
         self._most_bytes = most_bytes
         self.remembered_bytes = 0
         self._heard: OrderedDict[Key, _SpanRecords] = OrderedDict()
@@ -106,12 +106,12 @@ def _alone(record: OtlpLogRecord) -> Span:
 def _span(call: Sequence[OtlpLogRecord]) -> Span:
     last = call[-1]
     attributes = {key: value for record in call for key, value in record.attributes.items()}
-    events = tuple(SpanEvent(record.name, _said(record)) for record in call)
+    events = tuple(SpanEvent(record.name, _event_body(record)) for record in call)
     named = "log records of a model's call"
     return Span(last.trace_id, last.span_id, named, last.at_ns, attributes, last.resource, events)
 
 
-def _said(record: OtlpLogRecord) -> dict[str, object]:
+def _event_body(record: OtlpLogRecord) -> dict[str, object]:
     """The record's body in the form of a span's event."""
     body = record.body
     if isinstance(body, dict):

@@ -17,18 +17,18 @@ from weft_schemas.items import MAX_ID_BYTES
 from weft_schemas.lone_surrogates import is_encodable
 from weft_schemas.subjects import derived_subject, place_of
 
-MOST_ATTEMPTS = 5
+MAX_ATTEMPTS = 5
 """Failed attempts after which a source is parked: four retries outlast a passing fault."""
-MOST_DELIVERIES = 25
-"""Deliveries after which a source is parked without another attempt. Far above `MOST_ATTEMPTS`,
+MAX_DELIVERIES = 25
+"""Deliveries after which a source is parked without another attempt. Far above `MAX_ATTEMPTS`,
 since a delivery can be lost through no fault of the source: its process was killed, or too busy to
 extend the ack wait. With 8, some minutes of kills on a busy machine parked healthy events. Errors
 that a later attempt may fix are retried for some 20 minutes."""
-MOST_ERROR_CHARACTERS = 500
+MAX_ERROR_CHARACTERS = 500
 
 _FIRST_DELAY = 0.25
 _DELAY_GROWTH = 3.0
-_MOST_DELAY = 60.0
+_MAX_DELAY = 60.0
 
 
 class GivenUp(WeftError):
@@ -40,13 +40,13 @@ class GivenUp(WeftError):
 def retry_delay(deliveries: int) -> float:
     """Seconds until the next attempt after `deliveries` of them: 0.25, 0.75, 2.25, 6.75, …, 60."""
     # Any number of deliveries is possible, and no float holds 3 ** 647.
-    steps = min(deliveries, MOST_DELIVERIES) - 1
-    return float(min(_MOST_DELAY, _FIRST_DELAY * _DELAY_GROWTH**steps))
+    steps = min(deliveries, MAX_DELIVERIES) - 1
+    return float(min(_MAX_DELAY, _FIRST_DELAY * _DELAY_GROWTH**steps))
 
 
 def worn_out(record: LogRecord) -> GivenUp | None:
     """Why the record is parked without another attempt; None if it is to be processed."""
-    if record.deliveries <= MOST_DELIVERIES:
+    if record.deliveries <= MAX_DELIVERIES:
         return None
     return GivenUp(
         f"event {record.sequence} was delivered {record.deliveries - 1} times and never finished; "
@@ -57,13 +57,13 @@ def worn_out(record: LogRecord) -> GivenUp | None:
 def is_final(error: BaseException, deliveries: int) -> bool:
     """Whether an error of the work parks the source now.
 
-    Malformed input stays malformed; a `retryable` error is retried until `MOST_DELIVERIES`.
+    Malformed input stays malformed; a `retryable` error is retried until `MAX_DELIVERIES`.
     """
     if isinstance(error, InvalidInput):
         return True
     if isinstance(error, WeftError) and error.retryable:
         return False
-    return deliveries >= MOST_ATTEMPTS
+    return deliveries >= MAX_ATTEMPTS
 
 
 def is_reported(record: LogRecord, direction: str) -> bool:
@@ -97,7 +97,7 @@ def parked_event(
             worker_version=worker_version,
         ),
         code=error.code if isinstance(error, WeftError) else "failed",
-        error=printable[:MOST_ERROR_CHARACTERS],
+        error=printable[:MAX_ERROR_CHARACTERS],
         attempts=record.deliveries,
     )
 

@@ -25,7 +25,7 @@ class _Injected:
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self._called = fast_depends.inject(_plain(function), cast=False, serializer_cls=None)
+        self._called = fast_depends.inject(_as_function(function), cast=False, serializer_cls=None)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         return self._called(*given, **named)
@@ -34,7 +34,7 @@ class _Injected:
         return injected, (self.function,)
 
 
-def _plain(function: Function) -> Function:
+def _as_function(function: Function) -> Function:
     """As fast_depends looks at it: a function, not an object that can be called."""
     if inspect.isfunction(function) or inspect.ismethod(function):
         return function

@@ -20,7 +20,7 @@ from weft_schemas.items import ContextItem
 
 WAIT_SECONDS = 30.0
 """How long a compile may wait for items that were just published."""
-LONGEST_BODY = 1 << 20
+MAX_BODY_BYTES = 1 << 20
 """How many bytes of a stored body represent the whole."""
 
 
@@ -123,5 +123,5 @@ async def _whole(bodies: Bodies, item: ContextItem) -> ContextItem:
     """With the beginning of its body instead of an empty text, if the body is stored separately."""
     if item.body is None:
         return item
-    content = await bodies.get(item.body, LONGEST_BODY)
+    content = await bodies.get(item.body, MAX_BODY_BYTES)
     return msgspec.structs.replace(item, text=content.decode("utf-8", "replace"), body=None)

@@ -2,7 +2,7 @@
 its estimate of a value's worth replaced by the truth.
 
 `python -m tests.bench.panel.ceiling [--half tuned|confirm|all]` compiles before every call. The
-latest turns, pins, the rest of an exchange, marks and labels stay as they are. So what the second
+latest turns, pins, the rest of a call, marks and labels stay as they are. So what the second
 column lacks of 1 is about what the promises cost at that budget. It is no strict bound: the greedy
 selection is the same in both.
 """

@@ -12,7 +12,7 @@ _AGAIN = (
     "`weft provision` publishes them again, as `weft up` does by itself; run it at least twice "
     "within WEFT_MAX_AGE_DAYS"
 )
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 
 async def age_limit(log: Connection, settings: Settings) -> list[Check]:
@@ -38,5 +38,5 @@ async def age_limit(log: Connection, settings: Settings) -> list[Check]:
 
 
 def _listed(names: list[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - _MAX_NAMED
+    return ", ".join(names[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")

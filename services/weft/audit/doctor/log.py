@@ -20,7 +20,7 @@ from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import Forbidden, NotFound, WeftError
 from weft_schemas.subjects import STREAM
 
-FULL_SHARE, LEAST_ROOM = 0.01, 8_192
+FULL_SHARE, MIN_ROOM = 0.01, 8_192
 """The log is full if less than this share of its limit is left, or so few bytes: most events do not
 fit any more."""
 SKEW_SECONDS = 2.0
@@ -96,7 +96,7 @@ def _room(info: dict[str, Any]) -> Iterator[Check]:
         "`weft snapshot`, then `weft trim --before N`; or raise WEFT_MAX_BYTES, and run "
         "`weft provision`"
     )
-    if left < max(FULL_SHARE * most, LEAST_ROOM):
+    if left < max(FULL_SHARE * most, MIN_ROOM):
         told = f"the log is full, and refuses events, those of an erasure too: {found}"
         yield Check("room", "fault", told, do)
     elif left < LITTLE_SHARE * most:

@@ -34,7 +34,8 @@ class Group(msgspec.Struct, frozen=True, dict=True):
     """For a call without a shown result: what is known of the result."""
 
     @property
-    def is_exchange(self) -> bool:
+    def is_call(self) -> bool:
+        """Whether it is a call, with its results if there are any."""
         return self.rows[0].kind is ItemKind.TOOL_CALL
 
     @property
@@ -43,7 +44,7 @@ class Group(msgspec.Struct, frozen=True, dict=True):
         return sum(max(row.whole_tokens, 0) for row in self.rows)
 
     @cached_property
-    def asked(self) -> str:
+    def call_signature(self) -> str:
         """What its call asks: the same for the same arguments, in whatever order."""
         call = self.rows[0]
         arguments = call.metadata.get("arguments")
@@ -75,16 +76,16 @@ def dependency_closure(
     answers = _answers(complete.values())
     for row in complete.values():
         if row.kind is ItemKind.TOOL_CALL:
-            groups.append(_exchange(row, answers.pop(row.sequence, []), ledger))
+            groups.append(_call_with_results(row, answers.pop(row.sequence, []), ledger))
         elif row.kind is not ItemKind.TOOL_RESULT and _is_open(row, ledger):
             groups.append(group_of([row]))
     for row in answers.get(0, ()):
         if _is_open(row, ledger):
-            ledger.drop([row], "orphan", _why_alone(view, row, complete.values()))
+            ledger.drop([row], "orphan", _orphan_reason(view, row, complete.values()))
     return tuple(sorted(groups, key=lambda group: group.key))
 
 
-def _why_alone(view: SessionView, result: ItemRow, rows: Iterable[ItemRow]) -> str:
+def _orphan_reason(view: SessionView, result: ItemRow, rows: Iterable[ItemRow]) -> str:
     """Why no call has this result."""
     name = _call_id(result)
     if any(row.kind is ItemKind.TOOL_CALL and _call_id(row) == name for row in rows if name):
@@ -113,7 +114,7 @@ def _is_open(row: ItemRow, ledger: Ledger) -> bool:
     return True
 
 
-def _exchange(call: ItemRow, results: Sequence[ItemRow], ledger: Ledger) -> Group:
+def _call_with_results(call: ItemRow, results: Sequence[ItemRow], ledger: Ledger) -> Group:
     ready = [row for row in results if _is_open(row, ledger)]
     waits = "" if ready else NO_RESULT
     if len(ready) < len(results):

@@ -55,7 +55,7 @@ def newest_statements(view: SessionView, groups: Iterable[Group]) -> Statements:
     return found
 
 
-def superseded(
+def outdated_items(
     view: SessionView, groups: Iterable[Group], known: Statements
 ) -> dict[int, Outdated]:
     """Items, by sequence, that give a fact with a newer, different value; `known` are the
@@ -63,7 +63,7 @@ def superseded(
     rows = _facts_among(groups)
     if not rows:
         return {}
-    newest = _newest(known, _remembered(view))
+    newest = _newest(known, _derived_statements(view))
     found = {}
     for row in rows:
         outdated = _outdated(view, row, newest)
@@ -82,7 +82,7 @@ def _newest(known: Statements, remembered: Statements) -> Statements:
     return {**known, **later}
 
 
-def _remembered(view: SessionView) -> Statements:
+def _derived_statements(view: SessionView) -> Statements:
     """Derived facts without remarks, which are valid until they are withdrawn."""
     return {
         (fact.scope, fact.key): Statement(
@@ -111,7 +111,7 @@ def _is_same(derived: str, value: str) -> bool:
     return derived == value or (len(derived) == MAX_VALUE and value.startswith(derived))
 
 
-def outdated(fact: FactRow, known: Statements) -> bool:
+def is_outdated(fact: FactRow, known: Statements) -> bool:
     """Whether an item states a newer value."""
     one = known.get((fact.scope, fact.key))
     if one is None or one.sequence <= fact.sequence:

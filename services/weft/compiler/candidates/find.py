@@ -13,13 +13,13 @@ from weft.compiler.profiles import (
     FEEDBACK_POSTINGS,
     ITEM_OVERHEAD,
     LONG_QUERY,
-    MATCHES_LEAST,
     MATCHES_WEIGHED,
+    MAX_POSTINGS_READ,
+    MIN_MATCHES,
     NEIGHBOUR_SHARES,
     OWN_WORDS_FACTOR,
     PASSAGE_TOKENS,
     PINNED_POLICIES,
-    POSTINGS_MOST,
     Retrieval,
 )
 from weft.compiler.ranking.question import Question, expansion
@@ -34,7 +34,7 @@ from weft_schemas.policy import SelectionRules
 
 UNBOUNDED = SelectionRules()
 """These defaults were limits in earlier releases, and every policy in a log repeats them."""
-MOST_UNANSWERED = 4
+MAX_UNANSWERED = 4
 """Most of the user's unanswered turns that are in every prompt."""
 
 
@@ -76,8 +76,8 @@ def find_candidates(
     found = {row.sequence: row for row in (*recent, *pinned)}
     _add(found, view.of_kind(ItemKind.PLAN_STATE, 1))
     _add(found, view.of_kind(ItemKind.POLICY, PINNED_POLICIES))
-    fits = max(_fitting(recent, budget), budget / PASSAGE_TOKENS)
-    limit = MATCHES_LEAST + int(retrieval.matches * fits)
+    fits = max(_within_budget(recent, budget), budget / PASSAGE_TOKENS)
+    limit = MIN_MATCHES + int(retrieval.matches * fits)
     limit = limit if rules.matches == UNBOUNDED.matches else min(limit, rules.matches)
     own = _own_words(recent)
     matches, passages = _matches(view, question, recent, limit, retrieval, budget, own)
@@ -88,7 +88,7 @@ def find_candidates(
     alone = {match.ordinal for match in matches if match.kind in ALONE}
     wanted = retrieval.near_least + int(retrieval.near * fits)
     held = {row.ordinal for row in found.values()}
-    near = [at for at in _near(best, rules.neighbours, wanted, alone) if at not in held]
+    near = [at for at in _near_best(best, rules.neighbours, wanted, alone) if at not in held]
     _add(found, view.places(near) if near else ())
     latest = next((row.sequence for row in pinned if row.kind is ItemKind.USER_TURN), None)
     rows = tuple(found[sequence] for sequence in sorted(found))
@@ -123,7 +123,7 @@ def _cost(row: ItemRow, budget: int) -> int:
     return min(max(row.whole_tokens, 0), budget // 2) + ITEM_OVERHEAD
 
 
-def _fitting(recent: Sequence[ItemRow], budget: int) -> float:
+def _within_budget(recent: Sequence[ItemRow], budget: int) -> float:
     """How many items like the recent ones the budget holds."""
     if not recent:
         return 0.0
@@ -141,14 +141,14 @@ class _Turns(msgspec.Struct, frozen=True):
     @property
     def open_since(self) -> int:
         """The sequence after which the agent has said nothing to the user."""
-        if self.answered and len(self.unanswered) < MOST_UNANSWERED:
+        if self.answered and len(self.unanswered) < MAX_UNANSWERED:
             return self.answered[0].sequence
         return self.unanswered[-1].sequence if self.unanswered else 0
 
 
 def _turns(view: SessionView) -> _Turns:
-    latest = view.of_kind(ItemKind.USER_TURN, MOST_UNANSWERED)
-    answered = _answered(view, latest[0]) if latest else []
+    latest = view.of_kind(ItemKind.USER_TURN, MAX_UNANSWERED)
+    answered = _answered_message(view, latest[0]) if latest else []
     since = answered[0].sequence if answered else 0
     unanswered = (*latest[:1], *(turn for turn in latest[1:] if turn.sequence > since))
     return _Turns(tuple(answered), unanswered)
@@ -167,7 +167,7 @@ def _pinned(view: SessionView, turns: _Turns, ids: Sequence[str], has_query: boo
     return list({row.sequence: row for row in rows}.values())
 
 
-def _answered(view: SessionView, turn: ItemRow) -> list[ItemRow]:
+def _answered_message(view: SessionView, turn: ItemRow) -> list[ItemRow]:
     """The message that a user turn answers: the agent's last one before it."""
     return view.of_kind(ItemKind.AGENT_MSG, 1, before=turn.ordinal)
 
@@ -201,7 +201,7 @@ def _matches(
     asked_for = [*terms, *(term for term in uses if term not in named)]
     postings = max(MAX_POSTINGS, retrieval.per_term * len(terms), budget // 4)
     most = limit if own == 1.0 else limit * MATCHES_WEIGHED
-    found = view.search(asked_for, most, min(postings, POSTINGS_MOST)) if terms else []
+    found = view.search(asked_for, most, min(postings, MAX_POSTINGS_READ)) if terms else []
     matches = _best(found, limit, own)
     scores = {(match.sequence, match.passage): match.score for match in matches}
     feedback = retrieval.feedback > 0 and not is_long
@@ -247,7 +247,7 @@ def _passage(row: ItemRow, passage: int) -> str:
     return row.whole if outline is None else passage_text(row.readable, outline, passage)
 
 
-def _near(
+def _near_best(
     best: Mapping[int, float], neighbours: int, limit: int, alone: Collection[int] = ()
 ) -> list[int]:
     """Ordinals of the most relevant items: matches, with scores `best` by ordinal, and their

@@ -18,7 +18,7 @@ from weft_schemas.items import ItemKind
 from weft_schemas.policy import FirewallRules, SignalAction, action_on
 
 INJECTION = "injection"
-MOST = 32
+MAX_COMPARED = 32
 """Newest flagged items with which others are compared."""
 _REPEATING = frozenset({ItemKind.AGENT_MSG, ItemKind.PLAN_STATE, ItemKind.MEMORY_FACT})
 """Kinds in which an agent repeats what it read."""
@@ -31,13 +31,15 @@ def flags_among(view: SessionView, groups: Iterable[Group]) -> Flags:
     """The signals of these groups' items."""
     known = view.flags()
     flagged = [at for at, signals in known.items() if is_flagged(signals)]
-    read = [(shingles(row.whole), known[row.sequence]) for row in view.rows(flagged[-MOST:])]
+    read = [
+        (shingles(row.whole), known[row.sequence]) for row in view.rows(flagged[-MAX_COMPARED:])
+    ]
     found = {}
     for group in groups:
         for row in group.rows:
             signals = row.envelope.signals if row.envelope else known.get(row.sequence, ())
             if read and row.kind in _REPEATING:
-                signals = (*signals, *_repeated(row, read))
+                signals = (*signals, *_repeated_signals(row, read))
             if signals:
                 found[row.sequence] = signals
     return found
@@ -48,7 +50,7 @@ def is_flagged(signals: Iterable[Signal]) -> bool:
     return any(signal.kind == INJECTION for signal in signals)
 
 
-def _repeated(
+def _repeated_signals(
     row: ItemRow, read: Iterable[tuple[frozenset[str], tuple[Signal, ...]]]
 ) -> Iterable[Signal]:
     """The signals of the flagged items that share a run of words with it, each once."""

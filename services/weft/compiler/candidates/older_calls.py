@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from weft.compiler.candidates.closure import Group, dependency_closure
 from weft.compiler.candidates.flags import flags_among
-from weft.compiler.candidates.phase_rules import showable
+from weft.compiler.candidates.phase_rules import shown_in_phase
 from weft.compiler.candidates.sensitivity import withhold
 from weft.compiler.ledger import Ledger
 from weft.readmodel.view import SessionView
@@ -24,11 +24,11 @@ def older_calls(
     if most <= 0 or rule.limits:
         return ()
     known = {group.key for group in groups}
-    rows = view.of_kind(ItemKind.TOOL_CALL, most + sum(group.is_exchange for group in groups))
+    rows = view.of_kind(ItemKind.TOOL_CALL, most + sum(group.is_call for group in groups))
     rest = [row for row in rows if row.sequence not in known][:most]
     found = dependency_closure(view, rest, Ledger())
     flags = flags_among(view, found)
     told, redacted = withhold(found, flags, policy, Ledger())
-    kept = showable(told, phase, rule, Ledger())
+    kept = shown_in_phase(told, phase, rule, Ledger())
     untold = known | redacted | flags.keys()
-    return tuple(one for one in reversed(kept) if one.is_exchange and one.key not in untold)
+    return tuple(one for one in reversed(kept) if one.is_call and one.key not in untold)

@@ -17,7 +17,7 @@ from weft_schemas.policy import Phase, PhaseRule
 _NO_LIMIT = 1 << 62
 
 
-def showable(
+def shown_in_phase(
     groups: Sequence[Group],
     phase: Phase,
     rule: PhaseRule,
@@ -28,7 +28,7 @@ def showable(
     `superseded`, by sequence."""
     shown = frozenset(rule.kinds)
     kept = []
-    for group in _current(groups, superseded, ledger):
+    for group in _without_replaced(groups, superseded, ledger):
         foreign = [row.kind for row in group.rows if row.kind not in shown]
         if foreign:
             detail = f"phase {phase.value} shows no {foreign[0].value}"
@@ -67,7 +67,7 @@ def within_limits(
     return tuple(group for group in groups if group.key in kept)
 
 
-def _current(
+def _without_replaced(
     groups: Sequence[Group], superseded: Mapping[int, Outdated], ledger: Ledger
 ) -> list[Group]:
     """Without plans that a newer plan of the same author replaced, and items with newer values for

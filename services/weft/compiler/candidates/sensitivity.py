@@ -10,7 +10,7 @@ import msgspec
 
 from weft.compiler.candidates.closure import Group, group_of
 from weft.compiler.candidates.flags import Flags, apply_actions
-from weft.compiler.candidates.tool_rules import raised
+from weft.compiler.candidates.tool_rules import with_call_sensitivity
 from weft.compiler.ledger import Ledger
 from weft.readmodel.rows import ItemRow
 from weft.redaction import RedactionHook, redaction_hook
@@ -21,9 +21,9 @@ from weft_schemas.policy import ContextPolicy, SensitivityAction
 def withhold(
     groups: Sequence[Group], flags: Flags, policy: ContextPolicy, ledger: Ledger
 ) -> tuple[tuple[Group, ...], frozenset[int]]:
-    """`raised`, `apply_actions` and `apply_floor`: the remaining groups, and the redacted
-    sequences."""
-    groups = raised(groups, policy.firewall)
+    """`with_call_sensitivity`, `apply_actions` and `apply_floor`: the remaining groups, and the
+    redacted sequences."""
+    groups = with_call_sensitivity(groups, policy.firewall)
     kept, flagged = apply_actions(groups, flags, policy.firewall, ledger)
     return apply_floor(kept, policy, ledger, flagged)
 

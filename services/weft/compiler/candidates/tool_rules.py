@@ -19,18 +19,18 @@ def rule_of(row: ItemRow, call: ItemRow, rules: FirewallRules) -> ToolRule | Non
     return rule_of_result(rules, row.tool_name, call.tool_name)
 
 
-def raised(groups: Iterable[Group], rules: FirewallRules) -> tuple[Group, ...]:
+def with_call_sensitivity(groups: Iterable[Group], rules: FirewallRules) -> tuple[Group, ...]:
     """The groups, with each result that does not name its tool at the level of its call's tool."""
-    return tuple(_raised(group, rules) if rules.tools else group for group in groups)
+    return tuple(_with_call_sensitivity(group, rules) if rules.tools else group for group in groups)
 
 
-def _raised(group: Group, rules: FirewallRules) -> Group:
+def _with_call_sensitivity(group: Group, rules: FirewallRules) -> Group:
     call = group.rows[0]
-    rows = tuple(_at_level(row, call, rules) for row in group.rows)
+    rows = tuple(_at_rule_level(row, call, rules) for row in group.rows)
     return group if rows == group.rows else msgspec.structs.replace(group, rows=rows)
 
 
-def _at_level(row: ItemRow, call: ItemRow, rules: FirewallRules) -> ItemRow:
+def _at_rule_level(row: ItemRow, call: ItemRow, rules: FirewallRules) -> ItemRow:
     if row.kind is not ItemKind.TOOL_RESULT or row.tool_name:
         return row
     rule = rule_of(row, call, rules)

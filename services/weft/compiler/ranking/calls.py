@@ -12,7 +12,7 @@ from weft.compiler.ranking.values import values
 
 
 def tool_of(group: Group) -> str:
-    """The name of the tool that an exchange calls."""
+    """The name of the tool that a call names."""
     return str(group.rows[0].metadata.get("tool_name"))
 
 

@@ -26,11 +26,11 @@ from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
 
 
-def in_focus(groups: Sequence[Group]) -> Mapping[int, float]:
+def focus_by_result(groups: Sequence[Group]) -> Mapping[int, float]:
     """How far a result is in focus, above 0 to 1, by sequence. A value counts by how few results
     state it; one that many state tells nothing."""
     recent = groups[-FOCUS_LOOK_BACK:]
-    stated = {value for row in _latest(recent) for value in values(_beginning(row))}
+    stated = {value for row in _latest_rows(recent) for value in values(_beginning(row))}
     results = [row for group in recent for row in group.rows[1:]]
     found = {row.sequence: stated.intersection(values(_beginning(row))) for row in results}
     counts = Counter(value for shared in found.values() for value in shared)
@@ -41,7 +41,7 @@ def in_focus(groups: Sequence[Group]) -> Mapping[int, float]:
     return {at: min(share, 1.0) for at, share in focus.items() if share}
 
 
-def named_by_user(groups: Sequence[Group]) -> frozenset[str]:
+def values_named_by_user(groups: Sequence[Group]) -> frozenset[str]:
     """What the latest user turn names and few results state: an order, the last digits of a card, a
     function, a person. Also what the turns before it name and no call has taken yet."""
     recent = groups[-FOCUS_LOOK_BACK:]
@@ -51,15 +51,15 @@ def named_by_user(groups: Sequence[Group]) -> frozenset[str]:
     latest = turns[0].rows[0]
     earlier = [turn.rows[0] for turn in turns[1:NAMED_TURNS] if turn.key >= recent[0].key]
     told = [one for one in values(_beginning(latest)) if is_specific(one) or _is_name(one)]
-    taken = _specific(group.rows[0] for group in recent if group.is_exchange)
+    taken = _specific_values(group.rows[0] for group in recent if group.is_call)
     told += [one for turn in earlier for one in _specific_in_order(turn) if one not in taken]
     named = tuple(islice(dict.fromkeys(told), NAMED_VALUES))
     results = [row for group in recent for row in group.rows[1:]]
-    counts = Counter(value for row in results if named for value in _stated(named, row))
+    counts = Counter(value for row in results if named for value in _stated_values(named, row))
     return frozenset(value for value, count in counts.items() if count <= FOCUS_SHARED)
 
 
-def stated_last(groups: Sequence[Group]) -> frozenset[str]:
+def latest_values(groups: Sequence[Group]) -> frozenset[str]:
     """The names and specific values in what was said and done last: the latest user turn, the
     message that it answers, the newest call since, and its results."""
     turns = [at for at, group in enumerate(groups) if group.rows[0].kind is ItemKind.USER_TURN]
@@ -68,27 +68,27 @@ def stated_last(groups: Sequence[Group]) -> frozenset[str]:
     at = turns[-1]
     before = [group.rows[0] for group in groups[max(at - 1, 0) : at]]
     answered = [row for row in before if row.kind is ItemKind.AGENT_MSG]
-    called = [group.rows for group in groups[at + 1 :] if group.is_exchange][-1:]
+    called = [group.rows for group in groups[at + 1 :] if group.is_call][-1:]
     rows = [groups[at].rows[0], *answered, *chain(*called)]
     found = {value for row in rows for value in values(_beginning(row))}
     return frozenset(value for value in found if is_specific(value) or _is_name(value))
 
 
-def called_after(groups: Sequence[Group]) -> Mapping[int, frozenset[str]]:
+def later_call_values(groups: Sequence[Group]) -> Mapping[int, frozenset[str]]:
     """The specific values of all calls after each result, by its sequence."""
     found: dict[int, frozenset[str]] = {}
     later: frozenset[str] = frozenset()
     for group in reversed(groups[-FOCUS_LOOK_BACK:]):
         found.update((row.sequence, later) for row in group.rows[1:])
-        if group.is_exchange:
-            later |= _specific(group.rows[:1])
+        if group.is_call:
+            later |= _specific_values(group.rows[:1])
     return found
 
 
-def stated_after(groups: Sequence[Group]) -> Mapping[int, frozenset[str]]:
+def next_values(groups: Sequence[Group]) -> Mapping[int, frozenset[str]]:
     """The specific values in what was said and done next after each result, by its sequence."""
     recent = groups[-FOCUS_LOOK_BACK:]
-    said = [_specific(group.rows) for group in recent]
+    said = [_specific_values(group.rows) for group in recent]
     return {
         row.sequence: frozenset[str]().union(*said[at : at + GROUPS_AFTER])
         for at, group in enumerate(recent, 1)
@@ -96,7 +96,7 @@ def stated_after(groups: Sequence[Group]) -> Mapping[int, frozenset[str]]:
     }
 
 
-def _specific(rows: Iterable[ItemRow]) -> set[str]:
+def _specific_values(rows: Iterable[ItemRow]) -> set[str]:
     return {value for row in rows for value in _specific_in_order(row)}
 
 
@@ -105,14 +105,14 @@ def _specific_in_order(row: ItemRow) -> Iterator[str]:
 
 
 def _is_name(value: str) -> bool:
-    return value[0].isupper() and len(value) >= LEAST_NAME
+    return value[0].isupper() and len(value) >= MIN_NAME_LETTERS
 
 
-LEAST_NAME = 4
+MIN_NAME_LETTERS = 4
 """Least letters of a name; shorter words with a capital often just begin a sentence."""
 
 
-def _stated(named: Collection[str], row: ItemRow) -> set[str]:
+def _stated_values(named: Collection[str], row: ItemRow) -> set[str]:
     """Which of these values a result states. Behind its beginning they are looked for as text."""
     found = set(named).intersection(values(_beginning(row)))
     if row.size_of_whole > FOCUS_TEXT:
@@ -128,13 +128,13 @@ def is_specific(value: str) -> bool:
 _SPECIFIC = re.compile(r"[\d_]|[a-z][A-Z]")
 
 
-def _latest(groups: Sequence[Group]) -> Iterator[ItemRow]:
+def _latest_rows(groups: Sequence[Group]) -> Iterator[ItemRow]:
     """The newest call, and the latest messages."""
     messages = 0
     is_called = False
     for group in reversed(groups):
         first = group.rows[0]
-        if group.is_exchange and not is_called:
+        if group.is_call and not is_called:
             is_called = True
             yield first
         elif first.kind in MESSAGES and messages < FOCUS_MESSAGES:

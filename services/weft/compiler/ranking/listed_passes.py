@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import LATEST_PASSES, LEAST_PASS, LOOK_BACK, MOST_COPIED
+from weft.compiler.profiles import LATEST_PASSES, LOOK_BACK, MAX_COPIED_VALUES, MIN_PASS_CALLS
 from weft.compiler.ranking.calls import own_arguments, tool_of
 
 
@@ -22,10 +22,10 @@ class Pass(msgspec.Struct, frozen=True):
 
 def listed_passes(groups: Sequence[Group]) -> Iterator[Pass]:
     """The latest passes, newest first. `groups` are in order."""
-    places = [at for at, group in enumerate(groups) if group.is_exchange][-LOOK_BACK:]
+    places = [at for at, group in enumerate(groups) if group.is_call][-LOOK_BACK:]
     for calls in _latest_runs(groups, places):
         own = own_arguments(groups, calls)
-        are_few = all(0 < len(values) <= MOST_COPIED for values in own)
+        are_few = all(0 < len(values) <= MAX_COPIED_VALUES for values in own)
         if are_few and _is_listed(groups, calls[0], own):
             yield Pass(calls, own)
 
@@ -36,7 +36,7 @@ def _latest_runs(groups: Sequence[Group], places: Sequence[int]) -> Iterator[tup
     run: list[int] = []
     for at in (*reversed(places), None):
         if run and (at is None or tool_of(groups[at]) != tool_of(groups[run[-1]])):
-            if len(run) >= LEAST_PASS:
+            if len(run) >= MIN_PASS_CALLS:
                 yield tuple(reversed(run))
                 found += 1
             run = []

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from weft.compiler.profiles import FEW, FEW_SHARE, LEAST_PARTS
+from weft.compiler.profiles import FEW, FEW_SHARE, MIN_PARTS
 from weft.compiler.ranking.values import values
 
 Parts = Sequence[tuple[int, str]]
@@ -44,7 +44,7 @@ def _values_of_records(
     for number, text in parts if wanted else ():
         if number in record_of:
             found.setdefault(record_of[number], set()).update(wanted.intersection(values(text)))
-    return found if len(found) >= LEAST_PARTS else {}
+    return found if len(found) >= MIN_PARTS else {}
 
 
 def _stating(records: Mapping[int, set[str]]) -> frozenset[int]:

@@ -14,7 +14,7 @@ from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import (
     LOOK_BACK,
     LOOP_SOURCES,
-    MOST_COPIED,
+    MAX_COPIED_VALUES,
     NEXT_ENTRY,
     NEXT_ENTRY_WINDOW,
 )
@@ -45,13 +45,13 @@ class _Source(msgspec.Struct, frozen=True):
 def next_entries(groups: Sequence[Group]) -> Mapping[int, Sequence[Stretch]]:
     """Sequence of an item → what the loop takes next, if the newest call is one of a loop: a call
     before it used the same tool. `groups` are in order. Empty if there is no loop."""
-    calls = [at for at, group in enumerate(groups) if group.is_exchange]
+    calls = [at for at, group in enumerate(groups) if group.is_call]
     alike = [at for at in calls if tool_of(groups[at]) == tool_of(groups[calls[-1]])][-2:]
     if len(alike) < 2:
         return {}
     before, last = alike
     old, new = arguments_of(groups[before]), arguments_of(groups[last])
-    if max(len(old), len(new)) > MOST_COPIED:
+    if max(len(old), len(new)) > MAX_COPIED_VALUES:
         return {}
     # Arguments in another order are new ones, too.
     reached = _sources(groups, before, old - new or old)
@@ -101,7 +101,7 @@ def _next_results(
         return ()
     tool = tool_of(groups[source.at])
     alike = [source.at, *(at for at in calls if tool_of(groups[at]) == tool)]
-    if any(len(arguments_of(groups[at])) > MOST_COPIED for at in alike):
+    if any(len(arguments_of(groups[at])) > MAX_COPIED_VALUES for at in alike):
         return groups[alike[1]].rows[1:] if len(alike) > 1 else ()
     planned = planned_order(groups, own_arguments(groups, alike))
     order = planned if 0 in planned else range(len(alike))
@@ -147,14 +147,14 @@ def _window(text: str, held: Sequence[str]) -> tuple[int, int] | None:
     return best
 
 
-MOST_PLACES = 64
+MAX_PLACES = 64
 """Places of one value in one text: a value that stands everywhere says nothing about where."""
 
 
 def _places(text: str, value: str) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     at = text.find(value)
-    while at >= 0 and len(found) < MOST_PLACES:
+    while at >= 0 and len(found) < MAX_PLACES:
         found.append((at, value))
         at = text.find(value, at + len(value))
     return found

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from weft.compiler.ranking.values import values
 from weft.passages.part import RECORDS, Family, Outline, Part
 
-MOST_HEADS = 3
+MAX_HEADS = 3
 """Most parts of one text under one name. A name with more distinguishes nothing, like a key that
 all records have."""
 _TRIES = 8
@@ -61,7 +61,7 @@ def under_named_heads(
             walk(child)
 
     walk(outline.root)
-    few = [places for places in headed.values() if len(places) <= MOST_HEADS]
+    few = [places for places in headed.values() if len(places) <= MAX_HEADS]
     return Counter(number for places in few for place in places for number in place)
 
 

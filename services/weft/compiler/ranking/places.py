@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import LOOK_BACK, MOST_POINTED, POINTING
+from weft.compiler.profiles import LOOK_BACK, MAX_POINTED_LINES, POINTING
 from weft.passages.part import Part
 from weft.readmodel.rows import ItemRow
 
 _READ = 20_000
 """Characters of a result, from its start, in which places are looked for."""
-_MOST_PLACES = 64
+_MAX_PLACES = 64
 """Of one result."""
 _PLACE = re.compile(
     r"(?<![\w./\\@+-])([\w./\\@+-]++)(?::(?:line )?|\(|[\"']?,? (?:on )?line )(\d{1,6})(?!\d)"
@@ -26,7 +26,7 @@ _HEADER = 400
 """Characters at the start of a view that may name its file."""
 _CALL = 4_000
 """Characters of a call that may name it."""
-_MOST_NAMES = 16
+_MAX_NAMES = 16
 """Most names of a path that are compared; folders above these distinguish no files."""
 _NUMBER = re.compile(r"^[ \t]{0,8}(\d{1,7})(?=[:|\t\u2192-])", re.MULTILINE)
 """The number of a line, as editors, `cat -n` and `grep -n` write it."""
@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"^[ \t]{0,8}(\d{1,7})(?=[:|\t\u2192-])", re.MULTILINE)
 def pointed_lines(groups: Sequence[Group]) -> Mapping[int, frozenset[int]]:
     """By sequence of a result that views a file, the lines at which the newest failures point:
     of several views, in the newest that has the line. `groups` are in order."""
-    calls = [group for group in groups if group.is_exchange][-LOOK_BACK:]
+    calls = [group for group in groups if group.is_call][-LOOK_BACK:]
     newest = [row for group in calls[-POINTING:] for row in group.rows[1:] if row.failed]
     wanted = {place for row in newest for place in _places(row)}
     found: defaultdict[int, set[int]] = defaultdict(set)
@@ -50,7 +50,9 @@ def pointed_lines(groups: Sequence[Group]) -> Mapping[int, frozenset[int]]:
                 held = set(map(int, _NUMBER.findall(row.readable)))
                 wanted -= (seen := {place for place in named if place[1] in held})
                 found[row.sequence].update(line for _, line in seen)
-    return {at: frozenset(lines) for at, lines in found.items() if 0 < len(lines) <= MOST_POINTED}
+    return {
+        at: frozenset(lines) for at, lines in found.items() if 0 < len(lines) <= MAX_POINTED_LINES
+    }
 
 
 def parts_at(text: str, leaves: Sequence[Part], lines: frozenset[int]) -> frozenset[int]:
@@ -67,7 +69,7 @@ _Place = tuple[tuple[str, ...], int]
 
 
 def _places(row: ItemRow) -> Iterator[_Place]:
-    for found in islice(_PLACE.finditer(row.whole[:_READ]), _MOST_PLACES):
+    for found in islice(_PLACE.finditer(row.whole[:_READ]), _MAX_PLACES):
         if path := _path(found[1]):
             yield path, int(found[2])
 
@@ -82,7 +84,7 @@ def _path(written: str) -> tuple[str, ...]:
         return ()
     names = written.replace("\\", "/").split("/")
     told = (name for name in reversed(names) if name not in ("", ".", ".."))
-    return tuple(islice(told, _MOST_NAMES))
+    return tuple(islice(told, _MAX_NAMES))
 
 
 def _named(wanted: Collection[_Place], paths: Collection[tuple[str, ...]]) -> set[_Place]:

@@ -14,7 +14,7 @@ from weft.compiler.profiles import (
     DAY_MATCHES,
     LENGTH_CUE,
     LONG_TEXT,
-    LONGEST_TITLE,
+    MAX_TITLE_LENGTH,
     NAME_CUE,
     NEIGHBOUR_SHARES,
     OWN_WORDS_FACTOR,
@@ -55,7 +55,7 @@ def score_groups(
     rows.sort(key=lambda row: row.ordinal)
     relevance = relevance_of(rows, matches, question, emphasis.cues)
     since = latest_user or 0
-    is_acting = any(group.is_exchange and group.key > since for group in groups)
+    is_acting = any(group.is_call and group.key > since for group in groups)
     called = max((group.key for group in groups if len(group.rows) > 1), default=None)
     kinds = {row.kind for row in rows}
     weights = {kind: rule.weights.get(kind, 1.0) ** emphasis.tie for kind in kinds}
@@ -63,8 +63,8 @@ def score_groups(
     for age, group in enumerate(reversed(groups)):
         best = max([relevance[row.sequence] for row in group.rows])
         score = emphasis.relevance * best + emphasis.recency * decay(age, emphasis.half_life)
-        if latest_user is not None and group.key > latest_user and group.is_exchange:
-            score += emphasis.exchange
+        if latest_user is not None and group.key > latest_user and group.is_call:
+            score += emphasis.current_turn
         if group.key == called:
             score += emphasis.newest
         kind = group.rows[0].kind
@@ -172,7 +172,7 @@ def _days(
 def _title(text: str) -> tuple[str, ...]:
     """The terms of a document's first line, if more lines follow."""
     line, _, more = text.partition("\n")
-    return tuple(analyse(line)) if more and len(line) <= LONGEST_TITLE else ()
+    return tuple(analyse(line)) if more and len(line) <= MAX_TITLE_LENGTH else ()
 
 
 def _share(terms: Collection[str], asked: Collection[str]) -> float:

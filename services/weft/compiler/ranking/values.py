@@ -19,7 +19,7 @@ from weft.compiler.profiles import (
     DIGIT_WEIGHT,
     HYPHENATED_WEIGHT,
     IDENTIFIER_WEIGHT,
-    MOST_DIGITS,
+    MAX_DIGITS,
     NAME_WEIGHT,
     NUMBER_WEIGHT,
     QUOTED_WEIGHT,
@@ -83,7 +83,7 @@ def _weight(value: str) -> float:
             return CAMEL_WEIGHT
         return NAME_WEIGHT if value[0].isupper() else 0.0
     if value.isdigit():
-        return NUMBER_WEIGHT + DIGIT_WEIGHT * min(len(value), MOST_DIGITS)
+        return NUMBER_WEIGHT + DIGIT_WEIGHT * min(len(value), MAX_DIGITS)
     if _TIMESTAMP.match(value):
         return DATE_WEIGHT if _ON_THE_MINUTE.match(value) else TIMESTAMP_WEIGHT
     if _DATE.match(value):

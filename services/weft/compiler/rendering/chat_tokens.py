@@ -45,10 +45,10 @@ _TOKEN = re.compile(f"{_ANGLED}|{_BRACKETED}|{_OTHERS}", re.IGNORECASE)
 a text is searched for these alone."""
 
 
-def unbroken(text: str) -> str:
+def break_chat_tokens(text: str) -> str:
     """Text that is not trusted, with every special token of a chat template broken by a blank."""
-    return _TOKEN.sub(_apart, text)
+    return _TOKEN.sub(_broken_token, text)
 
 
-def _apart(found: re.Match[str]) -> str:
+def _broken_token(found: re.Match[str]) -> str:
     return f"{found.group()} "

@@ -16,7 +16,7 @@ from weft.adapters.drafting import compact
 from weft.adapters.steps import omission
 from weft.compiler.candidates.closure import Group
 from weft.compiler.rendering.counting import MESSAGE, Count, prompt_tokens
-from weft.compiler.rendering.entries import has_several_days, undated
+from weft.compiler.rendering.entries import has_several_days, without_same_day_times
 from weft.compiler.rendering.fencing import has_data, is_message
 from weft.compiler.rendering.legend import (
     FENCES,
@@ -28,11 +28,11 @@ from weft.compiler.rendering.legend import (
     legend,
 )
 from weft.compiler.rendering.message_tokens import message_tokens
-from weft.compiler.rendering.named_calls import NamedCall, listed
-from weft.compiler.rendering.parallel_calls import exchanges
+from weft.compiler.rendering.named_calls import NamedCall, calls_text
+from weft.compiler.rendering.parallel_calls import calls_with_results
 from weft.compiler.rendering.prompt import block, label, label_below_call
 from weft.compiler.renditions.rendition import CURRENT, PARTS, STUB, Rendition
-from weft.days import day_of, written
+from weft.days import day_of, day_text
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
@@ -109,7 +109,7 @@ class PromptCost:
         self._costed: dict[frozenset[int], Costed] = {}
         self._sized: dict[frozenset[int], tuple[int, int]] = {}
 
-    def naming(self, calls: Mapping[int, NamedCall]) -> PromptCost:
+    def with_named_calls(self, calls: Mapping[int, NamedCall]) -> PromptCost:
         """The same with the marks of items that are left out naming these calls, by sequence."""
         made = copy.copy(self)
         made._lists = {}
@@ -129,7 +129,7 @@ class PromptCost:
                 )
             made.append(one)
         notation = legend(made)
-        return [*([notation] if notation else []), *self.above, *undated(made)]
+        return [*([notation] if notation else []), *self.above, *without_same_day_times(made)]
 
     def _missing(self, shown: Mapping[int, Rendition]) -> dict[int, int]:
         """The number of items left out before each of these; only numbers above 0."""
@@ -149,7 +149,7 @@ class PromptCost:
     def _list_of(self, calls: tuple[int, ...]) -> str:
         """The names of these calls, written once."""
         if calls not in self._lists:
-            self._lists[calls] = listed([self.named[one] for one in calls])
+            self._lists[calls] = calls_text([self.named[one] for one in calls])
         return self._lists[calls]
 
     def named_before(self, shown: Mapping[int, Rendition]) -> dict[int, tuple[int, ...]]:
@@ -209,7 +209,7 @@ class PromptCost:
         is_cut = bool(gaps) or any(cost.has_gaps for cost in costs)
         places: Sequence[Sequence[int]] = [range(len(costs))]
         if is_cut:
-            places = exchanges(costs, gaps)
+            places = calls_with_results(costs, gaps)
         prompt = self._above + self._legend(costs, is_cut, bool(calls))
         for omitted in _told_together(gaps, places):
             told = [in_order[place] for place in omitted]
@@ -229,7 +229,7 @@ class PromptCost:
             extra += cost.extra if cost.speaker == speaker else cost.extra + MESSAGE - 1
             day = day_of(cost.occurred_at) if is_dated else ""
             if day and day != latest:
-                tokens += self._count(written(day, latest) + "\n")
+                tokens += self._count(day_text(day, latest) + "\n")
                 latest = day
             before, speaker = cost.item_id, cost.speaker
         return tokens, extra
@@ -303,7 +303,7 @@ def _cost(made: PackEntry, count: Count) -> _Cost:
     elif made.kind is ItemKind.TOOL_CALL:
         arguments = count(compact(made.arguments or {})) + count(made.tool_name or "")
         if made.arguments is None:
-            arguments = count(made.text) + TEXT_EXCHANGE
+            arguments = count(made.text) + CALL_AS_TEXT
         extra, speaker = extra + arguments - count(made.text) + CALL_IDS, made.item_id
     elif made.kind is not ItemKind.AGENT_MSG:
         speaker = ItemKind.USER_TURN.value
@@ -323,5 +323,5 @@ def _cost(made: PackEntry, count: Count) -> _Cost:
     )
 
 
-TEXT_EXCHANGE = 12
-"""Extra tokens of an exchange that is written as text in a provider's messages."""
+CALL_AS_TEXT = 12
+"""Extra tokens of a call with its results that is written as text in a provider's messages."""

@@ -23,7 +23,7 @@ Count = Callable[[str], int]
 
 _APART = frozenset(f"{ascii_letters}{digits}[\u2026")
 """The beginning of a line that can be counted by itself: a letter, a digit, a label or a mark."""
-_LONGEST_LABEL = 64
+_MAX_LABEL_LENGTH = 64
 """Characters. No token spans a label and the blank after it. So the text after it is counted by
 itself: it comes again without the label, or after another one."""
 _LONG_LINES = 100
@@ -39,7 +39,7 @@ def counter(encoding: str) -> Count:
         return lru_cache(maxsize=REMEMBERED)(plain)
 
     def new(text: str) -> int:
-        end = text.find("] " if text.startswith("[") else ": ", 0, _LONGEST_LABEL) + 1
+        end = text.find("] " if text.startswith("[") else ": ", 0, _MAX_LABEL_LENGTH) + 1
         return plain(text[:end]) + plain(text[end:]) if end else plain(text)
 
     line = lru_cache(maxsize=REMEMBERED)(new)

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import msgspec
 
-from weft.compiler.rendering.chat_tokens import unbroken
+from weft.compiler.rendering.chat_tokens import break_chat_tokens
 from weft.compiler.rendering.fencing import DATA, MESSAGE, fence, looks_like_labels
 from weft.compiler.renditions.rendition import PARTS, REDACTED, REFERENCE, STUB, SUMMARY, Rendition
 from weft.readmodel.rows import ItemRow
@@ -54,7 +54,7 @@ def entry(
     entry_text = text
     if shown.view not in OWN_WORDS:
         reasons = _reasons(signals) if shown.view != REDACTED else ""
-        entry_text = f"{reasons}{_safe(text, row, key, untrusted or bool(reasons))}"
+        entry_text = f"{reasons}{_safe_text(text, row, key, untrusted or bool(reasons))}"
     named = row.metadata.get
     return PackEntry(
         item_id=row.id,
@@ -67,13 +67,15 @@ def entry(
         tool_name=_text(named("tool_name")),
         call_id=str(row.ordinal) if row.kind is ItemKind.TOOL_CALL else None,
         # What had to be broken in the text would stand whole in a call.
-        arguments=None if shown.arguments is None or unbroken(text) != text else shown.arguments,
+        arguments=None
+        if shown.arguments is None or break_chat_tokens(text) != text
+        else shown.arguments,
         turn_id=_text(named("turn_id")),
-        occurred_at=_text(named("occurred_at")) or _published(row.published_ns),
+        occurred_at=_text(named("occurred_at")) or _publish_time(row.published_ns),
         view=shown.view,
         handle=handle,
         sensitivity=row.sensitivity,
-        is_error=row.kind is ItemKind.TOOL_RESULT and _failed(row, shown),
+        is_error=row.kind is ItemKind.TOOL_RESULT and _has_failed(row, shown),
         call="" if answered is None else _arguments_of(answered, row),
         answer=answer,
         signals=signals,
@@ -84,7 +86,7 @@ def _arguments_of(call: ItemRow, result: ItemRow) -> str:
     """The beginning of the call's arguments, on one line; empty if the result is next to it."""
     if result.ordinal == call.ordinal + 1:
         return ""
-    given = " ".join(unbroken(call.whole.partition("(")[2]).split())
+    given = " ".join(break_chat_tokens(call.whole.partition("(")[2]).split())
     cut = given if len(given) <= NAMED else f"{given[:NAMED]}…)"
     return f"({cut}" if given else ""
 
@@ -103,7 +105,7 @@ def _reasons(signals: tuple[Signal, ...]) -> str:
     return f"{FLAGGED if worse else REQUEST_FLAGGED}{'; '.join(told)}]\n"
 
 
-def undated(entries: Sequence[PackEntry]) -> list[PackEntry]:
+def without_same_day_times(entries: Sequence[PackEntry]) -> list[PackEntry]:
     """The entries, without their times if all are of one day."""
     if has_several_days(entry.occurred_at for entry in entries):
         return list(entries)
@@ -115,12 +117,12 @@ def has_several_days(times: Iterable[str | None]) -> bool:
     return len({time[:10] for time in times if time}) > 1
 
 
-def _safe(text: str, row: ItemRow, key: bytes, untrusted: bool) -> str:
+def _safe_text(text: str, row: ItemRow, key: bytes, untrusted: bool) -> str:
     """Users' words and policies are not changed, and a fence around them does not call them data.
     All other text may repeat the words of a tool or a document."""
     is_of_people = row.kind in _OF_PEOPLE
     if not is_of_people:
-        text = unbroken(text)
+        text = break_chat_tokens(text)
     if untrusted:
         return fence(text, row.id, key)
     if looks_like_labels(text):
@@ -128,12 +130,12 @@ def _safe(text: str, row: ItemRow, key: bytes, untrusted: bool) -> str:
     return text
 
 
-def _published(nanoseconds: int) -> str:
-    return _written(nanoseconds // 1_000_000_000)
+def _publish_time(nanoseconds: int) -> str:
+    return _time_text(nanoseconds // 1_000_000_000)
 
 
 @lru_cache(maxsize=1024)
-def _written(seconds: int) -> str:
+def _time_text(seconds: int) -> str:
     # Four times as fast as strftime.
     return f"{datetime.fromtimestamp(seconds, UTC).isoformat()[:19]}Z"
 
@@ -150,7 +152,7 @@ def _handle(row: ItemRow, shown: Rendition, key: bytes, place: tuple[str, str]) 
     return row.envelope.artifacts[0].handle if row.envelope.artifacts else None
 
 
-def _failed(row: ItemRow, shown: Rendition) -> bool:
+def _has_failed(row: ItemRow, shown: Rendition) -> bool:
     """For a redacted result only the publisher's word counts: the firewall found its own in the
     content."""
     if shown.view == REDACTED:

@@ -16,7 +16,7 @@ from weft.compiler.ledger import Ledger
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.rendering.counting import counter
 from weft.compiler.rendering.entries import entry
-from weft.compiler.rendering.named_calls import names_of
+from weft.compiler.rendering.named_calls import named_calls
 from weft.compiler.renditions.rendition import Rendition
 from weft.readmodel.rows import ItemRow
 from weft.readmodel.view import SessionView
@@ -45,8 +45,10 @@ def entries_of(
     place = (view.tenant, view.session)
     make = partial(item_entry, policy, key, place, None, groups_by_sequence(groups), flags)
     cost = PromptCost(above, groups, make, counter(view.encoding))
-    calls = names_of((one for one in groups if one.key in named), redacted | flags.keys())
-    return cost.naming(calls).entries({at: one for at, one in shown.items() if at in cost.rows})
+    calls = named_calls((one for one in groups if one.key in named), redacted | flags.keys())
+    return cost.with_named_calls(calls).entries(
+        {at: one for at, one in shown.items() if at in cost.rows}
+    )
 
 
 def item_entry(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Sequence
 
-from weft.compiler.candidates.facts import NO_STATEMENTS, Statements, outdated
+from weft.compiler.candidates.facts import NO_STATEMENTS, Statements, is_outdated
 from weft.compiler.ranking.question import Question
-from weft.compiler.rendering.chat_tokens import unbroken
+from weft.compiler.rendering.chat_tokens import break_chat_tokens
 from weft.readmodel.rows import EpisodeRow, FactRow
 from weft.readmodel.view import SessionView
 from weft.terms import analyse
@@ -50,7 +50,7 @@ def memory_header(
     facts = [
         fact
         for fact in _facts(view, policy)
-        if fact.value and not _is_shown(fact, view, shown_ids) and not outdated(fact, statements)
+        if fact.value and not _is_shown(fact, view, shown_ids) and not is_outdated(fact, statements)
     ]
     episodes = [one for one in _episodes(view, policy) if one.session != view.session]
     entries = []
@@ -90,7 +90,7 @@ def is_current(header: Sequence[PackEntry], view: SessionView, statements: State
     facts = [one for one in header if one.view.startswith(f"{FACTS} ")]
     if not facts:
         return True
-    now = {_key(row): row for row in view.facts(view.scopes()) if not outdated(row, statements)}
+    now = {_key(row): row for row in view.facts(view.scopes()) if not is_outdated(row, statements)}
     for one in facts:
         then = {_key(row): row.value for row in view.at(one.sequence).facts(view.scopes())}
         for key in json.loads(one.view.removeprefix(FACTS)):
@@ -141,7 +141,7 @@ def _text(row: Row) -> str:
     """The remembered facts and their origins, on one line."""
     text = f"{row.key}={row.value}" if isinstance(row, FactRow) else row.text
     source = row.sources[0] if isinstance(row, FactRow) and row.sources else row.session
-    return unbroken(" ".join(f"{text} (from {source})".split()))
+    return break_chat_tokens(" ".join(f"{text} (from {source})".split()))
 
 
 def _fitting(name: str, rows: Sequence[Row], limit: int, count: Count) -> list[Row]:

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from weft.adapters.speaker_names import MAX_NAME, safe
 from weft.call_text import call_arguments
 from weft.compiler.candidates.closure import Group
-from weft.compiler.rendering.chat_tokens import unbroken
+from weft.compiler.rendering.chat_tokens import break_chat_tokens
 
-ABOUT = 40
+MAX_ARGUMENT_CHARACTERS = 40
 """Most characters of a call's arguments in a mark."""
-READ = 400
+READ_CHARACTERS = 400
 """Characters of a call's arguments that are read for it."""
 
 
@@ -29,12 +29,12 @@ class NamedCall(NamedTuple):
     """Its place in the session."""
 
 
-def names_of(
+def named_calls(
     groups: Iterable[Group], withheld: Container[int], most: int | None = None
 ) -> dict[int, NamedCall]:
-    """How to name the first `most` of these exchanges, by sequence of the call. `withheld` items,
+    """How to name the first `most` of these calls, by sequence of the call. `withheld` items,
     which are redacted or flagged, are not named."""
-    calls = (one for one in groups if one.is_exchange and one.key not in withheld)
+    calls = (one for one in groups if one.is_call and one.key not in withheld)
     return {one.key: _named_call(one) for one in islice(calls, most)}
 
 
@@ -43,7 +43,12 @@ def _named_call(group: Group) -> NamedCall:
     name = safe(str(row.metadata.get("tool_name") or "call"), MAX_NAME)
     given = call_arguments(row.whole, row.metadata)
     values = row.whole if given is None else " ".join(_values(given))
-    return NamedCall(name, tuple(unbroken(values[:READ]).split()), has_failed, row.ordinal)
+    return NamedCall(
+        name,
+        tuple(break_chat_tokens(values[:READ_CHARACTERS]).split()),
+        has_failed,
+        row.ordinal,
+    )
 
 
 def _values(given: Any) -> Iterator[str]:
@@ -55,16 +60,16 @@ def _values(given: Any) -> Iterator[str]:
         yield str(given)
 
 
-def listed(calls: Sequence[NamedCall]) -> str:
+def calls_text(calls: Sequence[NamedCall]) -> str:
     """The calls in the order in which each tool was first called, such as `open a.py, b.py x2;
     run pytest (error)`. Words with which all arguments of a tool begin are not repeated."""
     tools: dict[str, list[NamedCall]] = {}
     for call in calls:
         tools.setdefault(call.name, []).append(call)
-    return "; ".join(f"{name} {_of_one_tool(made)}".rstrip() for name, made in tools.items())
+    return "; ".join(f"{name} {_calls_of_tool(made)}".rstrip() for name, made in tools.items())
 
 
-def _of_one_tool(calls: Sequence[NamedCall]) -> str:
+def _calls_of_tool(calls: Sequence[NamedCall]) -> str:
     shared = _shared_words({call.about for call in calls})
     times: dict[str, int] = {}
     for call in calls:
@@ -80,14 +85,14 @@ def _shared_words(abouts: set[tuple[str, ...]]) -> int:
         return 0
     same = takewhile(lambda words: len(set(words)) == 1, zip(*abouts, strict=False))
     begun = [words[0] for words in same]
-    is_long = len(" ".join(begun)) > ABOUT // 2
+    is_long = len(" ".join(begun)) > MAX_ARGUMENT_CHARACTERS // 2
     return len(begun) if is_long and len(begun) < min(map(len, abouts)) else 0
 
 
 def _cut(words: Sequence[str]) -> str:
     """As many of the words as a mark holds, or the beginning of the first."""
     text = " ".join(words)
-    if len(text) <= ABOUT:
+    if len(text) <= MAX_ARGUMENT_CHARACTERS:
         return text
-    begun = text[:ABOUT].rpartition(" ")[0] or text[:ABOUT]
+    begun = text[:MAX_ARGUMENT_CHARACTERS].rpartition(" ")[0] or text[:MAX_ARGUMENT_CHARACTERS]
     return f"{begun}…"

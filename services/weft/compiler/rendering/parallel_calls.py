@@ -39,7 +39,7 @@ def below_calls(entries: Sequence[PackEntry]) -> list[PackEntry]:
         return list(entries)
     made: list[PackEntry] = []
     gaps = [place for place, one in enumerate(entries) if one.omitted_before]
-    for places in exchanges(entries, gaps):
+    for places in calls_with_results(entries, gaps):
         first, *answers = (entries[place] for place in places)
         omitted = [one for one in (first, *answers) if one.omitted_before]
         if answers and omitted:
@@ -55,7 +55,7 @@ def below_calls(entries: Sequence[PackEntry]) -> list[PackEntry]:
     return made
 
 
-def exchanges(entries: Sequence[Placed], gaps: Iterable[int]) -> list[list[int]]:
+def calls_with_results(entries: Sequence[Placed], gaps: Iterable[int]) -> list[list[int]]:
     """The places of the entries in the order of the prompt: each call with its results, as far as
     only calls and results stand between them, and everything else by itself. `gaps` are the places
     of entries before which items are left out."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from weft.adapters.speaker_names import is_reserved, safe
 from weft.adapters.steps import omission
 from weft.compiler.rendering.parallel_calls import below_calls
-from weft.days import day_of, written
+from weft.days import day_of, day_text
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
@@ -45,7 +45,7 @@ def blocks(entries: Sequence[PackEntry]) -> Iterator[list[str]]:
             lines.append(omission(entry.omitted_before, entry.omitted_calls))
         today = day_of(entry.occurred_at)
         if today and today != day:
-            lines.append(written(today, day))
+            lines.append(day_text(today, day))
             day = today
         lines.append(block(entry, previous))
         if entry.answer:

@@ -1,4 +1,4 @@
-"""The reasoning that goes back to its provider with the calls of the open exchange. It is in no
+"""The reasoning that goes back to its provider with the calls of the current turn. It is in no
 prompt, only in the messages for its provider. Its share of the budget is reserved before anything
 is chosen, the latest turn first. A call without its reasoning is told in words: its provider would
 refuse the call.
@@ -10,11 +10,11 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 
 import msgspec
 
-from weft.adapters.exchanges import is_verbatim
+from weft.adapters.call_results import is_verbatim
 from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import REASONING_SHARE
-from weft.compiler.rendering.chat_tokens import unbroken
+from weft.compiler.rendering.chat_tokens import break_chat_tokens
 from weft.compiler.rendering.counting import Count, reasoning_tokens
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
@@ -25,7 +25,7 @@ NO_ROOM = "it takes more than its share of the budget"
 FOREIGN_TOKENS = "a chat template's token stands in it"
 
 
-class Carried(msgspec.Struct, frozen=True):
+class ReturnedReasoning(msgspec.Struct, frozen=True):
     """The reasoning that goes back, by the sequences of the calls."""
 
     turns: tuple[tuple[int, ...], ...] = ()
@@ -36,7 +36,9 @@ class Carried(msgspec.Struct, frozen=True):
     """Calls whose reasoning cannot go back, and the others of their turns."""
 
 
-def carried(groups: Sequence[Group], budget: int, count: Count, ledger: Ledger) -> Carried:
+def returned_reasoning(
+    groups: Sequence[Group], budget: int, count: Count, ledger: Ledger
+) -> ReturnedReasoning:
     """The reasoning of the calls after which the agent has not answered the user. What is withheld
     is noted."""
     turns, reasoning, withheld, total = (
@@ -45,7 +47,7 @@ def carried(groups: Sequence[Group], budget: int, count: Count, ledger: Ledger) 
         set[int](),
         0,
     )
-    for turn in reversed(_turns(_open(groups))):
+    for turn in reversed(_turns(_current_turn(groups))):
         found = {row.sequence: one for row in turn if (one := reasoning_of(row.metadata))}
         if not found:
             continue
@@ -60,10 +62,10 @@ def carried(groups: Sequence[Group], budget: int, count: Count, ledger: Ledger) 
             turns.append(tuple(row.sequence for row in turn))
             reasoning |= found
             total += tokens
-    return Carried(tuple(turns), reasoning, total, frozenset(withheld))
+    return ReturnedReasoning(tuple(turns), reasoning, total, frozenset(withheld))
 
 
-def attached(entries: Sequence[PackEntry], what: Carried) -> list[PackEntry]:
+def with_reasoning(entries: Sequence[PackEntry], what: ReturnedReasoning) -> list[PackEntry]:
     """The entries with the reasoning, where a call is shown as it was made. What came before the
     calls of a turn is put before the first that is shown."""
     shown = {one.sequence: at for at, one in enumerate(entries) if is_verbatim(one)}
@@ -85,9 +87,11 @@ def attached(entries: Sequence[PackEntry], what: Carried) -> list[PackEntry]:
     return made
 
 
-def refused_calls(groups: Sequence[Group], shown: Container[int], what: Carried) -> frozenset[int]:
+def refused_calls(
+    groups: Sequence[Group], shown: Container[int], what: ReturnedReasoning
+) -> frozenset[int]:
     """The calls of the latest turn that is shown, if they have lost their reasoning and the agent
-    says nothing after them: their provider takes them for the open exchange, because all that
+    says nothing after them: their provider takes them for the current turn, because all that
     came later is left out."""
     known = what.withheld.union(*what.turns)
     groups = [group for group in groups if group.key in shown]
@@ -95,24 +99,24 @@ def refused_calls(groups: Sequence[Group], shown: Container[int], what: Carried)
         kind = group.rows[0].kind
         if kind is ItemKind.AGENT_MSG or group.key in known:
             break
-        if group.is_exchange:
-            turn = _turns([one for one in groups if one.is_exchange])[-1]
+        if group.is_call:
+            turn = _turns([one for one in groups if one.is_call])[-1]
             lost = any(reasoning_of(row.metadata) for row in turn)
             return frozenset(row.sequence for row in turn) if lost else frozenset()
     return frozenset()
 
 
-def _open(groups: Sequence[Group]) -> Sequence[Group]:
-    """The exchanges since the latest user turn. A user message before the results does not end an
-    exchange: a provider counts it to the same turn."""
+def _current_turn(groups: Sequence[Group]) -> Sequence[Group]:
+    """The calls since the latest user turn. A user message before the results does not end a
+    turn: a provider counts it to the same turn."""
     at = len(groups)
     while at and groups[at - 1].rows[0].kind is ItemKind.USER_TURN:
         at -= 1
-    if at and not groups[at - 1].is_exchange:
+    if at and not groups[at - 1].is_call:
         at = len(groups)
     while at and groups[at - 1].rows[0].kind is not ItemKind.USER_TURN:
         at -= 1
-    return [group for group in groups[at:] if group.is_exchange]
+    return [group for group in groups[at:] if group.is_call]
 
 
 def _turns(groups: Sequence[Group]) -> list[list[ItemRow]]:
@@ -128,6 +132,6 @@ def _reason(found: Iterable[Reasoning]) -> str:
     for one in found:
         if one.withheld:
             return one.withheld
-        if any(unbroken(text) != text for text in clear_texts(one)):
+        if any(break_chat_tokens(text) != text for text in clear_texts(one)):
             return FOREIGN_TOKENS
     return ""

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from weft.compiler.profiles import TOOLS_SHARE
-from weft.compiler.rendering.chat_tokens import unbroken
+from weft.compiler.rendering.chat_tokens import break_chat_tokens
 from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileRequest, PackEntry
 from weft_schemas.items import ItemKind
@@ -34,18 +34,18 @@ def tools_entry(
     text = ""
     limit = int(budget * TOOLS_SHARE)
     if request.phase is Phase.ROUTE:
-        text = _lines(list(offered(view, request)), limit, count)
+        text = _tool_lines(list(offered_tools(view, request)), limit, count)
     elif request.phase is Phase.CALL and isinstance(request.hydration, HydrationResult):
-        text = _hydrated(request.hydration, limit, count)
+        text = _hydrated_schema(request.hydration, limit, count)
     elif request.phase is Phase.CALL and request.tool:
-        chosen = [tool for tool in offered(view, request) if tool["name"] == request.tool]
-        text = _schema(chosen[0], limit, count) if chosen else ""
+        chosen = [tool for tool in offered_tools(view, request) if tool["name"] == request.tool]
+        text = _tool_schema(chosen[0], limit, count) if chosen else ""
     if not text:
         return None
     return PackEntry(item_id="", kind=ItemKind.POLICY, text=text, section=TOOLS, view="tools")
 
 
-def offered(view: SessionView, request: CompileRequest) -> Iterator[dict[str, Any]]:
+def offered_tools(view: SessionView, request: CompileRequest) -> Iterator[dict[str, Any]]:
     """Name, description and parameters of each tool, from any of the accepted formats."""
     for tool in request.tools:
         inner = tool.get("function")
@@ -57,11 +57,11 @@ def offered(view: SessionView, request: CompileRequest) -> Iterator[dict[str, An
                 "parameters": _parameters(given),
             }
     if isinstance(request.hydration, HydrationResult):
-        yield _of_item(request.hydration.tool)
+        yield _tool_of_item(request.hydration.tool)
     if not isinstance(request.cards, msgspec.UnsetType):
-        yield from map(_of_card, request.cards)
+        yield from map(_tool_of_card, request.cards)
     found = view.catalog(request.catalog) if request.catalog and reads_catalog(request) else None
-    yield from map(_of_item, found[1].items if found else ())
+    yield from map(_tool_of_item, found[1].items if found else ())
 
 
 def reads_tools(request: CompileRequest) -> bool:
@@ -75,7 +75,7 @@ def reads_catalog(request: CompileRequest) -> bool:
     return bool(request.catalog) and reads_tools(request) and not is_routed
 
 
-def _of_item(item: SelectableItem) -> dict[str, Any]:
+def _tool_of_item(item: SelectableItem) -> dict[str, Any]:
     return {
         "name": item.name,
         "description": item.description,
@@ -83,7 +83,7 @@ def _of_item(item: SelectableItem) -> dict[str, Any]:
     }
 
 
-def _of_card(card: ChoiceCard) -> dict[str, Any]:
+def _tool_of_card(card: ChoiceCard) -> dict[str, Any]:
     """A card's line; warnings come before the description, which may be cut."""
     name = card.id if card.name in ("", card.id) else f"{card.id} ({card.name})"
     description = "; ".join(filter(None, (card.side_effects, card.note, card.description)))
@@ -96,7 +96,7 @@ def parameter_names(view: SessionView, request: CompileRequest) -> frozenset[str
         return frozenset()
     return frozenset(
         name
-        for tool in offered(view, request)
+        for tool in offered_tools(view, request)
         if tool["name"] == request.tool or isinstance(request.hydration, HydrationResult)
         for name in _properties(tool["parameters"])
     )
@@ -122,18 +122,18 @@ def _properties(schema: Any) -> Iterator[str]:
             yield from _properties(held)
 
 
-def _lines(tools: Sequence[Mapping[str, Any]], limit: int, count: Callable[[str], int]) -> str:
+def _tool_lines(tools: Sequence[Mapping[str, Any]], limit: int, count: Callable[[str], int]) -> str:
     """One line per tool, with descriptions cut until all tools fit. If not even all names fit, the
     first ones."""
     for length in (LINE, LINE // 2, LINE // 4, 0):
-        lines = [_line(tool, length) for tool in tools]
+        lines = [_tool_line(tool, length) for tool in tools]
         text = "\n".join(["tools:", *lines])
         if tools and count(text + "\n") <= limit:
             return text
     chosen = ["tools:"]
     room = limit - count("tools:\n")
     for tool in tools:
-        line = _line(tool, 0)
+        line = _tool_line(tool, 0)
         room -= count(line + "\n")
         if room < 0:
             break
@@ -141,33 +141,33 @@ def _lines(tools: Sequence[Mapping[str, Any]], limit: int, count: Callable[[str]
     return "\n".join(chosen) if len(chosen) > 1 else ""
 
 
-def _line(tool: Mapping[str, Any], length: int) -> str:
+def _tool_line(tool: Mapping[str, Any], length: int) -> str:
     described = " ".join(tool["description"].split())
     if len(described) > length:
         described = described[: max(length - 1, 0)].rstrip() + "…" if length else ""
     name = " ".join(tool["name"].split())
-    return unbroken(f"- {name}: {described}" if described else f"- {name}")
+    return break_chat_tokens(f"- {name}: {described}" if described else f"- {name}")
 
 
-def _schema(tool: Mapping[str, Any], limit: int, count: Callable[[str], int]) -> str:
+def _tool_schema(tool: Mapping[str, Any], limit: int, count: Callable[[str], int]) -> str:
     """The whole tool, or without its description, or only its name."""
     name, described = tool["name"], " ".join(tool["description"].split())
     schema = json.dumps(tool["parameters"], ensure_ascii=False, separators=(",", ":"))
     for text in (f"{name}: {described} {schema}", f"{name}: {schema}", name):
-        written = "tool: " + unbroken(text)
+        written = "tool: " + break_chat_tokens(text)
         if count(written + "\n") <= limit:
             return written
     return ""
 
 
-def _hydrated(found: HydrationResult, limit: int, count: Callable[[str], int]) -> str:
+def _hydrated_schema(found: HydrationResult, limit: int, count: Callable[[str], int]) -> str:
     """The tool's schema, followed by as many of the values for its parameters as fit."""
-    text = _schema(_of_item(found.tool), limit, count)
+    text = _tool_schema(_tool_of_item(found.tool), limit, count)
     if not text:
         return ""
     for name, candidates in found.values.items():
         values = BETWEEN.join(candidate.value for candidate in candidates[:VALUES])
-        longer = f"{text}\n{unbroken(f'- {name} may be: {values}')}"
+        longer = f"{text}\n{break_chat_tokens(f'- {name} may be: {values}')}"
         if count(longer + "\n") > limit:
             break
         text = longer

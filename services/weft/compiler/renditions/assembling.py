@@ -25,7 +25,7 @@ _PROSE = frozenset({"paragraph", "sentence"})
 """Units of a text whose headings are paragraphs; other headings are lines."""
 
 
-def assembled(text: str, outline: Outline, chosen: Collection[int]) -> str:
+def assembled_text(text: str, outline: Outline, chosen: Collection[int]) -> str:
     """The chosen leaves of a `readable` text, under the headings and keys that they need.
 
     JSON is shown without unneeded quotes, see `unquoted`.
@@ -39,7 +39,7 @@ def _with_wrapper(text: str, mark: str) -> str:
     return f"{text.rstrip()} {mark}" if mark else text
 
 
-def plain(decoded: Decoded) -> str:
+def unquoted_text(decoded: Decoded) -> str:
     """The whole text of an item without an outline, without its wrapper, with its strings decoded
     and without unneeded quotes in JSON."""
     write = str if decoded.form == "text" else unquoted
@@ -48,7 +48,7 @@ def plain(decoded: Decoded) -> str:
     for literal in decoded.literals:
         start, end = literal.start - literal.quotes, literal.end + literal.quotes
         quote, closing = decoded.text[start : literal.start], decoded.text[literal.end : end]
-        held = literal.held.text if literal.is_exact else plain(literal.held)
+        held = literal.held.text if literal.is_exact else unquoted_text(literal.held)
         pieces += (write(decoded.text[at:start]), quote, held, closing)
         at = end
     return _with_wrapper("".join((*pieces, write(decoded.text[at:]))), decoded.wrapper)
@@ -193,7 +193,7 @@ def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
         numbers = _numbers(text, gap)
         if numbers is not None:
             return f"… lines {numbers[0]}-{numbers[1]} …"
-    listed = ", ".join(f"{count} {_named(unit, count)}" for unit, count in counts.items())
+    listed = ", ".join(f"{count} {_unit_name(unit, count)}" for unit, count in counts.items())
     return f"… {listed} …"
 
 
@@ -216,13 +216,13 @@ def _mark_of(text: str, gap: Sequence[Part], count: int, total: int, is_call: bo
     unit = gap[0].unit
     if unit == "field":
         names = _field_names(text, gap, count, is_call)
-        return f"… {count} {_named(unit, count)}{': ' * bool(names)}{', '.join(names)} …"
-    return f"… {count} of {total} {_named(unit, total)} …"
+        return f"… {count} {_unit_name(unit, count)}{': ' * bool(names)}{', '.join(names)} …"
+    return f"… {count} of {total} {_unit_name(unit, total)} …"
 
 
 _json = json.JSONDecoder()
 _KEY = re.compile(r'[\s,]*"([A-Za-z_][A-Za-z0-9_-]{0,31})"\s*:\s*')
-MOST_NAMED = 8
+MAX_NAMED_FIELDS = 8
 """Most left-out fields that a mark names; the reader can then ask for them."""
 
 
@@ -230,7 +230,7 @@ def _field_names(text: str, gap: Sequence[Part], count: int, is_call: bool) -> l
     """The names of left-out fields; none if they are many, or if one is not a plain word. Small
     fields of a record that share a part are only counted: with their names, prompts of 500 tokens
     of tau-bench lose .019 of the values that a next call copies."""
-    if count > MOST_NAMED or (count > len(gap) and not is_call):
+    if count > MAX_NAMED_FIELDS or (count > len(gap) and not is_call):
         return []
     names = [name for part in gap for name in _keys(text, part)]
     return names if len(names) == count else []
@@ -268,6 +268,6 @@ def _numbers(text: str, gap: Sequence[Part]) -> tuple[int, int] | None:
 _BEGINS_AT_1 = re.compile(r"[ \t]*1 ")
 
 
-def _named(unit: str, count: int) -> str:
+def _unit_name(unit: str, count: int) -> str:
     unit = _UNIT_NAMES.get(unit, unit)
     return unit if count == 1 else _PLURAL.get(unit, f"{unit}s")

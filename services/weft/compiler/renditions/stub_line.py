@@ -11,7 +11,7 @@ from weft.passages.literals import Decoded
 from weft.passages.outcome import is_verdict
 from weft.passages.part import Outline, Part
 
-LONGEST, WHOLE = 60, 75
+CUT_LENGTH, WHOLE = 60, 75
 """A line with more characters than the second is cut to about the first; more would cost as much as
 a part. A slightly longer line is not cut, since its end often says what it is about. Nor is a line
 whose second half is one word; both ends of that are shown."""
@@ -145,12 +145,12 @@ DEEPEST = 2
 def _cut(text: str) -> str:
     line = text.splitlines()[0] if text else ""
     if len(line) > WHOLE and not (len(line) <= ALONE and tells_error(line, level_of(line))):
-        start = line.rfind(" ", 0, LONGEST) + 1
+        start = line.rfind(" ", 0, CUT_LENGTH) + 1
         word = line[start:].partition(" ")[0]
-        if len(word) > LONGEST - LONGEST // 2 and start <= LONGEST // 2:
+        if len(word) > CUT_LENGTH - CUT_LENGTH // 2 and start <= CUT_LENGTH // 2:
             line = line[:start] + _shortened(word, WHOLE - start)
         else:
-            line = line[: start - 1] if start else line[:LONGEST]
+            line = line[: start - 1] if start else line[:CUT_LENGTH]
     return line.rstrip() if any(map(str.isalnum, line)) else ""
 
 

@@ -1,3 +1,3 @@
-"""Which renditions the prompt shows within the budget: pins, the open exchange, then the most
+"""Which renditions the prompt shows within the budget: pins, the current turn, then the most
 valuable parts.
 """

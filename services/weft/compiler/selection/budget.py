@@ -12,12 +12,12 @@ from weft.compiler.profiles import (
     FILL_TRIES,
     GOOD_FIT_SHARE,
     GUESSES,
-    LEAST_PIN,
-    LEAST_ROOM,
+    MIN_PIN_TOKENS,
+    MIN_ROOM,
 )
 from weft.compiler.rendering.cost import PromptCost, Shown
-from weft.compiler.renditions.rendition import Rendition, beginning
-from weft.compiler.renditions.shape import Shape
+from weft.compiler.renditions.item_renditions import ItemRenditions
+from weft.compiler.renditions.rendition import Rendition, beginning_rendition
 from weft.compiler.selection.offers import Addition
 
 CORRECTIONS = 4
@@ -27,7 +27,7 @@ CORRECTIONS = 4
 def fit_budget(
     cost: PromptCost,
     additions: Sequence[Addition],
-    shapes: Mapping[int, Shape],
+    renditions: Mapping[int, ItemRenditions],
     base: Mapping[int, Rendition],
     budget: int,
 ) -> Shown:
@@ -35,7 +35,7 @@ def fit_budget(
     those that a larger budget would soon hold or whose items are shown: an item from far down the
     order would have to leave again. What is really sent never exceeds `budget`, unless `base` alone
     does."""
-    order = _Prefixes(additions, shapes)
+    order = _Prefixes(additions, renditions)
     best, most = None, -1
     target, fitted, exceeded = budget, 0, 0
     for _ in range(CORRECTIONS):
@@ -71,14 +71,14 @@ def _fit(
     chosen = order.parts(taken)
     near = bisect_right(order.ends, (order.ends[taken] + room) * FILL_HORIZON) - 1
     for place, addition in enumerate(additions[taken:], taken):
-        if room < LEAST_ROOM or tried == FILL_TRIES:
+        if room < MIN_ROOM or tried == FILL_TRIES:
             break
         if place >= near and addition.sequence not in shown:
             continue
         if addition.tokens <= room and addition.part not in chosen.get(addition.sequence, ()):
             tried += 1
             more_parts = _with(chosen, addition)
-            more = {**shown, **_renditions(addition, more_parts, order.shapes)}
+            more = {**shown, **_renditions(addition, more_parts, order.renditions)}
             used = size(more)
             if used <= budget:
                 shown, chosen, room = more, more_parts, budget - used
@@ -94,24 +94,27 @@ def _with(chosen: Mapping[int, list[int]], addition: Addition) -> dict[int, list
 
 
 def _renditions(
-    addition: Addition, chosen: Mapping[int, list[int]], shapes: Mapping[int, Shape]
+    addition: Addition, chosen: Mapping[int, list[int]], renditions: Mapping[int, ItemRenditions]
 ) -> Shown:
     return {
-        row.sequence: shapes[row.sequence].choose(frozenset(chosen[row.sequence]))
+        row.sequence: renditions[row.sequence].choose(frozenset(chosen[row.sequence]))
         for row in addition.group.rows
     }
 
 
 def longest_beginning(
-    shown: Shown, others: Shown, shape: Shape, cost: PromptCost, limit: int
+    shown: Shown, others: Shown, item_renditions: ItemRenditions, cost: PromptCost, limit: int
 ) -> Shown | None:
     """`others` with as much of the beginning of an item as fits beside `shown`; None if that is no
     more than is shown of it, or too little to say anything."""
-    if shape.fixed is not None or shape.redacted:
+    if item_renditions.fixed is not None or item_renditions.redacted:
         return None
-    room = LEAST_PIN + limit - cost.size(shown)
-    while room > (LEAST_PIN if shape.row.sequence in shown else LEAST_PIN // 2):
-        more = {**others, shape.row.sequence: beginning(shape.row, room)}
+    room = MIN_PIN_TOKENS + limit - cost.size(shown)
+    while room > (MIN_PIN_TOKENS if item_renditions.row.sequence in shown else MIN_PIN_TOKENS // 2):
+        more = {
+            **others,
+            item_renditions.row.sequence: beginning_rendition(item_renditions.row, room),
+        }
         over = cost.exact({**shown, **more}) - limit
         if over <= 0:
             return more
@@ -136,11 +139,13 @@ class _Prefixes:
     """The renditions that each prefix of the additions shows. A row's rendition depends only on how
     many of its parts the prefix holds, so each is made once."""
 
-    def __init__(self, additions: Sequence[Addition], shapes: Mapping[int, Shape]) -> None:
+    def __init__(
+        self, additions: Sequence[Addition], renditions: Mapping[int, ItemRenditions]
+    ) -> None:
         self.additions = additions
         self.ends = [0.0, *accumulate(addition.tokens for addition in additions)]
         """Estimated tokens of each prefix."""
-        self.shapes = shapes
+        self.renditions = renditions
         self._made: dict[tuple[int, int], Rendition] = {}
 
     def parts(self, count: int) -> dict[int, list[int]]:
@@ -162,7 +167,7 @@ class _Prefixes:
         key = (sequence, len(chosen))
         made = self._made.get(key)
         if made is None:
-            made = self._made[key] = self.shapes[sequence].choose(frozenset(chosen))
+            made = self._made[key] = self.renditions[sequence].choose(frozenset(chosen))
         return made
 
 

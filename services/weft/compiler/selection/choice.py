@@ -9,7 +9,7 @@ import msgspec
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import Objective
 from weft.compiler.rendering.cost import PromptCost
-from weft.compiler.renditions.shape import Shape
+from weft.compiler.renditions.item_renditions import ItemRenditions
 from weft.compiler.selection.part_scores import Scores
 
 
@@ -18,13 +18,13 @@ class Choice(msgspec.Struct, frozen=True):
 
     groups: tuple[Group, ...]
     scores: Scores
-    shapes: Mapping[int, Shape]
+    renditions: Mapping[int, ItemRenditions]
     """By sequence."""
     repeats: Mapping[int, int]
     """Results that are shown as a reference, each with the later one that it refers to."""
     pinned: tuple[Group, ...]
     """The most important first, policies last."""
-    exchange: tuple[Group, ...]
+    current_turn: tuple[Group, ...]
     """Calls since the latest user turn, with their results if there are any; those whose last
     result is the newest come first."""
     interrupted: Group | None
@@ -34,8 +34,8 @@ class Choice(msgspec.Struct, frozen=True):
     nothing since."""
     said: Group | None
     """What the agent said last since the latest user turn, if it called tools since then."""
-    taken_next: tuple[Group, ...]
-    """Exchanges whose results an agent that works through a list acts on next."""
+    calls_ahead: tuple[Group, ...]
+    """Calls whose results an agent that works through a list acts on next."""
     objective: Objective
     asked: Collection[str]
     """Fields whose values a next call may take."""

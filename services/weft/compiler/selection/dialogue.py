@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import DIALOGUE_SHARE, LEAST_ROOM, WITHOUT_DIALOGUE
+from weft.compiler.profiles import DIALOGUE_SHARE, MIN_ROOM, WITHOUT_DIALOGUE
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.selection.budget import nearest_that_fits
 from weft.compiler.selection.choice import Choice
@@ -23,11 +23,13 @@ def with_dialogue(choice: Choice, shown: Shown) -> Shown:
     room = max(choice.budget - WITHOUT_DIALOGUE, 0) * DIALOGUE_SHARE
     taken: list[Shown] = []
     for turn, answered in _turns(choice.groups):
-        if room < LEAST_ROOM:
+        if room < MIN_ROOM:
             break
         for messages in ((turn, *answered), (turn,)):
             more = {
-                one.key: choice.shapes[one.key].whole() for one in messages if one.key not in shown
+                one.key: choice.renditions[one.key].whole()
+                for one in messages
+                if one.key not in shown
             }
             tokens = choice.cost.block_tokens(more) if more else 0
             if tokens <= room:

@@ -12,39 +12,39 @@ from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import (
     FILLED_FROM,
     ITEM_OVERHEAD,
-    LEAST_FILLED,
-    LEAST_ROOM,
     LEFT_SHARE,
+    MIN_FILLED_TOKENS,
+    MIN_ROOM,
 )
 from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import Shown
+from weft.compiler.renditions.item_renditions import ItemRenditions
 from weft.compiler.renditions.rendition import COMPACT, CURRENT, PARTS, STUB, WHOLE, shown_parts
-from weft.compiler.renditions.shape import Shape
 from weft.compiler.selection.budget import fit_budget, nearest_that_fits
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.offers import order_parts
-from weft.compiler.selection.runs import joined
+from weft.compiler.selection.runs import merged
 
 
 def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> Shown:
     """`base` and the most valuable parts of `groups`, within `budget`, if there is room for any."""
     room = budget - choice.cost.size(base)
-    if room < LEAST_FILLED:
+    if room < MIN_FILLED_TOKENS:
         return base
     statement_counts = Counter(value for shown in base.values() for value in values(shown.text))
     rest = [group for group in groups if _can_grow(group, choice, base)]
-    shapes = _grown_from(base, choice, rest)
+    renditions = _grown_from(base, choice, rest)
     additions = order_parts(
         rest,
         choice.scores,
-        shapes,
+        renditions,
         choice.objective,
         choice.asked,
         statement_counts,
         room,
         frozenset(base),
     )
-    return fit_budget(choice.cost, additions, shapes, base, budget)
+    return fit_budget(choice.cost, additions, renditions, base, budget)
 
 
 def with_newest_whole(choice: Choice, shown: Shown) -> Shown:
@@ -53,15 +53,17 @@ def with_newest_whole(choice: Choice, shown: Shown) -> Shown:
     room = choice.budget - choice.cost.size(shown)
     added: list[Shown] = []
     for group in islice(reversed(choice.groups), FILLED_FROM):
-        if room < max(LEAST_ROOM, choice.budget * LEFT_SHARE):
+        if room < max(MIN_ROOM, choice.budget * LEFT_SHARE):
             break
         tokens = group.whole_tokens + ITEM_OVERHEAD * len(group.rows)
         if group.key not in shown and tokens <= room:
             room -= tokens
-            added.append({row.sequence: choice.shapes[row.sequence].whole() for row in group.rows})
+            added.append(
+                {row.sequence: choice.renditions[row.sequence].whole() for row in group.rows}
+            )
 
     def with_first(count: int) -> Shown:
-        return joined(shown, added[:count])
+        return merged(shown, added[:count])
 
     most = len(added)
     fits = choice.cost.fits
@@ -72,27 +74,27 @@ def with_newest_whole(choice: Choice, shown: Shown) -> Shown:
 
 def _can_grow(group: Group, choice: Choice, base: Shown) -> bool:
     """Whether more of a group can be shown than `base` shows: it is not shown at all, or its
-    results in the open exchange are a stub or in parts."""
+    results in the current turn are a stub or in parts."""
     if group.key not in base:
         return True
-    return group.is_exchange and any(
+    return group.is_call and any(
         base[row.sequence].view in (STUB, PARTS)
-        and choice.shapes[row.sequence].fixed is None
+        and choice.renditions[row.sequence].fixed is None
         and row.size_of_whole > 0
         for row in group.rows
         if row.sequence in base
     )
 
 
-def _grown_from(base: Shown, choice: Choice, groups: Sequence[Group]) -> dict[int, Shape]:
-    """The shapes of these groups' items, with what `base` shows of them required."""
-    shapes = dict(choice.shapes)
+def _grown_from(base: Shown, choice: Choice, groups: Sequence[Group]) -> dict[int, ItemRenditions]:
+    """The renditions of these groups' items, with what `base` shows of them required."""
+    renditions = dict(choice.renditions)
     for row in (row for group in groups for row in group.rows):
         shown = base.get(row.sequence)
         if shown is not None and shown.view in (WHOLE, COMPACT, PARTS, CURRENT):
             held = shown_parts(row, shown)
-            required = shapes[row.sequence].required.union(held)
-            shapes[row.sequence] = msgspec.structs.replace(
-                shapes[row.sequence], required=frozenset(required)
+            required = renditions[row.sequence].required.union(held)
+            renditions[row.sequence] = msgspec.structs.replace(
+                renditions[row.sequence], required=frozenset(required)
             )
-    return shapes
+    return renditions

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weft.compiler.profiles import EXCHANGE_TRIES, LAST_FETCHED_SHARE, WITHOUT_LAST_FETCHED
+from weft.compiler.profiles import LAST_FETCHED_SHARE, RESULT_TRIES, WITHOUT_LAST_FETCHED
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.selection.choice import Choice
-from weft.compiler.selection.runs import SAVED, joined, longest_run
+from weft.compiler.selection.runs import MAX_SAVED, fitting_run, merged
 
 
 def with_last_fetched(choice: Choice, shown: Shown) -> Shown:
@@ -18,10 +18,10 @@ def with_last_fetched(choice: Choice, shown: Shown) -> Shown:
     if not rest:
         return shown
     limit = min(choice.budget, choice.cost.exact(shown) + room)
-    for _ in range(EXCHANGE_TRIES):
+    for _ in range(RESULT_TRIES):
         run = _run(choice, shown, rest, limit)
-        shown = joined(shown, rest[:run])
-        left = limit - choice.cost.exact(shown) + SAVED
+        shown = merged(shown, rest[:run])
+        left = limit - choice.cost.exact(shown) + MAX_SAVED
         rest = [one for one in rest[run + 1 :] if choice.cost.block_tokens(one) <= left]
         if not rest:
             break
@@ -32,7 +32,7 @@ def _complete(choice: Choice, shown: Shown, room: int) -> list[Shown]:
     """The calls that are not shown and not clearly too large, each with all of its parts, in the
     shortest form."""
     return [
-        {row.sequence: choice.shapes[row.sequence].all() for row in group.rows}
+        {row.sequence: choice.renditions[row.sequence].compact() for row in group.rows}
         for group in choice.last_fetched
         if group.key not in shown and group.whole_tokens <= room
     ]
@@ -40,6 +40,6 @@ def _complete(choice: Choice, shown: Shown, room: int) -> list[Shown]:
 
 def _run(choice: Choice, shown: Shown, complete: Sequence[Shown], limit: int) -> int:
     """How many of them, from the first on, fit beside what is shown."""
-    return longest_run(
-        choice.cost, lambda count: joined(shown, complete[:count]), len(complete), limit
+    return fitting_run(
+        choice.cost, lambda count: merged(shown, complete[:count]), len(complete), limit
     )

@@ -8,9 +8,9 @@ from itertools import islice
 
 import msgspec
 
-from weft.compiler.profiles import LEAST_NAME, NAMED_CALL, NAMED_SHARE, WITHOUT_NAMES
+from weft.compiler.profiles import MIN_NAMED_CALL, NAMED_CALL, NAMED_SHARE, WITHOUT_NAMES
 from weft.compiler.rendering.cost import Shown
-from weft.compiler.rendering.named_calls import NamedCall, names_of
+from weft.compiler.rendering.named_calls import NamedCall, named_calls
 from weft.compiler.selection.budget import nearest_that_fits
 from weft.compiler.selection.choice import Choice
 
@@ -20,22 +20,22 @@ def room_for_names(choice: Choice) -> int:
     small, or if no call follows."""
     if not choice.names_calls:
         return 0
-    calls = sum(group.is_exchange for group in choice.groups) + len(choice.older_calls)
+    calls = sum(group.is_call for group in choice.groups) + len(choice.older_calls)
     return min(_most_room(choice.budget), calls * NAMED_CALL)
 
 
 def most_names(budget: int) -> int:
     """More calls than there is room to name."""
-    return _most_room(budget) // LEAST_NAME
+    return _most_room(budget) // MIN_NAMED_CALL
 
 
 def _most_room(budget: int) -> int:
     return int(max(budget - WITHOUT_NAMES, 0) * NAMED_SHARE)
 
 
-def naming(choice: Choice, calls: Mapping[int, NamedCall]) -> Choice:
+def with_named_calls(choice: Choice, calls: Mapping[int, NamedCall]) -> Choice:
     """The choice with marks that name these calls, by sequence, where they are left out."""
-    return msgspec.structs.replace(choice, cost=choice.cost.naming(calls))
+    return msgspec.structs.replace(choice, cost=choice.cost.with_named_calls(calls))
 
 
 def with_names(choice: Choice, shown: Shown, kept: Collection[int] = (), after: int = 0) -> Choice:
@@ -44,14 +44,14 @@ def with_names(choice: Choice, shown: Shown, kept: Collection[int] = (), after: 
     left = [one for one in (*choice.groups, *choice.older_calls) if one.key not in shown]
     newest = sorted((one for one in left if one.key > after), key=lambda one: -one.key)
     room = room_for_names(choice)
-    offered = names_of(newest, choice.withheld, most=room)
-    before = names_of([one for one in choice.groups if one.key in kept], choice.withheld)
+    offered = named_calls(newest, choice.withheld, most=room)
+    before = named_calls([one for one in choice.groups if one.key in kept], choice.withheld)
     size = choice.cost.size(shown)
     # Sizes of messages are only approximate.
     limit = min(choice.budget + size - choice.cost.exact(shown), size + room)
 
     def with_newest(count: int) -> Choice:
-        return naming(choice, {**before, **dict(islice(offered.items(), count))})
+        return with_named_calls(choice, {**before, **dict(islice(offered.items(), count))})
 
     count = nearest_that_fits(
         len(offered),

@@ -52,6 +52,6 @@ def _with_parts(
     held = frozenset[int]() if before is None or is_stub(before) else shown_parts(row, before)
     if parts <= held:
         return shown
-    least = {one.sequence: choice.shapes[one.sequence].choose(()) for one in group.rows}
-    chosen = choice.shapes[row.sequence].choose(held | parts)
+    least = {one.sequence: choice.renditions[one.sequence].choose(()) for one in group.rows}
+    chosen = choice.renditions[row.sequence].choose(held | parts)
     return {**least, **shown, row.sequence: chosen}

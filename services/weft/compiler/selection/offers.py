@@ -20,7 +20,7 @@ from weft.compiler.profiles import (
     Objective,
 )
 from weft.compiler.ranking.value_weights import Coverage, value_weights
-from weft.compiler.renditions.shape import Shape, density_of
+from weft.compiler.renditions.item_renditions import ItemRenditions, density_of
 from weft.compiler.selection.greedy import best_first
 from weft.compiler.selection.part_scores import ScoredPart, Scores, scored_parts
 from weft.passages.bare_pieces import is_bare
@@ -57,7 +57,7 @@ class Offer(msgspec.Struct):
 def order_parts(
     groups: Sequence[Group],
     scores: Scores,
-    shapes: Mapping[int, Shape],
+    renditions: Mapping[int, ItemRenditions],
     objective: Objective,
     asked: Collection[str],
     statement_counts: Mapping[str, int],
@@ -72,15 +72,15 @@ def order_parts(
     offers: list[Offer] = []
     for group in groups:
         for row in group.rows:
-            shape = shapes[row.sequence]
-            required = shape.required if group.key in opened else ()
+            item_renditions = renditions[row.sequence]
+            required = item_renditions.required if group.key in opened else ()
             offers += [
                 _offer(group, row, part, objective, asked)
-                for part in scored_parts(group, shape, scores, budget, required)
+                for part in scored_parts(group, item_renditions, scores, budget, required)
                 if part.number not in required
             ]
     return _greedy(
-        offers, shapes, objective, statement_counts, budget * OVERSHOOT_BUDGETS, set(opened)
+        offers, renditions, objective, statement_counts, budget * OVERSHOOT_BUDGETS, set(opened)
     )
 
 
@@ -96,7 +96,7 @@ def _offer(
 
 def _greedy(
     offers: Sequence[Offer],
-    shapes: Mapping[int, Shape],
+    renditions: Mapping[int, ItemRenditions],
     objective: Objective,
     statement_counts: Mapping[str, int],
     limit: float,
@@ -120,9 +120,9 @@ def _greedy(
         if spent >= limit:
             break
         is_open = offer.group.key in opened
-        cost = offer.cost + (0.0 if is_open else opening(offer.group, shapes))
+        cost = offer.cost + (0.0 if is_open else opening(offer.group, renditions))
         opened.add(offer.group.key)
-        if shapes[offer.sequence].row.kind is ItemKind.TOOL_RESULT:
+        if renditions[offer.sequence].row.kind is ItemKind.TOOL_RESULT:
             used[offer.sequence] = used.get(offer.sequence, 0.0) + offer.cost
         spent += (
             cost if cost <= limit / OVERSHOOT_BUDGETS else 0.0
@@ -132,11 +132,11 @@ def _greedy(
     return additions
 
 
-def opening(group: Group, shapes: Mapping[int, Shape]) -> float:
+def opening(group: Group, renditions: Mapping[int, ItemRenditions]) -> float:
     """Tokens that a group costs besides the part that opens it."""
-    if not group.is_exchange:
+    if not group.is_call:
         return GROUP_OVERHEAD + (MARKS_OVERHEAD if group.rows[0].parts is not None else 0.0)
     required = sum(
-        len(shapes[row.sequence].choose(()).text) * density_of(row) for row in group.rows
+        len(renditions[row.sequence].choose(()).text) * density_of(row) for row in group.rows
     )
     return CALL_OVERHEAD + required

@@ -9,15 +9,15 @@ from math import inf
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.rendering.cost import Shown
-from weft.compiler.renditions.shape import Shape
+from weft.compiler.renditions.item_renditions import ItemRenditions
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import fill
 
 
-def called_together(exchange: Sequence[Group]) -> Sequence[Group]:
+def called_together(current_turn: Sequence[Group]) -> Sequence[Group]:
     """The call with the newest result and those that were made together with it: before any of them
-    had its result. `exchange` is newest first."""
-    overlapping = [group for group in exchange if group.last >= exchange[0].key]
+    had its result. `current_turn` is newest first."""
+    overlapping = [group for group in current_turn if group.last >= current_turn[0].key]
     results = (row.sequence for group in overlapping for row in group.rows[1:])
     first = min(results, default=inf)
     return [group for group in overlapping if group.key < first]
@@ -29,13 +29,16 @@ def with_shares(choice: Choice, shown: Shown, groups: Sequence[Group], limit: in
     rest = sorted(groups, key=lambda group: (group.whole_tokens, -group.key))
     for at, group in enumerate(rest):
         used = choice.cost.exact(shown)
-        shown = _with(choice, shown, group, used + max(limit - used, 0) // (len(rest) - at))
+        shown = _with_group(choice, shown, group, used + max(limit - used, 0) // (len(rest) - at))
     return shown
 
 
-def _with(choice: Choice, shown: Shown, group: Group, limit: int) -> Shown:
-    for form in (Shape.whole, Shape.all):
-        more = {**shown, **{row.sequence: form(choice.shapes[row.sequence]) for row in group.rows}}
+def _with_group(choice: Choice, shown: Shown, group: Group, limit: int) -> Shown:
+    for form in (ItemRenditions.whole, ItemRenditions.compact):
+        more = {
+            **shown,
+            **{row.sequence: form(choice.renditions[row.sequence]) for row in group.rows},
+        }
         if choice.cost.fits(more, limit):
             return more
     return fill(choice, shown, [group], limit)

@@ -21,8 +21,8 @@ from weft.compiler.profiles import (
     FIRST_PART,
     FOCUS_BONUS,
     IDENTITY_FACTOR,
-    LEAST_PARTS,
     LEFT_ASIDE_FACTOR,
+    MIN_PARTS,
     NAMED_HEAD_FACTOR,
     NAMED_VALUE_FACTOR,
     OFFERED_BUDGETS,
@@ -34,11 +34,11 @@ from weft.compiler.profiles import (
 from weft.compiler.ranking.focus import is_specific
 from weft.compiler.ranking.listed_records import named_records, passed_over
 from weft.compiler.ranking.loops import Stretch, loop_factor
-from weft.compiler.ranking.named_parts import MOST_HEADS, places_of, under_named_heads
+from weft.compiler.ranking.named_parts import MAX_HEADS, places_of, under_named_heads
 from weft.compiler.ranking.places import parts_at
 from weft.compiler.ranking.relevance import MESSAGES
 from weft.compiler.ranking.values import values
-from weft.compiler.renditions.shape import Shape, density_of
+from weft.compiler.renditions.item_renditions import ItemRenditions, density_of
 from weft.passages.json_identifiers import are_nameless
 from weft.passages.part import Outline, Part
 from weft.readmodel.rows import ItemRow
@@ -80,18 +80,22 @@ class ScoredPart(NamedTuple):
 
 
 def scored_parts(
-    group: Group, shape: Shape, scores: Scores, budget: int, held: Collection[int] = ()
+    group: Group,
+    item_renditions: ItemRenditions,
+    scores: Scores,
+    budget: int,
+    held: Collection[int] = (),
 ) -> list[ScoredPart]:
     """The parts of an item of `group` that may be shown besides those that are `held`: all, or of a
     text much larger than the budget those that tell most."""
-    row, outline = shape.row, shape.row.parts
+    row, outline = item_renditions.row, item_renditions.row.parts
     score = scores.groups[group.key] * (1 + FOCUS_BONUS * scores.focus.get(row.sequence, 0.0))
     ahead = scores.ahead.get(row.sequence, ())
-    if shape.fixed is not None:
-        return [ScoredPart(0, shape.fixed.text, score)]
-    if outline is None or shape.redacted:
+    if item_renditions.fixed is not None:
+        return [ScoredPart(0, item_renditions.fixed.text, score)]
+    if outline is None or item_renditions.redacted:
         score *= loop_factor(ahead, 0, len(row.whole))
-        return [ScoredPart(0, row.text if shape.redacted else row.whole, score)]
+        return [ScoredPart(0, row.text if item_renditions.redacted else row.whole, score)]
     share = _shares(row, outline, scores.passages.get(row.sequence, {}))
     salient = _salient(row, outline, scores, budget)
     parts, salient = _offered(row, outline, scores, salient, share, budget, held)
@@ -158,7 +162,7 @@ def _offered(
         first = identifying.union(
             _fitting(leaves, salient.pointed, room / 2),
             _fitting(leaves, salient.under_named, room / 2),
-            _fitting(leaves, outline.differing, room / 4),
+            _fitting(leaves, outline.outliers, room / 4),
             _fitting(leaves, _stating(text, outline, salient.named), room / 4),
         )
         found = scores.passages.get(row.sequence, {})
@@ -199,7 +203,7 @@ def _factor(
             named_records(parts, outline.record_of, scores.stated),
         )
     left_aside = _left_aside(row, outline, scores, parts)
-    differing, asides = outline.differing, outline.asides
+    outliers, asides = outline.outliers, outline.asides
 
     def weighed(number: int, text: str, score: float) -> float:
         return (
@@ -211,7 +215,7 @@ def _factor(
             * (IDENTITY_FACTOR if number in salient.identifying else 1.0)
             * (
                 OUTLIER_FACTOR
-                if number in differing
+                if number in outliers
                 else BOILERPLATE_FACTOR
                 if number in asides
                 else 1.0
@@ -238,7 +242,7 @@ def _left_aside(
 
 def _spoken_of(parts: Sequence[tuple[int, str]], stated: frozenset[str]) -> frozenset[int]:
     """The parts that state what was said or done last. None if many do: that tells nothing."""
-    if len(parts) < LEAST_PARTS:
+    if len(parts) < MIN_PARTS:
         return frozenset()
     found = frozenset(number for number, text in parts if stated.intersection(values(text)))
     return found if len(found) <= max(FEW, len(parts) * FEW_SHARE) else frozenset()
@@ -252,8 +256,8 @@ def _stating(text: str, outline: Outline, named: Collection[str]) -> frozenset[i
     """The leaves that state a value which the user named, if few do: of passages that answer alike,
     it may be in the last part."""
     starts = [leaf.start for leaf in outline.leaves]
-    found = [list(islice(places_of(value, text), MOST_HEADS + 1)) for value in named]
-    few = (places for places in found if len(places) <= MOST_HEADS)
+    found = [list(islice(places_of(value, text), MAX_HEADS + 1)) for value in named]
+    few = (places for places in found if len(places) <= MAX_HEADS)
     return frozenset(max(bisect_right(starts, at) - 1, 0) for places in few for at in places)
 
 
@@ -357,10 +361,10 @@ def _shares(
     floor = min(1.0, max(PASSAGE_FLOOR, COHERENT / max(row.whole_tokens, 1)))
     rest = floor if row.kind in MESSAGES else 1.0 - FIRST_PART
 
-    differing = outline.differing if row.kind is ItemKind.TOOL_RESULT else frozenset[int]()
+    outliers = outline.outliers if row.kind is ItemKind.TOOL_RESULT else frozenset[int]()
 
     def share(number: int) -> float:
-        if number in differing:
+        if number in outliers:
             return 1.0
         passage = bisect_right(outline.passages, number) - 1
         first = FIRST_PART if number == 0 else 0.0

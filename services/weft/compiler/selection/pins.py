@@ -1,6 +1,6 @@
 """The items in every prompt: the task, the open question and the message that it answers, pinned
 items, and policies. They are whole unless they alone would take more than half of the budget. What
-is cut then grows into what the open exchange leaves."""
+is cut then grows into what the current turn leaves."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Collection, Mapping, Sequence
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import LEAST_PIN, POLICY_SHARE
+from weft.compiler.profiles import MIN_PIN_TOKENS, POLICY_SHARE
 from weft.compiler.rendering.cost import PromptCost, Shown
+from weft.compiler.renditions.item_renditions import ItemRenditions
 from weft.compiler.renditions.rendition import Rendition, part_count
-from weft.compiler.renditions.shape import Shape
 from weft.compiler.selection.budget import longest_beginning
 from weft.compiler.selection.choice import Choice
 from weft_schemas.items import ItemKind
 
 
-def pin(
+def pinned_renditions(
     groups: Sequence[Group],
-    shapes: Mapping[int, Shape],
+    renditions: Mapping[int, ItemRenditions],
     cost: PromptCost,
     budget: int,
     share: float,
@@ -31,25 +31,27 @@ def pin(
     never leaves one out. The little of what the agent said last comes on top of that share."""
     shown: Shown = {}
     for group in groups:
-        least = _least(group, shapes)
+        least = _whole_or_beginning(group, renditions)
         if not cost.fits({**shown, **least}, budget):
             break
         shown.update(least)
     if groups and not shown:
-        shown.update(_grown(shown, groups[0], shapes, cost, budget))
+        shown.update(_lengthened(shown, groups[0], renditions, cost, budget))
     held = [group for group in groups if group.key in shown]
-    said = cost.block_tokens(_said_last(held, shapes))
+    said = cost.block_tokens(_last_message(held, renditions))
     limit = max(min(int(budget * share) + said, budget), cost.exact(shown) if shown else 0)
     for group in held:
-        whole = _whole(group, shapes)
+        whole = _whole(group, renditions)
         most = max(limit, int(budget * latest_share)) if group is groups[0] else limit
         if cost.fits({**shown, **whole}, most):
             shown.update(whole)
-    rest = [group for group in held if shown[group.key] != _whole(group, shapes)[group.key]]
+    rest = [group for group in held if shown[group.key] != _whole(group, renditions)[group.key]]
     for place, group in enumerate(rest):
         used = cost.exact(shown)
         shown.update(
-            _grown(shown, group, shapes, cost, used + (limit - used) // (len(rest) - place))
+            _lengthened(
+                shown, group, renditions, cost, used + (limit - used) // (len(rest) - place)
+            )
         )
     return shown
 
@@ -61,7 +63,7 @@ def with_pins_grown(choice: Choice, shown: Shown, kept: Collection[int] = ()) ->
     if choice.has_query:
         return shown
     for group in sorted(choice.pinned, key=lambda one: one.key, reverse=True):
-        row, whole = group.rows[-1], _whole(group, choice.shapes)
+        row, whole = group.rows[-1], _whole(group, choice.renditions)
         is_cut = row.sequence in shown and shown[row.sequence] != whole[row.sequence]
         if not is_cut or row.sequence in kept:
             continue
@@ -70,7 +72,7 @@ def with_pins_grown(choice: Choice, shown: Shown, kept: Collection[int] = ()) ->
         if choice.cost.fits({**shown, **whole}, choice.budget):
             shown = {**shown, **whole}
             continue
-        more = _grown(shown, group, choice.shapes, choice.cost, choice.budget)
+        more = _lengthened(shown, group, choice.renditions, choice.cost, choice.budget)
         if more and len(more[row.sequence].text) > len(shown[row.sequence].text):
             shown = {**shown, **more}
     return shown
@@ -83,62 +85,71 @@ def note_pins(choice: Choice, shown: Shown, ledger: Ledger) -> None:
         named = f"{row.kind.value} {row.id}"
         if row.sequence not in shown:
             ledger.note(f"{named} does not fit the budget")
-        elif any(shown.get(at) != form for at, form in _whole(group, choice.shapes).items()):
+        elif any(shown.get(at) != form for at, form in _whole(group, choice.renditions).items()):
             ledger.note(f"{named} is shortened to fit the budget")
 
 
-def least_of_all(groups: Sequence[Group], shapes: Mapping[int, Shape]) -> Shown:
+def beginnings_of_all(groups: Sequence[Group], renditions: Mapping[int, ItemRenditions]) -> Shown:
     """A little of each of these groups."""
     shown: Shown = {}
     for group in groups:
-        shown.update(_least(group, shapes))
+        shown.update(_whole_or_beginning(group, renditions))
     return shown
 
 
-def _said_last(held: Sequence[Group], shapes: Mapping[int, Shape]) -> Shown:
+def _last_message(held: Sequence[Group], renditions: Mapping[int, ItemRenditions]) -> Shown:
     """A little of what the agent said after all the others; nothing if the last one is no message
     of the agent."""
     last = max(held, key=lambda group: group.key, default=None)
     if last is None or len(held) < 2 or last.rows[0].kind is not ItemKind.AGENT_MSG:
         return {}
-    return _least(last, shapes)
+    return _whole_or_beginning(last, renditions)
 
 
-def _whole(group: Group, shapes: Mapping[int, Shape]) -> Shown:
-    return {row.sequence: shapes[row.sequence].whole() for row in group.rows}
+def _whole(group: Group, renditions: Mapping[int, ItemRenditions]) -> Shown:
+    return {row.sequence: renditions[row.sequence].whole() for row in group.rows}
 
 
-def _least(group: Group, shapes: Mapping[int, Shape]) -> Shown:
+def _whole_or_beginning(group: Group, renditions: Mapping[int, ItemRenditions]) -> Shown:
     """The whole group if it is short, else the beginning of its text."""
     sequence = group.rows[-1].sequence
-    return {**_others(group, shapes), sequence: shapes[sequence].beginning(LEAST_PIN)}
+    return {
+        **_stubs_of_others(group, renditions),
+        sequence: renditions[sequence].beginning(MIN_PIN_TOKENS),
+    }
 
 
-def _others(group: Group, shapes: Mapping[int, Shape]) -> dict[int, Rendition]:
-    return {row.sequence: shapes[row.sequence].choose(()) for row in group.rows[:-1]}
+def _stubs_of_others(
+    group: Group, renditions: Mapping[int, ItemRenditions]
+) -> dict[int, Rendition]:
+    return {row.sequence: renditions[row.sequence].choose(()) for row in group.rows[:-1]}
 
 
-def _grown(
-    shown: Shown, group: Group, shapes: Mapping[int, Shape], cost: PromptCost, limit: int
+def _lengthened(
+    shown: Shown,
+    group: Group,
+    renditions: Mapping[int, ItemRenditions],
+    cost: PromptCost,
+    limit: int,
 ) -> Shown:
     """The group with as many of its first parts as fit into `limit`; if not even one fits, with the
     beginning of its text."""
-    row, others = group.rows[-1], _others(group, shapes)
+    row, others = group.rows[-1], _stubs_of_others(group, renditions)
     low, high, best = 0, part_count(row), dict[int, Rendition]()
     while low < high:
         middle = (low + high + 1) // 2
-        more = {**others, row.sequence: _first(shapes[row.sequence], middle)}
+        more = {**others, row.sequence: _first_parts(renditions[row.sequence], middle)}
         if cost.size({**shown, **more}) <= limit and cost.exact({**shown, **more}) <= limit:
             low, best = middle, more
         else:
             high = middle - 1
-    return best or longest_beginning(shown, others, shapes[row.sequence], cost, limit) or {}
+    return best or longest_beginning(shown, others, renditions[row.sequence], cost, limit) or {}
 
 
-def _first(shape: Shape, count: int) -> Rendition:
+def _first_parts(item_renditions: ItemRenditions, count: int) -> Rendition:
     """The first parts of an item; of a long one also the last, where people often say what they
     want."""
-    total = part_count(shape.row)
+    total = part_count(item_renditions.row)
     if 2 < count < total:
-        return shape.choose([*range(count - 1), total - 1])
-    return shape.choose(range(count))
+        return item_renditions.choose([*range(count - 1), total - 1])
+    return item_renditions.choose(range(count))

@@ -11,8 +11,8 @@ import msgspec
 from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import (
-    MOST_FILLED,
-    MOST_PRICE,
+    MAX_FILLED_HEADS,
+    MAX_PRICE,
     NEXT_ENTRY,
     OF_HALF,
     PRESENCE,
@@ -25,24 +25,24 @@ from weft.compiler.profiles import (
 from weft.compiler.ranking.value_weights import value_weights
 from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import Shown
-from weft.compiler.rendering.named_calls import names_of
+from weft.compiler.rendering.named_calls import named_calls
 from weft.compiler.rendering.prompt import RENDER_VERSION
-from weft.compiler.renditions.recipe import outdated_of
+from weft.compiler.renditions.part_selector import outdated_of
 from weft.compiler.renditions.rendition import (
     PARTS,
     REDACTED,
     SUMMARY,
     Rendition,
-    reread,
+    reproduced_rendition,
 )
 from weft.compiler.selection.choice import Choice
+from weft.compiler.selection.current_turn import with_current_turn
 from weft.compiler.selection.dialogue import with_dialogue
-from weft.compiler.selection.exchange import with_exchange
 from weft.compiler.selection.fill import fill
-from weft.compiler.selection.left_out import naming, with_names
+from weft.compiler.selection.left_out import with_named_calls, with_names
 from weft.compiler.selection.parallel import called_together
 from weft.compiler.selection.pins import note_pins, with_pins_grown
-from weft.compiler.selection.select import everything_whole, pins_of, selected
+from weft.compiler.selection.select import everything_whole, pins_of, selected_afresh
 from weft.readmodel.rows import ItemRow
 from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit, ManifestEntry
@@ -60,7 +60,7 @@ class Prefix(msgspec.Struct, frozen=True):
     """Calls that are left out and named in its marks."""
 
 
-def keep(
+def kept_prefix(
     view: SessionView,
     base: CompileAudit | None,
     policy_version: int,
@@ -94,22 +94,22 @@ def keep(
             break
         shown[one.sequence] = rendition
         named.update(one.named)
-    return Prefix(_unbroken(shown, groups), named=frozenset(named))
+    return Prefix(_complete_beginning(shown, groups), named=frozenset(named))
 
 
 def _rendition_of(one: ManifestEntry, row: ItemRow, redacted: frozenset[int]) -> Rendition | None:
     """The rendition that the manifest names, or None if the item has changed."""
-    name, _, recipe = one.view.partition(" ")
+    name, _, selector = one.view.partition(" ")
     of_summary = name == SUMMARY and row.envelope is None
     version = row.summary_version if of_summary else row.version
     if version != one.version or (name == REDACTED) != (row.sequence in redacted):
         return None
-    if outdated_of(recipe) != row.outdated:
+    if outdated_of(selector) != row.outdated:
         return None
-    return reread(row, name, recipe)
+    return reproduced_rendition(row, name, selector)
 
 
-def _unbroken(shown: Mapping[int, Rendition], groups: Sequence[Group]) -> Shown:
+def _complete_beginning(shown: Mapping[int, Rendition], groups: Sequence[Group]) -> Shown:
     """The longest beginning in which every group is complete: a call whose result came since must
     not stay without it."""
     group_of = {row.sequence: group for group in groups for row in group.rows}
@@ -129,7 +129,7 @@ def select_stable(choice: Choice, prefix: Prefix, ledger: Ledger) -> tuple[Choic
     everything = everything_whole(choice)
     if everything is not None:
         return choice, everything
-    choice = _naming_kept(choice, prefix)
+    choice = _with_prefix_names(choice, prefix)
     best = _best(choice, prefix.shown)
     last = max(best.head, default=0)
     kept = [call for call in prefix.named if call < last]
@@ -138,9 +138,9 @@ def select_stable(choice: Choice, prefix: Prefix, ledger: Ledger) -> tuple[Choic
     return choice, best.shown
 
 
-def _naming_kept(choice: Choice, prefix: Prefix) -> Choice:
+def _with_prefix_names(choice: Choice, prefix: Prefix) -> Choice:
     kept = [group for group in choice.groups if group.key in prefix.named]
-    return naming(choice, names_of(kept, choice.withheld))
+    return with_named_calls(choice, named_calls(kept, choice.withheld))
 
 
 class _Draft(msgspec.Struct, frozen=True):
@@ -159,29 +159,30 @@ class _Draft(msgspec.Struct, frozen=True):
 def _best(choice: Choice, kept: Shown) -> _Draft:
     """The best draft that fits, else what a new compile shows."""
     pinned = pins_of(choice)
-    fresh = selected(choice, pinned)
-    newest = _newest(choice, fresh)
-    judge = partial(_judged, choice, _Wanted(choice, pinned, fresh))
-    heads = list(_fitting(choice, kept, {**newest, **pinned}))
-    ends = [fresh, *_shorter(choice, pinned)]
+    fresh = selected_afresh(choice, pinned)
+    newest = _newest_results(choice, fresh)
+    judge = partial(_draft_of, choice, _WantedValues(choice, pinned, fresh))
+    heads = list(_fitting_heads(choice, kept, {**newest, **pinned}))
+    ends = [fresh, *_shorter_compiles(choice, pinned)]
     afresh = judge({}, fresh)
     drafts = [
         afresh,
         *(judge({}, {**end, **newest}) for end in ends[1:]),
         *(
-            judge(head, {**pinned, **_behind(choice, head, end), **newest, **head})
+            judge(head, {**pinned, **_shown_after(choice, head, end), **newest, **head})
             for head in heads
             for end in ends
         ),
     ]
     drafts += [
-        judge(head, _filled(choice, head, {**newest, **pinned})) for head in _promising(drafts)
+        judge(head, _filled_head(choice, head, {**newest, **pinned}))
+        for head in _promising_heads(drafts)
     ]
     drafts.sort(key=_Draft.rank, reverse=True)
     return next((one for one in drafts if choice.cost.fits(one.shown, choice.budget)), afresh)
 
 
-def _judged(choice: Choice, wanted: _Wanted, head: Shown, shown: Shown) -> _Draft:
+def _draft_of(choice: Choice, wanted: _WantedValues, head: Shown, shown: Shown) -> _Draft:
     size = choice.cost.size(shown)
     sent = size - choice.cost.size(head)
     price = _price(choice.budget) * sent / max(choice.budget, 1)
@@ -190,10 +191,10 @@ def _judged(choice: Choice, wanted: _Wanted, head: Shown, shown: Shown) -> _Draf
 
 def _price(budget: int) -> float:
     """The cost of sending a whole budget again, as a share of the weight of everything wanted."""
-    return min(PRICE / max(budget, 1), MOST_PRICE)
+    return min(PRICE / max(budget, 1), MAX_PRICE)
 
 
-def _fitting(choice: Choice, kept: Shown, needed: Shown) -> Iterator[Shown]:
+def _fitting_heads(choice: Choice, kept: Shown, needed: Shown) -> Iterator[Shown]:
     """The parts of the base that fit beside what is `needed`."""
     for head in _heads(choice, kept):
         fits = choice.cost.fits({**needed, **head}, choice.budget)
@@ -201,41 +202,41 @@ def _fitting(choice: Choice, kept: Shown, needed: Shown) -> Iterator[Shown]:
             yield head
 
 
-def _shorter(choice: Choice, pinned: Shown) -> Iterator[Shown]:
+def _shorter_compiles(choice: Choice, pinned: Shown) -> Iterator[Shown]:
     """New compiles that leave room: their ends fit behind more of the base."""
     for share in SHORTER:
-        yield selected(choice, pinned, choice.budget - int(choice.budget * share))
+        yield selected_afresh(choice, pinned, choice.budget - int(choice.budget * share))
 
 
-def _behind(choice: Choice, head: Shown, end: Shown) -> Shown:
+def _shown_after(choice: Choice, head: Shown, end: Shown) -> Shown:
     """What `end` shows of the groups behind the head."""
     last = max(head, default=0)
     rows = (row for group in choice.groups if group.key > last for row in group.rows)
     return {row.sequence: end[row.sequence] for row in rows if row.sequence in end}
 
 
-def _promising(drafts: Sequence[_Draft]) -> list[Shown]:
+def _promising_heads(drafts: Sequence[_Draft]) -> list[Shown]:
     """The heads of the best drafts."""
     ranked = sorted(drafts, key=_Draft.rank, reverse=True)
     heads = {len(one.head): one.head for one in ranked if one.head}
-    return list(heads.values())[:MOST_FILLED]
+    return list(heads.values())[:MAX_FILLED_HEADS]
 
 
-def _filled(choice: Choice, head: Shown, needed: Shown) -> Shown:
+def _filled_head(choice: Choice, head: Shown, needed: Shown) -> Shown:
     """The head, and the most valuable of what came since."""
     last = max(head, default=0)
     base = {**needed, **head}
-    base = with_pins_grown(choice, with_exchange(choice, base, head), head)
+    base = with_pins_grown(choice, with_current_turn(choice, base, head), head)
     base = with_dialogue(choice, base)
     later = [group for group in choice.groups if group.key > last and group.key not in base]
     return fill(choice, base, later, choice.budget)
 
 
-def _newest(choice: Choice, fresh: Shown) -> Shown:
+def _newest_results(choice: Choice, fresh: Shown) -> Shown:
     """The latest item and the newest results: saving tokens must not hide them, nor cut what a new
     compile shows whole."""
     latest = [max(choice.groups, key=lambda group: group.last)] if choice.groups else []
-    answered = [group for group in choice.exchange if len(group.rows) > 1]
+    answered = [group for group in choice.current_turn if len(group.rows) > 1]
     rows = [row for group in (*latest, *called_together(answered)) for row in group.rows]
     return {row.sequence: fresh[row.sequence] for row in rows if row.sequence in fresh}
 
@@ -271,10 +272,10 @@ def _head(choice: Choice, kept: Shown, limit: int) -> Shown:
             low = middle
         else:
             high = middle - 1
-    return _unbroken(dict(items[:low]), choice.groups)
+    return _complete_beginning(dict(items[:low]), choice.groups)
 
 
-class _Wanted:
+class _WantedValues:
     """What a step wants of a session: the values stated by fresh compiles at full and half the
     budget, and the presence of their items."""
 
@@ -316,7 +317,7 @@ class _Wanted:
 
     def _used(self) -> set[str]:
         """The values that the last calls used."""
-        calls = [group.rows[0] for group in self._choice.groups if group.is_exchange]
+        calls = [group.rows[0] for group in self._choice.groups if group.is_call]
         return {value for call in calls[-USED_CALLS:] for value in values(call.whole)}
 
     def _ahead(self) -> set[str]:

@@ -7,15 +7,15 @@ from collections.abc import Collection, Sequence
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.rendering.cost import Shown
-from weft.compiler.renditions.rendition import REFERENCE, stub
+from weft.compiler.renditions.rendition import REFERENCE, stub_rendition
 from weft.compiler.selection.choice import Choice
 from weft.readmodel.rows import ItemRow
 
-LEAST = 200
+MIN_CHARACTERS = 200
 """Characters of the shortest result that a reference replaces."""
 
 
-def repeated(groups: Sequence[Group], redacted: Collection[int]) -> dict[int, int]:
+def repeated_results(groups: Sequence[Group], redacted: Collection[int]) -> dict[int, int]:
     """The results that a later group repeats exactly, each with the newest that does, by sequence.
     Masked results never count as equal, because masks hide what differs. Of calls that were made
     together, a later one may have been answered earlier: then both stay, since which of them stands
@@ -23,11 +23,11 @@ def repeated(groups: Sequence[Group], redacted: Collection[int]) -> dict[int, in
     newest: dict[tuple[str, int], list[ItemRow]] = {}
     found: dict[int, int] = {}
     for group in reversed(groups):
-        if not group.is_exchange or any(row.sequence in redacted for row in group.rows):
+        if not group.is_call or any(row.sequence in redacted for row in group.rows):
             continue
-        asked = group.asked
+        asked = group.call_signature
         for row in group.rows[1:]:
-            if row.size_of_whole < LEAST:
+            if row.size_of_whole < MIN_CHARACTERS:
                 continue
             alike = newest.setdefault((asked, row.size_of_whole), [])
             later = (one for one in alike if one.sequence > row.sequence)
@@ -40,15 +40,15 @@ def repeated(groups: Sequence[Group], redacted: Collection[int]) -> dict[int, in
 
 
 def outdated_by_repetition(groups: Sequence[Group], redacted: Collection[int]) -> frozenset[int]:
-    """The keys of exchanges whose very call was made again later, and was answered: what they say
+    """The keys of calls that were made again later, and were answered: what they say
     of a state may no longer hold. If it failed, what was read before is the newest that is known.
     Masked calls never count as equal."""
     again: set[str] = set()
     found: set[int] = set()
     for group in reversed(groups):
-        if len(group.rows) < 2 or not group.is_exchange or group.rows[0].sequence in redacted:
+        if len(group.rows) < 2 or not group.is_call or group.rows[0].sequence in redacted:
             continue
-        asked = group.asked
+        asked = group.call_signature
         if asked in again:
             found.add(group.key)
         elif not any(row.failed for row in group.rows[1:]):
@@ -64,7 +64,7 @@ def without_dangling(choice: Choice, shown: Shown) -> Shown:
             one = shown.get(row.sequence)
             if one is None or one.view != REFERENCE or choice.repeats[row.sequence] in shown:
                 continue
-            shown = {**shown, row.sequence: stub(row)}
+            shown = {**shown, row.sequence: stub_rendition(row)}
             if not choice.cost.fits(shown, choice.budget):
                 left = {row.sequence for row in group.rows}
                 shown = {at: one for at, one in shown.items() if at not in left}

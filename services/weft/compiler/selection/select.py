@@ -1,32 +1,36 @@
-"""Stage 7: chooses renditions of the groups that may be shown. First pinned items, then the open
-exchange, the rest of pins that were cut, the newest messages, and everything else by value per
+"""Stage 7: chooses renditions of the groups that may be shown. First pinned items, then the current
+turn, the rest of pins that were cut, the newest messages, and everything else by value per
 token.
 """
 
 from __future__ import annotations
 
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import LATEST_SHARE, LEAST_PIN, PINS_ALONE, PINS_SHARE
+from weft.compiler.profiles import LATEST_SHARE, MIN_PIN_TOKENS, PINS_ALONE, PINS_SHARE
 from weft.compiler.rendering.cost import Shown
-from weft.compiler.renditions.rendition import whole
+from weft.compiler.renditions.rendition import whole_rendition
 from weft.compiler.selection.choice import Choice
+from weft.compiler.selection.current_turn import (
+    newest_result_fit,
+    with_current_turn,
+    with_left_calls,
+)
 from weft.compiler.selection.dialogue import with_dialogue
-from weft.compiler.selection.exchange import newest_beside, with_exchange, with_left_calls
 from weft.compiler.selection.fill import fill, with_newest_whole
 from weft.compiler.selection.last_fetched import with_last_fetched
 from weft.compiler.selection.left_out import room_for_names, with_names
-from weft.compiler.selection.pins import note_pins, pin, with_pins_grown
+from weft.compiler.selection.pins import note_pins, pinned_renditions, with_pins_grown
 from weft_schemas.items import ItemKind
 
 
 def select(choice: Choice, ledger: Ledger) -> tuple[Choice, Shown]:
-    """Everything whole if it fits; otherwise pins, the open exchange and the most valuable parts,
+    """Everything whole if it fits; otherwise pins, the current turn and the most valuable parts,
     and marks that name what is left out."""
     everything = everything_whole(choice)
     if everything is not None:
         return choice, everything
     room = room_for_names(choice)
-    shown = selected(choice, pins_of(choice), room)
+    shown = selected_afresh(choice, pins_of(choice), room)
     if room:
         choice = with_names(choice, shown)
         shown = fill(choice, shown, choice.groups, choice.budget)
@@ -35,20 +39,20 @@ def select(choice: Choice, ledger: Ledger) -> tuple[Choice, Shown]:
     return choice, shown
 
 
-def selected(choice: Choice, pinned: Shown, room: int = 0) -> Shown:
-    """The pinned items, the open exchange, the newest messages and the most valuable parts, which
+def selected_afresh(choice: Choice, pinned: Shown, room: int = 0) -> Shown:
+    """The pinned items, the current turn, the newest messages and the most valuable parts, which
     leave `room` tokens."""
-    shown = _beside(choice, pinned, room)
+    shown = _with_pins(choice, pinned, room)
     newest = choice.groups[-1] if choice.groups else None
     if newest is None or newest.key in shown or newest.rows[0].kind is not ItemKind.AGENT_MSG:
         return shown
     # No mark stands behind the last item, so the beginning of this one tells that there is more.
-    more = {**pinned, newest.key: choice.shapes[newest.key].beginning(LEAST_PIN)}
-    return _beside(choice, more, room) if choice.cost.fits(more, choice.budget) else shown
+    more = {**pinned, newest.key: choice.renditions[newest.key].beginning(MIN_PIN_TOKENS)}
+    return _with_pins(choice, more, room) if choice.cost.fits(more, choice.budget) else shown
 
 
-def _beside(choice: Choice, pinned: Shown, room: int) -> Shown:
-    base = with_pins_grown(choice, with_exchange(choice, pinned))
+def _with_pins(choice: Choice, pinned: Shown, room: int) -> Shown:
+    base = with_pins_grown(choice, with_current_turn(choice, pinned))
     base = with_dialogue(choice, with_last_fetched(choice, base))
     limit = choice.budget - room
     return with_left_calls(choice, fill(choice, base, choice.groups, limit), limit)
@@ -57,18 +61,20 @@ def _beside(choice: Choice, pinned: Shown, room: int) -> Shown:
 def pins_of(choice: Choice) -> Shown:
     """The renditions of the pinned groups. The latest user turn takes more than its share, but no
     room that the newest result, or at least its outcome, needs."""
-    has_results = any(len(group.rows) > 1 for group in choice.exchange)
+    has_results = any(len(group.rows) > 1 for group in choice.current_turn)
     share = PINS_SHARE if has_results or choice.has_query else PINS_ALONE
-    pinned = pin(choice.pinned, choice.shapes, choice.cost, choice.budget, share)
+    pinned = pinned_renditions(choice.pinned, choice.renditions, choice.cost, choice.budget, share)
     latest = choice.pinned[0].rows[0] if choice.pinned else None
     if latest is None or latest.kind is not ItemKind.USER_TURN or choice.has_query:
         return pinned
-    if pinned.get(latest.sequence) == choice.shapes[latest.sequence].whole():
+    if pinned.get(latest.sequence) == choice.renditions[latest.sequence].whole():
         return pinned
-    more = pin(choice.pinned, choice.shapes, choice.cost, choice.budget, share, LATEST_SHARE)
+    more = pinned_renditions(
+        choice.pinned, choice.renditions, choice.cost, choice.budget, share, LATEST_SHARE
+    )
     if not has_results:
         return more
-    return pinned if newest_beside(choice, more) < newest_beside(choice, pinned) else more
+    return pinned if newest_result_fit(choice, more) < newest_result_fit(choice, pinned) else more
 
 
 def everything_whole(choice: Choice) -> Shown | None:
@@ -78,7 +84,7 @@ def everything_whole(choice: Choice) -> Shown | None:
         return None
     shown: Shown = {}
     for row in rows:
-        shape = choice.shapes[row.sequence]
-        limited = shape.fixed if shape.is_limited else None
-        shown[row.sequence] = limited or whole(row, shape.redacted)
+        item_renditions = choice.renditions[row.sequence]
+        limited = item_renditions.fixed if item_renditions.is_limited else None
+        shown[row.sequence] = limited or whole_rendition(row, item_renditions.redacted)
     return shown if choice.cost.exact(shown) <= choice.budget else None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from weft.firewall.detect import Detected
 from weft.firewall.form import Form
-from weft.firewall.leaf_worth import LeafPath
+from weft.firewall.json_leaves import LeafPath
 from weft.firewall.summarise.aligned import summarise_aligned
 from weft.firewall.summarise.budget import Budget, shorten
 from weft.firewall.summarise.code import summarise_code

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from weft.firewall.aligned import table_of, without_size
-from weft.firewall.columns import Column, column, differing
+from weft.firewall.columns import Column, column, outlier_records
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
 from weft.firewall.summarise.table import samples
 
@@ -40,7 +40,7 @@ def summarise_aligned(text: str, budget: Budget) -> str:
     cap = line_cap(len(rows), budget, 160)
     head = "\n".join([*start, cut_line(header, cap)])
     rest = Budget(max(0, budget.limit - budget.count(head) - 1), budget.encoding)
-    chosen = samples(len(rows), differing([*columns, *shapes], _OUTLIERS)).items()
+    chosen = samples(len(rows), outlier_records([*columns, *shapes], _OUTLIERS)).items()
     pieces = [Piece(index, worth, cut_line(rows[index], cap)) for index, worth in chosen]
     shown = compose(pieces, rest, "rows", len(rows))
     return budget.cut(f"{head}\n{shown}" if shown else head)

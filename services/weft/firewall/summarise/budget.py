@@ -97,7 +97,7 @@ def _chosen(
         cost = budget.count(text) + 1 if len(text) <= _CHARS * max(left, 1) else left + 1
         if unit and piece.units:
             # It either splits one gap in two or fills one.
-            cost += mark * (1 - _beside(standing, chosen, index, total))
+            cost += mark * (1 - _touching_ends(standing, chosen, index, total))
         if cost > left and left > budget.limit * _ROOM:
             text = _shortened(text, left - mark, budget)
             cost = budget.count(text) + 1
@@ -143,7 +143,7 @@ def _mark(count: int, unit: str) -> str:
     return f"… {count} {unit if count != 1 else unit.removesuffix('s')} …"
 
 
-def _beside(standing: list[Piece], chosen: dict[int, str], index: int, total: int) -> int:
+def _touching_ends(standing: list[Piece], chosen: dict[int, str], index: int, total: int) -> int:
     """How many ends of a piece touch shown text or an end of the source."""
     piece = standing[index]
     end = piece.order + piece.units

@@ -49,7 +49,7 @@ _INTRODUCES = re.compile(r"\s*(?:#(?!include|define|if|endif|else|pragma)|//|/?\
 """A comment or a decorator; right above a definition it belongs to it."""
 _LONG = 30
 """Passages of definitions with at least this many lines are listed too."""
-_MOST_TELLING = 30 + MAX_TELLING + 2.0
+_MAX_LINE_WORTH = 30 + MAX_TELLING + 2.0
 """Worth more than any line that is not a definition."""
 _IMPORT = re.compile(r"\s{0,8}(?:import\b|from \S+ import|#include|use |using |require\b|package )")
 
@@ -94,7 +94,7 @@ def summarise_code(text: str, budget: Budget) -> str:
             for worth, number, line in _telling_lines(numbered, found)
         ]
 
-    if min(piece.worth for piece in pieces) > _MOST_TELLING:
+    if min(piece.worth for piece in pieces) > _MAX_LINE_WORTH:
         return compose(pieces, budget, later=lines_that_tell)
     return compose([*pieces, *lines_that_tell()], budget)
 
@@ -272,7 +272,7 @@ def _close(found: list[Definition], numbered: list[tuple[int, str]]) -> None:
             ends[open_ones.pop()] = item.at
         open_ones.append(index)
     for item, end in zip(found, ends, strict=True):
-        item.end = _said(numbered, item.at, end) + 1
+        item.end = _last_line(numbered, item.at, end) + 1
         item.last = numbered[item.end - 1][0]
         first = item.at
         while first > 0 and _INTRODUCES.match(numbered[first - 1][1][:100]):
@@ -280,7 +280,7 @@ def _close(found: list[Definition], numbered: list[tuple[int, str]]) -> None:
         item.first = numbered[first][0]
 
 
-def _said(numbered: list[tuple[int, str]], at: int, end: int) -> int:
+def _last_line(numbered: list[tuple[int, str]], at: int, end: int) -> int:
     """Index of the last line before `end`, without blank lines and without whatever introduces the
     next definition."""
     last = end - 1

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from weft.firewall.columns import Column, columns, differing, written
-from weft.firewall.leaf_worth import MAX_DEPTH, LeafPath, PathStep, key_worth, value_worth
-from weft.firewall.leaf_worth import written as path_written
+from weft.firewall.columns import Column, columns, outlier_records, value_text
+from weft.firewall.json_leaves import MAX_DEPTH, LeafPath, PathStep, key_worth, value_worth
+from weft.firewall.json_leaves import path_text as path_written
 from weft.firewall.verbatim_json import kinds_of
 
 MORE = "…"
@@ -29,7 +29,7 @@ _LOOK = 20
 """How many records decide the value of fields."""
 _NESTED = -0.6
 """Value of an object or list, compared with single values."""
-_DIFFERING_FIELDS = 4
+_OUTLIER_FIELDS = 4
 """How many fields an outlier record shows, in addition to those in which it differs."""
 _KEYS, _KEYS_OF = 24, 4
 """How many keys of a nested object are shown, and how many of each element of a list."""
@@ -121,7 +121,7 @@ def _collection(
     records = _records(values)
     record_columns = columns(records) if records is not None else []
     is_flat = records is values or records is None
-    outliers = differing(record_columns, _OUTLIERS) if is_flat else []
+    outliers = outlier_records(record_columns, _OUTLIERS) if is_flat else []
     fields, exact_field = _fields(path, records or [], record_columns, keep)
     differ_in = frozenset(re.split(r"[.\[]", x.name)[0] for x in record_columns if x.rare)
     return Collection(path, steps, values, record_columns, fields, outliers, differ_in, exact_field)
@@ -170,7 +170,7 @@ def head(collection: Collection, cut: Cut, fits: Callable[[str], bool]) -> str:
     """One line about the whole collection: its size, the values of its fields with their counts and
     extremes, and which fields its records show. `fits` says whether a line may be that long."""
     size = len(collection.values)
-    names = listed([plain_key(name) for name in _names(collection)])
+    names = names_text([plain_key(name) for name in _names(collection)])
     start = f"{MORE}{size} x {{{names}}}" if names else f"{MORE}{size} values"
     if cut.fields is not None and cut.fields < len(collection.fields):
         but = ", those that differ with more" if collection.outliers else ""
@@ -212,7 +212,7 @@ def _statement(column: Column) -> tuple[int, str] | None:
     if column.constant or column.identifying > _NAMING:
         return None
     if column.low is not None and column.high is not None:
-        return 3, f"{name}: {written(column.low)}..{written(column.high)}{missing}"
+        return 3, f"{name}: {value_text(column.low)}..{value_text(column.high)}{missing}"
     return (0, f"{name}: some ({column.filled}){missing}") if none and column.rare else None
 
 
@@ -225,7 +225,7 @@ def record(
         few = cut.fields <= 2 or index not in collection.outliers
         fields = frozenset(collection.fields[: cut.fields]) if few else None
     if cut.fields is not None and cut.fields <= 2 and index in collection.outliers:
-        fields = frozenset(collection.fields[:_DIFFERING_FIELDS]) | collection.differ_in
+        fields = frozenset(collection.fields[:_OUTLIER_FIELDS]) | collection.differ_in
     path = (*collection.path, collection.steps[index])
     return _cut(collection.values[index], path, cut, fields, is_kept)
 
@@ -247,7 +247,7 @@ def _cut(
             for key in keys[:most]
         }
         if len(keys) > most:
-            names = listed([plain_key(key) for key in keys[most:]])
+            names = names_text([plain_key(key) for key in keys[most:]])
             built[MORE] = f"{len(keys) - most} of {len(keys)} keys: {names}"
         return built
     if isinstance(value, list):
@@ -308,7 +308,7 @@ def name_of(collection: Collection, index: int) -> str:
         for part in name.split("."):
             found = found.get(part) if isinstance(found, dict) else None
         if found is not None:
-            return written(found)
+            return value_text(found)
     return "none"
 
 
@@ -320,7 +320,7 @@ def plain_key(key: str) -> str:
     return key if len(key) <= _NAME else f"{key[:_NAME]}{MORE}"
 
 
-def listed(names: list[str]) -> str:
+def names_text(names: list[str]) -> str:
     """As many names as fit, and how many more there are."""
     shown: list[str] = []
     room = _NAMES_ROOM

@@ -10,7 +10,7 @@ from itertools import islice, repeat, zip_longest
 
 import msgspec
 
-from weft.firewall.leaf_worth import (
+from weft.firewall.json_leaves import (
     MAX_DEPTH,
     MAX_LEAVES,
     LeafPath,
@@ -26,8 +26,8 @@ from weft.firewall.summarise.collection import (
     collections,
     gap,
     head,
-    listed,
     name_of,
+    names_text,
     naming,
     plain_key,
     record,
@@ -47,7 +47,7 @@ _KEPT = 12
 """How many records with a field that a rule keeps."""
 _HEAD = 0.3
 """Share of the tokens for statements about the collections, all of them together."""
-_RECORDS, _DIFFERING = 0.6, 0.85
+_RECORDS, _WITH_OUTLIERS = 0.6, 0.85
 """Share of the tokens for records, if not all of them fit and some differ from the others; the rest
 names those that are not shown."""
 _LEAF = 10
@@ -78,7 +78,7 @@ def _fitted(plan: _Plan, budget: Budget) -> str:
     """Uses the most generous cut with which the wanted parts fit: everything, or some records and
     the names of others."""
     differ = any(place.outliers for place in plan.places.values())
-    share = (_DIFFERING if differ else _RECORDS) if plan.has_names else 1.0
+    share = (_WITH_OUTLIERS if differ else _RECORDS) if plan.has_names else 1.0
     room = int(budget.limit * share)
     last = CUTS[-1] if plan.places else _WHOLE[-1]
     for cut in CUTS:
@@ -283,7 +283,7 @@ class _Build:
             else:
                 missing.append(plain_key(key))
         if missing:
-            built[MORE] = f"{len(missing)} of {len(value)} keys: {listed(missing)}"
+            built[MORE] = f"{len(missing)} of {len(value)} keys: {names_text(missing)}"
         return built
 
     def _list(self, value: list[object], node: _Node, path: LeafPath) -> list[object]:
@@ -326,7 +326,7 @@ class _Build:
             others = (i for i in range(min(gaps), len(place.steps)) if i not in shown)
             few = islice(others, max(1, self._names.get(place.path, 0)))
             named = [name_of(place, i) for i in few]
-            built[f"{MORE} more"] = f"{left} of {len(place.steps)} keys: {listed(named)}"
+            built[f"{MORE} more"] = f"{left} of {len(place.steps)} keys: {names_text(named)}"
         return built
 
     def _drops_fields(self, place: Collection) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from itertools import islice
 
-from weft.firewall.leaf_worth import key_worth, value_worth
+from weft.firewall.json_leaves import key_worth, value_worth
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
 from weft.firewall.summarise.prose import specificity
 

@@ -12,7 +12,7 @@ import msgspec
 
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
 from weft.passages.error_lines import VARIABLE, level_of, tells_error
-from weft.passages.outliers import MANY, rare_groups
+from weft.passages.outliers import MIN_COMPARED, rare_groups
 
 _LINE = 220
 """Characters of a line that are shown."""
@@ -52,7 +52,7 @@ def summarise_log(text: str, budget: Budget) -> str:
     last = len(lines) - 1
     for entry in folds:
         if entry.first < last or entry.tells_error or entry.rare:
-            pieces.append(Piece(entry.first, _worth(entry, last), _shown(entry, cap)))
+            pieces.append(Piece(entry.first, _worth(entry, last), _line_text(entry, cap)))
     if lines and pieces[-1].order != last:
         pieces.append(Piece(last, 92, cut_line(lines[-1], cap)))
     return compose(pieces, budget, "lines", len(lines))
@@ -61,12 +61,12 @@ def summarise_log(text: str, budget: Budget) -> str:
 def fold(lines: list[str]) -> list[SimilarLines]:
     """Lines by template and rare value, in order of first appearance."""
     groups = _by_template(lines)
-    few = [number for group in groups if len(group) < MANY for number in group]
+    few = [number for group in groups if len(group) < MIN_COMPARED for number in group]
     # Lines of templates that hardly repeat have fields in common, too.
     alone = {numbers[0] for numbers in _rare_groups(lines, sorted(few))}
     found: list[SimilarLines] = []
     for group in groups:
-        if len(group) < MANY:
+        if len(group) < MIN_COMPARED:
             found.append(_folded(lines, group, not alone.isdisjoint(group)))
             continue
         rare = _rare_groups(lines, group)
@@ -113,7 +113,7 @@ def _words(lines: Iterable[str]) -> list[list[str]]:
 
 def _rare_groups(lines: list[str], numbers: list[int]) -> list[list[int]]:
     """For each rare value of a field, the numbers of the lines that have it."""
-    if len(numbers) < MANY:
+    if len(numbers) < MIN_COMPARED:
         return []
     cells = _words(map(lines.__getitem__, numbers))
     return [[numbers[index] for index in group] for group in rare_groups(cells, _OUTLIERS)]
@@ -138,6 +138,6 @@ def _worth(entry: SimilarLines, last: int) -> float:
     return 40 + 10 * entry.first / (last + 1) - min(entry.count, 20) * 0.5
 
 
-def _shown(entry: SimilarLines, cap: int) -> str:
+def _line_text(entry: SimilarLines, cap: int) -> str:
     line = cut_line(entry.line, max(cap, _ERROR_LINE) if entry.tells_error or entry.rare else cap)
     return line if entry.count == 1 else f"{line}  [{entry.count} lines like this]"

@@ -11,10 +11,10 @@ from itertools import pairwise
 
 import msgspec
 
-from weft.firewall.columns import Column, columns, differing
+from weft.firewall.columns import Column, columns, outlier_records
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
 
-_LEAST = 5
+_MIN_RECORDS = 5
 """With fewer records, a text is told by its lines."""
 _SHARE = 0.6
 """The records have at least this share of the lines."""
@@ -55,7 +55,7 @@ def stanzas_of(text: str) -> Stanzas | None:
     one that resembles the first line of the others, or whose second line does. Linear."""
     breaks = text.count("\n\n") + (text.count("\n\r\n") if "\r" in text else 0)
     # A record has a line break that is in no blank line.
-    if min(breaks, text.count("\n") - 2 * breaks) < _LEAST:
+    if min(breaks, text.count("\n") - 2 * breaks) < _MIN_RECORDS:
         return None
     lines: list[str] = []
     groups: list[int] = []
@@ -69,7 +69,7 @@ def stanzas_of(text: str) -> Stanzas | None:
         is_after_blank = False
         lines.append(line)
     headings = sum(line.startswith("#") for line in (lines[at] for at in groups))
-    if len(groups) <= _LEAST or headings >= _HEADINGS:
+    if len(groups) <= _MIN_RECORDS or headings >= _HEADINGS:
         return None
     for offset in (0, 1):
         starts = _starts(lines, groups, offset)
@@ -83,7 +83,9 @@ def _starts(lines: Sequence[str], groups: Sequence[int], offset: int) -> list[in
     held = [(start, end) for start, end in zip(groups, ends, strict=True) if end - start > 1]
     keys = [_beginning(lines[start + offset]) for start, _ in held]
     counts = Counter(keys)
-    often = next((key for key in keys if key and counts[key] >= max(_LEAST, len(held) / 2)), None)
+    often = next(
+        (key for key in keys if key and counts[key] >= max(_MIN_RECORDS, len(held) / 2)), None
+    )
     if often is None:
         return []
     starts = [start for (start, _), key in zip(held, keys, strict=True) if key == often]
@@ -112,7 +114,9 @@ def summarise_stanzas(found: Stanzas, budget: Budget) -> str:
     record_columns = columns(
         [_fields(lines[start : min(end, start + _LOOK)]) for start, end in spans]
     )
-    outliers = {index: rank for rank, index in enumerate(differing(record_columns, _OUTLIERS))}
+    outliers = {
+        index: rank for rank, index in enumerate(outlier_records(record_columns, _OUTLIERS))
+    }
     head = [f"{len(spans)} records in {len(lines)} lines"]
     room = int(budget.limit * _STATEMENTS) - budget.count(head[0])
     for line in map(_described, sorted(record_columns, key=lambda one: not one.rare)):
@@ -121,7 +125,7 @@ def summarise_stanzas(found: Stanzas, budget: Budget) -> str:
             head.append(line)
     cap = line_cap(len(lines), budget, _LINE)
     pieces = [Piece(-1, 100, "\n".join(head), 0)]
-    pieces += _around(found, cap)
+    pieces += _surrounding_pieces(found, cap)
     for index, (start, end) in enumerate(spans[:_MAX_RECORDS]):
         worth = 80 - index * 0.05 if index else 90.0
         if index in outliers:
@@ -136,7 +140,7 @@ def summarise_stanzas(found: Stanzas, budget: Budget) -> str:
     return compose(pieces, budget, "lines", len(lines))
 
 
-def _around(found: Stanzas, cap: int) -> list[Piece]:
+def _surrounding_pieces(found: Stanzas, cap: int) -> list[Piece]:
     """What stands before and after the records: titles, and totals, which begin a group."""
     lines, first, last = found.lines, found.starts[0], found.starts[-1]
     begin = [at for at in found.groups if at >= last][:_AFTER]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
-from weft.firewall.columns import Column, column, differing
+from weft.firewall.columns import Column, column, outlier_records
 from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
 from weft.firewall.tables import Table, as_number
 
@@ -28,7 +28,7 @@ def summarise_table(table: Table, budget: Budget) -> str:
     start = [f"table: {table.total} rows x {len(table.header)} columns"]
     if table.before:
         start.insert(0, shorten(table.before, 300))
-    outliers = differing([known for known, _ in described], _OUTLIERS)
+    outliers = outlier_records([known for known, _ in described], _OUTLIERS)
     # Statements about columns may take half; rows need the rest.
     lines = [line for _, line in sorted(described, key=lambda entry: not entry[0].rare)]
     fitting = _fitting(lines, [*start, _row(table.header)], budget)

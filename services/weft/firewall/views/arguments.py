@@ -12,7 +12,7 @@ from weft_schemas.errors import InvalidInput
 Value = str | int | float | bool | None
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
-_MOST = 1 << 60
+_MAX_NUMBER = 1 << 60
 """Higher than any place in a body, and the sum of two is a number that every step takes."""
 
 
@@ -23,7 +23,7 @@ def number(args: Mapping[str, Value], name: str, default: int, least: int = 0) -
         return default
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _MOST:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _MAX_NUMBER:
         raise InvalidInput(f"drill-down: {name} is {value!r}; give a whole number from {least}")
     return value
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from weft.bodies.clean import clean
 from weft.firewall.body import Body
 from weft.firewall.bounds import Bounds
-from weft.firewall.held_text import held_text
+from weft.firewall.embedded_text import embedded_text
 from weft.firewall.unwrap import unwrap
 from weft.firewall.verbatim_json import encoded
 from weft.passages.mcp_wrapper import begins_as_json
@@ -128,7 +128,7 @@ def _inside(data: bytes, key: bytes, limits: Bounds, piece: int, own: Deployment
             structured = Artifact(encoded(held).encode(), key, piece, own)
     if structured is not None and not text:
         return structured
-    if structured is None and (field := held_text(text)) is not None:
+    if structured is None and (field := embedded_text(text)) is not None:
         if not begins_as_json(field.text):  # whose own paths the summary names
             structured = Artifact(text.encode("utf-8", "replace"), key, piece, own)
         text = field.text.rstrip("\n") + field.mark if field.mark else field.text

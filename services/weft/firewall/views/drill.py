@@ -60,10 +60,10 @@ def drill(
     known(request.args, request.view, view.arguments)
     own = deployment_rules(rules)
     with opened(body, fingerprint_key, Bounds(), request.max_tokens, own) as artifact:
-        return _taken(artifact, view, request, encoding, tuple(views))
+        return _slice_within_budget(artifact, view, request, encoding, tuple(views))
 
 
-def _taken(
+def _slice_within_budget(
     artifact: Artifact,
     view: RegisteredView,
     request: DrilldownRequest,

@@ -42,13 +42,13 @@ def rows(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
         yield of_all(skipped, "rows")
         return
     here: dict[str, Value] = {**args, "start": first}
-    yield Chunk(_written([header[i] for i in chosen]), here if row is not None else None)
+    yield Chunk(_csv_row([header[i] for i in chosen]), here if row is not None else None)
     for number_of in range(first, first + count):
         if row is None:
             return
         following = next(table, None)
         cells = [row[i] if i < len(row) else "" for i in chosen]
-        yield Chunk(_written(cells), {**args, "start": number_of + 1} if following else None)
+        yield Chunk(_csv_row(cells), {**args, "start": number_of + 1} if following else None)
         row = following
 
 
@@ -58,7 +58,7 @@ def columns(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     sample = list(islice(table, 5))
     for index, name in enumerate(header):
         values = [row[index] for row in sample if index < len(row)]
-        yield Chunk(f"{name}: {_written(values)}", {} if index + 1 < len(header) else None)
+        yield Chunk(f"{name}: {_csv_row(values)}", {} if index + 1 < len(header) else None)
 
 
 def _rows_of(artifact: Artifact) -> Iterator[list[str]]:
@@ -102,7 +102,7 @@ def _chosen(header: list[str], wanted: str) -> list[int]:
     return [header.index(name) for name in names]
 
 
-def _written(cells: list[str]) -> str:
+def _csv_row(cells: list[str]) -> str:
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(cells)
     return line.getvalue()

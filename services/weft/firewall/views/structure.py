@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 
 from weft.firewall.form import Form
-from weft.firewall.leaf_worth import written
+from weft.firewall.json_leaves import path_text
 from weft.firewall.rule_paths import steps_of
 from weft.firewall.views.arguments import Value, number, words
 from weft.firewall.views.artifact import Artifact
@@ -43,7 +43,7 @@ def value(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     def line(name: str | int, start: int, end: int) -> str:
         shown = artifact.text(start, min(end, start + _VALUE))
         if end - start > _VALUE:
-            shown += f"…(+{end - start - _VALUE} bytes at {written((*path, name))})"
+            shown += f"…(+{end - start - _VALUE} bytes at {path_text((*path, name))})"
         return f"{name}: {shown}\n" if is_object else f"[{name}] {shown}\n"
 
     yield from _each(members, path, first, last, line)
@@ -53,7 +53,7 @@ def keys(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Chunk]:
     path, first, last = _span(words(args, "path"), number(args, "start", 0))
     artifact, _, members = _found(artifact, path)
     if members is None:
-        raise InvalidInput(f"drill-down: {written(path) or '$'} has no keys; ask for view 'json'")
+        raise InvalidInput(f"drill-down: {path_text(path) or '$'} has no keys; ask for view 'json'")
 
     def line(name: str | int, start: int, end: int) -> str:
         return f"{name}: {_kind(artifact.data[start : start + 1])}, {end - start} bytes\n"
@@ -77,7 +77,7 @@ def _each(
         if member is None:
             return
         shown, member = member, next(members, None)
-        more: dict[str, Value] = {"path": written(path), "start": index + 1}
+        more: dict[str, Value] = {"path": path_text(path), "start": index + 1}
         yield Chunk(line(*shown), more if member is not None else None)
 
 
@@ -116,7 +116,7 @@ def _found(
         if at is not None:
             held = one.data[at : at + 1] in (b"{", b"[")
             return one, at, elements(one.data, at) if held else None
-    raise NotFound(f"drill-down: nothing stands at {written(path)!r}; ask for view 'keys'")
+    raise NotFound(f"drill-down: nothing stands at {path_text(path)!r}; ask for view 'keys'")
 
 
 def _in_record(

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from weft.firewall.leaf_worth import LeafPath, PathStep
+from weft.firewall.json_leaves import LeafPath, PathStep
 from weft.firewall.views.artifact import Artifact
 from weft.firewall.views.json_path import Data, key_text, tokens_of, value_end
 
@@ -48,7 +48,7 @@ def surroundings(
     for low, high in _spans(artifact.data, pattern, shown, end):
         if low < shown:
             continue
-        found = _around(artifact, places, low, high, start, end)
+        found = _excerpt(artifact, places, low, high, start, end)
         yield found
         shown = found.high
 
@@ -64,7 +64,7 @@ def _spans(data: Data, pattern: Any, start: int, end: int) -> Iterator[tuple[int
         start = stop if stop == end else stop - _OVERLAP
 
 
-def _around(
+def _excerpt(
     artifact: Artifact, places: _Places | None, low: int, high: int, start: int, end: int
 ) -> MatchExcerpt:
     longest = min(_RECORD, _BYTES_PER_TOKEN * artifact.piece)

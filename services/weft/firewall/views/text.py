@@ -8,7 +8,7 @@ from typing import Any
 
 import re2
 
-from weft.firewall.leaf_worth import written
+from weft.firewall.json_leaves import path_text
 from weft.firewall.views.arguments import Value, number, words
 from weft.firewall.views.artifact import Artifact
 from weft.firewall.views.registry import Chunk, ViewRegistry, of_all
@@ -164,7 +164,7 @@ def _in_long_line(
         shown = artifact.text(found.low, found.high).rstrip("\r\n")
         if not pattern.search(shown.encode()):
             continue  # a masked secret cannot be guessed by searching
-        where = f" {written(found.path)}" if found.path else ""
+        where = f" {path_text(found.path)}" if found.path else ""
         more = _following(args, line) | {"offset": found.high}
         yield Chunk(f"{line}:{where} (offset {found.low}): {shown}\n", more)
 

@@ -27,7 +27,7 @@ SESSION_META = "weft/session"
 SESSION_HEADER = "weft-session"
 LIMIT_META = "weft/limit"
 """In a request's `_meta`: how many tokens of a result the host wants to see at first."""
-MOST_HOSTS = 256
+MAX_HOSTS = 256
 LOG_LEVEL_META = "io.modelcontextprotocol/logLevel"
 
 Context = ServerRequestContext[Any, Any]
@@ -163,7 +163,7 @@ class Hosts:
         host = self._known.get(key)
         if host is None:
             host = self._known[key] = Host(session, name, is_modern)
-            if len(self._known) > MOST_HOSTS:
+            if len(self._known) > MAX_HOSTS:
                 self._known.popitem(last=False)
         self._known.move_to_end(key)
         host.session = self._session_after(session)
@@ -175,3 +175,9 @@ class Hosts:
         plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:32] or "host"
         tail = digest("wire", transport_session)[:12] if transport_session else self._run
         return f"mcp-{plain}-{tail}"
+
+
+def result_limit(meta: dict[str, Any]) -> int | None:
+    """How many tokens of a result the request wants to see at first, if it says so."""
+    limit = meta.get(LIMIT_META)
+    return limit if isinstance(limit, int) and limit > 0 else None

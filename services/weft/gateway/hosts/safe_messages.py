@@ -10,14 +10,14 @@ import mcp_types as types
 from weft.gateway.masking import Masking, safe, safe_model, safe_value, without_files
 from weft.gateway.protocol_json import as_json, dumped
 
-MOST_LOGGED = 16_000
+MAX_LOGGED = 16_000
 """Characters of one log message."""
-MOST_PROGRESS = 2_000
+MAX_PROGRESS = 2_000
 """Characters of a progress message."""
-MOST_ASKED = 200_000
+MAX_ASKED = 200_000
 """Characters of a question, without its images. A longer one is not asked, since a form cannot be
 cut."""
-_MOST_NAME = 200
+_MAX_NAME = 200
 _TORN = 8_192
 """Characters that are dropped at the end of the scanned part of a longer text: a secret may have
 been cut there."""
@@ -29,18 +29,18 @@ def log_message(
     """A log message as a host sees it, under the server's name."""
     logger = f"{server}:{params.logger or ''}".rstrip(":")
     written = as_json(params.data)
-    if len(written) <= MOST_LOGGED:
+    if len(written) <= MAX_LOGGED:
         data = safe_value(params.data, masking)
     else:
         data = bounded(
-            params.data if isinstance(params.data, str) else written, MOST_LOGGED, masking
+            params.data if isinstance(params.data, str) else written, MAX_LOGGED, masking
         )
-    update = {"logger": bounded(logger, _MOST_NAME, masking), "data": data, "meta": None}
+    update = {"logger": bounded(logger, _MAX_NAME, masking), "data": data, "meta": None}
     return params.model_copy(update=update)
 
 
 def progress_message(text: str | None, masking: Masking) -> str | None:
-    return None if text is None else bounded(text, MOST_PROGRESS, masking)
+    return None if text is None else bounded(text, MAX_PROGRESS, masking)
 
 
 def question(request: types.InputRequest, masking: Masking) -> types.InputRequest | None:
@@ -50,7 +50,7 @@ def question(request: types.InputRequest, masking: Masking) -> types.InputReques
     if params is None:
         return request
     texts, _ = without_files(dumped(params))
-    if len(as_json(texts)) > MOST_ASKED:
+    if len(as_json(texts)) > MAX_ASKED:
         return None
     shown = safe_model(params, masking)
     if shown is None or getattr(shown, "url", None) != getattr(params, "url", None):

@@ -11,10 +11,10 @@ import msgspec
 from weft.whole_characters import whole_characters
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity, is_deeper
 
-_MOST_ARGUMENTS = 64 * 1024
+_MAX_ARGUMENTS = 64 * 1024
 """Longest arguments, in bytes, that are kept in an item's metadata; longer ones stand only in its
 text."""
-_MOST_DEPTH = 48
+_MAX_DEPTH = 48
 
 
 def new_id(kind: str) -> str:
@@ -27,7 +27,7 @@ def call_item(tool: str, arguments: dict[str, Any], host: str) -> ContextItem:
     written = msgspec.json.encode(arguments)
     item_id = new_id("call")
     metadata: dict[str, Any] = {"tool_name": tool, "call_id": item_id, "host": host}
-    if len(written) <= _MOST_ARGUMENTS and not is_deeper(arguments, _MOST_DEPTH):
+    if len(written) <= _MAX_ARGUMENTS and not is_deeper(arguments, _MAX_DEPTH):
         metadata["arguments"] = arguments
     return ContextItem(
         item_id, ItemKind.TOOL_CALL, f"{tool}({written.decode()})", metadata=metadata

@@ -13,8 +13,8 @@ import msgspec
 
 from weft.firewall.bounds import Bounds
 from weft.firewall.detect import detect
+from weft.firewall.embedded_text import embedded_text
 from weft.firewall.form import Form
-from weft.firewall.held_text import held_text
 from weft.firewall.unwrap import unwrap
 from weft.firewall.verbatim_json import encoded
 from weft.gateway.protocol_json import as_json
@@ -76,7 +76,7 @@ def part_of(text: str, wanted: Reference) -> Any:
     if inside is not None:
         text = "\n".join((*inside.texts, *inside.other))
     structured = inside.structured if inside is not None else None
-    held = held_text(text) if structured is None else None
+    held = embedded_text(text) if structured is None else None
     if wanted.lines:
         text = held.text if held is not None else text
         first, last = _LINES.match(wanted.lines).groups()  # type: ignore[union-attr]

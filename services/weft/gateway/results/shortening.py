@@ -9,13 +9,13 @@ import msgspec
 
 from weft import tokens
 from weft.bm25 import scores
-from weft.compiler.renditions.assembling import assembled
-from weft.compiler.renditions.rendition import OF_PARTS, OF_WHOLE
+from weft.compiler.renditions.assembling import assembled_text
+from weft.compiler.renditions.rendition import PARTS_HEADING, WHOLE_HEADING
 from weft.passages.part import Outline, leaves, passage_texts
 from weft.passages.splitting import outline_of, readable
 from weft.terms import SomeTerms, analyse
 
-MOST_OUTLINED = 2_000_000
+MAX_OUTLINED = 2_000_000
 """Characters of a text that is split; splitting them takes about half a second."""
 _SHARE = 3
 """The summary is shown if the limit is at least this many times as long; otherwise only parts
@@ -40,11 +40,11 @@ def shortened(
 ) -> str:
     """At most `limit` tokens for the clean `text`. `query` is what the call asked for; it affects
     only the ranking. `per_token` is the text's characters per token, about."""
-    outline = outline_of(text, content_type) if len(text) <= MOST_OUTLINED else None
+    outline = outline_of(text, content_type) if len(text) <= MAX_OUTLINED else None
     if outline is None:
         return _beginning(summary or text, limit, encoding)
     readable_text = readable(text, outline)
-    head = f"{OF_WHOLE}\n{summary}\n{OF_PARTS}\n" if summary else ""
+    head = f"{WHOLE_HEADING}\n{summary}\n{PARTS_HEADING}\n" if summary else ""
     if tokens.count(head, encoding) * _SHARE > limit:
         head = ""
     left = limit - tokens.count(head, encoding)
@@ -52,10 +52,10 @@ def shortened(
     units = _units(readable_text, outline, allowed)
     order = _by_worth(units, query, allowed)
     for _ in range(_TRIES):
-        chosen = _taken(units, order, allowed)
+        chosen = _fitting_leaves(units, order, allowed)
         if not chosen:
             break
-        shown = assembled(readable_text, outline, chosen)
+        shown = assembled_text(readable_text, outline, chosen)
         count = tokens.count(shown, encoding)
         if count <= left:
             return head + shown
@@ -117,7 +117,7 @@ def _leading(units: list[_Unit], places: range, allowed: int) -> list[int]:
     return list(places[: max(1, within)])
 
 
-def _taken(units: list[_Unit], order: list[int], allowed: int) -> set[int]:
+def _fitting_leaves(units: list[_Unit], order: list[int], allowed: int) -> set[int]:
     """Leaves of the units that fit, most wanted first. A unit that does not fit is skipped."""
     chosen: set[int] = set()
     for place in order:

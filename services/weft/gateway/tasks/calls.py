@@ -42,7 +42,7 @@ PassesResult = Callable[
 ]
 """Handles a raw result on its way to the host: logs it under an item's id, checks it, shortens
 it."""
-_MOST_REMEMBERED = 1_000
+_MAX_REMEMBERED = 1_000
 
 
 class TaskCalls:
@@ -70,7 +70,7 @@ class TaskCalls:
         """What the host gets in place of a result."""
         masking = await self._log.masking(host)
         running = RunningTask(tool.id, task.task_id, logged.id, host.session)
-        if len(self._calls) >= _MOST_REMEMBERED:
+        if len(self._calls) >= _MAX_REMEMBERED:
             del self._calls[next(iter(self._calls))]
         self._calls[logged.id] = logged
         self._upstreams[tool.server].idleness.keep_for(task.task_id, task.ttl_ms)
@@ -181,7 +181,7 @@ class TaskCalls:
         """Done once, however often the task is queried."""
         if key in self._asked:
             return
-        if len(self._asked) >= _MOST_REMEMBERED:
+        if len(self._asked) >= _MAX_REMEMBERED:
             self._asked.clear()
         self._asked.add(key)
         name = f"{upstream.name}:{request.method}"

@@ -18,7 +18,7 @@ from weft.gateway.upstream.protocol_version import is_modern
 TASKS = "io.modelcontextprotocol/tasks"
 _EVERY_SECONDS = 1.0
 """Between two queries of a task whose server suggests no interval, …"""
-_LEAST_SECONDS, _MOST_SECONDS = 0.05, 30.0
+_MIN_SECONDS, _MAX_SECONDS = 0.05, 30.0
 """… and the bounds of a suggested one."""
 _ASKING_SECONDS = 600.0
 """For a person to answer a question of a task of 2025-11-25 before its result."""
@@ -231,4 +231,4 @@ async def respond(
 
 def _pause(state: TaskState) -> float:
     wanted = _EVERY_SECONDS if state.poll_interval_ms is None else state.poll_interval_ms / 1_000
-    return min(max(wanted, _LEAST_SECONDS), _MOST_SECONDS)
+    return min(max(wanted, _MIN_SECONDS), _MAX_SECONDS)

@@ -16,8 +16,8 @@ from referencing.exceptions import Unresolvable
 from jsonschema import Draft202012Validator, ValidationError, validators
 from weft.gateway.protocol_json import as_json
 
-MOST_FAULTS = 5
-_MOST_SCHEMA = 1_500
+MAX_FAULTS = 5
+_MAX_SCHEMA = 1_500
 """Characters of the schema that an error repeats."""
 
 
@@ -57,7 +57,7 @@ def faults(arguments: dict[str, Any], schema: dict[str, Any]) -> list[str]:
         found = []
         for error in validator.iter_errors(arguments):
             found.append(error)
-            if len(found) == MOST_FAULTS:
+            if len(found) == MAX_FAULTS:
                 break
     except (SchemaError, Unresolvable, RecursionError, TypeError, ValueError, AttributeError):
         return []
@@ -88,6 +88,6 @@ def _types(wanted: Any) -> str:
 def refusal_text(tool_id: str, found: list[str], schema: dict[str, Any]) -> str:
     """The error of a call whose arguments do not fit."""
     written = as_json(schema)
-    more = f"\nSchema: {written}" if len(written) <= _MOST_SCHEMA else ""
+    more = f"\nSchema: {written}" if len(written) <= _MAX_SCHEMA else ""
     listed = "\n".join(f"- {fault}" for fault in found)
     return f"{tool_id} was not called, its arguments do not fit:\n{listed}{more}"

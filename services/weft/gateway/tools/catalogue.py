@@ -26,7 +26,7 @@ from weft.gateway.tools.tool import GatewayTool, gateway_tools
 from weft.gateway.upstream.manifest import read
 from weft.gateway.upstream.upstream import Upstream
 from weft.router.concepts import Concepts
-from weft.router.router import MOST_CARDS, Router
+from weft.router.router import MAX_CARDS, Router
 from weft_schemas.errors import WeftError
 from weft_schemas.routing import Catalog, RouteRequest, SelectableItem
 
@@ -119,11 +119,11 @@ class ToolCatalogue:
         await self.wait_until_known()
         query, named = str(arguments.get("query") or ""), arguments.get("tools") or []
         if named:
-            tools = [(self.tool(str(name)), 1.0) for name in named[:MOST_CARDS]]
+            tools = [(self.tool(str(name)), 1.0) for name in named[:MAX_CARDS]]
             return search.found_text(tools, encoding, whole=True)
         if not query:
             raise CallRefused(f"{FIND}: give a query, or the ids of tools")
-        top = min(int(arguments.get("limit") or self._options.find), MOST_CARDS)
+        top = min(int(arguments.get("limit") or self._options.find), MAX_CARDS)
         reply = self._router.route(RouteRequest(query, self._options.catalog, top_k=top))
         tools = [(self.tools[card.id], card.score) for card in reply.cards]
         doubt = "[None of these may fit: say it in other words.]" if reply.abstain else ""
@@ -211,8 +211,8 @@ class ToolCatalogue:
         quarantined = self.quarantined.get(tool_id)
         if quarantined is not None:
             return (
-                f"{tool_id} is set apart: {quarantined.reason}. A person can look at it with `weft "
-                f"gateway status` and let it through: "
+                f"{tool_id} is quarantined: {quarantined.reason}. A person can look at it with "
+                f"`weft gateway status` and let it through: "
                 f"weft gateway approve '{quarantined.id}#{quarantined.hash}'"
             )
         words = tool_id.replace(":", " ").replace("__", " ")

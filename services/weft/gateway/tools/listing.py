@@ -13,11 +13,11 @@ from weft.gateway.results.handle_references import MARK
 from weft.gateway.tools.tool import HASH_DIGITS, GatewayTool
 from weft_schemas.ids import digest
 
-MOST_NAME = 64
+MAX_NAME = 64
 """Characters of a tool's name that every provider accepts."""
 
 
-def listed(tool: GatewayTool, name: str) -> types.Tool:
+def host_tool(tool: GatewayTool, name: str) -> types.Tool:
     """A tool as the host sees it: with the gateway's name for it, and with an output schema that
     allows the handle of a large result."""
     update: dict[str, Any] = {"name": name, "execution": None}
@@ -50,9 +50,9 @@ def passed_names(ids: Iterable[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     for name, same in plain.items():
         for tool_id in same:
-            if len(same) > 1 or len(name) > MOST_NAME:
+            if len(same) > 1 or len(name) > MAX_NAME:
                 tail = digest("name", tool_id)[:HASH_DIGITS]
-                names[f"{name[: MOST_NAME - HASH_DIGITS - 1]}_{tail}"] = tool_id
+                names[f"{name[: MAX_NAME - HASH_DIGITS - 1]}_{tail}"] = tool_id
             else:
                 names[name] = tool_id
     return names

@@ -51,17 +51,17 @@ def check_tools(
     names: dict[str, str] = {}
     for tool in sorted(tools, key=lambda tool: tool.id not in known):
         names.setdefault(tool.name, tool.id)
-    trusted, set_apart = dict[str, GatewayTool](), dict[str, Quarantined]()
+    trusted, quarantined = dict[str, GatewayTool](), dict[str, Quarantined]()
     for tool in tools:
         pin = known.get(tool.id)
         holder = names[tool.name] if collisions else tool.id
         reason = _reason(tool, pin, holder)
         if reason:
-            set_apart[tool.id] = Quarantined(tool.id, tool.hash, reason)
+            quarantined[tool.id] = Quarantined(tool.id, tool.hash, reason)
             continue
         trusted[tool.id] = tool
         known.setdefault(tool.id, Pin(tool.hash))
-    return CheckedTools(trusted, set_apart, known)
+    return CheckedTools(trusted, quarantined, known)
 
 
 def _reason(tool: GatewayTool, pin: Pin | None, holder: str) -> str:

@@ -10,11 +10,11 @@ from weft.gateway.protocol_json import as_json
 from weft.gateway.tools.own_tools import FIND
 from weft.gateway.tools.quarantine import Quarantined
 from weft.gateway.tools.tool import GatewayTool
-from weft.router.cards import card_of, plain
+from weft.router.cards import card_of, one_line
 
 SCHEMA_TOKENS = 400
 """Longest schema of a tool in a search's answer; of a longer one, an outline is given."""
-_LONGEST = 100
+_MAX_DESCRIPTION_LENGTH = 100
 """Characters of a parameter's description in an outline."""
 
 
@@ -34,7 +34,7 @@ def _block(tool: GatewayTool, encoding: str, whole: bool) -> str:
     card = card_of(tool.item, 0.0, "", encoding)
     description = card.description
     if whole:
-        description = plain(tool.tool.description or "")
+        description = one_line(tool.tool.description or "")
     effect = f" ({card.side_effects})" if card.side_effects else ""
     lines = [f"{tool.id}{effect}", f"  {description}" if description else ""]
     lines.append(f"  arguments: {arguments_text(tool.tool.input_schema, encoding, whole)}")
@@ -70,8 +70,8 @@ def _kind(field: dict[str, Any]) -> str:
 
 
 def _remark(field: dict[str, Any]) -> str:
-    text = plain(str(field.get("description", "")))
-    return f" ({text[:_LONGEST]})" if text else ""
+    text = one_line(str(field.get("description", "")))
+    return f" ({text[:_MAX_DESCRIPTION_LENGTH]})" if text else ""
 
 
 def quarantine_note(quarantined: Iterable[Quarantined]) -> str:
@@ -79,8 +79,8 @@ def quarantine_note(quarantined: Iterable[Quarantined]) -> str:
     ids = sorted(tool.id for tool in quarantined)
     if not ids:
         return ""
-    shown = ", ".join(plain(name) for name in ids[:3]) + (", …" if len(ids) > 3 else "")
+    shown = ", ".join(one_line(name) for name in ids[:3]) + (", …" if len(ids) > 3 else "")
     return (
-        f"[{len(ids)} tools are set apart until a person approves them ({shown}): "
+        f"[{len(ids)} tools are quarantined until a person approves them ({shown}): "
         "`weft gateway status` says why]"
     )

@@ -19,8 +19,8 @@ from weft.gateway.protocol_json import dumped
 from weft_schemas.errors import Unavailable
 from weft_schemas.ids import digest
 
-MOST_PAGES = 1_000
-MOST_LISTED = 20_000
+MAX_PAGES = 1_000
+MAX_LISTED = 20_000
 """Entries of one kind; a server that lists more without end is ended."""
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -83,7 +83,7 @@ async def _all(
 ) -> list[Any]:
     entries: list[Any] = []
     cursor: str | None = None
-    for _ in range(MOST_PAGES):
+    for _ in range(MAX_PAGES):
         try:
             reply = await page(cursor=cursor, cache_mode="refresh")
         except MCPError:
@@ -94,6 +94,6 @@ async def _all(
         cursor = reply.next_cursor
         if cursor is None:
             return entries
-        if len(entries) > MOST_LISTED:
+        if len(entries) > MAX_LISTED:
             break
     raise Unavailable(f"it lists {name} without end; {len(entries)} were read")

@@ -11,7 +11,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
-import httpx2
 import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client._transport import TransportStreams
@@ -28,6 +27,7 @@ from weft.gateway.transports.watched_transport import (
     is_unknown_session,
     server_error,
 )
+from weft.gateway.upstream.faults import call_fault, last_words, start_fault
 from weft.gateway.upstream.idleness import Idleness
 from weft.gateway.upstream.manifest import Manifest, learned
 from weft.gateway.upstream.protocol_version import is_modern
@@ -172,7 +172,7 @@ class Upstream:
                     "whether it did what was asked is unknown"
                 ) from None
             await self._ended()
-            raise Unavailable(self._gone()) from None
+            raise Unavailable(call_fault(self.name, self._stdio, self._transport)) from None
 
     async def _ended(self) -> None:
         """Wait until a connection that has broken is closed."""
@@ -216,7 +216,7 @@ class Upstream:
                 except TimeoutError:
                     raise Unavailable(
                         f"it did not introduce itself in {limits.start_seconds:g} s"
-                        f"{self._last_words()}"
+                        f"{last_words(self._stdio)}"
                     ) from None
                 self._client = client
                 await self._learn(manifest)
@@ -312,7 +312,7 @@ class Upstream:
                     return
                 if any(event.is_set() for event in events[2:]):
                     fault = self._stdio.fault if self._stdio else ""
-                    raise Unavailable(fault or f"it ended{self._last_words()}")
+                    raise Unavailable(fault or f"it ended{last_words(self._stdio)}")
                 self._relearn.clear()
                 changes = self._changes
                 with contextlib.suppress(MCPError, Unavailable):
@@ -340,7 +340,9 @@ class Upstream:
     def _failed(self, ready: asyncio.Future[Client], error: BaseException) -> None:
         self.failures += 1
         self._in_a_row += 1
-        self.last_error = without_secrets(self._reason(error), b"")
+        self.last_error = without_secrets(
+            start_fault(self.spec, self._stdio, self._transport, error), b""
+        )
         pause = min(
             FIRST_BACKOFF * (2 ** (self._in_a_row - 1) - 1), self.spec.limits.backoff_seconds
         )
@@ -351,36 +353,6 @@ class Upstream:
                 Unavailable(f"server {self.name!r} cannot be used: {self.last_error}")
             )
             ready.exception()
-
-    def _reason(self, error: BaseException) -> str:
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
-        fault = self._stdio.fault if self._stdio else ""
-        if fault or isinstance(error, Unavailable):
-            return fault or str(error)
-        if isinstance(error, FileNotFoundError):
-            return f"{self.spec.command!r} is not installed here; mend `command` in the file"
-        if isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED:
-            return f"it ended{self._last_words()}"
-        is_refused = isinstance(error, MCPError | httpx2.HTTPStatusError)
-        if is_refused and self._transport is not None and self._transport.fault:
-            return self._transport.fault
-        return f"{str(error) or type(error).__name__}{self._last_words()}"
-
-    def _gone(self) -> str:
-        if self._transport is not None and self._stdio is None and self._transport.fault:
-            return f"server {self.name!r} did not take the call: {self._transport.fault}"
-        fault = self._stdio.fault if self._stdio else ""
-        return (
-            f"server {self.name!r} ended in the call ({fault or 'it closed the connection'}"
-            f"{self._last_words()}); whether it did what was asked is unknown"
-        )
-
-    def _last_words(self) -> str:
-        said = self._stdio.said().strip() if self._stdio else ""
-        if not said:
-            return ""
-        return f"; it last said: {without_secrets(said.splitlines()[-1][:300], b'')}"
 
     async def _prove_alive(self, client: Client) -> None:
         """A server that does not answer even a ping is ended, and restarted when it is needed."""

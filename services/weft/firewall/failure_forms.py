@@ -85,7 +85,7 @@ def has_error_code(text: str) -> bool:
     return _CODED.findall(text) in (["ERR"], ["ERROR"]) and len(_COUNTED.findall(text)) < 2
 
 
-_LONGEST_OUTPUT = 3_000
+_MAX_OUTPUT_LENGTH = 3_000
 """Most characters of the output of a compiler that stopped at an error."""
 _DIAGNOSTIC = re.compile(
     r"(?:# \S{1,200}\n)?(?:[A-Za-z]:)?[\w./\\@+-]{1,200}\.\w{1,8}:[1-9]\d{0,6}:\d{1,5}: "
@@ -97,4 +97,4 @@ before the line that it found, or the line's own indentation."""
 
 def begins_with_diagnostic(text: str) -> bool:
     """Whether the first line of a short output is a compiler's message that does not only warn."""
-    return len(text) <= _LONGEST_OUTPUT and _DIAGNOSTIC.match(text) is not None
+    return len(text) <= _MAX_OUTPUT_LENGTH and _DIAGNOSTIC.match(text) is not None

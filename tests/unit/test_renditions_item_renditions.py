@@ -7,7 +7,7 @@ import pytest
 from tests.choosing import choice_of
 
 from weft.compiler.renditions.error_parts import error_parts
-from weft.compiler.renditions.shape import required_parts
+from weft.compiler.renditions.item_renditions import required_parts
 from weft.passages.splitting import outline_of
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -25,9 +25,9 @@ def test_a_result_that_failed_never_stands_without_the_line_of_the_error() -> No
     call = ContextItem("c", ItemKind.TOOL_CALL, "", metadata={"tool_name": "f", "arguments": {}})
     failed = ContextItem("r", ItemKind.TOOL_RESULT, log, "c", metadata={"is_error": True})
     choice = choice_of([call, failed], 100)
-    shape = next(one for one in choice.shapes.values() if one.row.id == "r")
-    assert "ERROR: disk full" in shape.choose(()).text
-    assert "step 0" not in shape.choose(()).text
+    item_renditions = next(one for one in choice.renditions.values() if one.row.id == "r")
+    assert "ERROR: disk full" in item_renditions.choose(()).text
+    assert "step 0" not in item_renditions.choose(()).text
 
 
 @pytest.mark.parametrize("word", ["error", "rejected"])
@@ -39,9 +39,9 @@ def test_a_failure_in_json_never_stands_without_why(word: str) -> None:
     call = ContextItem("c", ItemKind.TOOL_CALL, "", metadata={"tool_name": "f", "arguments": {}})
     failed = ContextItem("r", ItemKind.TOOL_RESULT, text, "c", metadata={"is_error": True})
     choice = choice_of([call, failed], 100)
-    shape = next(one for one in choice.shapes.values() if one.row.id == "r")
-    assert why in shape.choose(()).text
-    assert "x" * 300 not in shape.choose(()).text
+    item_renditions = next(one for one in choice.renditions.values() if one.row.id == "r")
+    assert why in item_renditions.choose(()).text
+    assert "x" * 300 not in item_renditions.choose(()).text
 
 
 def test_why_a_call_failed_is_the_field_that_says_so() -> None:
@@ -52,9 +52,9 @@ def test_why_a_call_failed_is_the_field_that_says_so() -> None:
         "r", ItemKind.TOOL_RESULT, json.dumps(reply), "c", metadata={"is_error": True}
     )
     choice = choice_of([call, failed], 100)
-    shape = next(one for one in choice.shapes.values() if one.row.id == "r")
-    assert "The shop is closed now" in shape.choose(()).text
-    assert "large blue bottle" not in shape.choose(()).text
+    item_renditions = next(one for one in choice.renditions.values() if one.row.id == "r")
+    assert "The shop is closed now" in item_renditions.choose(()).text
+    assert "large blue bottle" not in item_renditions.choose(()).text
 
 
 FRAMES = "".join(f'  File "/opt/lib/frame_{n}.py", line {n}, in f\n    g()\n' for n in range(20))
@@ -95,10 +95,10 @@ def test_a_failure_is_shown_with_its_outcome_first(text: str, told: str, left_ou
     call = ContextItem("c", ItemKind.TOOL_CALL, "", metadata={"tool_name": "f", "arguments": {}})
     failed = ContextItem("r", ItemKind.TOOL_RESULT, text, "c")
     choice = choice_of([call, failed], 100)
-    shape = next(one for one in choice.shapes.values() if one.row.id == "r")
-    assert shape.row.failed
-    assert told in shape.choose(()).text
-    assert not left_out or left_out not in shape.choose(()).text
+    item_renditions = next(one for one in choice.renditions.values() if one.row.id == "r")
+    assert item_renditions.row.failed
+    assert told in item_renditions.choose(()).text
+    assert not left_out or left_out not in item_renditions.choose(()).text
 
 
 def test_without_a_sign_of_an_error_the_first_part_that_says_something_is_shown() -> None:
@@ -113,7 +113,7 @@ def test_without_a_sign_of_an_error_the_first_part_that_says_something_is_shown(
 
 def test_a_redacted_item_is_never_shown_as_a_stub() -> None:
     item = ContextItem("i", ItemKind.AGENT_MSG, "[REDACTED: restricted]")
-    (shape,) = choice_of([item], 1_000).shapes.values()
-    redacted = msgspec.structs.replace(shape, redacted=True)
+    (item_renditions,) = choice_of([item], 1_000).renditions.values()
+    redacted = msgspec.structs.replace(item_renditions, redacted=True)
     assert redacted.choose(()) == redacted.choose({0})
     assert redacted.choose(()).view == "redacted"

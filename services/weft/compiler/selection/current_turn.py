@@ -1,4 +1,4 @@
-"""The open exchange: the results since the latest user turn, newest first (promise 8)."""
+"""The current turn: the results since the latest user turn, newest first (promise 8)."""
 
 from __future__ import annotations
 
@@ -10,54 +10,54 @@ from msgspec import structs
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import (
     COUNTED_TO,
+    CURRENT_TURN_SHARE,
     CUT_SHARE,
-    EXCHANGE_SHARE,
-    EXCHANGE_TRIES,
-    FAILED_LEAST,
     FAILED_SHARE,
-    LEAST_EACH,
-    LEAST_PIN,
-    MOST_TOGETHER,
+    MAX_CALLS_TOGETHER,
+    MIN_FAILED_TOKENS,
+    MIN_PIN_TOKENS,
+    MIN_SHARE_TOKENS,
     OTHER_CALLS_SHARE,
     PASS_SHARE,
+    RESULT_TRIES,
     SAID_SHARE,
-    SHORT_EXCHANGE,
+    SHORT_CALL,
     SHORT_SHARE,
     SIBLINGS_SHARE,
     WITHOUT_SAID,
     WITHOUT_SIBLINGS,
 )
 from weft.compiler.rendering.cost import Shown
+from weft.compiler.renditions.item_renditions import ItemRenditions
 from weft.compiler.renditions.rendition import Rendition, is_stub
-from weft.compiler.renditions.shape import Shape
 from weft.compiler.selection.budget import longest_beginning, nearest_that_fits
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import fill
 from weft.compiler.selection.next_entry import with_next_entry
 from weft.compiler.selection.parallel import called_together, with_shares
-from weft.compiler.selection.runs import SAVED, joined, longest, longest_run
+from weft.compiler.selection.runs import MAX_SAVED, fitting_run, greatest_count, merged
 from weft.readmodel.rows import ItemRow
 
 
-def with_exchange(choice: Choice, pinned: Shown, kept: Container[int] = ()) -> Shown:
-    """The pinned items and the open exchange. Of the results since the latest user turn, newest
+def with_current_turn(choice: Choice, pinned: Shown, kept: Container[int] = ()) -> Shown:
+    """The pinned items and the current turn. Of the results since the latest user turn, newest
     first, half of the budget is filled with whole ones, and with the best parts of the first that
     does not fit. The other calls are listed with their outcome, so that they are not made again."""
     shown, cost = _with_stubs(choice, pinned, choice.budget, is_answered=False), choice.cost
     shown = _with_said(choice, shown)
-    limit = min(choice.budget, cost.exact(shown) + int(choice.budget * EXCHANGE_SHARE))
+    limit = min(choice.budget, cost.exact(shown) + int(choice.budget * CURRENT_TURN_SHARE))
     forms = _Forms(choice, limit)
     shown, is_cut = _with_together(choice, shown, limit)
-    rest = [group for group in choice.exchange if group.key not in shown]
+    rest = [group for group in choice.current_turn if group.key not in shown]
     tried = 0
-    while rest and tried < EXCHANGE_TRIES:
+    while rest and tried < RESULT_TRIES:
         run = _run(choice, rest, forms, shown, limit)
-        shown = joined(shown, [forms.whole(group) for group in rest[:run]])
+        shown = merged(shown, [forms.whole(group) for group in rest[:run]])
         if run == len(rest):
             break
         group, rest = rest[run], rest[run + 1 :]
-        if forms.is_shorter(group) and cost.fits(joined(shown, [forms.compact(group)]), limit):
-            shown = joined(shown, [forms.compact(group)])
+        if forms.is_shorter(group) and cost.fits(merged(shown, [forms.compact(group)]), limit):
+            shown = merged(shown, [forms.compact(group)])
         elif not is_cut:
             reserved = _reserved(choice, group, limit - cost.exact(shown)) if rest else 0
             shown, is_cut = _with_parts(choice, shown, group, limit, reserved), True
@@ -65,40 +65,40 @@ def with_exchange(choice: Choice, pinned: Shown, kept: Container[int] = ()) -> S
             tried += 1
             continue
         if is_cut:
-            room = limit - cost.exact(shown) + SAVED
+            room = limit - cost.exact(shown) + MAX_SAVED
             rest = [one for one in rest if forms.least_tokens(one) <= room]
     shown = _with_siblings(choice, shown)
     before = cost.exact(shown)
-    shown = with_next_entry(choice, _with_taken_next(choice, shown, before), kept)
+    shown = with_next_entry(choice, _with_calls_ahead(choice, shown, before), kept)
     limit += cost.exact(shown) - before + int(choice.budget * OTHER_CALLS_SHARE)
     shown = _with_failed_before(choice, shown)
     shown = _with_stubs(choice, shown, min(choice.budget, limit))
     return _with_short(choice, shown)
 
 
-def newest_beside(choice: Choice, pinned: Shown) -> int:
+def newest_result_fit(choice: Choice, pinned: Shown) -> int:
     """How much of the newest result that says anything fits beside the pinned items, calls without
-    results and newer results that are empty: 2 for all of it, within the exchange's share of the
+    results and newer results that are empty: 2 for all of it, within the turn's share of the
     budget, 1 for its outcome, 0 for nothing."""
-    answered = [group for group in choice.exchange if len(group.rows) > 1]
+    answered = [group for group in choice.current_turn if len(group.rows) > 1]
     says = [group for group in answered if any(row.whole.strip() for row in group.rows[1:])]
     newest = says[0] if says else answered[0]
-    others = [one for one in choice.exchange if len(one.rows) == 1 or one.last > newest.last]
-    shown, cost = joined(pinned, [_least(choice, one) for one in others]), choice.cost
-    whole = {row.sequence: choice.shapes[row.sequence].whole() for row in newest.rows}
-    limit = min(choice.budget, cost.exact(shown) + int(choice.budget * EXCHANGE_SHARE))
-    outcome_fits = cost.fits(joined(shown, [_least(choice, newest)]), choice.budget)
-    return outcome_fits + cost.fits(joined(shown, [whole]), limit)
+    others = [one for one in choice.current_turn if len(one.rows) == 1 or one.last > newest.last]
+    shown, cost = merged(pinned, [_shortest_forms(choice, one) for one in others]), choice.cost
+    whole = {row.sequence: choice.renditions[row.sequence].whole() for row in newest.rows}
+    limit = min(choice.budget, cost.exact(shown) + int(choice.budget * CURRENT_TURN_SHARE))
+    outcome_fits = cost.fits(merged(shown, [_shortest_forms(choice, newest)]), choice.budget)
+    return outcome_fits + cost.fits(merged(shown, [whole]), limit)
 
 
 def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, bool]:
     """With the results of the newest calls, if these were made together and the newest result does
     not fit whole. Also returns whether that is so."""
-    groups = [group for group in called_together(choice.exchange) if group.key not in shown]
+    groups = [group for group in called_together(choice.current_turn) if group.key not in shown]
     room = limit - choice.cost.exact(shown)
-    if not 2 <= len(groups) <= MOST_TOGETHER or room < LEAST_EACH * len(groups):
+    if not 2 <= len(groups) <= MAX_CALLS_TOGETHER or room < MIN_SHARE_TOKENS * len(groups):
         return shown, False
-    newest = {row.sequence: choice.shapes[row.sequence].whole() for row in groups[0].rows}
+    newest = {row.sequence: choice.renditions[row.sequence].whole() for row in groups[0].rows}
     if choice.cost.fits({**shown, **newest}, limit):
         return shown, False
     return with_shares(choice, shown, groups, limit), True
@@ -106,8 +106,8 @@ def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, boo
 
 def _with_siblings(choice: Choice, shown: Shown) -> Shown:
     """With more of the results of calls that were made together with the newest."""
-    newest, siblings = choice.exchange[:1], called_together(choice.exchange)[1:]
-    if not 1 <= len(siblings) < MOST_TOGETHER or newest[0].key not in shown:
+    newest, siblings = choice.current_turn[:1], called_together(choice.current_turn)[1:]
+    if not 1 <= len(siblings) < MAX_CALLS_TOGETHER or newest[0].key not in shown:
         return shown
     room = int(max(choice.budget - WITHOUT_SIBLINGS, 0) * SIBLINGS_SHARE)
     limit = min(choice.budget, choice.cost.exact(shown) + room)
@@ -118,30 +118,34 @@ def _with_siblings(choice: Choice, shown: Shown) -> Shown:
 def _reserved(choice: Choice, group: Group, room: int) -> int:
     """What older results keep of the room beside one that is cut. Nothing beside the newest, unless
     it is larger than the budget: then many of its parts are needed less than what came before."""
-    if group is choice.exchange[0] and group.whole_tokens <= choice.budget:
+    if group is choice.current_turn[0] and group.whole_tokens <= choice.budget:
         return 0
     return int(room * (1 - CUT_SHARE))
 
 
 def _with_parts(choice: Choice, shown: Shown, group: Group, limit: int, reserved: int) -> Shown:
-    """With the best parts of an exchange that does not fit, beside what is reserved for older ones.
+    """With the best parts of a result that does not fit, beside what is reserved for older ones.
     If nothing of the newest result fits there, older ones have to wait: it takes what is reserved,
     and then what the limit would leave of the budget, but for a failure before it."""
     more = fill(choice, shown, [group], limit - reserved)
-    if group is not choice.exchange[0]:
+    if group is not choice.current_turn[0]:
         return more
-    kept = 0 if _failed_before(choice) is None else FAILED_LEAST
+    kept = 0 if _failed_before(choice) is None else MIN_FAILED_TOKENS
     for most in (limit, choice.budget):
         if not _says_nothing(choice, more, group):
             break
         more = fill(choice, shown, [group], most - kept)
-    return more if group.key in more else _with_least(choice, shown, group, limit, choice.budget)
+    return (
+        more
+        if group.key in more
+        else _with_shortest_forms(choice, shown, group, limit, choice.budget)
+    )
 
 
 def _says_nothing(choice: Choice, shown: Shown, group: Group) -> bool:
-    """Whether an exchange has results of which no part is shown, at most a line about each."""
+    """Whether a call has results of which no part is shown, at most a line about each."""
     results = [
-        shown.get(row.sequence) or choice.shapes[row.sequence].choose(())
+        shown.get(row.sequence) or choice.renditions[row.sequence].choose(())
         for row in group.rows[1:]
         if row.whole.strip()
     ]
@@ -151,21 +155,21 @@ def _says_nothing(choice: Choice, shown: Shown, group: Group) -> bool:
 def _with_short(choice: Choice, shown: Shown) -> Shown:
     """With more of the calls whose results are short: most calls that did something, and did not
     only read, are among them, and an agent that does not see them may do it twice."""
-    short = [group for group in choice.exchange if group.whole_tokens <= SHORT_EXCHANGE]
+    short = [group for group in choice.current_turn if group.whole_tokens <= SHORT_CALL]
     limit = choice.cost.exact(shown) + int(choice.budget * SHORT_SHARE)
     return _with_stubs(choice, shown, min(choice.budget, limit), short)
 
 
 def with_left_calls(choice: Choice, shown: Shown, limit: int) -> Shown:
-    """With those of the other calls of the open exchange that fit into `limit`, newest first."""
+    """With those of the other calls of the current turn that fit into `limit`, newest first."""
     tried = 0
-    for group in choice.exchange:
+    for group in choice.current_turn:
         if group.key in shown:
             continue
-        more = joined(shown, [_least(choice, group)])
+        more = merged(shown, [_shortest_forms(choice, group)])
         if choice.cost.fits(more, limit):
             shown = more
-        elif (tried := tried + 1) == EXCHANGE_TRIES:
+        elif (tried := tried + 1) == RESULT_TRIES:
             break
     return shown
 
@@ -176,20 +180,22 @@ def _with_failed_before(choice: Choice, shown: Shown) -> Shown:
     error lines of calls that were made together with the newest: one failure among many says the
     most."""
     before = _failed_before(choice)
-    together = [group for group in called_together(choice.exchange)[1:] if _is_failed(group)]
+    together = [group for group in called_together(choice.current_turn)[1:] if _is_failed(group)]
     limit = min(choice.cost.exact(shown) + int(choice.budget * FAILED_SHARE), choice.budget)
     for group in (*((before,) if before else ()), *together):
         if group.key not in shown:
-            shown = _with_least(choice, shown, group, limit, limit)
+            shown = _with_shortest_forms(choice, shown, group, limit, limit)
     return shown
 
 
 def _failed_before(choice: Choice) -> Group | None:
     """The call before the newest, if that failed and was not made again."""
-    before = choice.exchange[1] if len(choice.exchange) > 1 else choice.interrupted
+    before = choice.current_turn[1] if len(choice.current_turn) > 1 else choice.interrupted
     if before is None or not _is_failed(before):
         return None
-    is_again = choice.exchange and before.asked == choice.exchange[0].asked
+    is_again = (
+        choice.current_turn and before.call_signature == choice.current_turn[0].call_signature
+    )
     return None if is_again else before
 
 
@@ -197,9 +203,9 @@ def _is_failed(group: Group) -> bool:
     return any(row.failed for row in group.rows[1:])
 
 
-def _with_taken_next(choice: Choice, shown: Shown, used: int) -> Shown:
+def _with_calls_ahead(choice: Choice, shown: Shown, used: int) -> Shown:
     """With the results that a pass over a list acts on next, beside the `used` tokens."""
-    groups = [group for group in choice.taken_next if group.key not in shown]
+    groups = [group for group in choice.calls_ahead if group.key not in shown]
     limit = min(choice.budget, used + int(choice.budget * PASS_SHARE))
     return fill(choice, shown, groups, limit) if groups else shown
 
@@ -210,64 +216,72 @@ def _with_said(choice: Choice, shown: Shown) -> Shown:
     its cost: it would be needed anyway."""
     if choice.said is None or choice.said.key in shown:
         return shown
-    said = {row.sequence: choice.shapes[row.sequence].whole() for row in choice.said.rows}
+    said = {row.sequence: choice.renditions[row.sequence].whole() for row in choice.said.rows}
     if choice.cost.block_tokens(said) > (choice.budget - WITHOUT_SAID) * SAID_SHARE:
         return shown
-    more, limit = joined(shown, [said]), choice.budget * (1 - EXCHANGE_SHARE)
+    more, limit = merged(shown, [said]), choice.budget * (1 - CURRENT_TURN_SHARE)
     return more if choice.cost.fits(more, int(limit)) else shown
 
 
-def _with_least(choice: Choice, shown: Shown, group: Group, limit: int, most: int) -> Shown:
-    """With the outcome of an exchange, below its call: without it the model would take the call as
+def _with_shortest_forms(
+    choice: Choice, shown: Shown, group: Group, limit: int, most: int
+) -> Shown:
+    """With the outcome of a call, below its call: without it the model would take the call as
     not made. What is too long for `most` tokens is cut to `limit`: first the call, to as many of
     its first arguments as fit and the names of the others, then the results, to their beginning."""
-    least = _least(choice, group)
-    if choice.cost.fits(joined(shown, [least]), most):
-        return joined(shown, [least])
+    least = _shortest_forms(choice, group)
+    if choice.cost.fits(merged(shown, [least]), most):
+        return merged(shown, [least])
     results = group.rows[1:]
     more = _with_call(choice, shown, group, least, limit)
     for room, tokens in ((4, limit), (1, limit), (1, most)):
         if more is None:
-            begun = {row.sequence: _begun(choice, row, room * LEAST_PIN) for row in results}
+            begun = {
+                row.sequence: _beginning_or_stub(choice, row, room * MIN_PIN_TOKENS)
+                for row in results
+            }
             more = _with_call(choice, shown, group, least | begun, tokens)
     return shown if more is None else more
 
 
-def _begun(choice: Choice, row: ItemRow, limit: int) -> Rendition:
+def _beginning_or_stub(choice: Choice, row: ItemRow, limit: int) -> Rendition:
     """The beginning of a result, or its stub if that is shorter."""
-    shape = choice.shapes[row.sequence]
-    return min((shape.beginning(limit), shape.choose(())), key=lambda made: len(made.text))
+    item_renditions = choice.renditions[row.sequence]
+    return min(
+        (item_renditions.beginning(limit), item_renditions.choose(())),
+        key=lambda made: len(made.text),
+    )
 
 
 def _with_call(
     choice: Choice, shown: Shown, group: Group, least: Shown, limit: int
 ) -> Shown | None:
-    """With `least` of an exchange, and as much of its call as fits; None if not even its beginning
+    """With `least` of a call, and as much of its call as fits; None if not even its beginning
     does."""
-    call = choice.shapes[group.rows[0].sequence]
+    call = choice.renditions[group.rows[0].sequence]
     if call.fixed is not None or call.redacted:
-        more = joined(shown, [least])
+        more = merged(shown, [least])
         return more if choice.cost.fits(more, limit) else None
     arguments, free = sorted(call.required), structs.replace(call, required=frozenset())
 
     def with_first(count: int) -> Shown:
-        return joined(shown, [{**least, call.row.sequence: free.choose(arguments[:count])}])
+        return merged(shown, [{**least, call.row.sequence: free.choose(arguments[:count])}])
 
     most = len(arguments)
     count = nearest_that_fits(most, lambda count: choice.cost.fits(with_first(count), limit), most)
     if count > 0:
         return with_first(count)
     begun = longest_beginning(shown, least, call, choice.cost, limit)
-    return None if begun is None else joined(shown, [begun])
+    return None if begun is None else merged(shown, [begun])
 
 
-def _least(choice: Choice, group: Group) -> Shown:
+def _shortest_forms(choice: Choice, group: Group) -> Shown:
     """The shortest form that says what was called and how it ended."""
-    return {row.sequence: choice.shapes[row.sequence].choose(()) for row in group.rows}
+    return {row.sequence: choice.renditions[row.sequence].choose(()) for row in group.rows}
 
 
 class _Forms:
-    """The whole and the shortest complete form of each exchange, made once."""
+    """The whole and the shortest complete form of each call with its results, made once."""
 
     def __init__(self, choice: Choice, limit: int) -> None:
         self._choice = choice
@@ -278,22 +292,26 @@ class _Forms:
     def may_fit(self, group: Group) -> bool:
         """Estimates of large results are close, so one that is far too large is not counted
         exactly."""
-        shapes = [self._choice.shapes[row.sequence] for row in group.rows]
-        tokens = sum(max(shape.row.whole_tokens, 0) for shape in shapes if shape.fixed is None)
+        renditions = [self._choice.renditions[row.sequence] for row in group.rows]
+        tokens = sum(
+            max(item_renditions.row.whole_tokens, 0)
+            for item_renditions in renditions
+            if item_renditions.fixed is None
+        )
         return tokens <= self._limit * COUNTED_TO
 
     def whole(self, group: Group) -> Shown:
-        return self._made(self._wholes, group, Shape.whole)
+        return self._made(self._wholes, group, ItemRenditions.whole)
 
     def compact(self, group: Group) -> Shown:
-        return self._made(self._compacts, group, Shape.all)
+        return self._made(self._compacts, group, ItemRenditions.compact)
 
     def _made(
-        self, made: dict[int, Shown], group: Group, form: Callable[[Shape], Rendition]
+        self, made: dict[int, Shown], group: Group, form: Callable[[ItemRenditions], Rendition]
     ) -> Shown:
         if group.key not in made:
-            shapes = self._choice.shapes
-            made[group.key] = {row.sequence: form(shapes[row.sequence]) for row in group.rows}
+            renditions = self._choice.renditions
+            made[group.key] = {row.sequence: form(renditions[row.sequence]) for row in group.rows}
         return made[group.key]
 
     def is_shorter(self, group: Group) -> bool:
@@ -301,7 +319,7 @@ class _Forms:
         return self.may_fit(group) and self.compact(group) != self.whole(group)
 
     def least_tokens(self, group: Group) -> float:
-        """Tokens that all of an exchange takes at least; infinite if it is far too large."""
+        """Tokens that all of a call takes at least; infinite if it is far too large."""
         return self._choice.cost.block_tokens(self.compact(group)) if self.may_fit(group) else inf
 
 
@@ -310,9 +328,9 @@ def _run(choice: Choice, groups: Sequence[Group], forms: _Forms, shown: Shown, l
     most = next((at for at, group in enumerate(groups) if not forms.may_fit(group)), len(groups))
 
     def with_first(count: int) -> Shown:
-        return joined(shown, [forms.whole(group) for group in groups[:count]])
+        return merged(shown, [forms.whole(group) for group in groups[:count]])
 
-    return longest_run(choice.cost, with_first, most, limit)
+    return fitting_run(choice.cost, with_first, most, limit)
 
 
 def _with_stubs(
@@ -322,17 +340,17 @@ def _with_stubs(
     groups: Sequence[Group] | None = None,
     is_answered: bool = True,
 ) -> Shown:
-    """What is shown and, newest first, the other calls of the open exchange, or of these groups:
+    """What is shown and, newest first, the other calls of the current turn, or of these groups:
     those with results, each with a line about them, or those that have none."""
     stubs = [
-        _least(choice, group)
-        for group in (choice.exchange if groups is None else groups)
+        _shortest_forms(choice, group)
+        for group in (choice.current_turn if groups is None else groups)
         if group.key not in shown and (len(group.rows) > 1) == is_answered
     ]
     size, exact = choice.cost.size, choice.cost.exact
-    count = longest(len(stubs), lambda count: size(joined(shown, stubs[:count])), limit)
+    count = greatest_count(len(stubs), lambda count: size(merged(shown, stubs[:count])), limit)
     # Sizes of messages are only approximate.
     fits = nearest_that_fits(
-        count, lambda count: exact(joined(shown, stubs[:count])) <= choice.budget, count
+        count, lambda count: exact(merged(shown, stubs[:count])) <= choice.budget, count
     )
-    return joined(shown, stubs[:fits])
+    return merged(shown, stubs[:fits])

@@ -23,7 +23,7 @@ DEEPEST = 200
 more."""
 
 
-def plain(value: Any, depth: int = 0, otherwise: Callable[[Any], Any] | None = None) -> Any:
+def as_plain_json(value: Any, depth: int = 0, otherwise: Callable[[Any], Any] | None = None) -> Any:
     """Dicts, lists, strings of whole characters, numbers, booleans and None.
 
     Objects of providers' libraries are converted by their `model_dump`. Dates and times are written
@@ -38,20 +38,20 @@ def plain(value: Any, depth: int = 0, otherwise: Callable[[Any], Any] | None = N
         raise InvalidInput(f"a message is nested deeper than {DEEPEST} levels; hand over messages")
     if isinstance(value, Mapping):
         return {
-            whole_characters(str(key)): plain(held, depth + 1, otherwise)
+            whole_characters(str(key)): as_plain_json(held, depth + 1, otherwise)
             for key, held in value.items()
         }
     if isinstance(value, list | tuple):
-        return [plain(held, depth + 1, otherwise) for held in value]
+        return [as_plain_json(held, depth + 1, otherwise) for held in value]
     if isinstance(value, set | frozenset):
-        return sorted((plain(held, depth + 1, otherwise) for held in value), key=repr)
+        return sorted((as_plain_json(held, depth + 1, otherwise) for held in value), key=repr)
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     if isinstance(value, _TEXTS):
         return whole_characters(str(value))
-    return plain(_taken_apart(value, otherwise or _refused), depth + 1, otherwise)
+    return as_plain_json(_taken_apart(value, otherwise or _refused), depth + 1, otherwise)
 
 
 _TEXTS = (Decimal, Fraction, timedelta, UUID, PurePath)

@@ -10,18 +10,18 @@ from weft.compiler.profiles import DENSITY
 from weft.compiler.renditions.error_parts import error_parts
 from weft.compiler.renditions.rendition import (
     Rendition,
-    beginning,
-    compact,
-    of_parts,
+    beginning_rendition,
+    compact_rendition,
     part_count,
-    whole,
+    parts_rendition,
+    whole_rendition,
 )
 from weft.passages.part import Part, leaf_count
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
 
 
-class Shape(msgspec.Struct, frozen=True):
+class ItemRenditions(msgspec.Struct, frozen=True):
     """All ways to show one item."""
 
     row: ItemRow
@@ -41,30 +41,33 @@ class Shape(msgspec.Struct, frozen=True):
         if self.fixed is not None:
             return self.fixed
         if self.redacted:
-            return whole(self.row, redacted=True)  # a stub would tell the size of what is hidden
+            # A stub would tell the size of what is hidden.
+            return whole_rendition(self.row, redacted=True)
         taken = self.required.union(chosen)
         made = self.made.get(taken)
         if made is None:
             is_all = len(taken) == part_count(self.row)
-            made = self.made[taken] = compact(self.row) if is_all else of_parts(self.row, taken)
+            made = self.made[taken] = (
+                compact_rendition(self.row) if is_all else parts_rendition(self.row, taken)
+            )
         return made
 
     def beginning(self, limit: int) -> Rendition:
         """Its first `limit` tokens or so, or the whole of a short item."""
         is_short = self.row.whole_tokens <= limit or self.fixed is not None or self.redacted
-        return self.whole() if is_short else beginning(self.row, limit)
+        return self.whole() if is_short else beginning_rendition(self.row, limit)
 
-    def all(self) -> Rendition:
+    def compact(self) -> Rendition:
         """All of its parts."""
         return self.choose(range(part_count(self.row, self.redacted)))
 
     def whole(self) -> Rendition:
         """The whole item, as far as the policy allows."""
         if self.fixed is not None or self.redacted:
-            return self.fixed or whole(self.row, redacted=True)
+            return self.fixed or whole_rendition(self.row, redacted=True)
         made = self.made.get(None)
         if made is None:
-            made = self.made[None] = whole(self.row)
+            made = self.made[None] = whole_rendition(self.row)
         return made
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.firewall_made import envelope
 from tests.unit.test_firewall_views import slice_of
 
-from weft.firewall.held_text import held_text
+from weft.firewall.embedded_text import embedded_text
 from weft_schemas.envelope import ResultStatus
 from weft_schemas.policy import FirewallRules, ToolRule
 
@@ -115,6 +115,6 @@ def test_a_rule_that_keeps_the_text_gets_it_exactly() -> None:
 
 
 def test_what_stands_beside_more_than_a_text_stays_json() -> None:
-    assert held_text(json.dumps({"result": LOG, "rows": [{"id": 1}]})) is None
-    assert held_text(json.dumps({"result": "short"})) is None
-    assert held_text(LOG) is None
+    assert embedded_text(json.dumps({"result": LOG, "rows": [{"id": 1}]})) is None
+    assert embedded_text(json.dumps({"result": "short"})) is None
+    assert embedded_text(LOG) is None

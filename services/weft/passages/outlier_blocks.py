@@ -11,10 +11,10 @@ from typing import TypeVar
 from weft.passages.blocks import DISTINCT, LOOKED_AT, tag_of
 from weft.passages.json_values import FIELD as JSON_FIELD
 from weft.passages.lines import IndentedLine, is_object
-from weft.passages.outliers import MANY, at_most, rare_groups
+from weft.passages.outliers import MIN_COMPARED, max_rare, rare_groups
 
 _T = TypeVar("_T")
-_OUTLIERS, _MOST_KINDS = 4, 4
+_OUTLIERS, _MAX_KINDS = 4, 4
 """Most values that make blocks differ; of blocks of more kinds, none does."""
 _FIELD = re.compile(
     r"[ \t]*(?:[-*] )?(?:[*_]{0,2}([A-Za-z][\w ./()-]{0,39}?)(?::[*_]{1,2}|[*_]{0,2}:)[ \t]+"
@@ -22,17 +22,17 @@ _FIELD = re.compile(
 )
 """A line with the name of a field and its short value: `state: on`, `- **State:** on`,
 `<state>on</state>`."""
-_LEAST_COLUMNS = 3
+_MIN_COLUMNS = 3
 _GAP = re.compile(r"[ \t]{2,}|\t")
 """Between two columns."""
 _SAMPLE = 4
 """Blocks that are looked at first: most texts are no such list, so the others need not be read."""
 
 
-def differing_of(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[int]:
+def outlier_blocks(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[int]:
     """Positions of the few blocks that differ from the others of their list: by a rare value in a
     field or a column, and elements of XML by one in their start tag or by the elements in them."""
-    if len(groups) < MANY:
+    if len(groups) < MIN_COMPARED:
         return frozenset()
     return _by_field(text, groups) | _by_column(text, groups) | _by_tag(text, groups)
 
@@ -44,9 +44,9 @@ def _by_field(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[
         for at, group in enumerate(groups)
         if len(group) > 1 or (has_objects and is_object(text, group[0]))
     ]
-    if len(listed) < max(MANY, len(groups) / 2):
+    if len(listed) < max(MIN_COMPARED, len(groups) / 2):
         return frozenset()
-    sample = [_values(text, groups[at]) for at in _spread(listed)]
+    sample = [_values(text, groups[at]) for at in _sampled(listed)]
     shared = Counter(name for one in sample for name in one)
     if 2 * max(shared.values(), default=0) < len(sample):
         return frozenset()
@@ -58,7 +58,7 @@ def _by_field(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[
     return frozenset(listed[records[at]] for group in rare_groups(cells, _OUTLIERS) for at in group)
 
 
-def _spread(all_of: Sequence[_T]) -> Sequence[_T]:
+def _sampled(all_of: Sequence[_T]) -> Sequence[_T]:
     return all_of[:: max(len(all_of) // _SAMPLE, 1)]
 
 
@@ -76,9 +76,9 @@ def _values(text: str, group: Sequence[IndentedLine]) -> dict[str, str]:
 
 def _by_column(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[int]:
     """Of lines in columns, as `kubectl get all` prints several tables."""
-    sample = Counter(len(_cells(text, group)) for group in _spread(groups))
+    sample = Counter(len(_cells(text, group)) for group in _sampled(groups))
     ((columns, count),) = sample.most_common(1)
-    if columns < _LEAST_COLUMNS or 2 * count < sample.total():
+    if columns < _MIN_COLUMNS or 2 * count < sample.total():
         return frozenset()
     rows = [_cells(text, group) for group in groups]
     listed = [at for at, row in enumerate(rows) if at and len(row) == columns]  # below the names
@@ -95,7 +95,7 @@ def _cells(text: str, group: Sequence[IndentedLine]) -> list[str]:
 def _by_tag(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[int]:
     tags = [tag_of(text, group[0]) for group in groups]
     counts = Counter(filter(None, tags))
-    if not counts or max(counts.values()) < MANY:
+    if not counts or max(counts.values()) < MIN_COMPARED:
         return frozenset()
     usual = max(counts, key=counts.__getitem__)
     listed = [at for at, tag in enumerate(tags) if tag == usual]
@@ -103,7 +103,7 @@ def _by_tag(text: str, groups: Sequence[Sequence[IndentedLine]]) -> frozenset[in
     found = {listed[at] for rare in rare_groups(starts, _OUTLIERS) for at in rare}
     kinds = [tuple(dict.fromkeys(tag_of(text, line) for line in groups[at])) for at in listed]
     kind_counts = Counter(kinds)
-    if 2 * max(kind_counts.values()) >= len(listed) and len(kind_counts) <= _MOST_KINDS:
-        few = max(at_most(len(listed)), min(_OUTLIERS, len(listed) // MANY))
+    if 2 * max(kind_counts.values()) >= len(listed) and len(kind_counts) <= _MAX_KINDS:
+        few = max(max_rare(len(listed)), min(_OUTLIERS, len(listed) // MIN_COMPARED))
         found.update(at for at, kind in zip(listed, kinds, strict=True) if kind_counts[kind] <= few)
     return frozenset(found)

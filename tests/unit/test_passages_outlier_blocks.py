@@ -56,7 +56,7 @@ def test_the_one_record_with_another_value_differs(record: Callable[[str, str], 
     states = ["fine"] * 60
     states[33] = "broken"
     text, made = outline(record, states)
-    found = "".join(text[made.leaves[at].start : made.leaves[at].end] for at in made.differing)
+    found = "".join(text[made.leaves[at].start : made.leaves[at].end] for at in made.outliers)
     assert "broken" in found
     assert "job-33" in found or record is markdown  # its heading is shown with what is below it
     assert "fine" not in found
@@ -65,10 +65,10 @@ def test_the_one_record_with_another_value_differs(record: Callable[[str, str], 
 @pytest.mark.parametrize("record", FORMS)
 def test_where_values_vary_no_record_differs(record: Callable[[str, str], str]) -> None:
     _, made = outline(record, [f"s{n * 7 % 29}" for n in range(60)])
-    assert not made.differing
+    assert not made.outliers
 
 
 @pytest.mark.parametrize("record", FORMS)
 def test_of_a_few_records_none_differs(record: Callable[[str, str], str]) -> None:
     _, made = outline(record, ["fine"] * 6 + ["broken"])
-    assert not made.differing
+    assert not made.outliers

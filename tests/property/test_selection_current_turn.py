@@ -1,4 +1,4 @@
-"""The open exchange, chosen by bisection, is what trying each result in turn gives."""
+"""The current turn, chosen by bisection, is what trying each result in turn gives."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tests.choosing import choice_of
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import (
     COUNTED_TO,
+    CURRENT_TURN_SHARE,
     CUT_SHARE,
-    EXCHANGE_SHARE,
-    EXCHANGE_TRIES,
     OTHER_CALLS_SHARE,
-    SHORT_EXCHANGE,
+    RESULT_TRIES,
+    SHORT_CALL,
     SHORT_SHARE,
 )
 from weft.compiler.rendering import cost
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.selection.choice import Choice
-from weft.compiler.selection.exchange import SAVED, _with_parts, with_exchange
+from weft.compiler.selection.current_turn import SAVED, _with_parts, with_current_turn
 from weft.compiler.selection.next_entry import with_next_entry
 from weft.compiler.selection.select import pins_of
 from weft_schemas.items import ContextItem, ItemKind
@@ -42,7 +42,7 @@ def result(number: int, records: int, is_indented: bool) -> str:
 
 
 def session(sizes: list[tuple[int, bool, bool]]) -> list[ContextItem]:
-    """A user turn, then exchanges; of each the records of its result, whether it is indented, and
+    """A user turn, then calls; of each the records of its result, whether it is indented, and
     whether it has been answered."""
     items = [ContextItem("u", ItemKind.USER_TURN, "List them all, page by page, please.")]
     for number, (records, is_indented, is_answered) in enumerate(sizes):
@@ -57,19 +57,17 @@ def session(sizes: list[tuple[int, bool, bool]]) -> list[ContextItem]:
     return items
 
 
-exchanges = st.lists(
-    st.tuples(st.sampled_from(SIZES), st.booleans(), st.integers(0, 9)), max_size=30
-)
+calls = st.lists(st.tuples(st.sampled_from(SIZES), st.booleans(), st.integers(0, 9)), max_size=30)
 
 
-@given(exchanges, st.sampled_from((150, 400, 1_000, 3_000, 10_000)))
+@given(calls, st.sampled_from((150, 400, 1_000, 3_000, 10_000)))
 def test_it_is_what_trying_each_in_turn_gives(
     drawn: list[tuple[int, bool, int]], budget: int
 ) -> None:
     sizes = [(records, indented, answered > 0) for records, indented, answered in drawn]
     choice = choice_of(session(sizes), budget, Phase.INTERPRET)
     pinned = pins_of(choice)
-    assert with_exchange(choice, pinned) == each_in_turn(choice, pinned)
+    assert with_current_turn(choice, pinned) == each_in_turn(choice, pinned)
 
 
 def test_what_is_sent_is_counted_a_few_times_however_many_calls_there_were() -> None:
@@ -78,7 +76,7 @@ def test_what_is_sent_is_counted_a_few_times_however_many_calls_there_were() -> 
         sizes = [(SIZES[3 + number % 4], bool(number % 2), True) for number in range(calls)]
         choice = choice_of(session(sizes), 100 * calls, Phase.INTERPRET)
         with patch.object(cost, "message_tokens", wraps=cost.message_tokens) as counted:
-            with_exchange(choice, pins_of(choice))
+            with_current_turn(choice, pins_of(choice))
         counts.append(counted.call_count)
     assert max(counts) < 30
 
@@ -87,18 +85,31 @@ def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
     """The definition, in as many steps as there are results."""
     shown, is_cut = with_stubs(choice, pinned, choice.budget, is_answered=False), False
     used = choice.cost.exact(shown)
-    limit = min(choice.budget, used + int(choice.budget * EXCHANGE_SHARE))
-    tries, waiting = 0, [group for group in choice.exchange if group.key not in shown]
+    limit = min(choice.budget, used + int(choice.budget * CURRENT_TURN_SHARE))
+    tries, waiting = 0, [group for group in choice.current_turn if group.key not in shown]
     for group in waiting:
-        shapes = [choice.shapes[row.sequence] for row in group.rows]
-        ways = [shape.whole() for shape in shapes], [shape.all() for shape in shapes]
-        tokens = sum(max(shape.row.whole_tokens, 0) for shape in shapes if shape.fixed is None)
-        compact = {shape.row.sequence: shape.all() for shape in shapes}
+        renditions = [choice.renditions[row.sequence] for row in group.rows]
+        ways = (
+            [item_renditions.whole() for item_renditions in renditions],
+            [item_renditions.compact() for item_renditions in renditions],
+        )
+        tokens = sum(
+            max(item_renditions.row.whole_tokens, 0)
+            for item_renditions in renditions
+            if item_renditions.fixed is None
+        )
+        compact = {
+            item_renditions.row.sequence: item_renditions.compact()
+            for item_renditions in renditions
+        }
         room = limit - choice.cost.exact(shown)
-        if is_cut and (tries == EXCHANGE_TRIES or choice.cost.block_tokens(compact) > room + SAVED):
+        if is_cut and (tries == RESULT_TRIES or choice.cost.block_tokens(compact) > room + SAVED):
             continue
         for way in ways if tokens <= limit * COUNTED_TO else ():
-            more = {shape.row.sequence: made for shape, made in zip(shapes, way, strict=True)}
+            more = {
+                item_renditions.row.sequence: made
+                for item_renditions, made in zip(renditions, way, strict=True)
+            }
             if choice.cost.fits({**shown, **more}, limit):
                 shown.update(more)
                 break
@@ -115,8 +126,8 @@ def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
     limit = choice.cost.exact(shown) + int(choice.budget * SHORT_SHARE)
     short = [
         group
-        for group in choice.exchange
-        if sum(max(row.whole_tokens, 0) for row in group.rows) <= SHORT_EXCHANGE
+        for group in choice.current_turn
+        if sum(max(row.whole_tokens, 0) for row in group.rows) <= SHORT_CALL
     ]
     return with_stubs(choice, shown, min(choice.budget, limit), groups=short)
 
@@ -129,10 +140,10 @@ def with_stubs(
     groups: Sequence[Group] | None = None,
 ) -> Shown:
     shown, added = dict(shown), []
-    for group in choice.exchange if groups is None else groups:
+    for group in choice.current_turn if groups is None else groups:
         if group.key in shown or (len(group.rows) > 1) != is_answered:
             continue
-        more = {row.sequence: choice.shapes[row.sequence].choose(()) for row in group.rows}
+        more = {row.sequence: choice.renditions[row.sequence].choose(()) for row in group.rows}
         if choice.cost.size({**shown, **more}) > limit:
             break
         shown.update(more)
@@ -154,5 +165,5 @@ def test_a_single_result_that_does_not_fit_gets_all_of_its_half() -> None:
         ContextItem("r", ItemKind.TOOL_RESULT, json.dumps(found), "c", metadata=named),
     ]
     choice = choice_of(items, 420)
-    shown = with_exchange(choice, pins_of(choice))
+    shown = with_current_turn(choice, pins_of(choice))
     assert legs[-1] in list(shown.values())[-1].text

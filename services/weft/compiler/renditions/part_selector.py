@@ -29,17 +29,17 @@ def numbers_in(written: str) -> frozenset[int]:
     return frozenset(found)
 
 
-def with_outdated(recipe: str, outdated: Iterable[int]) -> str:
-    """The recipe of an item that is shown without these facts."""
+def with_outdated(selector: str, outdated: Iterable[int]) -> str:
+    """The selector of an item that is shown without these facts."""
     numbers = ranges(outdated)
-    return f"{recipe} {OUTDATED}{numbers}" if numbers else recipe
+    return f"{selector} {OUTDATED}{numbers}" if numbers else selector
 
 
-def without_outdated(recipe: str) -> str:
-    """The recipe without the outdated facts."""
-    return recipe.partition(OUTDATED)[0].rstrip()
+def without_outdated(selector: str) -> str:
+    """The selector without the outdated facts."""
+    return selector.partition(OUTDATED)[0].rstrip()
 
 
-def outdated_of(recipe: str) -> tuple[int, ...]:
+def outdated_of(selector: str) -> tuple[int, ...]:
     """The numbers of the facts that are left out, in order."""
-    return tuple(sorted(numbers_in(recipe.partition(OUTDATED)[2])))
+    return tuple(sorted(numbers_in(selector.partition(OUTDATED)[2])))

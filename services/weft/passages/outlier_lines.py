@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from weft.passages.error_lines import VARIABLE, WARNING
-from weft.passages.outliers import MANY, rare_groups
+from weft.passages.outliers import MIN_COMPARED, rare_groups
 from weft.passages.ruled import is_rule
 
 _VALUE = re.compile(r"(?<==)\S+|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|(?<!\S)\S*\d\S*")
 """The parts in which lines that say the same differ."""
 _SAME = 0.6
 """The share of the lines that say the same, at least."""
-_ODD, _ROOM, _LONGEST = 4, 480, 240
+_MAX_OUTLIERS, _ROOM, _MAX_LENGTH = 4, 480, 240
 """Most odd lines, and the characters of all of them and of one."""
 _COMPARED = 200
 """Characters of a line that are compared."""
@@ -25,26 +25,26 @@ _SAMPLED = 200
 """About how many lines of a long text are compared first: most texts have no usual form."""
 
 
-def odd_lines(lines: Sequence[str]) -> frozenset[int]:
+def outlier_lines(lines: Sequence[str]) -> frozenset[int]:
     """The numbers of the odd lines; none if there are more than a few, or if lines have no form in
     common, be it only the bars between their cells."""
     filled = [at for at, line in enumerate(lines) if line.strip()]
-    if len(filled) < MANY:
+    if len(filled) < MIN_COMPARED:
         return frozenset()
     step = len(filled) // _SAMPLED
     if step > 1 and not _usual_form(Counter(form_of(lines[at]) for at in filled[::step])):
-        return _within(lines, _with_rare_cells(lines, filled))
+        return _within_room(lines, _with_rare_cells(lines, filled))
     forms = [form_of(lines[at]) for at in filled]
     counts = Counter(forms)
     usual = _usual_form(counts)
     if not usual:
-        return _within(lines, _with_rare_cells(lines, filled))
+        return _within_room(lines, _with_rare_cells(lines, filled))
     odd = [at for at, form in zip(filled, forms, strict=True) if counts[form] == 1]
     odd = [at for at in odd if at != filled[0]]  # a heading, `total 12`
     same = [at for at, form in zip(filled, forms, strict=True) if form == usual]
     rare = rare_groups([lines[at].split() for at in same], 1)
     odd += [same[at] for group in rare for at in group]
-    return _within(lines, odd) if len(odd) <= _ODD else frozenset()
+    return _within_room(lines, odd) if len(odd) <= _MAX_OUTLIERS else frozenset()
 
 
 def _usual_form(counts: Counter[str]) -> str:
@@ -57,9 +57,9 @@ def rare_warnings(lines: Sequence[str], levels: Sequence[str]) -> frozenset[int]
     """The numbers of the lines with a level that warns, where hardly another line has it. `levels`
     are those of the lines, empty for none."""
     levelled = [(at, level) for at, level in enumerate(levels) if level]
-    rare = rare_groups([(level,) for _, level in levelled], _ODD)
+    rare = rare_groups([(level,) for _, level in levelled], _MAX_OUTLIERS)
     found = sorted(levelled[at] for group in rare for at in group)
-    return _within(lines, [at for at, level in found if level in WARNING])
+    return _within_room(lines, [at for at, level in found if level in WARNING])
 
 
 def first_warnings(lines: Sequence[str], levels: Sequence[str]) -> frozenset[int]:
@@ -71,7 +71,7 @@ def first_warnings(lines: Sequence[str], levels: Sequence[str]) -> frozenset[int
     first: dict[str, int] = {}
     for at in warned:
         first.setdefault(VARIABLE.sub("#", lines[at]), at)
-    return frozenset(at for at in first.values() if len(lines[at]) <= _LONGEST)
+    return frozenset(at for at in first.values() if len(lines[at]) <= _MAX_LENGTH)
 
 
 def form_of(line: str) -> str:
@@ -90,9 +90,9 @@ def _with_rare_cells(lines: Sequence[str], filled: Sequence[int]) -> list[int]:
     if not usual or most < _SAME * len(filled):
         return []
     barred = [at for at in filled if lines[at].count("|") >= usual]
-    rare = rare_groups([_begun(lines[at].split("|", usual)) for at in barred], _ODD + 1)
+    rare = rare_groups([_begun(lines[at].split("|", usual)) for at in barred], _MAX_OUTLIERS + 1)
     odd = sorted(barred[at] for group in rare for at in group if barred[at] != filled[0])
-    return odd if len(odd) <= _ODD else []
+    return odd if len(odd) <= _MAX_OUTLIERS else []
 
 
 def _begun(cells: Sequence[str]) -> list[str]:
@@ -101,11 +101,11 @@ def _begun(cells: Sequence[str]) -> list[str]:
     return [words[0][-1], *(held[0] for held in words)]
 
 
-def _within(lines: Sequence[str], odd: Sequence[int]) -> frozenset[int]:
+def _within_room(lines: Sequence[str], odd: Sequence[int]) -> frozenset[int]:
     taken: set[int] = set()
     room = _ROOM
     for at in reversed(odd):
-        if len(lines[at]) <= min(room, _LONGEST):
+        if len(lines[at]) <= min(room, _MAX_LENGTH):
             taken.add(at)
             room -= len(lines[at])
     return frozenset(taken)

@@ -4,7 +4,7 @@ import json
 
 from tests.firewall_made import envelope
 
-from weft.compiler.renditions.of_whole import said_of_whole
+from weft.compiler.renditions.summary_statements import summary_statements
 from weft_schemas.policy import FirewallRules
 
 RULES = FirewallRules(threshold=99, summary_tokens=200)
@@ -24,7 +24,7 @@ def devices() -> dict[str, object]:
 def test_counts_totals_extremes_and_errors_stay_and_records_go() -> None:
     summary = envelope(json.dumps(devices()), RULES).summary
     assert "more at devices[" in summary
-    said = said_of_whole(summary, "{devices: [… 40 of 40 records …]}", "").splitlines()
+    said = summary_statements(summary, "{devices: [… 40 of 40 records …]}", "").splitlines()
     assert said[:2] == ["total: 40", "error: 2 devices did not answer"]
     assert said[2].startswith("devices: 40 in all; ")
     assert "state: on (38), lost (2)" in said[2]
@@ -34,35 +34,39 @@ def test_counts_totals_extremes_and_errors_stay_and_records_go() -> None:
 
 def test_what_is_shown_below_is_not_said_twice() -> None:
     summary = envelope(json.dumps(devices()), RULES).summary
-    said = said_of_whole(summary, "{total: 40, error: 2 devices did not answer, …}", "")
+    said = summary_statements(summary, "{total: 40, error: 2 devices did not answer, …}", "")
     assert said.startswith("devices: 40 in all")
     rows = "".join(f"{n},{'failed' if n == 20 else 'ok'},{n * 7}\n" for n in range(90))
     summary = envelope(f"id,state,size\n{rows}", RULES).summary
-    said = said_of_whole(summary, f"id,state,size\n{rows}", "")
+    said = summary_statements(summary, f"id,state,size\n{rows}", "")
     assert said.startswith("table: 90 rows x 3 columns\n")
     assert "ok (89), failed (1)" in said
     assert "\n20,failed" not in said
 
 
 def test_a_summary_that_only_gives_examples_says_nothing_of_all() -> None:
-    assert said_of_whole('[{"a": 1}, "…4 of 5 left out"]', "[{a: 2}, … 4 of 5 records …]", "") == ""
-    assert said_of_whole("one line\n… 7 lines …", "one line\ntwo\n", "") == ""
+    assert (
+        summary_statements('[{"a": 1}, "…4 of 5 left out"]', "[{a: 2}, … 4 of 5 records …]", "")
+        == ""
+    )
+    assert summary_statements("one line\n… 7 lines …", "one line\ntwo\n", "") == ""
 
 
 def test_a_line_of_the_result_is_an_example_and_a_line_about_it_is_not() -> None:
     staff = ["<Staff>", "  <Name>Garcia</Name>", "  <Name>Roux</Name>  ", "  <Name>Dufour</Name>"]
     summary = "4 elements\n<Name>Roux</Name>\n… 1 line …\n    <Name>Dufour</Name>\nRoux"
-    said = said_of_whole(summary, "  <Name>Garcia</Name>\n… 3 lines …", "\n".join(staff))
+    said = summary_statements(summary, "  <Name>Garcia</Name>\n… 3 lines …", "\n".join(staff))
     assert said == "4 elements\nRoux"
 
 
 def test_a_total_stands_above_parts_that_have_a_field_which_begins_alike() -> None:
     summary = json.dumps({"rows": ["…300 x {id, errors}; errors: 20..28"], "errors": 2, "total": 3})
-    assert said_of_whole(summary, "{rows: [{errors: 21}], subtotal: 3}", "").endswith(
+    assert summary_statements(summary, "{rows: [{errors: 21}], subtotal: 3}", "").endswith(
         "errors: 2\ntotal: 3"
     )
     assert (
-        "errors: 2" not in said_of_whole(summary, "{rows: [… 300 …], errors: 2}", "").splitlines()
+        "errors: 2"
+        not in summary_statements(summary, "{rows: [… 300 …], errors: 2}", "").splitlines()
     )
 
 
@@ -70,7 +74,7 @@ def test_rows_that_a_table_s_summary_shows_as_examples_are_not_said_of_all_of_it
     summary = (
         "table: 9 rows x 2 columns\nstate: paid (8), open (1)\nid,state\n7,open\n… 8 of 9 rows …"
     )
-    said = said_of_whole(summary, "id,state\n1,paid\n… 8 of 9 rows …", "")
+    said = summary_statements(summary, "id,state\n1,paid\n… 8 of 9 rows …", "")
     assert said == "table: 9 rows x 2 columns\nstate: paid (8), open (1)"
 
 
@@ -79,14 +83,18 @@ def test_rows_of_a_drawn_table_are_examples_though_they_do_not_stand_there_so() 
         "table: 9 rows x 2 columns\nstate: paid (8), open (1)\nid,state\n7,open\n… 8 of 9 rows …"
     )
     for before in ("", "9 found\n"):
-        said = said_of_whole(before + summary, " id | state\n----+------\n 1 | paid", "9 found\n")
+        said = summary_statements(
+            before + summary, " id | state\n----+------\n 1 | paid", "9 found\n"
+        )
         assert said == "table: 9 rows x 2 columns\nstate: paid (8), open (1)"
 
 
 def test_a_list_of_statements_that_was_cut_says_so() -> None:
     files = "".join(f"src/m{n}.go: 1 hunks, +2 -1\n" for n in range(3))
     summary = f"diff: 35 files, +59 -35\n{files}… 90 lines …"
-    assert said_of_whole(summary, "diff --git a/src/m1.go b/src/m1.go", "diff --git") == summary
+    assert (
+        summary_statements(summary, "diff --git a/src/m1.go b/src/m1.go", "diff --git") == summary
+    )
 
 
 def test_sentences_of_a_text_are_no_statements_about_it() -> None:
@@ -96,7 +104,7 @@ def test_sentences_of_a_text_are_no_statements_about_it() -> None:
     text = "\n\n".join(" ".join(sentences[at : at + 6]) for at in range(0, 90, 6))
     summary = envelope(text, RULES).summary
     assert "binds the tenant" in summary
-    assert said_of_whole(summary, "Clause 1 …", text) == ""
+    assert summary_statements(summary, "Clause 1 …", text) == ""
 
 
 def test_the_beginning_of_a_line_is_no_statement_about_its_text() -> None:
@@ -104,7 +112,7 @@ def test_the_beginning_of_a_line_is_no_statement_about_its_text() -> None:
     text = "\n".join(lines)
     summary = envelope(text, RULES).summary
     assert " chars)" in summary
-    assert said_of_whole(summary, "# Part 1", text) == ""
+    assert summary_statements(summary, "# Part 1", text) == ""
 
 
 def test_the_excerpt_of_a_page_says_nothing_of_all_of_it() -> None:
@@ -112,15 +120,15 @@ def test_the_excerpt_of_a_page_says_nothing_of_all_of_it() -> None:
     text = f"<html><head><title>Rooms</title></head><body>{rows}</body></html>"
     summary = envelope(text, RULES).summary
     assert "& its key" in summary
-    assert said_of_whole(summary, "", text) == ""
+    assert summary_statements(summary, "", text) == ""
 
 
 def test_json_below_words_says_the_same_of_all_as_json_alone() -> None:
     alone = envelope(json.dumps(devices()), RULES).summary
     summary = envelope(f"Found these:\n{json.dumps(devices())}", RULES).summary
     assert summary.startswith("Found these:\n{")
-    said = said_of_whole(summary, "{devices: [… 40 of 40 records …]}", "Found these:\n{}")
-    assert said == said_of_whole(alone, "{devices: [… 40 of 40 records …]}", "")
+    said = summary_statements(summary, "{devices: [… 40 of 40 records …]}", "Found these:\n{}")
+    assert said == summary_statements(alone, "{devices: [… 40 of 40 records …]}", "")
 
 
 def test_the_beginning_of_a_long_string_says_nothing_of_all_of_it() -> None:
@@ -128,11 +136,11 @@ def test_the_beginning_of_a_long_string_says_nothing_of_all_of_it() -> None:
     page = {"total": "3\u2028of 4", "body": body, "draft": body}
     summary = envelope(json.dumps(page), RULES).summary
     assert " chars" in summary
-    assert said_of_whole(summary, "{body: …}", json.dumps(page)) == "total: 3\u2028of 4"
+    assert summary_statements(summary, "{body: …}", json.dumps(page)) == "total: 3\u2028of 4"
 
 
 def test_what_stands_beside_a_text_is_said_unless_its_mark_tells_it() -> None:
     page = {"total": "3\u2028of 4", "pages": 9, "body": "The tenant pays. " * 900}
     summary = envelope(json.dumps(page), RULES).summary
     shown = "The tenant pays. … in the field body, with pages: 9 …"
-    assert said_of_whole(summary, shown, page["body"]) == "total: 3\u2028of 4"
+    assert summary_statements(summary, shown, page["body"]) == "total: 3\u2028of 4"

@@ -204,7 +204,7 @@ def _text_worth(value: str) -> float:
     return 0.5 if len(value) <= 48 else -0.2
 
 
-def written(path: LeafPath) -> str:
+def path_text(path: LeafPath) -> str:
     """`a.b[3].c`; a key that is not a plain word is written in brackets and quotes."""
     text = ""
     for step in path:

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from weft.firewall.leaf_worth import LeafPath
+from weft.firewall.json_leaves import LeafPath
 from weft.firewall.verbatim_json import decoded
 from weft.passages.mcp_wrapper import DEEPEST, TextField, text_field
 
-BELOW = '"… below …"'
+TEXT_BELOW = '"… below …"'
 """In place of the text, in the line above its summary."""
 
 
-class HeldText(msgspec.Struct, frozen=True):
+class EmbeddedText(msgspec.Struct, frozen=True):
     """The text, and what is around it."""
 
     text: str
@@ -32,7 +32,7 @@ class HeldText(msgspec.Struct, frozen=True):
     @property
     def heading(self) -> str:
         """The line above a summary of the text, with all other fields; empty without any."""
-        written = BELOW
+        written = TEXT_BELOW
         for field in reversed(self.fields):
             others = "".join(f'"{name}":{value},' for name, value in field.others.items())
             written = f'{{{others}"{field.name}":{written}}}'
@@ -51,7 +51,9 @@ class HeldText(msgspec.Struct, frozen=True):
         return {name: value[name] for value, field in pairs for name in field.others}
 
 
-def held_text(text: str, keep: Sequence[LeafPath] = (), depth: int = DEEPEST) -> HeldText | None:
+def embedded_text(
+    text: str, keep: Sequence[LeafPath] = (), depth: int = DEEPEST
+) -> EmbeddedText | None:
     """The text in an object, also in an object that is the text of another one; None if `text` is
     no such object, or if a rule keeps the value of the field. Linear in `text`."""
     field = text_field(text.strip()) if depth else None
@@ -61,7 +63,7 @@ def held_text(text: str, keep: Sequence[LeafPath] = (), depth: int = DEEPEST) ->
     held = value.get(field.name) if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(held, str):
         return None
-    inner = held_text(held, (), depth - 1)
+    inner = embedded_text(held, (), depth - 1)
     if inner is None:
-        return HeldText(held, (value,), (field,))
-    return HeldText(inner.text, (value, *inner.objects), (field, *inner.fields))
+        return EmbeddedText(held, (value,), (field,))
+    return EmbeddedText(inner.text, (value, *inner.objects), (field, *inner.fields))

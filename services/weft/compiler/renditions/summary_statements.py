@@ -18,7 +18,7 @@ _CUT = re.compile(r"…(?:\(\+\d+ chars\)|\+\d+ chars)\Z")
 """The end of a line or of a string in JSON that was cut, see `firewall.summarise`."""
 
 
-def said_of_whole(summary: str, shown: str, text: str) -> str:
+def summary_statements(summary: str, shown: str, text: str) -> str:
     """A line for each statement that is not in `shown`, the parts of the result; empty if there is
     none. `text` is the whole result: its lines and sentences in the summary are examples."""
     if summary.startswith(_PAGE):
@@ -50,7 +50,7 @@ def _statements(line: str, text: str, shown: str) -> Iterator[str]:
     """What a line of a summary says of all; JSON is one line, below and above words beside it."""
     value = _decoded(line)
     if value is not None:
-        yield from (one for one in _of_json("", value) if not _stands_in(one, shown))
+        yield from (one for one in _json_statements("", value) if not _states_field(one, shown))
     elif not _is_taken_from(text, line.strip()):
         yield line
 
@@ -80,8 +80,8 @@ def _is_line_of(text: str, line: str) -> bool:
     at = text.find(line)
     while at >= 0:
         end = at + len(line)
-        before = text[max(at - MOST_BLANKS, 0) : at].rpartition("\n")[2]
-        after = text[end : end + MOST_BLANKS].partition("\n")[0]
+        before = text[max(at - MAX_BLANKS, 0) : at].rpartition("\n")[2]
+        after = text[end : end + MAX_BLANKS].partition("\n")[0]
         if not before.strip() and not after.strip():
             return True
         following = text.find("\n", end)  # a line that holds more does not begin with it again
@@ -89,25 +89,25 @@ def _is_line_of(text: str, line: str) -> bool:
     return False
 
 
-MOST_BLANKS = 80
+MAX_BLANKS = 80
 """Characters before and behind a line in which only blanks may stand."""
 
 
-def _stands_in(line: str, shown: str) -> bool:
+def _states_field(line: str, shown: str) -> bool:
     """Whether a field stands there as a whole: `errors: 2` does not in `errors: 21`."""
     return re.search(rf"(?<![\w.]){re.escape(line)}(?![\w.])", shown) is not None
 
 
-def _of_json(path: str, value: object) -> Iterator[str]:
+def _json_statements(path: str, value: object) -> Iterator[str]:
     """The statements in a summary that is JSON; `path` is that of the value."""
     named = f"{path}: " if path else ""
-    head = _head(value)
+    head = _collection_head(value)
     if head is not None:
         yield f"{named}{head[1]} in all{head[2]}"
     elif isinstance(value, dict):
         for key, held in value.items():
             if not key.startswith(_MARK):
-                yield from _of_json(f"{path}.{key}" if path else key, held)
+                yield from _json_statements(f"{path}.{key}" if path else key, held)
     elif isinstance(value, str | int | float) and not _is_example(str(value)):
         yield f"{named}{str(value).lower() if isinstance(value, bool) else value}"
 
@@ -117,7 +117,7 @@ def _is_example(value: str) -> bool:
     return value.startswith(_MARK) or _CUT.search(value) is not None
 
 
-def _head(value: object) -> re.Match[str] | None:
+def _collection_head(value: object) -> re.Match[str] | None:
     """The statement about all elements of a list or mapping, which precedes them."""
     held: object = None
     if isinstance(value, list) and value:
