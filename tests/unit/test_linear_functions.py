@@ -85,7 +85,8 @@ UNCALLED = {
         weft.summarizer.derive.summary_of_item(text)
     """,
     "beside an object of weft's own: names, and what msgspec decodes": """
-        weft.firewall.service.encoded_slice(body) weft.firewall.views.drill._slice_within_budget(names)
+        weft.firewall.service.encoded_slice(body)
+        weft.firewall.views.drill._slice_within_budget(names)
         weft.http.callers.caller(authorization) weft.http.callers.caller(host)
         weft.http.requests.body_of(content) weft.rederive.run._own(name)
         weft.router.tree._listed(root_name) weft.workers.dead_letters.parked_event(worker)
