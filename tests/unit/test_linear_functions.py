@@ -30,6 +30,7 @@ BOUNDED = {
     "weft.redaction.redaction_hook(name)": "the same",
     "weft.facts.memory_fact._fields(text)": "reads what was decoded as JSON",
     "weft.passages.json_unquoted.unquoted(json_text)": "the same",
+    "weft.passages.json_unquoted._remembered(json_text)": "the same, of at most 4,096 characters",
     "weft_schemas.asyncapi.asyncapi(event_types)": "writes weft's own document, of a few types",
     "weft_schemas.loosening._covers(one)": "globs have at most 200 characters",
     "weft_schemas.loosening._least(past)": "a policy has at most 200 rules",

@@ -22,14 +22,14 @@ def unquoted(json_text: str) -> str:
     """JSON on one line, without the quotes whose removal makes nothing ambiguous:
     `{"a": "b", "n": "1"}` becomes `{a: b, n: "1"}`. Values keep their text and their order; those
     that stand right beside each other get a blank between them."""
-    return (_remembered if len(json_text) <= REMEMBERED_LENGTH else _unquoted)(json_text)
+    if len(json_text) > REMEMBERED_LENGTH:
+        return _STRING.sub(_without_quotes, json_text)
+    return _remembered(json_text)
 
 
-def _unquoted(json_text: str) -> str:
+@lru_cache(REMEMBERED)
+def _remembered(json_text: str) -> str:
     return _STRING.sub(_without_quotes, json_text)
-
-
-_remembered = lru_cache(REMEMBERED)(_unquoted)
 
 
 def _without_quotes(found: re.Match[str]) -> str:
