@@ -23,7 +23,7 @@ from weft.compiler.profiles import (
 from weft.compiler.rendering import cost
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.selection.choice import Choice
-from weft.compiler.selection.current_turn import SAVED, _with_parts, with_current_turn
+from weft.compiler.selection.current_turn import MAX_SAVED, _with_parts, with_current_turn
 from weft.compiler.selection.next_entry import with_next_entry
 from weft.compiler.selection.select import pins_of
 from weft_schemas.items import ContextItem, ItemKind
@@ -103,7 +103,9 @@ def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
             for item_renditions in renditions
         }
         room = limit - choice.cost.exact(shown)
-        if is_cut and (tries == RESULT_TRIES or choice.cost.block_tokens(compact) > room + SAVED):
+        if is_cut and (
+            tries == RESULT_TRIES or choice.cost.block_tokens(compact) > room + MAX_SAVED
+        ):
             continue
         for way in ways if tokens <= limit * COUNTED_TO else ():
             more = {

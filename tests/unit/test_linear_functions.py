@@ -25,7 +25,7 @@ BOUNDED = {
     "weft.router.query_transform.configured(name)": "looks among the installed packages",
     "weft.router.query_transform.configured(model)": "the same",
     "weft.router.query_transform.configured(key)": "the same",
-    "weft.router.query_transform.named(name)": "the same",
+    "weft.router.query_transform.transformer_named(name)": "the same",
     "weft.router.fusion.encoder_named(name)": "the same",
     "weft.redaction.redaction_hook(name)": "the same",
     "weft.facts.memory_fact._fields(text)": "reads what was decoded as JSON",
@@ -58,7 +58,7 @@ UNCALLED = {
         weft.gateway.results.host_result.renamed(handle)
         weft.gateway.results.host_result.renamed(other)
         weft.gateway.hosts.safe_messages.log_message(server)
-        weft.gateway.tools.listing.listed(name) weft.gateway.tools.quarantine._reason(holder)
+        weft.gateway.tools.listing.host_tool(name) weft.gateway.tools.quarantine._reason(holder)
         weft.gateway.tools.tool.gateway_tool(server)
     """,
     "beside a read model: names and keys": """
@@ -85,7 +85,8 @@ UNCALLED = {
         weft.summarizer.derive.summary_of_item(text)
     """,
     "beside an object of weft's own: names, and what msgspec decodes": """
-        weft.firewall.service.encoded_slice(body) weft.firewall.views.drill._taken(names)
+        weft.firewall.service.encoded_slice(body)
+        weft.firewall.views.drill._slice_within_budget(names)
         weft.http.callers.caller(authorization) weft.http.callers.caller(host)
         weft.http.requests.body_of(content) weft.rederive.run._own(name)
         weft.router.tree._listed(root_name) weft.workers.dead_letters.parked_event(worker)
