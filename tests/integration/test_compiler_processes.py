@@ -89,7 +89,7 @@ async def test_the_budget_in_force_and_what_is_there_decide(
 ) -> None:
     folded(tmp_path, large_session())
     monkeypatch.setattr(service, "attempt", where)
-    monkeypatch.setattr(service, "answered", here)
+    monkeypatch.setattr(service, "compile_result", here)
     short, long = Phase.CALL, Phase.ANSWER
     async with compiling(server, tmp_path) as (compiler, _):
         for request, expected in (
@@ -108,7 +108,7 @@ async def test_a_small_session_and_large_items_decide(
     server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "attempt", where)
-    monkeypatch.setattr(service, "answered", here)
+    monkeypatch.setattr(service, "compile_result", here)
     small = [ContextItem("i", ItemKind.USER_TURN, "Hello there")]
     large = [
         ContextItem("i", ItemKind.USER_TURN, "\n\n".join(f"Line {n}." * 20 for n in range(3_000)))
