@@ -16,6 +16,9 @@ settings.register_profile("ci", settings.get_profile("ci"), max_examples=30)
 settings.load_profile("weft")
 
 REPORTED = "reported"
+COLLECTED = (20_000, 10, 10)
+"""Python's thresholds of looking for garbage, with 20,000 new objects for 700: what tests make is
+short-lived, and looking at it took a tenth of their processor time."""
 
 
 @pytest.fixture
@@ -28,12 +31,14 @@ def tell(record_property: Callable[[str, object], None]) -> Callable[[str], None
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Imported modules and collected tests stay to the end: looking for garbage among them would
-    take a third of the time of collecting, in each process."""
+    take a third of the time of collecting, in each process. Afterwards it is looked for less often
+    than Python does by itself; pytest looks for all of it at the end."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(*COLLECTED)
         gc.enable()
 
 
