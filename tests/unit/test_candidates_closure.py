@@ -71,18 +71,34 @@ def test_a_result_that_no_call_has_says_why() -> None:
         *(ContextItem(f"u{n}", ItemKind.USER_TURN, "and") for n in range(40)),
         tied("c", ItemKind.TOOL_CALL, "1"),
         tied("r", ItemKind.TOOL_RESULT, "1"),
-        tied("again", ItemKind.TOOL_RESULT, "1"),
         tied("late", ItemKind.TOOL_RESULT, "2"),
         result("of a turn", "u1"),
     ]
-    groups, ledger = closed(ListView(items), "r", "again", "late", "of a turn")
+    groups, ledger = closed(ListView(items), "r", "late", "of a turn")
     assert ids(groups) == [["c", "r"]]
     assert {drop.item_id: drop.detail for drop in ledger.dropped} == {
-        "again": "the call with its call_id '1' has a result already; name the call in `parent_id` "
-        "if it has several",
         "late": "no call with its call_id '2' is within 32 items; name the call in `parent_id`",
         "of a turn": "its parent 'u1' is a user_turn and no call",
     }
+
+
+def test_a_call_keeps_all_results_with_its_id() -> None:
+    """That a job was started, and how it ended: the newer one must not be lost."""
+
+    def tied(item_id: str, kind: ItemKind) -> ContextItem:
+        return ContextItem(item_id, kind, "x", metadata={"tool_name": "f", "call_id": "1"})
+
+    def calls_and_results(*kinds: str) -> ListView:
+        kind = {"c": ItemKind.TOOL_CALL, "r": ItemKind.TOOL_RESULT}
+        return ListView([tied(name, kind[name[0]]) for name in kinds])
+
+    for given in ("c", "r1", "r2"):
+        groups, ledger = closed(calls_and_results("c", "r1", "r2"), given)
+        assert ids(groups) == [["c", "r1", "r2"]]
+        assert ledger.dropped == ()
+    reused = calls_and_results("c1", "r1", "c2", "r2", "r3")
+    groups, _ = closed(reused, "c1", "r1", "c2", "r2", "r3")
+    assert ids(groups) == [["c1", "r1"], ["c2", "r2", "r3"]]
 
 
 def test_of_a_result_that_waits_for_its_envelope_the_call_tells() -> None:

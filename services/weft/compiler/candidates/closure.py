@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from operator import attrgetter
 
@@ -81,18 +81,13 @@ def dependency_closure(
             groups.append(group_of([row]))
     for row in answers.get(0, ()):
         if _is_open(row, ledger):
-            ledger.drop([row], "orphan", _orphan_reason(view, row, complete.values()))
+            ledger.drop([row], "orphan", _orphan_reason(view, row))
     return tuple(sorted(groups, key=lambda group: group.key))
 
 
-def _orphan_reason(view: SessionView, result: ItemRow, rows: Iterable[ItemRow]) -> str:
+def _orphan_reason(view: SessionView, result: ItemRow) -> str:
     """Why no call has this result."""
     name = _call_id(result)
-    if any(row.kind is ItemKind.TOOL_CALL and _call_id(row) == name for row in rows if name):
-        return (
-            f"the call with its call_id {name!r:.80} has a result already; name the call in "
-            "`parent_id` if it has several"
-        )
     parents = view.by_ids([result.parent_id]) if result.parent_id else []
     if parents:
         return f"its parent {result.parent_id!r:.80} is a {parents[0].kind.value} and no call"
@@ -171,7 +166,8 @@ def _add_nearby(view: SessionView, complete: dict[int, ItemRow]) -> None:
 
 
 def _answers(rows: Iterable[ItemRow]) -> dict[int, list[ItemRow]]:
-    """Results by the sequence of their call; 0 for those without one."""
+    """Results by the sequence of their call; 0 for those without one. A call may have several: that
+    a job was started, and how it ended."""
     held = list(rows)
     calls = {row.id: row for row in held if row.kind is ItemKind.TOOL_CALL}
     found: dict[int, list[ItemRow]] = {}
@@ -183,23 +179,34 @@ def _answers(rows: Iterable[ItemRow]) -> dict[int, list[ItemRow]]:
                 unnamed.append(row)
             else:
                 found.setdefault(call.sequence, []).append(row)
-    waiting = _waiting(calls.values(), found) if unnamed else {}
+    named = _by_call_id(calls.values()) if unnamed else {}
+    waiting = {
+        name: [call for call in alike if call.sequence not in found]
+        for name, alike in named.items()
+    }
     for row in unnamed:
         alike = waiting.get(_call_id(row), [])
-        # The nearest call before the result, or else the first one after it.
-        before = bisect_left(alike, row.ordinal, key=attrgetter("ordinal"))
-        call = alike.pop(max(before - 1, 0)) if alike else None
+        if alike:
+            call = alike.pop(_nearest(alike, row))
+        else:
+            answered = named.get(_call_id(row), [])
+            call = answered[_nearest(answered, row)] if answered else None
         found.setdefault(call.sequence if call else 0, []).append(row)
     return found
 
 
-def _waiting(calls: Iterable[ItemRow], answered: Container[int]) -> dict[str, list[ItemRow]]:
-    """The calls without a result by their `call_id`, in order."""
+def _by_call_id(calls: Iterable[ItemRow]) -> dict[str, list[ItemRow]]:
+    """The calls that have a `call_id` by it, in order."""
     found: dict[str, list[ItemRow]] = {}
     for call in sorted(calls, key=attrgetter("ordinal")):
-        if (name := _call_id(call)) and call.sequence not in answered:
+        if name := _call_id(call):
             found.setdefault(name, []).append(call)
     return found
+
+
+def _nearest(calls: Sequence[ItemRow], result: ItemRow) -> int:
+    """The place of the nearest call before the result, or else of the first one after it."""
+    return max(bisect_left(calls, result.ordinal, key=attrgetter("ordinal")) - 1, 0)
 
 
 def _call_id(row: ItemRow) -> str:
