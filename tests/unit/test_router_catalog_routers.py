@@ -13,7 +13,7 @@ from weft.router import catalog_routers
 from weft.router.catalog_routers import CatalogRouter, CatalogRouters
 from weft.router.router import Router
 from weft_schemas.errors import NotFound, Unavailable
-from weft_schemas.events import encode_event
+from weft_schemas.events import ErasedEvent, encode_event
 from weft_schemas.routing import Catalog, RouteReply, RouteRequest, SelectableItem
 
 WORDS = [f"{first}{second}" for first in "abcdefghijklmnop" for second in "qrstuvwxyz"]
@@ -171,3 +171,21 @@ async def test_what_does_not_come_in_time_is_not_called_missing(
     monkeypatch.setattr(catalog_routers, "_CATCH_UP_SECONDS", 0.05)
     with pytest.raises(Unavailable, match="still being read"):
         await catalogues(newest=5).held("acme", "tools", 0, 0.0)
+
+
+async def test_the_version_before_a_refused_one_is_used_when_a_router_starts() -> None:
+    """A log may hold a catalogue of a client that did not check it."""
+    good, newer = published(5, ITEMS[:3]), published(7, ITEMS[:4])
+    refused = published(9, [ITEMS[0], ITEMS[0]])
+    held = catalogues(newest=9)
+    await held.take_so_far([good, newer, refused])
+    assert (await held.current("acme", "tools")).version == 7
+
+
+async def test_of_an_erased_tenant_no_version_comes_back() -> None:
+    subject = "w.out.0.acme.@tenant.erased"
+    erased = LogRecord(7, subject, 0, encode_event(ErasedEvent(None, "on request")))
+    held = catalogues(newest=9)
+    await held.take_so_far([published(5, ITEMS[:3]), erased, published(9, [ITEMS[0], ITEMS[0]])])
+    with pytest.raises(NotFound, match="'tools' is not in the log"):
+        await held.current("acme", "tools")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from weft.router.catalogue import catalogue_from, check_catalogue
+from weft.router.catalogue import catalogue_from
+from weft.router.item_faults import check_catalogue
 from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import Catalog, SelectableItem
 

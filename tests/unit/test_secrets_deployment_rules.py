@@ -14,10 +14,11 @@ from weft.firewall.views.drill import drill
 from weft.secrets.deployment_rules import deployment_rules, faults_of
 from weft.secrets.known_values import known_of, known_secrets
 from weft.secrets.scanning import as_shown
+from weft.testing import in_memory
 from weft.tokens import DEFAULT_ENCODING
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.errors import InvalidInput
-from weft_schemas.policy import FirewallRules, KnownSecrets, SecretPattern
+from weft_schemas.policy import ContextPolicy, FirewallRules, KnownSecrets, SecretPattern
 
 SALT = bytes(range(16))
 BADGE = SecretPattern("badge", r"\bBDG-([0-9]{6})\b")
@@ -58,6 +59,18 @@ def test_what_re2_cannot_run_is_told_and_hides_nothing_else(pattern: str) -> Non
     )  # type: ignore[misc]
     assert ["'odd' cannot be run" in fault for fault in faults_of(rules)] == [True]
     assert as_shown("BDG-123456", deployment_rules(rules)) == "BDG-[secret:badge]"
+
+
+def test_a_service_says_that_a_pattern_masks_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    deployment_rules(FirewallRules(secret_patterns=(SecretPattern("logged", "(?!c)d"),)))  # type: ignore[misc]
+    assert "'logged' of a policy masks nothing" in caplog.text
+
+
+async def test_a_policy_with_a_pattern_that_cannot_be_run_is_not_published() -> None:
+    rules = FirewallRules(secret_patterns=(SecretPattern("odd", "(?=a)b"),))  # type: ignore[misc]
+    async with in_memory() as client:
+        with pytest.raises(InvalidInput, match=r"policy 'default': the secret pattern 'odd'"):
+            await client.publish_policy(ContextPolicy(firewall=rules))
 
 
 @pytest.mark.parametrize(("name", "pattern"), [("a b", "x"), ("", "x"), ("a", "x*"), ("a", "")])

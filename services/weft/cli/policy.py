@@ -127,7 +127,9 @@ def read_policy(file: Path) -> ContextPolicy:
         fault = with_valid_values(error, ContextPolicy)
         raise InvalidInput(f"{file}: {fault}; see schemas/jsonschema/context_policy.json") from None
     if made.firewall.secret_patterns:
-        _check_patterns(file, made)
+        from weft.secrets.deployment_rules import check_patterns
+
+        check_patterns(made.firewall, str(file))
     return made
 
 
@@ -140,13 +142,6 @@ def _check_hook(file: Path, hook: str) -> None:
             f"{', '.join(installed_hooks())}, install the package that offers it, or say "
             "--hook-elsewhere if it is installed where compiles run"
         )
-
-
-def _check_patterns(file: Path, made: ContextPolicy) -> None:
-    from weft.secrets.deployment_rules import faults_of
-
-    if faults := faults_of(made.firewall):
-        raise InvalidInput(f"{file}: {'; '.join(faults)}")
 
 
 def content_of(file: Path) -> Any:

@@ -231,7 +231,8 @@ class BaseClient:
         return await grants_in_force(await self._link.opened(), self.tenant)
 
     async def publish_catalog(self, catalog: Catalog) -> Ack:
-        """Publish a new version of a catalogue; its version is the ack's sequence."""
+        """Publish a new version of a catalogue; its version is the ack's sequence. Raises
+        `InvalidInput` with every fault of its tools."""
         check_type("catalog", catalog, Catalog)
         await self._link.opened()
         return await self._send(await self._link.outgoing.catalogue(catalog))

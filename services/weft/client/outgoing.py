@@ -14,6 +14,7 @@ from weft.log.bodies import THRESHOLD_BYTES, Bodies
 from weft.log.connection import Connection
 from weft.log.message import Message, event_headers
 from weft.log.publishing import Publisher
+from weft.router.item_faults import check_catalogue
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.crashpoints import crash_point
 from weft_schemas.errors import InvalidInput
@@ -126,8 +127,10 @@ class Outgoing:
 
     async def catalogue(self, catalog: Catalog) -> Message:
         """A message that a catalogue has a new version; the items of a large one are stored
-        separately."""
+        separately. Raises `InvalidInput` with every fault of its tools: a router would go on with
+        the version before."""
         checked(catalog)
+        check_catalogue(catalog)
         items = msgspec.json.encode(catalog.items, order="deterministic")
         if len(items) > THRESHOLD_BYTES:
             reference = await self._bodies.put(items)
@@ -137,7 +140,7 @@ class Outgoing:
     def tenants(self, event: Event) -> Message:
         """A message of the tenant's own, such as a policy."""
         if isinstance(event, ContextPolicy):
-            check_ranges(event, f"policy {event.name!r}")
+            check_policy(event)
         tag = str(type(event).__struct_config__.tag)
         subject = derived_subject(self.tenant, TENANT_SESSION, tag)
         return self._decided(subject, event, TENANT_SESSION)
@@ -164,6 +167,20 @@ class Outgoing:
             return payload
         self._after_store_body()
         return encode_event(kept)
+
+
+def check_policy(policy: ContextPolicy) -> None:
+    """Raises `InvalidInput` for values out of range, and for a secret pattern that cannot be run.
+    Without the packages of the workers there is nothing to run patterns with; the firewall then
+    logs the fault."""
+    source = f"policy {policy.name!r}"
+    check_ranges(policy, source)
+    if policy.firewall.secret_patterns:
+        try:
+            from weft.secrets.deployment_rules import check_patterns
+        except ImportError:
+            return
+        check_patterns(policy.firewall, source)
 
 
 def check_items(items: object) -> None:

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import ParamSpec, TypeVar
 
 import msgspec
 
 from weft.log.record import LogRecord
-from weft.router.catalogue import check_catalogue
 from weft.router.catalogue_diff import difference
 from weft.router.concepts import Concepts
 from weft.router.fusion import Encoder
+from weft.router.item_faults import check_catalogue
 from weft.router.router import Router
 from weft.router.whole_catalogue import Fetch, whole
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable, WeftError
@@ -115,18 +115,30 @@ class CatalogRouters:
         self._held: dict[tuple[str, str], CatalogRouter] = {}
         self._changed = asyncio.Event()
 
-    async def take(self, record: LogRecord) -> None:
-        """Process a record. One that is not a valid catalogue is logged and skipped; the previous
-        version stays."""
+    async def take_so_far(self, records: Sequence[LogRecord]) -> None:
+        """Of each catalogue, take the newest version that can be used: one that is refused stays
+        refused when a router starts anew, and what was used before it is still there."""
+        for versions in _newest_first(records):
+            for record in versions:
+                if await self.take(record):
+                    break
+        self.reached(records[-1].sequence if records else 0)
+
+    async def take(self, record: LogRecord) -> bool:
+        """Process a record, and return whether it can be used. One that is not a valid catalogue
+        is logged and skipped; the previous version stays."""
+        is_usable = False
         try:
             event, tenant = record.event(), record.address().tenant
             if isinstance(event, Catalog):
                 await self._learn(tenant, record.sequence, event)
             elif isinstance(event, ErasedEvent) and event.session is None:
                 self._held = {key: held for key, held in self._held.items() if key[0] != tenant}
+            is_usable = True
         except WeftError as error:
             _log.warning("catalogue %d cannot be used: %s", record.sequence, error)
         self.reached(record.sequence)
+        return is_usable
 
     def reached(self, sequence: int) -> None:
         """Note that all events at or before a sequence were taken."""
@@ -207,20 +219,21 @@ class CatalogRouters:
         )
 
 
-def newest(records: list[LogRecord]) -> list[LogRecord]:
-    """The newest record of each tenant and catalogue, and every erasure, in order."""
-    by_key: dict[object, LogRecord] = {}
+def _newest_first(records: Iterable[LogRecord]) -> list[list[LogRecord]]:
+    """The versions of each tenant's catalogues, the newest first; none from before the tenant was
+    erased."""
+    found: dict[tuple[str, str], list[LogRecord]] = {}
     for record in records:
         try:
-            event = record.event()
+            event, tenant = record.event(), record.address().tenant
         except InvalidInput as error:
             _log.warning("event %d is malformed: %s", record.sequence, error.code)
             continue
         if isinstance(event, Catalog):
-            by_key[record.address().tenant, event.name] = record
-        elif isinstance(event, ErasedEvent):
-            by_key[record.sequence] = record
-    return sorted(by_key.values(), key=lambda record: record.sequence)
+            found.setdefault((tenant, event.name), []).insert(0, record)
+        elif isinstance(event, ErasedEvent) and event.session is None:
+            found = {key: versions for key, versions in found.items() if key[0] != tenant}
+    return list(found.values())
 
 
 def _is_small(router: Router, catalog: Catalog) -> bool:

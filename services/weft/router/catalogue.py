@@ -7,12 +7,11 @@ from typing import Any
 
 from weft.json_or_yaml import parsed
 from weft.router.formats import item_from
-from weft.router.item_faults import faults_of
+from weft.router.item_faults import faults_of, raise_faults
 from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import Catalog, SelectableItem
 
 MAX_ITEMS = 200_000
-_FAULTS_SHOWN = 20
 
 
 def catalogue_from(name: str, content: bytes, source: str = "catalogue") -> Catalog:
@@ -30,14 +29,8 @@ def catalogue_from(name: str, content: bytes, source: str = "catalogue") -> Cata
             items.append(item_from(entry, place))
         except InvalidInput as error:
             faults.append(str(error))
-    _raise_faults(source, [*faults, *faults_of(items)])
+    raise_faults(source, [*faults, *faults_of(items)])
     return Catalog(name, tuple(items))
-
-
-def check_catalogue(catalog: Catalog) -> Catalog:
-    """The catalogue itself if it has no faults, otherwise `InvalidInput`."""
-    _raise_faults(f"catalogue {catalog.name!r}", faults_of(catalog.items))
-    return catalog
 
 
 def _entries(content: Any, source: str) -> list[Any]:
@@ -47,12 +40,3 @@ def _entries(content: Any, source: str) -> list[Any]:
     if not isinstance(content, list):
         raise InvalidInput(f"{source}: holds no list of tools; give one, or one under `tools`")
     return content
-
-
-def _raise_faults(source: str, faults: list[str]) -> None:
-    if not faults:
-        return
-    shown = [f"{source}: {fault}" for fault in faults[:_FAULTS_SHOWN]]
-    if len(faults) > _FAULTS_SHOWN:
-        shown.append(f"{source}: and {len(faults) - _FAULTS_SHOWN} more faults")
-    raise InvalidInput("\n".join(shown))

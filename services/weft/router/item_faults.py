@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from weft_schemas.routing import SelectableItem
+from weft_schemas.errors import InvalidInput
+from weft_schemas.routing import Catalog, SelectableItem
 
 MAX_DESCRIPTION = 64 * 1024
 """In characters: a model reads a few hundred, the router a few thousand."""
@@ -19,6 +20,23 @@ _MAX_ID = 128
 """In bytes, as providers allow for a tool's name: a card shows the whole id."""
 _MAX_SCHEMA = 256 * 1024
 """Most bytes of one schema as JSON."""
+_FAULTS_SHOWN = 20
+
+
+def check_catalogue(catalog: Catalog) -> Catalog:
+    """The catalogue itself if it has no faults, otherwise `InvalidInput`."""
+    raise_faults(f"catalogue {catalog.name!r}", faults_of(catalog.items))
+    return catalog
+
+
+def raise_faults(source: str, faults: list[str]) -> None:
+    """Raises `InvalidInput` with the first faults, named by their source, if there are any."""
+    if not faults:
+        return
+    shown = [f"{source}: {fault}" for fault in faults[:_FAULTS_SHOWN]]
+    if len(faults) > _FAULTS_SHOWN:
+        shown.append(f"{source}: and {len(faults) - _FAULTS_SHOWN} more faults")
+    raise InvalidInput("\n".join(shown))
 
 
 def faults_of(items: Iterable[SelectableItem]) -> list[str]:

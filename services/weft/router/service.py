@@ -29,7 +29,7 @@ from weft.log.reading import last_of, read_matching
 from weft.log.stream_identity import identify
 from weft.log.timeouts import cancelled
 from weft.readmodel.model import ReadModel
-from weft.router.catalog_routers import FOLLOWED, CatalogRouter, CatalogRouters, newest
+from weft.router.catalog_routers import FOLLOWED, CatalogRouter, CatalogRouters
 from weft.router.concepts import concepts_in
 from weft.router.fusion import encoder_named
 from weft.router.hydration import hydrate
@@ -121,13 +121,10 @@ async def service(process: Process, fork_server: ForkServer | None = None) -> No
 
 
 async def _read_so_far(connection: Connection, catalogues: CatalogRouters) -> int:
-    """Take the newest version of every catalogue in the log, and return the sequence read to."""
+    """Take every catalogue in the log, and return the sequence read to."""
     records = [record async for record in read_matching(connection, FOLLOWED)]
-    for record in newest(records):
-        await catalogues.take(record)
-    through = records[-1].sequence if records else 0
-    catalogues.reached(through)
-    return through
+    await catalogues.take_so_far(records)
+    return records[-1].sequence if records else 0
 
 
 async def _until_stopped(process: Process, following: asyncio.Task[None]) -> None:

@@ -3,6 +3,7 @@ their keyed hash, and personal data. Read from the policy once and cached."""
 
 from __future__ import annotations
 
+import logging
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +12,10 @@ import re2
 
 from weft.secrets.known_values import KnownSecretFinder, known_of
 from weft.secrets.masking import Finding
+from weft_schemas.errors import InvalidInput
 from weft_schemas.policy import FirewallRules, KnownSecrets, PiiAction, SecretPattern
+
+_log = logging.getLogger(__name__)
 
 MAX_PATTERNS = 100
 """How many patterns of one policy are used: each costs a pass over every text."""
@@ -52,8 +56,8 @@ NONE = DeploymentRules()
 
 
 def deployment_rules(rules: FirewallRules) -> DeploymentRules:
-    """The rules that a policy adds. A pattern that RE2 rejects is left out; `weft policy publish`
-    reports it (`faults_of`)."""
+    """The rules that a policy adds. A pattern that RE2 rejects is left out and logged; publishing a
+    policy with one is refused (`check_patterns`)."""
     patterns, known = _patterns(rules), rules.known_secrets
     is_personal_masked = rules.pii is PiiAction.MASK
     if not patterns and isinstance(known, msgspec.UnsetType) and not is_personal_masked:
@@ -80,6 +84,11 @@ def _own(
 def _rule(one: SecretPattern) -> DeploymentRule | None:
     compiled = _compiled(one.pattern)
     if isinstance(compiled, str):
+        _log.error(
+            "the secret pattern %r of a policy masks nothing, since it cannot be run; publish the "
+            "policy without look-around and back-references in it",
+            one.name,
+        )
         return None
     group = 1 if compiled.groups else 0
     return DeploymentRule(one.name, compiled, group)
@@ -94,6 +103,12 @@ def _compiled(pattern: str) -> Any:
         return re2.compile(pattern.encode(), options)
     except re2.error as error:
         return str(error)
+
+
+def check_patterns(rules: FirewallRules, source: str) -> None:
+    """Raises `InvalidInput` that names the `source` if one of the patterns cannot be run."""
+    if faults := faults_of(rules):
+        raise InvalidInput(f"{source}: {'; '.join(faults)}")
 
 
 def faults_of(rules: FirewallRules) -> list[str]:

@@ -24,7 +24,7 @@ from weft.client.blocking import SyncClient
 from weft.client.client import Client
 from weft.client.event_check import checked
 from weft.client.lazy_connection import closed_error
-from weft.client.outgoing import Items, PublishAck, Sent, check_items
+from weft.client.outgoing import Items, PublishAck, Sent, check_items, check_policy
 from weft.client.refusals import ItemRefused
 from weft.compiler.attempt import CompileTask, attempt
 from weft.firewall.service import allowed, reply_of, signals_of, slice_of
@@ -34,6 +34,7 @@ from weft.log.record import LogRecord
 from weft.model_encodings import DEFAULT_ENCODING
 from weft.readmodel.status import sessions_of, status
 from weft.router.catalog_routers import CatalogRouters
+from weft.router.item_faults import check_catalogue
 from weft.router.service import HydrationJob, hydration, session_signals, tool_named
 from weft.router.session_signals import with_signals
 from weft.runtime.request_client import Reply
@@ -170,12 +171,13 @@ class MemoryClient(Client):
         return _ack(await self._take(session, SessionClosedEvent(reason=reason)))
 
     async def publish_policy(self, policy: ContextPolicy) -> Ack:
-        check_ranges(policy, f"policy {policy.name!r}")
+        check_policy(policy)
         checked(policy)
         return _ack(await self._take(TENANT_SESSION, policy))
 
     async def publish_catalog(self, catalog: Catalog) -> Ack:
         checked(catalog)
+        check_catalogue(catalog)
         record = await self._take(TENANT_SESSION, catalog)
         await self._catalogues.take(record)
         return _ack(record)
