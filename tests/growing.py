@@ -176,18 +176,24 @@ class _Endless(BaseException):
 
 @contextmanager
 def _at_most(seconds: float) -> Iterator[None]:
-    """Of this process's own time; `re` looks for signals while it searches."""
+    """Of this process's own time; `re` looks for signals while it searches. The timer is one of
+    real time, after which it looks: beside a timer of its own time, Linux counts that time in steps
+    of 4 ms."""
+    end = process_time() + seconds
 
-    def end(*_: object) -> None:
-        raise _Endless
+    def look(*_: object) -> None:
+        left = end - process_time()
+        if left <= 0:
+            raise _Endless
+        signal.setitimer(signal.ITIMER_REAL, max(left, _MIN_SECONDS))
 
-    before = signal.signal(signal.SIGVTALRM, end)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    before = signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def slow(
