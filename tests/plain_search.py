@@ -1,4 +1,4 @@
-"""`IndexSearch` from the definition, over each document's terms: what the index has to find."""
+"""`TextSearch` from the definition, over the terms of each document: what the index has to find."""
 
 from __future__ import annotations
 
