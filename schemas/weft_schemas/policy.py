@@ -205,14 +205,14 @@ class KnownSecrets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 "with 4 and 32 hex digits; let `weft policy known` make it"
             )
         lengths = {one.partition(":")[0] for one in self.hashes}
-        if len(lengths) > MOST_LENGTHS:
+        if len(lengths) > MAX_LENGTHS:
             raise InvalidRule(
                 f"known_secrets: the values have {len(lengths)} different lengths, and each "
-                f"is looked for at every word; give at most {MOST_LENGTHS}"
+                f"is looked for at every word; give at most {MAX_LENGTHS}"
             )
 
 
-MOST_LENGTHS = 16
+MAX_LENGTHS = 16
 _KNOWN = re.compile(r"(?:[4-9]|[1-9][0-9]{1,3}):[0-9a-f]{4}:[0-9a-f]{32}")
 
 

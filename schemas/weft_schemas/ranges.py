@@ -16,14 +16,14 @@ TOKENS = (0, 2_000_000)
 """Twice the largest window of a current model."""
 WAIT_SECONDS = (0.0, 60.0)
 NUMBER = (0, 100_000)
-MOST_CHARACTERS = 32_000
+MAX_CHARACTERS = 32_000
 """Longest text, in characters. A longer query is not a query any more."""
-MOST_NAME = 1_000
+MAX_NAME = 1_000
 """Longest name, id, handle or pattern, in characters."""
-MOST_GLOB = 200
+MAX_GLOB = 200
 """Longest glob over names, in characters."""
-MOST_ELEMENTS = 10_000
-MOST_RULES = 200
+MAX_ELEMENTS = 10_000
+MAX_RULES = 200
 """Most rules with globs in a policy. Before anything else is done, those of a request are compared
 with each other and with those in force."""
 
@@ -48,13 +48,13 @@ _NUMBERS: dict[str, Range] = {
 }  # fmt: skip
 """Field → least and greatest value; for a field with several values, of each."""
 _GLOBS = ("ToolRule.tool", "SignalRule.signal", "MemoryRules.results")
-_TEXTS = {"query": MOST_CHARACTERS, **dict.fromkeys(_GLOBS, MOST_GLOB)}
-"""Field, with its Struct if others have one of the same name → most characters; `MOST_NAME` if it
+_TEXTS = {"query": MAX_CHARACTERS, **dict.fromkeys(_GLOBS, MAX_GLOB)}
+"""Field, with its Struct if others have one of the same name → most characters; `MAX_NAME` if it
 is not listed."""
 _LISTS = dict.fromkeys(
-    ("FirewallRules.tools", "FirewallRules.actions", "MemoryRules.results"), MOST_RULES
+    ("FirewallRules.tools", "FirewallRules.actions", "MemoryRules.results"), MAX_RULES
 )
-"""Field → most elements; `MOST_ELEMENTS` if it is not listed."""
+"""Field → most elements; `MAX_ELEMENTS` if it is not listed."""
 _FREE = frozenset({"tools", "cards", "hydration", "args_schema"})
 """Fields with the caller's own content, which costs as much as its bytes."""
 
@@ -78,7 +78,7 @@ def _check(value: Any, field: str, what: str, path: str) -> None:
     if isinstance(value, msgspec.Struct):
         check_ranges(value, what, path)
     elif isinstance(value, str):
-        most = _TEXTS.get(field, MOST_NAME)
+        most = _TEXTS.get(field, MAX_NAME)
         if len(value) > most:
             raise InvalidInput(f"{what}: {path} has {len(value)} characters; give at most {most}")
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -87,7 +87,7 @@ def _check(value: Any, field: str, what: str, path: str) -> None:
             bounds = f"{_shown(least)} to {_shown(greatest)}"
             raise InvalidInput(f"{what}: {path} is {value}; give {bounds}")
     elif isinstance(value, (tuple, list, dict)):
-        most = _LISTS.get(field, MOST_ELEMENTS)
+        most = _LISTS.get(field, MAX_ELEMENTS)
         if len(value) > most:
             raise InvalidInput(f"{what}: {path} has {len(value)} elements; give at most {most}")
         for key, one in value.items() if isinstance(value, dict) else enumerate(value):

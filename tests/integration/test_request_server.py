@@ -31,7 +31,7 @@ async def test_more_than_can_wait_is_refused_and_other_services_go_on(
     server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_server, "AT_ONCE", 1)
-    monkeypatch.setattr(request_server, "MOST_WAITING", 100)
+    monkeypatch.setattr(request_server, "MAX_WAITING", 100)
     process = Process("compiler", Settings())
     process.connection = await connect(server.url, name="answering")
     client = await connect(server.url, name="asking")

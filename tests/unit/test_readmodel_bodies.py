@@ -165,7 +165,7 @@ def test_what_another_worker_parks_waits_for_its_envelope() -> None:
 def test_short_results_do_not_push_out_a_large_one_that_waits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(raw_bodies, "MOST_BYTES", 2 * len(BODY))
+    monkeypatch.setattr(raw_bodies, "MAX_BYTES", 2 * len(BODY))
     shorts = [
         result(f"the ferry {number} leaves at noon " * 20, f"s{number}") for number in range(60)
     ]

@@ -39,7 +39,7 @@ def test_what_is_remembered_is_taken_once_without_the_log() -> None:
 
 
 def test_the_oldest_are_forgotten_first_and_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(raw_bodies, "MOST_BYTES", 2 * raw_bodies.ENTRY_BYTES + 8)
+    monkeypatch.setattr(raw_bodies, "MAX_BYTES", 2 * raw_bodies.ENTRY_BYTES + 8)
     log = Log(at_1="first", at_2="other")
     bodies = RawBodies(log.read)
     bodies.add(1, "first")
@@ -51,7 +51,7 @@ def test_the_oldest_are_forgotten_first_and_read_again(monkeypatch: pytest.Monke
 
 
 def test_what_is_taken_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(raw_bodies, "MOST_BYTES", 2 * raw_bodies.ENTRY_BYTES + 10)
+    monkeypatch.setattr(raw_bodies, "MAX_BYTES", 2 * raw_bodies.ENTRY_BYTES + 10)
     log = Log()
     bodies = RawBodies(log.read)
     for sequence in range(20):
@@ -63,7 +63,7 @@ def test_what_is_taken_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_dropped_makes_room_and_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(raw_bodies, "MOST_BYTES", 2 * raw_bodies.ENTRY_BYTES + 10)
+    monkeypatch.setattr(raw_bodies, "MAX_BYTES", 2 * raw_bodies.ENTRY_BYTES + 10)
     log = Log(at_2="other")
     bodies = RawBodies(log.read)
     for sequence, text in enumerate(("first", "other"), 1):
@@ -86,7 +86,7 @@ def test_without_a_log_nothing_is_dropped() -> None:
 def test_what_is_held_is_limited_in_bytes_of_memory(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(raw_bodies, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(raw_bodies, "MAX_BYTES", 100_000)
     bodies = RawBodies(Log().read)
     for sequence in range(2_000):
         bodies.add(sequence, text)

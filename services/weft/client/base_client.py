@@ -18,7 +18,7 @@ from weft.client.arguments import (
 )
 from weft.client.catalogues import newest_catalogue
 from weft.client.confirmation import Confirmation, distinct
-from weft.client.confirming import confirm_acknowledged, confirm_ids
+from weft.client.confirmation_requests import confirm_acknowledged, confirm_ids
 from weft.client.erasure_check import ErasureCheck
 from weft.client.histories import Histories, OnEdit, PublishedMessages
 from weft.client.lazy_connection import LazyConnection

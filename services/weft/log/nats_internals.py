@@ -175,7 +175,7 @@ async def _ignored(_: Any) -> None:
     """For messages of a listener, which go to its handler, and for an error that is raised."""
 
 
-MOST_LINE_BYTES = 1024 * 1024
+MAX_LINE_BYTES = 1024 * 1024
 """Longest protocol line that is accepted; the longest real one, INFO, names a cluster's servers."""
 
 
@@ -200,7 +200,7 @@ class Parser(Base):
                 continue
             end = self.buf.find(b"\r\n")
             if end < 0:
-                if len(self.buf) > MOST_LINE_BYTES:
+                if len(self.buf) > MAX_LINE_BYTES:
                     raise ProtocolError("nats: a line without an end")
                 return
             line = bytes(self.buf[:end])

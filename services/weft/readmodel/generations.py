@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 _NAME = re.compile(r"generation-(\d{6})\.sqlite\Z")
 _EARLIER = re.compile(r"earlier-log-through-(\d+)\.sqlite\Z")
-_MOST_SWAPS = 5
+_MAX_SWAPS = 5
 """Of the current generation while a reader opens it; each takes seconds to build."""
 
 
@@ -250,7 +250,7 @@ class Reader:
             opened.lock.release()
 
     def _open(self) -> _Opened:
-        for _ in range(_MOST_SWAPS):
+        for _ in range(_MAX_SWAPS):
             path = self._generations.current()
             if path is None:
                 why = self._generations.condemned()

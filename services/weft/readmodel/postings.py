@@ -26,7 +26,7 @@ BLOCK = 4_096
 """Documents per row of a term: few rows to read for a rare term, none too long to append to."""
 WIDTH = 4
 """Bytes of a posting: 16 bits for its place in the block, 8 each for frequency and length code."""
-MOST_TIMES = 255
+MAX_TIMES = 255
 """The greatest frequency that is stored; in longer texts a term counts no more."""
 
 _FEW = 24
@@ -89,8 +89,8 @@ def counted(passages: Iterable[str]) -> list[Passage]:
             if max(map(len, times)) > MAX_TERM:
                 times = Counter(term[:MAX_TERM] for term in terms)
             counts: Iterable[int] = times.values()
-            if len(terms) > MOST_TIMES:
-                counts = (min(one, MOST_TIMES) for one in counts)
+            if len(terms) > MAX_TIMES:
+                counts = (min(one, MAX_TIMES) for one in counts)
             length = length_code(len(terms))
             found.append(Passage(number, len(terms), length, list(times), bytes(counts)))
     return found

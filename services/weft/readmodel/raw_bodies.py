@@ -11,7 +11,7 @@ from weft_schemas.errors import InvalidInput
 from weft_schemas.events import decode_event
 from weft_schemas.items import ContextItem
 
-MOST_BYTES = 32 << 20
+MAX_BYTES = 32 << 20
 """Held in memory; others are read from the log again. Enough for the backlog of a busy firewall."""
 ENTRY_BYTES = 256
 """Bytes that a held body takes besides its characters."""
@@ -33,7 +33,7 @@ class RawBodies:
         """Remember a body until it is taken or dropped."""
         self._kept[sequence] = text
         self._size += _bytes(text)
-        while self._read is not None and self._size > MOST_BYTES:
+        while self._read is not None and self._size > MAX_BYTES:
             _, oldest = self._kept.popitem(last=False)
             self._size -= _bytes(oldest)
 

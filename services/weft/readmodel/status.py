@@ -33,7 +33,7 @@ from weft_schemas.status import (
 _sql = statements("status")
 _view = statements("view")
 
-_MOST_TRIED = 2_000
+_MAX_TRIED = 2_000
 """Items without an envelope whose handles are computed to find one: 5 ms."""
 
 
@@ -208,7 +208,7 @@ def _place_of(db: sqlite3.Connection, tenant: str, handle: str, key: bytes) -> i
     if found is not None:
         return int(found[0])
     # No envelope tells the handle of what waits for its own, nor that of a large trusted item.
-    where = {"tenant": tenant, "limit": _MOST_TRIED}
+    where = {"tenant": tenant, "limit": _MAX_TRIED}
     queries = (_sql.waiting_of_tenant, _sql.large_of_tenant)
     for session, item_id, sequence in chain(*(db.execute(query, where) for query in queries)):
         if artifact_handle(tenant, session, item_id, key) == handle:

@@ -20,7 +20,7 @@ from weft.log.topology import BODIES_STREAM
 from weft_schemas.errors import Corrupt, Forbidden, InvalidInput
 from weft_schemas.items import ContextItem
 
-MOST_TEXT_BYTES = 1 << 20
+MAX_TEXT_BYTES = 1 << 20
 """Most of a trusted body that a worker reads as text: far more than any turn or plan has."""
 
 
@@ -61,11 +61,11 @@ class ArtifactStore:
         return event
 
     async def text(self, tenant: str, item: ContextItem) -> str:
-        """Its text, or the first `MOST_TEXT_BYTES` of its body. Raises `NotFound` for a body that
+        """Its text, or the first `MAX_TEXT_BYTES` of its body. Raises `NotFound` for a body that
         is not there (yet)."""
         if item.body is None:
             return item.text
-        body = await self._of(tenant).get(item.body, MOST_TEXT_BYTES)
+        body = await self._of(tenant).get(item.body, MAX_TEXT_BYTES)
         return body.decode("utf-8", "replace")
 
     @asynccontextmanager

@@ -32,7 +32,7 @@ from weft_schemas.subjects import STORED
 Request = TypeVar("Request", bound=msgspec.Struct)
 Subscriber = TypeVar("Subscriber", EventSubscriber, RequestSubscriber)
 
-MOST_BYTES = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 """Largest message, until a server has announced its limit."""
 
 
@@ -53,7 +53,7 @@ class Broker(NatsBroker):
     @property
     def max_payload(self) -> int:
         """Bytes of the largest message."""
-        return MOST_BYTES if self._shared is None else self._shared.max_payload
+        return MAX_BYTES if self._shared is None else self._shared.max_payload
 
     def requests(
         self, service: str, kind: type[Request], group: str, replied: Around, in_turn: Around

@@ -21,9 +21,9 @@ from weft_schemas.errors import InvalidInput, WeftError
 
 REPEAT_SECONDS = 30.0
 """How often a repeated message's count is written, and how long without it until it is over."""
-MOST_CAUSES = 200
+MAX_CAUSES = 200
 """Messages that are counted at a time; others are written as they come."""
-MOST_ERROR_CHARACTERS = 1_000
+MAX_ERROR_CHARACTERS = 1_000
 """The longest messages say at their end what to do."""
 ENDS = "the process ends"
 """The message that a service logs with the error that ended it."""
@@ -95,7 +95,7 @@ class _Counting(logging.Handler):
         if record.levelno >= logging.ERROR:
             self._write_counts()  # they may have led to the error
         self._stream.handle(record)
-        if len(self._causes) < MOST_CAUSES and self._look_later(cause):
+        if len(self._causes) < MAX_CAUSES and self._look_later(cause):
             self._causes[cause] = _Repeated()
 
     def close(self) -> None:
@@ -173,6 +173,6 @@ class _JsonLines(logging.Formatter):
             # The message of malformed input may name an item, whose erasure a log file outlives.
             line["error"] = error.code if isinstance(error, InvalidInput) else safe_error(error)
         said = line.get("error")
-        if isinstance(said, str) and len(said) > MOST_ERROR_CHARACTERS:
-            line["error"] = f"{said[: MOST_ERROR_CHARACTERS - 1]}…"
+        if isinstance(said, str) and len(said) > MAX_ERROR_CHARACTERS:
+            line["error"] = f"{said[: MAX_ERROR_CHARACTERS - 1]}…"
         return msgspec.json.encode(line, enc_hook=str).decode("utf-8", "replace")

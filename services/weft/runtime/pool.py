@@ -35,7 +35,7 @@ ISOLATION_SECONDS = 60.0
 """How long all work of a tenant that blocked the loop is done in the pool."""
 CROWDING_SECONDS = 30.0
 """The same for a tenant whose many requests crowded out others."""
-_MOST_ISOLATED = 10_000
+_MAX_ISOLATED = 10_000
 
 _log = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ class Pool:
     def _isolate(self, tenant: str, seconds: float) -> None:
         until = max(time.monotonic() + seconds, self._isolated.pop(tenant, 0.0))
         self._isolated[tenant] = until
-        if len(self._isolated) > _MOST_ISOLATED:
+        if len(self._isolated) > _MAX_ISOLATED:
             self._isolated.popitem(last=False)
 
 

@@ -30,7 +30,7 @@ AT_ONCE = 1_000
 OF_TENANT = 500
 """Most of these for one tenant. As many again may wait; further ones are refused."""
 OF_SESSION = 250
-MOST_WAITING = 128 * 1024 * 1024
+MAX_WAITING = 128 * 1024 * 1024
 """Bytes of all waiting requests; a request beyond this is refused."""
 _ROOM_FOR_HEADERS = 1_024
 
@@ -114,7 +114,7 @@ class RequestServer:
     @contextmanager
     def _waits(self, service: str, would_wait: bool, size: int) -> Iterator[None]:
         """Counts a request of so many bytes while it waits for its place. Raises `Overloaded`."""
-        if would_wait and self._waiting + size > MOST_WAITING:
+        if would_wait and self._waiting + size > MAX_WAITING:
             raise Overloaded(f"too many requests for {service} wait already; try again")
         self._waiting += size
         try:

@@ -278,12 +278,12 @@ def _number(kind: type[int] | type[float], least: float, most: float) -> Callabl
 
 def _log_size(text: str) -> float:
     size = _number(int, 0, 2**63 - 1)(text)
-    if 0 < size < _LEAST_LOG:
-        raise ValueError(f"give 0 for no limit, or {_LEAST_LOG} or more")
+    if 0 < size < _MIN_LOG:
+        raise ValueError(f"give 0 for no limit, or {_MIN_LOG} or more")
     return size
 
 
-_LEAST_LOG = 1024 * 1024
+_MIN_LOG = 1024 * 1024
 """Bytes of the largest message that a server takes by default."""
 
 
