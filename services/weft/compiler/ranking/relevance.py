@@ -59,6 +59,7 @@ def score_groups(
     called = max((group.key for group in groups if len(group.rows) > 1), default=None)
     kinds = {row.kind for row in rows}
     weights = {kind: rule.weights.get(kind, 1.0) ** emphasis.tie for kind in kinds}
+    led = _before_calls(groups)
     scores = {}
     for age, group in enumerate(reversed(groups)):
         best = max([relevance[row.sequence] for row in group.rows])
@@ -70,10 +71,21 @@ def score_groups(
         kind = group.rows[0].kind
         if kind is ItemKind.USER_TURN:
             score *= emphasis.user
-        elif kind is ItemKind.AGENT_MSG and is_acting and group.key > since:
+        elif kind is ItemKind.AGENT_MSG and (group.key in led or (is_acting and group.key > since)):
             score *= emphasis.plan
         scores[group.key] = max([weights[row.kind] for row in group.rows]) * score + 1e-6
     return scores
+
+
+def _before_calls(groups: Sequence[Group]) -> frozenset[int]:
+    """Keys of the groups after which a call follows in the same turn."""
+    found = set()
+    is_followed = False
+    for group in reversed(groups):
+        if is_followed:
+            found.add(group.key)
+        is_followed = group.is_call or (is_followed and group.rows[0].kind is not ItemKind.USER_TURN)
+    return frozenset(found)
 
 
 def decay(age: int, half_life: float) -> float:
