@@ -29,6 +29,7 @@ def scores(
     matches: Mapping[str, float] | None = None,
     emphasis: Emphasis = FLAT,
     rule: PhaseRule | None = None,
+    latest_user: str = "",
 ) -> dict[str, float]:
     """By item id."""
     view = ListView(items)
@@ -37,7 +38,7 @@ def scores(
     held = {at[item_id]: score for item_id, score in (matches or {}).items()}
     groups = dependency_closure(view, rows, Ledger())
     rule = rule or PhaseRule(tuple(ItemKind))
-    made = score_groups(groups, held, understand(query), rule, emphasis, None)
+    made = score_groups(groups, held, understand(query), rule, emphasis, at.get(latest_user))
     return {row.id: made[row.sequence] for row in rows if row.sequence in made}
 
 
@@ -155,6 +156,20 @@ def test_a_kinds_weight_decides_between_equals_only() -> None:
     made = scores(items, emphasis=NEW, rule=rule)
     assert made["u"] > made["b"]
     assert made["u"] < made["g"]
+
+
+def test_what_an_agent_says_before_it_calls_is_its_plan_in_earlier_turns_too() -> None:
+    def said(item_id: str) -> ContextItem:
+        return ContextItem(item_id, ItemKind.AGENT_MSG, TEXT)
+
+    def call(item_id: str) -> ContextItem:
+        return ContextItem(item_id, ItemKind.TOOL_CALL, TEXT, metadata={"call_id": item_id})
+
+    items = [turn("u1"), said("plan"), call("c1"), said("report"), turn("u2"), said("chat")]
+    flat = Emphasis(relevance=0.0, recency=1.0, half_life=1e9)
+    made = scores([*items, turn("u3"), call("c2")], emphasis=flat, latest_user="u3")
+    assert made["plan"] == pytest.approx(flat.plan, rel=0.01)
+    assert made["report"] == pytest.approx(1.0, rel=0.01) == made["chat"]
 
 
 def test_a_document_raises_nothing_beside_it_and_is_not_raised() -> None:

@@ -54,12 +54,10 @@ def score_groups(
     rows = [row for group in groups for row in group.rows]
     rows.sort(key=lambda row: row.ordinal)
     relevance = relevance_of(rows, matches, question, emphasis.cues)
-    since = latest_user or 0
-    is_acting = any(group.is_call and group.key > since for group in groups)
+    plans = _plans(groups, latest_user or 0)
     called = max((group.key for group in groups if len(group.rows) > 1), default=None)
     kinds = {row.kind for row in rows}
     weights = {kind: rule.weights.get(kind, 1.0) ** emphasis.tie for kind in kinds}
-    led = _before_calls(groups)
     scores = {}
     for age, group in enumerate(reversed(groups)):
         best = max([relevance[row.sequence] for row in group.rows])
@@ -71,20 +69,22 @@ def score_groups(
         kind = group.rows[0].kind
         if kind is ItemKind.USER_TURN:
             score *= emphasis.user
-        elif kind is ItemKind.AGENT_MSG and (group.key in led or (is_acting and group.key > since)):
+        elif group.key in plans:
             score *= emphasis.plan
         scores[group.key] = max([weights[row.kind] for row in group.rows]) * score + 1e-6
     return scores
 
 
-def _before_calls(groups: Sequence[Group]) -> frozenset[int]:
-    """Keys of the groups after which a call follows in the same turn."""
+def _plans(groups: Sequence[Group], since: int) -> frozenset[int]:
+    """Keys of an agent's messages with a call behind them in their turn, or anywhere in the current
+    turn, whose groups have a key above `since`."""
     found = set()
-    is_followed = False
+    is_followed = any(group.is_call and group.key > since for group in groups)
     for group in reversed(groups):
-        if is_followed:
+        kind = group.rows[0].kind
+        if is_followed and kind is ItemKind.AGENT_MSG:
             found.add(group.key)
-        is_followed = group.is_call or (is_followed and group.rows[0].kind is not ItemKind.USER_TURN)
+        is_followed = group.is_call or (is_followed and kind is not ItemKind.USER_TURN)
     return frozenset(found)
 
 
