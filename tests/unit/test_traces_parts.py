@@ -149,12 +149,12 @@ def test_openinferences_contents_are_texts_and_placeholders() -> None:
                 {"type": "document", "source": {"type": "base64", "data": "JVBERi0="}})),
         )
     )  # fmt: skip
-    lines = found[0].text.splitlines()
+    assert told(found[:1]) == [(ItemKind.DOC_SNIPPET, "[file: a.txt]\nInside.")]
+    lines = found[1].text.splitlines()
     assert lines[:2] == ["See", IMAGE]
     assert lines[2].startswith("[image left out: https://h.example/x.png?…, media:")
-    assert lines[3:5] == ["[file: a.txt]", "Inside."]
-    assert lines[5].startswith("[file left out: 5 bytes, media:")
-    assert len(lines) == 6
+    assert lines[3].startswith("[file left out: 5 bytes, media:")
+    assert len(lines) == 4
 
 
 def test_openinferences_calls_are_told_once_and_results_of_any_role_are_results() -> None:
