@@ -13,6 +13,7 @@ from tests.provider_rules import (
     check_gemini,
     check_openai,
     check_responses,
+    made_calls,
 )
 
 import weft
@@ -139,6 +140,30 @@ async def test_a_document_without_words_is_a_message_too(
     assert [item_id[0] for item_id in grown.new] == ["a", "d", "u"]
     handed = await client.publish_messages(session, chat[1:], format=format)
     assert (handed.new, handed.ids, handed.conflicts) == ((), grown.ids[1:], ())
+
+
+async def test_what_code_printed_is_a_result_and_no_call_of_a_function(
+    client: weft.Client,
+) -> None:
+    ran = [
+        {"text": "I look."},
+        {"executableCode": {"language": "PYTHON", "code": "print(open('a').read())"}},
+        {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": ATTACK}},
+    ]
+    asked = {"role": "user", "parts": [{"text": ASKED}]}
+    for name, said in (("ran", [{"text": "It says little."}]), ("running", [])):
+        chat = [asked, {"role": "model", "parts": [*ran, *said]}]
+        published = await client.publish_messages(name, chat, format="gemini")
+        pack = await client.compile(name, "call", after=published.sequence, timeout=60)
+        (result,) = [one for one in pack.entries if one.kind is ItemKind.TOOL_RESULT]
+        assert [signal.kind for signal in result.signals] == ["injection"]
+        assert fenced(pack.prompt, ATTACK)
+        for provider in PROVIDERS:
+            request = pack.request(provider)
+            CHECKS[provider](request)
+            assert made_calls(request) == []
+            assert "called: code_execution(print(open(" in str(request)
+            assert fenced(str(request), ATTACK)
 
 
 async def test_what_is_added_message_by_message_is_split_alike(client: weft.Client) -> None:

@@ -215,13 +215,10 @@ def test_code_that_gemini_ran_is_a_call_and_what_it_printed_a_result() -> None:
     items = messages.read(chat, "gemini").items[1:]
     assert told(items) == [
         (ItemKind.AGENT_MSG, "I compute it."),
-        (
-            ItemKind.TOOL_CALL,
-            'code_execution({"language":"PYTHON","code":"print(open(\'a\').read())"})',
-        ),
+        (ItemKind.TOOL_CALL, "code_execution(print(open('a').read()))"),
         (ItemKind.TOOL_RESULT, ATTACK),
         (ItemKind.AGENT_MSG, "Once more."),
-        (ItemKind.TOOL_CALL, 'code_execution({"language":"PYTHON","code":"1/0"})'),
+        (ItemKind.TOOL_CALL, "code_execution(1/0)"),
         (ItemKind.TOOL_RESULT, "OUTCOME_DEADLINE_EXCEEDED"),
         (ItemKind.AGENT_MSG, "It is 5117."),
     ]

@@ -147,10 +147,7 @@ def test_media_of_gemini_and_responses_are_named_and_counted() -> None:
     assert gemini.items[0].text.startswith("[image left out: image/png, 1x1,")
     assert "k=1" not in gemini.items[0].text
     call, result = gemini.items[1:]
-    assert (call.kind, call.reserved.arguments) == (
-        ItemKind.TOOL_CALL,
-        {"language": "PYTHON", "code": "print(1)"},
-    )
+    assert (call.kind, call.text) == (ItemKind.TOOL_CALL, "code_execution(print(1))")
     assert (result.kind, result.text, result.parent_id) == (ItemKind.TOOL_RESULT, "1", call.id)
     responses = messages.read([
         {"type": "message", "role": "user", "content": [

@@ -405,7 +405,7 @@ def test_what_geminis_code_printed_is_a_result_and_a_recordings_transcript_what_
     found = messages({"role": "model", "parts": said})
     assert told(found) == [
         (ItemKind.AGENT_MSG, "I compute it."),
-        (ItemKind.TOOL_CALL, 'code_execution({"language":"PYTHON","code":"look()"})'),
+        (ItemKind.TOOL_CALL, "code_execution(look())"),
         (ItemKind.TOOL_RESULT, ATTACK),
         (ItemKind.AGENT_MSG, "Done."),
     ]

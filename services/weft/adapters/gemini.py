@@ -142,13 +142,13 @@ def _code(
     said: str | None,
     turn_id: str | None,
 ) -> None:
-    """Code that the model wrote and Gemini runs: a call, which the next result answers."""
+    """Code that the model wrote and Gemini runs: a call, which the next result answers. It has no
+    arguments, so that no request shows it as the call of a function, which nobody offered."""
     call_id = _word(record, code, "id", path)
-    arguments = {key: code[key] for key in ("language", "code") if code.get(key) is not None}
     draft.call(
         record,
         CODE_EXECUTION,
-        arguments,
+        str(code.get("code") or ""),
         call_id,
         said,
         waits_as=_waits(CODE_EXECUTION, call_id),

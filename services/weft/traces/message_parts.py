@@ -291,9 +291,8 @@ def _gemini_result(_: str, held: Part) -> Part:
 
 
 def _gemini_code(_: str, held: Part) -> Part:
-    arguments = {key: held[key] for key in ("language", "code") if held.get(key) is not None}
     call = {"type": "tool_use", "id": held.get("id") or "", "name": CODE_EXECUTION}
-    return {**call, "input": arguments}
+    return {**call, "input": str(held.get("code") or "")}
 
 
 def _gemini_outcome(_: str, held: Part) -> Part:
