@@ -25,9 +25,7 @@ def text_of(record: Record, content: Content, left_out: LeftOut, path: str = "$.
     return "\n".join(text for text, _ in _parts(record, content, left_out, path))
 
 
-def said_in(
-    record: Record, content: Content, left_out: LeftOut, path: str = "$.content"
-) -> Said:
+def said_in(record: Record, content: Content, left_out: LeftOut, path: str = "$.content") -> Said:
     """What a person or an agent said, apart from the documents beside it."""
     parts = _parts(record, content, left_out, path)
     return Said(
@@ -102,9 +100,7 @@ def _is_plain(part: dict[str, Any]) -> bool:
     )
 
 
-def _part(
-    record: Record, part: dict[str, Any], left_out: LeftOut, path: str
-) -> tuple[str, bool]:
+def _part(record: Record, part: dict[str, Any], left_out: LeftOut, path: str) -> tuple[str, bool]:
     if not isinstance(part.get("type"), str):
         record.fail(f"{path}.type: a content part needs a type, such as `text`")
     key = _TEXT_KEYS.get(part["type"])
