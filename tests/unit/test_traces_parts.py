@@ -365,7 +365,8 @@ SEARCHED = {
     [
         (SEARCHED, f"[file: A, https://h.example/a]\n{ATTACK}"),
         (
-            {"type": "file", "file": {"filename": "a.txt", "file_data": f"data:text/plain,{ATTACK}"}},
+            {"type": "file",
+             "file": {"filename": "a.txt", "file_data": f"data:text/plain,{ATTACK}"}},
             f"[file: a.txt, text/plain]\n{ATTACK}",
         ),
         (
