@@ -77,7 +77,7 @@ class ReservedMetadata(msgspec.Struct, frozen=True):
     arguments: dict[str, Any] | None = None
     """Arguments of a tool_call, as an object."""
     turn_id: str | None = None
-    """Parallel calls of one turn share it."""
+    """Parallel calls of one turn share it; so do a user's turn and the documents of its message."""
     author: str | None = None
     """The agent or person, if a session has several."""
     occurred_at: str | None = None
@@ -130,6 +130,11 @@ class ContextItem(
         except msgspec.ValidationError as error:
             path = fault_of(error).replace("`$", "`$.metadata", 1)
             raise InvalidInput(f"item {self.id!r}: {path}; mend the reserved key") from None
+
+
+def is_users_document(item: ContextItem) -> bool:
+    """Whether it is a document that a user's message brought along, with or without words."""
+    return item.kind is ItemKind.DOC_SNIPPET and "turn_id" in item.metadata
 
 
 def check_item(item: ContextItem) -> ContextItem:

@@ -174,6 +174,19 @@ async def test_it_goes_back_at_each_step_and_not_after_the_next_question(
         assert len(made_calls(request)) == 6
 
 
+async def test_it_goes_back_if_the_user_hands_a_document_over_beside_the_results() -> None:
+    document = {"type": "document", "source": {"type": "content", "content": "Shelf 3 is new."}}
+    (answered,) = results("anthropic", 1)
+    for said in ([], [{"type": "text", "text": "See this, too."}]):
+        beside = {"role": "user", "content": [*answered["content"], document, *said]}
+        async with testing.in_memory() as client, client.session("s", budget=2_000) as s:
+            s.add(question("anthropic"), *answer("anthropic", 1), beside)
+            request = await s.request("anthropic")
+            request.pop("tools", None)
+            check_anthropic(request)
+            assert reasoning_in(request) == [EXPECTED["anthropic"]]
+
+
 @pytest.mark.parametrize("provider", ["openai", "openai-responses", "anthropic"])
 @pytest.mark.parametrize(
     ("thought", "why"),

@@ -62,6 +62,28 @@ def test_the_latest_turn_and_plan_and_the_policies_are_looked_at_however_old() -
     assert made.latest_user == 3
 
 
+def document(name: str, turn_id: str | None = None) -> ContextItem:
+    metadata = {"turn_id": turn_id} if turn_id else {}
+    return ContextItem(name, ItemKind.DOC_SNIPPET, f"The text of {name}.", metadata=metadata)
+
+
+def test_the_documents_of_the_users_latest_message_are_in_every_prompt() -> None:
+    early = [document("d0", "d0"), ContextItem("u0", ItemKind.USER_TURN, "Read.")]
+    asked = ContextItem("u1", ItemKind.USER_TURN, "And this?", metadata={"turn_id": "d1"})
+    message = [document("d1", "d1"), document("d2", "d1"), asked]
+    library = [document("d3"), document("d4")]
+    steps = talk()[:40]
+
+    def pinned(*items: ContextItem) -> list[str]:
+        made = found(list(items))
+        names = {row.sequence: row.id for row in made.rows}
+        return [names[at] for at in made.pinned]
+
+    assert pinned(*early, *steps, *message, *library) == ["u1", "u0", "a39", "d2", "d1"]
+    assert pinned(*message, *steps, *early[:1]) == ["u1", "d0"]  # a message without words
+    assert pinned(*message, *library) == ["u1", "d2", "d1"]
+
+
 def test_the_newest_are_looked_at_and_the_length_of_the_session_does_not_matter() -> None:
     for phase in Phase:
         made = found(talk(), phase=phase)

@@ -77,3 +77,17 @@ def test_a_text_is_split_at_placeholders_and_json_is_left_alone() -> None:
     assert split == ["user: look", "PICTURE", "<data:1>", "PICTURE", "</data:1>"]
     for text in ("no picture", f'[{{"text": "{name}"}}]', f'"a\\n{name}\\nb"'):
         assert with_media(text, media, str.strip) == text
+
+
+def test_a_picture_in_a_document_is_found_and_the_document_is_not() -> None:
+    """It goes to the model as weft has scanned it, in its fence."""
+    inner = [{"type": "text", "text": "Look."}, picture(1, "anthropic")]
+    documents = [
+        {"type": "document", "source": {"type": "content", "content": inner}},
+        {"type": "search_result", "source": "https://h.example", "title": "A", "content": inner},
+    ]
+    for document in documents:
+        assert placeholder_of(document, "anthropic") is None
+        assert media_in([said("user", "anthropic", document)], "anthropic") == {
+            placeholder_of(picture(1, "anthropic"), "anthropic"): picture(1, "anthropic")
+        }

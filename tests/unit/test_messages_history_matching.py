@@ -292,3 +292,18 @@ def test_what_an_item_says_is_its_text_its_call_and_its_outcome() -> None:
     assert len(set(several)) == len(several)
     assert hashed("x\n") == hashed(turn_id="t") == hashed()
     assert hashed("f({1})", arguments={"a": 1, "b": 2}) == hashed("?", arguments={"b": 2, "a": 1})
+
+
+def test_the_documents_of_a_question_at_the_end_are_not_past() -> None:
+    """A question with a file is asked again in other words, with another file."""
+
+    def made(*parts: str) -> list[Link]:
+        return [Link(part[0], f"{hash_of:016x}") for part in parts for hash_of in [ord(part[1])]]
+
+    history = History()
+    history.append(made("u1", "a1", "d1", "u2", "a2"))
+    for asked in (("d2", "u3"), ("d2", "d3", "u3"), ("d2",)):
+        placed = history.place(made("u1", "a1", *asked))
+        assert [one.state for one in placed[2:]] == ["new"] * len(asked), asked
+    placed = history.place(made("u1", "a1", "d2", "u2", "a2", "u4"))
+    assert [one.state for one in placed] == ["known", "known", "edited", "known", "known", "new"]

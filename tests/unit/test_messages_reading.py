@@ -146,7 +146,9 @@ def test_media_of_gemini_and_responses_are_named_and_counted() -> None:
     assert gemini.left_out == {"image": 1, "file": 1}
     assert gemini.items[0].text.startswith("[image left out: image/png, 1x1,")
     assert "k=1" not in gemini.items[0].text
-    assert gemini.items[1].text == "print(1)\n1"
+    call, result = gemini.items[1:]
+    assert (call.kind, call.text) == (ItemKind.TOOL_CALL, "code_execution(print(1))")
+    assert (result.kind, result.text, result.parent_id) == (ItemKind.TOOL_RESULT, "1", call.id)
     responses = messages.read([
         {"type": "message", "role": "user", "content": [
             {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}"}]},

@@ -214,6 +214,14 @@ def test_what_was_stated_last_is_in_the_turn_its_answered_message_and_the_newest
     assert found.isdisjoint({"BK9X", "BK1X", "or", "second"})
 
 
+def test_what_a_user_answers_with_a_document_was_stated_last() -> None:
+    answered = said(2, "Take BK2X to Lisbon.", OTHER)
+    document = said(3, "About BK9X.", ItemKind.DOC_SNIPPET)
+    found = latest_values(groups_of(answered, document, said(4, "The second.")))
+    assert {"BK2X", "Lisbon"} <= found
+    assert "BK9X" not in found
+
+
 def test_without_a_user_turn_nothing_was_stated_last() -> None:
     assert latest_values(groups_of(*looked_up(1))) == frozenset()
 

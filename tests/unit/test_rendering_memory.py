@@ -1,5 +1,6 @@
 """The memory header: facts by relevance, capped in tokens, and made again from its view."""
 
+import pytest
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
@@ -9,7 +10,7 @@ from weft.compiler.rendering.memory import LABELS, frozen_header, memory_header
 from weft.readmodel.rows import EpisodeRow, FactRow
 from weft_schemas.compile import CompileRequest, PackEntry
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
-from weft_schemas.policy import ContextPolicy, MemoryRules, Phase
+from weft_schemas.policy import ContextPolicy, MemoryRules, Phase, PhaseRule
 
 COUNT = counter("o200k_base")
 FACTS, EPISODES = LABELS["facts"], LABELS["episodes"]
@@ -99,3 +100,25 @@ def test_a_fact_that_an_item_can_state_gives_way_to_it_when_a_call_has_no_room()
     assert keys(Phase.CALL, 300) == {"user_home", "user_size"}
     assert keys(Phase.CALL, 2_000) == {"user_home", "user_size", "user_seat"}
     assert keys(Phase.ANSWER, 300) == {"user_home", "user_size", "user_seat"}
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        PhaseRule(tuple(kind for kind in ItemKind if kind is not ItemKind.MEMORY_FACT)),
+        PhaseRule(tuple(ItemKind), limits={ItemKind.MEMORY_FACT: 0}),
+    ],
+)
+def test_a_phase_that_shows_no_facts_has_none_in_its_header(rule: PhaseRule) -> None:
+    hidden = ContextPolicy(phases={**ContextPolicy().phases, Phase.ANSWER: rule})
+    facts, episodes = [fact("tea", "green")], [episode("e", "We met.")]
+    request = CompileRequest(Phase.ANSWER, query="tea")
+    shown = compile_pack(ListView(ITEMS, facts=facts, episodes=episodes), request)
+    assert "tea=green" in shown.pack.prompt
+    view = ListView(ITEMS, hidden, facts=facts, episodes=episodes)
+    for base in (None, shown.audit):
+        pack = compile_pack(view, request, base=base).pack
+        assert [entry for entry in pack.entries if entry.kind is ItemKind.MEMORY_FACT] == []
+        assert "tea" not in pack.prompt
+    other = compile_pack(view, CompileRequest(Phase.CALL, query="tea")).pack
+    assert "tea=green" in other.prompt

@@ -51,6 +51,13 @@ def test_a_plan_that_an_earlier_turn_agreed_to_is_shown_beside_results() -> None
     assert PLAN in prompt_of(session("Yes please."), 1_500)
 
 
+def test_a_document_before_what_the_user_answers_does_not_part_it_from_the_question() -> None:
+    handed = ContextItem("d", ItemKind.DOC_SNIPPET, "The receipt.", metadata={"turn_id": "d"})
+    items = session("Yes please.")
+    agreed = next(at for at, item in enumerate(items) if item.text == "Good.")
+    assert PLAN in prompt_of([*items[:agreed], handed, *items[agreed:]], 1_500)
+
+
 def test_messages_take_no_more_than_their_share() -> None:
     long = [f"Message {n}: " + "I think about it and tell you later. " * 30 for n in range(1, 9)]
     items = [*said("First.", *long, "Next."), *fetched("orders", RECORDS)]

@@ -1,6 +1,7 @@
 """What instrumentations write for content in parts: each part is what it is, media are
 placeholders, and nothing that a tool returned passes for the words of a person."""
 
+import base64
 import json
 from typing import Any
 
@@ -149,12 +150,12 @@ def test_openinferences_contents_are_texts_and_placeholders() -> None:
                 {"type": "document", "source": {"type": "base64", "data": "JVBERi0="}})),
         )
     )  # fmt: skip
-    lines = found[0].text.splitlines()
+    assert told(found[:1]) == [(ItemKind.DOC_SNIPPET, "[file: a.txt]\nInside.")]
+    lines = found[1].text.splitlines()
     assert lines[:2] == ["See", IMAGE]
     assert lines[2].startswith("[image left out: https://h.example/x.png?…, media:")
-    assert lines[3:5] == ["[file: a.txt]", "Inside."]
-    assert lines[5].startswith("[file left out: 5 bytes, media:")
-    assert len(lines) == 6
+    assert lines[3].startswith("[file left out: 5 bytes, media:")
+    assert len(lines) == 4
 
 
 def test_openinferences_calls_are_told_once_and_results_of_any_role_are_results() -> None:
@@ -349,3 +350,66 @@ def test_a_tool_without_a_result_that_did_not_fail_is_only_called() -> None:
     assert [item.kind for item in items(TOOL)] == [ItemKind.TOOL_CALL]
     untied = {"gen_ai.tool.call.id": "c1", "error.type": "timeout"}
     assert items(untied) == []
+
+
+SEARCHED = {
+    "type": "search_result",
+    "source": "https://h.example/a",
+    "title": "A",
+    "content": [{"type": "text", "text": ATTACK}],
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "shown"),
+    [
+        (SEARCHED, f"[file: A, https://h.example/a]\n{ATTACK}"),
+        (
+            {"type": "file",
+             "file": {"filename": "a.txt", "file_data": f"data:text/plain,{ATTACK}"}},
+            f"[file: a.txt, text/plain]\n{ATTACK}",
+        ),
+        (
+            {"type": "blob", "mime_type": "text/plain", "name": "a.txt",
+             "content": base64.b64encode(ATTACK.encode()).decode()},
+            f"[file: a.txt, text/plain]\n{ATTACK}",
+        ),
+        (
+            {"inlineData": {"mimeType": "text/plain",
+                            "data": base64.b64encode(ATTACK.encode()).decode()}},
+            f"[file: text/plain]\n{ATTACK}",
+        ),
+    ],
+)  # fmt: skip
+def test_documents_of_a_users_message_are_not_its_words(part: dict[str, Any], shown: str) -> None:
+    said = {"role": "user", "parts": [{"type": "text", "content": "See"}, part]}
+    found = messages(said, {"role": "user", "parts": [part]})
+    document, turn, alone = found
+    assert told(found) == [
+        (ItemKind.DOC_SNIPPET, shown), (ItemKind.USER_TURN, "See"), (ItemKind.DOC_SNIPPET, shown)
+    ]  # fmt: skip
+    assert document.reserved.turn_id == turn.reserved.turn_id == document.id
+    assert alone.reserved.turn_id == alone.id != document.id
+    listed = json.dumps([{"type": "text", "text": "See"}, SEARCHED])
+    assert [one.kind for one in items(numbered({"role": "user", "content": listed}))] == [
+        ItemKind.DOC_SNIPPET, ItemKind.USER_TURN
+    ]  # fmt: skip
+
+
+def test_what_geminis_code_printed_is_a_result_and_a_recordings_transcript_what_was_said() -> None:
+    said = [
+        {"text": "I compute it."},
+        {"executable_code": {"language": "PYTHON", "code": "look()"}},
+        {"code_execution_result": {"outcome": "OUTCOME_FAILED", "output": ATTACK}},
+        {"text": "Done."},
+    ]
+    found = messages({"role": "model", "parts": said})
+    assert told(found) == [
+        (ItemKind.AGENT_MSG, "I compute it."),
+        (ItemKind.TOOL_CALL, "code_execution(look())"),
+        (ItemKind.TOOL_RESULT, ATTACK),
+        (ItemKind.AGENT_MSG, "Done."),
+    ]
+    assert (found[2].parent_id, found[2].reserved.is_error) == (found[1].id, True)
+    spoken = content(0, type="audio", audio__audio__transcript="Hello.")
+    assert told(items(inferred(0, role="user", **spoken))) == [(ItemKind.USER_TURN, "Hello.")]

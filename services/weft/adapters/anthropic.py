@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
-from weft.adapters.content import Content, result_text, text_of
+from weft.adapters.content import Content, result_text, said_in, text_of
 from weft.adapters.conversation import Conversation, conversation, steps_between_users
-from weft.adapters.drafting import Draft, Reading, compact
+from weft.adapters.drafting import Draft, Reading, Said, compact
 from weft.adapters.media import LeftOut, block_text
 from weft.adapters.reasoning import before_calls, reasoning_metadata
 from weft.adapters.records import Record, TranscriptSource
@@ -41,6 +41,8 @@ class _ToolResult(msgspec.Struct, frozen=True):
 CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 """Blocks that call a tool: the agent's own, one of the provider's, one of an MCP server that the
 provider asks."""
+THOUGHTS = frozenset({"thinking", "redacted_thinking"})
+"""Blocks that are the model's reasoning."""
 SYSTEM_INDEX = -1
 """Place of the system prompt, which is outside the messages: its item is `m-1`."""
 
@@ -69,15 +71,19 @@ def _read(draft: Draft, record: Record, message: _Message) -> None:
     if isinstance(blocks, str):
         blocks = [{"type": "text", "text": blocks}]
     kinds = [part_kind(block) for block in blocks]
-    turn_id = f"m{record.index}" if CALLS.intersection(kinds) else None
+    said_at = _said_at(draft, record, blocks, kinds)
+    is_users = message.role == "user"
+    has_documents = is_users and any(one.documents for one in said_at.values())
+    is_shared = has_documents or bool(CALLS.intersection(kinds))
+    turn_id = draft.message_id(record) if is_shared else None
     # The provider's tools answered within the message. What it says then was not said beforehand,
     # but it stays one turn if the message ends with calls: thinking has to precede all of them.
     is_finished = "tool_use" not in kinds and kinds[-1:] == ["text"]
     said: str | None = None
     thoughts: list[dict[str, Any]] = []
-    for at, block in enumerate(blocks):
-        path = f"$.content[{at}]"
-        match part_kind(block):
+    for at in _documents_first(said_at, len(blocks)) if has_documents else range(len(blocks)):
+        block, path = blocks[at], f"$.content[{at}]"
+        match kinds[at]:
             case used if used in CALLS:
                 use = record.to(_ToolUse, block, path)
                 reasoning = reasoning_metadata("anthropic", thoughts)
@@ -91,7 +97,7 @@ def _read(draft: Draft, record: Record, message: _Message) -> None:
                     turn_id=turn_id,
                     provider_reasoning=reasoning,
                 )
-            case "thinking" | "redacted_thinking" if draft.keeps_reasoning:
+            case thought if thought in THOUGHTS and draft.keeps_reasoning:
                 thoughts.append(block)
             case "tool_result":
                 _result(draft, record, record.to(_ToolResult, block, path))
@@ -100,11 +106,32 @@ def _read(draft: Draft, record: Record, message: _Message) -> None:
                 if is_finished:
                     said, turn_id = None, draft.next_id(record)
             case _:
-                text = text_of(record, [block], draft.left_out)
-                if text.strip():
-                    said = draft.add(record, kind, text, author=message.name, turn_id=turn_id)
+                spoken_by = {"author": message.name, "turn_id": turn_id}
+                said = draft.say(record, kind, said_at[at], **spoken_by) or said
     if thoughts:
         draft.left_out["reasoning"] += len(thoughts)
+
+
+def _said_at(
+    draft: Draft, record: Record, blocks: Sequence[dict[str, Any]], kinds: Sequence[str]
+) -> dict[int, Said]:
+    """What is said in blocks that are no calls, results or kept reasoning, by place."""
+    others = {*CALLS, *(THOUGHTS if draft.keeps_reasoning else ())}
+    return {
+        at: said_in(record, [block], draft.left_out)
+        for at, block in enumerate(blocks)
+        if kinds[at] not in others and not kinds[at].endswith("tool_result")
+    }
+
+
+def _documents_first(said_at: Mapping[int, Said], count: int) -> list[int]:
+    """The places of a user's blocks, with documents before the first words: the question is last,
+    wherever the user put it."""
+    documents = [at for at, one in said_at.items() if one.documents]
+    others = [at for at in range(count) if at not in documents]
+    words = (place for place, at in enumerate(others) if at in said_at)
+    first = next(words, len(others))
+    return [*others[:first], *documents, *others[first:]]
 
 
 def _result(draft: Draft, record: Record, result: _ToolResult) -> None:

@@ -6,8 +6,8 @@ import json
 from collections import Counter
 from typing import Any
 
-from weft.adapters.drafting import compact
-from weft.adapters.media import LeftOut, block_text, unknown_block
+from weft.adapters.drafting import Said, compact
+from weft.adapters.media import LeftOut, block_text, read_block, unknown_block
 from weft.adapters.records import Record
 from weft.part_kind import part_kind
 
@@ -20,17 +20,33 @@ _PLAIN = {"type", "text", "cache_control", "citations", "annotations", "_meta"}
 
 
 def text_of(record: Record, content: Content, left_out: LeftOut, path: str = "$.content") -> str:
-    """What a person or an agent said; media become placeholders. They and the model's reasoning are
-    counted in `left_out`."""
+    """All the text of a message, with documents; media become placeholders. They and the model's
+    reasoning are counted in `left_out`."""
+    return "\n".join(text for text, _ in _parts(record, content, left_out, path))
+
+
+def said_in(record: Record, content: Content, left_out: LeftOut, path: str = "$.content") -> Said:
+    """What a person or an agent said, apart from the documents beside it."""
+    parts = _parts(record, content, left_out, path)
+    return Said(
+        "\n".join(text for text, is_document in parts if not is_document),
+        tuple(text for text, is_document in parts if is_document),
+    )
+
+
+def _parts(
+    record: Record, content: Content, left_out: LeftOut, path: str
+) -> list[tuple[str, bool]]:
+    """The texts of a message's parts, each with whether it is a document."""
     if content is None or isinstance(content, str):
-        return content or ""
+        return [(content or "", False)]
     parts = []
     for at, part in enumerate(content):
         if is_thought(part):
             left_out["reasoning"] += 1
         else:
             parts.append(_part(record, part, left_out, f"{path}[{at}]"))
-    return "\n".join(parts)
+    return parts
 
 
 def result_text(content: Content, left_out: LeftOut) -> tuple[str, str | None]:
@@ -84,15 +100,13 @@ def _is_plain(part: dict[str, Any]) -> bool:
     )
 
 
-def _part(record: Record, part: dict[str, Any], left_out: LeftOut, path: str) -> str:
-    kind = part.get("type")
-    if not isinstance(kind, str):
+def _part(record: Record, part: dict[str, Any], left_out: LeftOut, path: str) -> tuple[str, bool]:
+    if not isinstance(part.get("type"), str):
         record.fail(f"{path}.type: a content part needs a type, such as `text`")
-    key = _TEXT_KEYS.get(kind)
+    key = _TEXT_KEYS.get(part["type"])
     if key is None:
-        text = block_text(part, left_out)
-        return unknown_block(part, left_out) if text is None else text
+        return read_block(part, left_out) or (unknown_block(part, left_out), False)
     text = part.get(key)
     if not isinstance(text, str):
         record.fail(f"{path}.{key}: expected `str`, got `{type(text).__name__}`")
-    return text
+    return text, False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -17,7 +17,14 @@ from weft.adapters.records import Record
 from weft.whole_characters import whole_characters
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import encode_event
-from weft_schemas.items import MAX_DEPTH, ContextItem, ItemKind, check_new_item, is_deeper
+from weft_schemas.items import (
+    MAX_DEPTH,
+    ContextItem,
+    ItemKind,
+    check_new_item,
+    is_deeper,
+    is_users_document,
+)
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -29,6 +36,14 @@ class Reading(msgspec.Struct, frozen=True):
     unread: dict[str, int] = {}
     """How many parts of reasoning there were, and references to data that only the provider has: no
     item contains either."""
+
+
+class Said(NamedTuple):
+    """What is said in a message."""
+
+    text: str
+    documents: tuple[str, ...] = ()
+    """Text that came with it and that others wrote: files, pages, search results."""
 
 
 class Draft:
@@ -63,12 +78,32 @@ class Draft:
         """Append an item and return its id. Metadata that is None is left out."""
         item_id = self._id(record)
         kept = {key: value for key, value in metadata.items() if value is not None}
-        self.items.append(
-            checked(record, ContextItem(item_id, kind, text, parent_id, metadata=kept))
-        )
-        if kind is ItemKind.USER_TURN:
+        item = ContextItem(item_id, kind, text, parent_id, metadata=kept)
+        self.items.append(checked(record, item))
+        if kind is ItemKind.USER_TURN or is_users_document(item):
             self._last_turn = item_id
         return item_id
+
+    def say(self, record: Record, kind: ItemKind, said: Said, **metadata: Any) -> str | None:
+        """Append what was said, after the documents that came with it: they are not the speaker's
+        words, so each is an item of its own. Returns the id of what was said, unless it is blank.
+        """
+        documents = [text for text in said.documents if text.strip()]
+        if documents and kind is ItemKind.USER_TURN:
+            metadata["turn_id"] = self.message_id(record)
+        for text in documents:
+            self.add_document(record, kind, text)
+        return self.add(record, kind, said.text, **metadata) if said.text.strip() else None
+
+    def add_document(self, record: Record, kind: ItemKind, text: str) -> None:
+        """Append a document from a message of a speaker of this kind."""
+        turn_id = self.message_id(record) if kind is ItemKind.USER_TURN else None
+        self.add(record, ItemKind.DOC_SNIPPET, text, turn_id=turn_id)
+
+    @staticmethod
+    def message_id(record: Record) -> str:
+        """The id of the first item of a record, by which those of one turn name it."""
+        return f"m{record.index}"
 
     def call(
         self,

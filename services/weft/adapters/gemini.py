@@ -12,8 +12,8 @@ from typing import Any
 
 from weft.adapters.conversation import Conversation, conversation
 from weft.adapters.conversation import steps_between_users as steps_of
-from weft.adapters.drafting import Draft, Reading, compact
-from weft.adapters.media import block_text, unknown_block
+from weft.adapters.drafting import Draft, Reading, Said, compact
+from weft.adapters.media import BlockText, read_block, unknown_block
 from weft.adapters.reasoning import of_call, reasoning_metadata
 from weft.adapters.records import Record, TranscriptSource
 from weft.adapters.steps import AnsweredCall, Step
@@ -23,6 +23,9 @@ from weft_schemas.items import ItemKind
 _KINDS = {"user": ItemKind.USER_TURN, "model": ItemKind.AGENT_MSG, "system": ItemKind.POLICY}
 _ANSWERED_AS = ("output", "result")
 """A response that is only a text has it under one of these keys."""
+CODE_EXECUTION = "code_execution"
+"""The tool of Gemini's that runs the code in a model's answer; the API gives the name to no part.
+"""
 UNSIGNED = "skip_thought_signature_validator"
 """Put on the first call of each step, where Gemini 3 requires the signature of its own thoughts:
 the documented value for calls from elsewhere (ai.google.dev, thought signatures, FAQ)."""
@@ -62,22 +65,25 @@ def _as_content(system: Any) -> dict[str, Any]:
 
 def _read(draft: Draft, record: Record, kind: ItemKind) -> None:
     parts = _parts_in(record, record.value, "$")
-    used = any(_key(part, "function_call") for part in parts)
-    turn_id = f"m{record.index}" if used else None
+    used = any(_key(part, name) for part in parts for name in ("function_call", "executable_code"))
+    turn_id = draft.message_id(record) if used else None
     said: str | None = None
     texts: list[str] = []
+    documents: list[str] = []
 
     def say() -> None:
         nonlocal said
-        text = "\n".join(texts)
+        part = Said("\n".join(texts), tuple(documents))
         texts.clear()
-        if text.strip():
-            said = draft.add(record, kind, text, turn_id=turn_id)
+        documents.clear()
+        said = draft.say(record, kind, part, turn_id=turn_id) or said
 
     for at, part in enumerate(parts):
         path = f"$.parts[{at}]"
         called = _object(record, part, "function_call", path)
         answered = _object(record, part, "function_response", path)
+        code = _object(record, part, "executable_code", path)
+        outcome = _object(record, part, "code_execution_result", path)
         if called:
             say()
             keeps = draft.keeps_reasoning
@@ -89,12 +95,20 @@ def _read(draft: Draft, record: Record, kind: ItemKind) -> None:
         elif answered:
             say()
             _result(draft, record, answered, f"{path}.functionResponse")
+        elif code:
+            say()
+            _code(draft, record, code, f"{path}.executableCode", said, turn_id)
+        elif outcome:
+            say()
+            _outcome(draft, record, outcome, f"{path}.codeExecutionResult")
+            if used:  # what follows was not said or run together with it
+                said, turn_id = None, draft.next_id(record)
         elif part.get("thought"):
             draft.left_out["reasoning"] += 1
         else:
-            text = _text(record, part, path, draft)
+            text, is_document = _text(record, part, path, draft)
             if text:
-                texts.append(text)
+                (documents if is_document and kind is not ItemKind.POLICY else texts).append(text)
     say()
 
 
@@ -120,6 +134,47 @@ def _call(
     )
 
 
+def _code(
+    draft: Draft,
+    record: Record,
+    code: dict[str, Any],
+    path: str,
+    said: str | None,
+    turn_id: str | None,
+) -> None:
+    """Code that the model wrote and Gemini runs: a call, which the next result answers. It has no
+    arguments, so that no request shows it as the call of a function, which nobody offered."""
+    call_id = _word(record, code, "id", path)
+    draft.call(
+        record,
+        CODE_EXECUTION,
+        str(code.get("code") or ""),
+        call_id,
+        said,
+        waits_as=_waits(CODE_EXECUTION, call_id),
+        turn_id=turn_id,
+    )
+
+
+def _outcome(draft: Draft, record: Record, outcome: dict[str, Any], path: str) -> None:
+    """What the code printed, which nobody wrote: a result."""
+    call_id = _word(record, outcome, "id", path)
+    failed = code_failed(outcome.get("outcome"))
+    draft.result(
+        record,
+        str(outcome.get("output") or (outcome["outcome"] if failed else "")),
+        call_id,
+        CODE_EXECUTION,
+        waits_as=_waits(CODE_EXECUTION, call_id),
+        is_error=True if failed else None,
+    )
+
+
+def code_failed(outcome: Any) -> bool:
+    """Whether the outcome that Gemini gives says that the code failed or was stopped."""
+    return isinstance(outcome, str) and outcome not in ("", "OUTCOME_OK", "OUTCOME_UNSPECIFIED")
+
+
 def _result(draft: Draft, record: Record, answered: dict[str, Any], path: str) -> None:
     name, call_id = _name(record, answered, path), _word(record, answered, "id", path)
     response = answered.get("response")
@@ -127,7 +182,7 @@ def _result(draft: Draft, record: Record, answered: dict[str, Any], path: str) -
     text, content_type = _response(response)
     texts = [text] if text else []
     for at, part in enumerate(_parts_in(record, answered, path)):
-        texts.append(_text(record, part, f"{path}.parts[{at}]", draft))
+        texts.append(_text(record, part, f"{path}.parts[{at}]", draft).text)
     draft.result(
         record,
         "\n".join(texts),
@@ -161,25 +216,19 @@ def _name(record: Record, called: dict[str, Any], path: str) -> str:
     return name
 
 
-def _text(record: Record, part: dict[str, Any], path: str, draft: Draft) -> str:
-    """A part's text; media as placeholders, code and its output unchanged."""
+def _text(record: Record, part: dict[str, Any], path: str, draft: Draft) -> BlockText:
+    """A part's text, and whether it is a document; media as placeholders."""
     if isinstance(part.get("text"), str):
-        text: str = part["text"]
-        return text
+        return BlockText(part["text"], False)
     inline = _object(record, part, "inline_data", path)
     held = inline or _object(record, part, "file_data", path)
     if held:
         media_type = _key(held, "mime_type") or ""
         block = {"type": "resource", "resource": _resource(held, media_type)}
-        return block_text(block, draft.left_out) or unknown_block({"type": "file"}, draft.left_out)
-    code = _object(record, part, "executable_code", path)
-    if code:
-        return str(code.get("code") or "")
-    outcome = _object(record, part, "code_execution_result", path)
-    if outcome:
-        return str(outcome.get("output") or "")
+        found = read_block(block, draft.left_out)
+        return found or BlockText(unknown_block({"type": "file"}, draft.left_out), False)
     named = next((key for key, value in part.items() if isinstance(value, dict)), None)
-    return unknown_block({"type": named}, draft.left_out) if named else ""
+    return BlockText(unknown_block({"type": named}, draft.left_out) if named else "", False)
 
 
 def _resource(held: dict[str, Any], media_type: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes, urlsplit
 
 import msgspec
@@ -68,23 +68,41 @@ class Media(msgspec.Struct, frozen=True):
     """Size in bytes, if the block gives it."""
 
 
+class BlockText(NamedTuple):
+    """The text for a block in an item."""
+
+    text: str
+    is_document: bool
+    """It is what a file or a search result says, and not weft's own placeholder."""
+
+
 def block_text(block: Block, left_out: LeftOut) -> str | None:
     """The text for a block in an item: a text file whole under its name, anything else as a
     placeholder, counted in `left_out`. None for a block that is not media."""
+    found = read_block(block, left_out)
+    return None if found is None else found.text
+
+
+def read_block(block: Block, left_out: LeftOut) -> BlockText | None:
+    """The same, with whether others wrote the text."""
     if block.get("type") == "search_result":
-        return _search_result(block, left_out)
+        return _document(_search_result(block, left_out))
     inner = _object(block, "source").get("content")
     if block.get("type") == "document" and isinstance(inner, str | list):
-        return _titled(_words(block, "title"), _texts(inner, left_out))
+        return _document(_titled(_words(block, "title"), _texts(inner, left_out)))
     media = _media(block)
     if media is None:
         return None
     content, media_type = _content(media)
     text = media.text if media.text is not None else _as_text(content, media_type)
     if text is not None:
-        return _titled(", ".join(filter(None, [_name(media), media_type])), text)
+        return _document(_titled(", ".join(filter(None, [_name(media), media_type])), text))
     left_out[media.kind] += 1
-    return _placeholder(media, content, media_type)
+    return BlockText(_placeholder(media, content, media_type), False)
+
+
+def _document(text: str | None) -> BlockText | None:
+    return None if text is None else BlockText(text, True)
 
 
 def unknown_block(block: Block, left_out: LeftOut) -> str:

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from weft.adapters.content import Content, result_text, text_of
+from weft.adapters.content import Content, result_text, said_in, text_of
 from weft.adapters.conversation import Conversation, conversation, steps_with_memory
-from weft.adapters.drafting import Draft, Reading, compact
+from weft.adapters.drafting import Draft, Reading, Said, compact
 from weft.adapters.media import block_text
 from weft.adapters.reasoning import before_calls, of_call, reasoning_metadata
 from weft.adapters.records import Record, TranscriptSource
@@ -73,9 +73,11 @@ def read(source: TranscriptSource) -> Reading:
 def _read(draft: Draft, record: Record, message: _Message) -> None:
     match message.role:
         case "system" | "developer":
-            _say(draft, record, message, ItemKind.POLICY)
+            text = text_of(record, message.content, draft.left_out)
+            draft.say(record, ItemKind.POLICY, Said(text), author=message.name)
         case "user":
-            _say(draft, record, message, ItemKind.USER_TURN)
+            said = said_in(record, message.content, draft.left_out)
+            draft.say(record, ItemKind.USER_TURN, said, author=message.name)
         case "assistant":
             _assistant(draft, record, message)
         case "tool" | "function":
@@ -83,12 +85,6 @@ def _read(draft: Draft, record: Record, message: _Message) -> None:
             draft.result(
                 record, text, message.tool_call_id, message.name, content_type=content_type
             )
-
-
-def _say(draft: Draft, record: Record, message: _Message, kind: ItemKind) -> None:
-    text = text_of(record, message.content, draft.left_out)
-    if text.strip():
-        draft.add(record, kind, text, author=message.name)
 
 
 def _assistant(draft: Draft, record: Record, message: _Message) -> None:
@@ -103,15 +99,15 @@ def _assistant(draft: Draft, record: Record, message: _Message) -> None:
     ]
     if thoughts and not (before and reasonings and reasonings[0]):
         draft.left_out["reasoning"] += 1
-    turn_id = f"m{record.index}" if calls else None
-    text = text_of(record, message.content, draft.left_out) or message.refusal or ""
+    turn_id = draft.message_id(record) if calls else None
+    text, documents = said_in(record, message.content, draft.left_out)
+    text = text or message.refusal or ""
     if message.audio is not None:
         spoken = {"type": "audio", "source": {"file_id": message.audio.id}}
         recording = block_text(spoken, draft.left_out)
         text = "\n".join(filter(None, [text, message.audio.transcript, recording]))
-    said = None
-    if text.strip():
-        said = draft.add(record, ItemKind.AGENT_MSG, text, author=message.name, turn_id=turn_id)
+    spoken_by = {"author": message.name, "turn_id": turn_id}
+    said = draft.say(record, ItemKind.AGENT_MSG, Said(text, documents), **spoken_by)
     for at, call in enumerate(calls):
         name, arguments = _named(record, call, at)
         draft.call(

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from weft.adapters.content import Content, result_text, text_of
+from weft.adapters.content import Content, result_text, said_in, text_of
 from weft.adapters.conversation import Conversation, conversation, steps_with_memory
-from weft.adapters.drafting import Draft, Reading, compact
+from weft.adapters.drafting import Draft, Reading, Said, compact
 from weft.adapters.media import block_text
 from weft.adapters.openai import FAILED
 from weft.adapters.reasoning import before_calls, of_call, reasoning_metadata
@@ -62,7 +62,7 @@ _ENDED = {
 """The text for such a call without an answer, by its status."""
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _Message(msgspec.Struct, frozen=True):
     """What is read of a message beside its role."""
 
     content: Content = None
@@ -151,19 +151,24 @@ def _message(
     role = item.get("role")
     if not isinstance(role, str) or role not in _KINDS:
         record.fail(f"$.role: {role!r} is unknown; use {', '.join(_KINDS)}")
-    text = text_of(record, record.to(_Said, item).content, draft.left_out)
+    content = record.to(_Message, item).content
     if role != "assistant":
-        if text.strip():
-            draft.add(record, _KINDS[role], text)
+        kind = _KINDS[role]
+        if kind is ItemKind.POLICY:
+            said = Said(text_of(record, content, draft.left_out))
+        else:
+            said = said_in(record, content, draft.left_out)
+        draft.say(record, kind, said)
         return _Turn()
+    said = said_in(record, content, draft.left_out)
     # A message after calls begins a turn of its own: it was not said together with them.
     begun = turn
     if turn.id is not None:
         begun = _Turn()
         begun.thoughts = turn.thoughts
-    if text.strip():
-        turn_id = begun.joined(record) if is_followed else None
-        begun.said = draft.add(record, ItemKind.AGENT_MSG, text, turn_id=turn_id)
+    has_words = bool(said.text.strip())
+    turn_id = begun.joined(record) if is_followed and has_words else None
+    begun.said = draft.say(record, ItemKind.AGENT_MSG, said, turn_id=turn_id) or begun.said
     return begun
 
 

@@ -20,7 +20,7 @@ from weft.client.refusals import Accepted, accepted, shortened
 from weft.messages.history_matching import History, Placed, link
 from weft.messages.reading import ReadMessages, renamed
 from weft_schemas.errors import Conflict
-from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.items import ContextItem, ItemKind, is_users_document
 
 KEPT_SESSIONS = 1_000
 """How many sessions are cached; an older one is requested again."""
@@ -81,7 +81,7 @@ class Ties:
 
     def note(self, item: ContextItem) -> None:
         said = item.reserved
-        if item.kind is ItemKind.USER_TURN:
+        if item.kind is ItemKind.USER_TURN or is_users_document(item):
             self._turn = item.id
         elif item.kind is ItemKind.TOOL_CALL:
             call = (said.call_id or "", said.tool_name or "", item.id)

@@ -1,7 +1,8 @@
 """ADK's contents as weft publishes them, and weft's as a model of ADK takes them.
 
 ADK shows an agent what other agents of its session did in words, as content of the user. These
-words are replaced by what they were made from: a tool's result is never taken for a user's turn.
+words are replaced by what they were made from: a tool's result is never taken for a user's turn,
+nor is what code printed.
 Models behind LiteLLM and Anthropic's pair a result with its call by its id.
 """
 
@@ -22,6 +23,7 @@ from weft.integrations.adk_words import (
     is_gemini,
     is_of_google,
     retold,
+    with_code,
 )
 from weft.integrations.media import Media, with_media
 
@@ -37,7 +39,7 @@ def history_of(
     did as in the session's `events`."""
     left = list(events)
     told = [one for content in contents for one in _as_it_was(content, left)]
-    return [_as_dict(content) for content in told]
+    return with_code([_as_dict(content) for content in told])
 
 
 def _as_dict(content: types.Content) -> dict[str, Any]:

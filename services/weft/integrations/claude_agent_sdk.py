@@ -294,9 +294,15 @@ def items_of(entry: SessionStoreEntry) -> Iterator[ContextItem]:
         own = {ItemKind.TOOL_CALL: f"c-{call_id}", ItemKind.TOOL_RESULT: f"r-{call_id}"}
         parent = f"c-{call_id}" if item.kind is ItemKind.TOOL_RESULT else None
         metadata = {key: value for key, value in item.metadata.items() if key != "turn_id"}
+        if item.kind in _OF_USERS and "turn_id" in item.metadata:
+            metadata["turn_id"] = uuid
         yield ContextItem(
             own.get(item.kind, f"{uuid}.{at}"), item.kind, item.text, parent, metadata=metadata
         )
+
+
+_OF_USERS = frozenset({ItemKind.USER_TURN, ItemKind.DOC_SNIPPET})
+"""Items of a message that brought documents along."""
 
 
 def _result_id(event: Any) -> str:

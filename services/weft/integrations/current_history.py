@@ -99,8 +99,15 @@ def _in_place_of(one: PackEntry, version: PackEntry) -> PackEntry:
     )
 
 
+def _asks(entry: PackEntry) -> bool:
+    """Whether a model answers it. Of documents, those that a user's message brought along."""
+    if entry.kind is ItemKind.DOC_SNIPPET:
+        return entry.turn_id is not None
+    return entry.kind in _ASKS
+
+
 def _without_lost_answers(entries: Sequence[PackEntry], given: frozenset[str]) -> list[PackEntry]:
-    asked = [one.sequence for one in entries if one.kind in _ASKS and one.item_id]
+    asked = [one.sequence for one in entries if one.item_id and _asks(one)]
     last = max(asked, default=0)
     return [
         one

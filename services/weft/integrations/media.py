@@ -15,12 +15,16 @@ from weft.messages import Format
 from weft.messages.reading import draft
 from weft.part_kind import part_kind
 from weft_schemas.errors import InvalidInput
+from weft_schemas.items import ItemKind
 
 MAX_EARLIER_MEDIA = 8
 """Media from before the user's latest message are included up to this many in all: each costs about
 a thousand tokens."""
 _KINDS = frozenset({"image", "audio", "video", "file"})
 _RESULTS = frozenset({"tool_result", "function_call_output"})
+
+_WITH_BLOCKS = _RESULTS | {"search_result"}
+"""Parts that contain parts; those of a document are in its `source`."""
 
 Media = Mapping[str, Any]
 """By placeholder, what the framework has in its place."""
@@ -48,7 +52,9 @@ def placeholder_of(block: Mapping[str, Any], format: Format) -> str | None:
         read = draft([{"role": "user", key: [block]}], format)
     except InvalidInput:
         return None
-    return read.items[0].text if _KINDS & read.left_out.keys() and len(read.items) == 1 else None
+    if len(read.items) != 1 or read.items[0].kind is not ItemKind.USER_TURN:
+        return None  # a document with pictures goes to the model as weft has scanned it
+    return read.items[0].text if _KINDS & read.left_out.keys() else None
 
 
 def with_media(text: Any, media: Media, as_part: Callable[[str], Any]) -> Any:
@@ -68,17 +74,17 @@ def with_media(text: Any, media: Media, as_part: Callable[[str], Any]) -> Any:
 
 
 def _blocks(message: Any) -> Iterator[Mapping[str, Any]]:
-    """The parts of a message that are not plain text, with those in results, the last ones
-    first."""
+    """The parts of a message that are not plain text, with those in results and documents,
+    the last ones first."""
     if not isinstance(message, Mapping):
         return
     held = next((message[key] for key in ("content", "parts", "output") if message.get(key)), None)
     for block in reversed(held) if isinstance(held, list) else ():
         if not isinstance(block, Mapping) or isinstance(block.get("text"), str):
             continue
-        if part_kind(block) in _RESULTS:
-            yield from _blocks(block)
-        else:
+        inner = block if part_kind(block) in _WITH_BLOCKS else block.get("source")
+        yield from _blocks(inner)
+        if inner is not block:
             yield block
 
 

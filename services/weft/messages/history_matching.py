@@ -240,6 +240,7 @@ def _changed(known: Sequence[Link], given: Sequence[Link]) -> list[Found]:
         return _another(known, given, tied)
     found: list[Found] = []
     last_tied = max(tied)
+    question = _question(given)
     for at, one in enumerate(given):
         if at in tied:
             found.append(("known", tied[at]))
@@ -247,12 +248,13 @@ def _changed(known: Sequence[Link], given: Sequence[Link]) -> list[Found]:
             following = next(tied[later] for later in range(at, len(given)) if later in tied)
             found.append(_in_a_gap(known, one, found, following))
         else:
-            found.append(_behind(known, one, found, is_last=at == len(given) - 1))
+            found.append(_behind(known, one, found, is_asked=at >= question))
     return found
 
 
 POLICY = _LETTERS[ItemKind.POLICY]
 USER = _LETTERS[ItemKind.USER_TURN]
+DOCUMENT = _LETTERS[ItemKind.DOC_SNIPPET]
 
 
 def _another(known: Sequence[Link], given: Sequence[Link], tied: dict[int, int]) -> list[Found]:
@@ -275,12 +277,23 @@ def _in_a_gap(known: Sequence[Link], one: Link, found: Sequence[Found], end: int
     return ("inserted", before) if at is None else ("edited", at)
 
 
-def _behind(known: Sequence[Link], one: Link, found: Sequence[Found], is_last: bool) -> Found:
-    """After the last matched item: edited as long as its kinds follow the known history. A user's
-    turn at the very end is the current question, so it is not past."""
+def _question(given: Sequence[Link]) -> int:
+    """Where the current question begins: a user's turn at the very end, with the documents that
+    came with it."""
+    at = len(given)
+    if at and given[at - 1].kind == USER:
+        at -= 1
+    while at and given[at - 1].kind == DOCUMENT:
+        at -= 1
+    return at
+
+
+def _behind(known: Sequence[Link], one: Link, found: Sequence[Found], is_asked: bool) -> Found:
+    """After the last matched item: edited as long as its kinds follow the known history. The
+    current question is not past."""
     before = max(at for _, at in found)
     step = before + 1
-    if found[-1] == NEW or (is_last and one.kind == USER) or step >= len(known):
+    if found[-1] == NEW or is_asked or step >= len(known):
         return NEW
     return ("edited", step) if known[step].kind == one.kind else NEW
 

@@ -45,9 +45,12 @@ class ChatMessage(msgspec.Struct, frozen=True):
     text: str = ""
     calls: tuple[TracedCall, ...] = ()
     results: tuple[TracedResult, ...] = ()
+    documents: tuple[str, ...] = ()
+    """Files and search results that came with the text."""
 
 
 _TOOLS = ("tool", "function")
+_SYSTEM = ("system", "developer")
 _NOT_SAID = "thinking"
 """OpenLLMetry's role for a model's reasoning."""
 
@@ -79,7 +82,7 @@ def _parts(content: Any, role: str) -> list[Any]:
     if isinstance(content, list):
         return [typed(one) if isinstance(one, dict) else one for one in content]
     if isinstance(content, str):
-        is_prompt = role in ("system", "developer")
+        is_prompt = role in _SYSTEM
         is_user = role in ("user", "human")
         parts = parts_in(content, calls=not (is_prompt or is_user), results=not is_prompt)
         return [content] if parts is None else list(parts)
@@ -110,6 +113,7 @@ def _of_tool(message: dict[str, Any], content: Any, call_id: str) -> ChatMessage
 def _messages(role: str, parts: Iterable[Any], called: list[TracedCall]) -> tuple[ChatMessage, ...]:
     """A message of parts, with the calls that it lists beside them."""
     pieces = _Pieces(role)
+    is_system = role in _SYSTEM
     for part in parts:
         if not isinstance(part, dict):
             pieces.say(text_of(part))
@@ -118,7 +122,8 @@ def _messages(role: str, parts: Iterable[Any], called: list[TracedCall]) -> tupl
         elif is_result(part):
             pieces.result(_result(part))
         else:
-            pieces.say(part_text(part))
+            text, is_document = part_text(part)
+            (pieces.add_document if is_document and not is_system else pieces.say)(text)
     for call in called:
         if not pieces.has(call):
             pieces.call(call)
@@ -132,6 +137,7 @@ class _Pieces:
         self._role = role
         self._done: list[ChatMessage] = []
         self._texts: list[str] = []
+        self._documents: list[str] = []
         self._calls: list[TracedCall] = []
         self._results: list[TracedResult] = []
 
@@ -139,6 +145,10 @@ class _Pieces:
         if text:
             self._begin_after_results()
             self._texts.append(text)
+
+    def add_document(self, text: str) -> None:
+        self._begin_after_results()
+        self._documents.append(text)
 
     def call(self, call: TracedCall) -> None:
         self._begin_after_results()
@@ -162,10 +172,14 @@ class _Pieces:
 
     def _end(self) -> None:
         made = ChatMessage(
-            self._role, "\n".join(self._texts), tuple(self._calls), tuple(self._results)
+            self._role,
+            "\n".join(self._texts),
+            tuple(self._calls),
+            tuple(self._results),
+            tuple(self._documents),
         )
         self._done.append(made)
-        self._texts, self._calls, self._results = [], [], []
+        self._texts, self._calls, self._results, self._documents = [], [], [], []
 
 
 def _result(part: Part) -> TracedResult:

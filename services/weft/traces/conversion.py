@@ -116,16 +116,34 @@ class _Draft:
         """Call id → item id and tool of its latest call."""
 
     def take(self, message: ChatMessage, author: str | None) -> None:
-        said = self._say(message, author) if message.text.strip() else None
+        kind = _KINDS.get(message.role, ItemKind.AGENT_MSG)
+        documents = [text for text in message.documents if text.strip()]
+        told = self._add_documents(documents, is_users=kind is ItemKind.USER_TURN)
+        said = self._say(kind, message, author, told) if message.text.strip() else None
         turn_id = None
         for call in message.calls:
             turn_id = self._call(call, said, turn_id, author)
         for result in message.results:
             self._result(result)
 
-    def _say(self, message: ChatMessage, author: str | None) -> str:
-        kind = _KINDS.get(message.role, ItemKind.AGENT_MSG)
-        item_id = self._add(kind, (message.text,), message.text, author=author)
+    def _add_documents(self, documents: Iterable[str], is_users: bool) -> str | None:
+        """Returns the id of the turn that they share with the words of the user, that of the
+        first."""
+        turn_id: str | None = None
+        for text in documents:
+            name = self._id(ItemKind.DOC_SNIPPET, (text,))
+            if is_users:
+                turn_id = turn_id or name
+                self._turn = name
+            shared = _known(turn_id=turn_id)
+            self.items.append(ContextItem(name, ItemKind.DOC_SNIPPET, text, metadata=shared))
+        return turn_id
+
+    def _say(
+        self, kind: ItemKind, message: ChatMessage, author: str | None, turn_id: str | None
+    ) -> str:
+        same = (message.text,)
+        item_id = self._add(kind, same, message.text, author=author, turn_id=turn_id)
         if kind is ItemKind.USER_TURN:
             self._turn = item_id
         return item_id

@@ -18,7 +18,8 @@ import msgspec
 from weft.adapters.anthropic import CALLS, readable
 from weft.adapters.content import is_thought, result_text
 from weft.adapters.drafting import compact
-from weft.adapters.media import block_text, unknown_block
+from weft.adapters.gemini import CODE_EXECUTION, code_failed
+from weft.adapters.media import BlockText, block_text, read_block, unknown_block
 from weft.part_kind import part_kind
 
 Part = Mapping[str, Any]
@@ -77,16 +78,17 @@ def is_result(part: Part) -> bool:
     return kind == "tool_result" or kind.endswith("_tool_result")
 
 
-def part_text(part: Part) -> str:
-    """The text of a typed part that is neither a call nor a result: media as placeholders, a
-    model's reasoning not at all."""
+def part_text(part: Part) -> BlockText:
+    """The text of a typed part that is neither a call nor a result, and whether it is a document:
+    media as placeholders, a model's reasoning not at all."""
     if part_kind(part) == "text":
-        return str(part.get("text") or "")
+        return BlockText(str(part.get("text") or ""), False)
     if not part_kind(part):
-        return compact(part)
+        return BlockText(compact(part), False)
     if is_thought(dict(part)):
-        return ""
-    return block_text(part, Counter()) or unknown_block(part, Counter())
+        return BlockText("", False)
+    found = read_block(part, Counter())
+    return found if found and found.text else BlockText(unknown_block(part, Counter()), False)
 
 
 def parts_in(text: str, calls: bool = False, results: bool = False) -> list[Part] | None:
@@ -197,6 +199,8 @@ def _of_openinference(inner: Part, around: Part) -> Part:
 def _linked(kind: str, held: Part) -> Part:
     said = held.get("transcript", held.get("content"))
     if isinstance(said, str) and said:
+        if kind == "audio" and not held.get("name"):
+            return _text(said)  # somebody spoke it, and no file was handed over
         source = {"type": "text", "data": said}
         return {"type": "document", "title": held.get("name"), "source": source}
     described = {"modality": kind, "uri": held.get("url"), "file_id": held.get("id")}
@@ -286,6 +290,21 @@ def _gemini_result(_: str, held: Part) -> Part:
     }
 
 
+def _gemini_code(_: str, held: Part) -> Part:
+    call = {"type": "tool_use", "id": held.get("id") or "", "name": CODE_EXECUTION}
+    return {**call, "input": str(held.get("code") or "")}
+
+
+def _gemini_outcome(_: str, held: Part) -> Part:
+    return {
+        "type": "tool_result",
+        "tool_use_id": held.get("id") or "",
+        "name": CODE_EXECUTION,
+        "content": held.get("output"),
+        "is_error": code_failed(held.get("outcome")),
+    }
+
+
 def _gemini_medium(_: str, held: Part) -> Part:
     return _medium(
         {
@@ -310,6 +329,10 @@ _KEYED = {
     "functionCall": _gemini_call,
     "function_response": _gemini_result,
     "functionResponse": _gemini_result,
+    "executable_code": _gemini_code,
+    "executableCode": _gemini_code,
+    "code_execution_result": _gemini_outcome,
+    "codeExecutionResult": _gemini_outcome,
     "inline_data": _gemini_medium,
     "inlineData": _gemini_medium,
     "file_data": _gemini_medium,

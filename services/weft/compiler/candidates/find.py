@@ -36,6 +36,8 @@ UNBOUNDED = SelectionRules()
 """These defaults were limits in earlier releases, and every policy in a log repeats them."""
 MAX_UNANSWERED = 4
 """Most of the user's unanswered turns that are in every prompt."""
+MAX_ATTACHED = 8
+"""Most documents of the user's latest message that are in every prompt."""
 
 
 class Candidates(msgspec.Struct, frozen=True):
@@ -47,8 +49,8 @@ class Candidates(msgspec.Struct, frozen=True):
     """BM25 of each matching passage, by the item's sequence and the passage's number."""
     pinned: tuple[int, ...]
     """Sequences of the items in every prompt, the most important first: the latest user turn, the
-    first one, what the latest one answers, the turns between, and what the publisher or the caller
-    pinned."""
+    first one, what the latest one answers, the turns between, the documents of the latest message,
+    and what the publisher or the caller pinned."""
     latest_user: int | None
     """Sequence of the newest user turn."""
     open_since: int = 0
@@ -156,15 +158,34 @@ def _turns(view: SessionView) -> _Turns:
 
 def _pinned(view: SessionView, turns: _Turns, ids: Sequence[str], has_query: bool) -> list[ItemRow]:
     """The latest user turn, the first one, the message that the latest answers, what the user said
-    in between, then pinned items. Without a query also the agent's latest message, since the step
-    goes on from there."""
+    in between, the documents of the user's latest message, then pinned items. Without a query also
+    the agent's latest message, since the step goes on from there."""
     latest, between = turns.unanswered[:1], turns.unanswered[1:]
     first = view.first_of_kind(ItemKind.USER_TURN) if latest else []
     by_ids = view.by_ids(ids) if ids else ()
     newest = () if has_query else view.recent(1)
     said = [row for row in newest if row.kind is ItemKind.AGENT_MSG]
-    rows = [*latest, *first, *turns.answered, *between, *view.pinned(), *by_ids, *said]
+    open_ = [*latest, *first, *turns.answered, *between, *_attached(view, latest)]
+    rows = [*open_, *view.pinned(), *by_ids, *said]
     return list({row.sequence: row for row in rows}.values())
+
+
+def _attached(view: SessionView, latest: Sequence[ItemRow]) -> list[ItemRow]:
+    """The documents of the user's latest message, newest first. It may have no words beside
+    them."""
+    since = latest[0].ordinal if latest else -1
+    newest = view.of_kind(ItemKind.DOC_SNIPPET, 1)
+    without_words = [row for row in newest if row.ordinal > since and _turn_id(row)]
+    for row in (*without_words, *latest):
+        if turn_id := _turn_id(row):
+            near = view.span(row.ordinal - MAX_ATTACHED, row.ordinal)
+            documents = [one for one in near if one.kind is ItemKind.DOC_SNIPPET]
+            return [one for one in reversed(documents) if _turn_id(one) == turn_id]
+    return []
+
+
+def _turn_id(row: ItemRow) -> object:
+    return row.metadata.get("turn_id")
 
 
 def _answered_message(view: SessionView, turn: ItemRow) -> list[ItemRow]:

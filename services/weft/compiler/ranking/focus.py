@@ -66,8 +66,9 @@ def latest_values(groups: Sequence[Group]) -> frozenset[str]:
     if not turns:
         return frozenset()
     at = turns[-1]
-    before = [group.rows[0] for group in groups[max(at - 1, 0) : at]]
-    answered = [row for row in before if row.kind is ItemKind.AGENT_MSG]
+    before = (group.rows[0] for group in reversed(groups[:at]))
+    others = (row for row in before if row.kind is not ItemKind.DOC_SNIPPET)
+    answered = [row for row in islice(others, 1) if row.kind is ItemKind.AGENT_MSG]
     called = [group.rows for group in groups[at + 1 :] if group.is_call][-1:]
     rows = [groups[at].rows[0], *answered, *chain(*called)]
     found = {value for row in rows for value in values(_beginning(row))}

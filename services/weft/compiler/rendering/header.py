@@ -11,10 +11,24 @@ from weft.compiler.rendering.tools import tools_entry
 from weft.compiler.state import State
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
+from weft_schemas.items import ItemKind
+from weft_schemas.policy import phase_rule
 
 
 def entries_above(state: State, rows: Sequence[ItemRow], count: Count) -> tuple[PackEntry, ...]:
-    """Memory and tools. The base's memory is kept while it is current and fits the budget."""
+    """Memory and tools. The base's memory is kept while it is current and fits the budget. A phase
+    that shows no remembered facts has neither those of the base nor others."""
+    tools = tools_entry(state.view, state.request, state.budget, count)
+    memory = _memory(state, rows, count) if _shows_memory(state) else ()
+    return (*memory, *([tools] if tools else []))
+
+
+def _shows_memory(state: State) -> bool:
+    rule, kind = phase_rule(state.policy, state.request.phase), ItemKind.MEMORY_FACT
+    return kind in rule.kinds and rule.limits.get(kind) != 0
+
+
+def _memory(state: State, rows: Sequence[ItemRow], count: Count) -> Sequence[PackEntry]:
     share = state.policy.memory.header_share
     base = state.base if state.prefix.shown else None
     header = frozen_header(state.view, base, state.policy) if base is not None else None
@@ -33,8 +47,7 @@ def entries_above(state: State, rows: Sequence[ItemRow], count: Count) -> tuple[
             shown_ids,
             state.statements,
         )
-    tools = tools_entry(state.view, state.request, state.budget, count)
-    return (*header, *([tools] if tools else []))
+    return header
 
 
 def _shown_ids(state: State, rows: Sequence[ItemRow]) -> frozenset[str]:

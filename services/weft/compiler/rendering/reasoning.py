@@ -106,11 +106,15 @@ def refused_calls(
     return frozenset()
 
 
+_OF_USERS = frozenset({ItemKind.USER_TURN, ItemKind.DOC_SNIPPET})
+"""Kinds of what a user's message contains."""
+
+
 def _current_turn(groups: Sequence[Group]) -> Sequence[Group]:
-    """The calls since the latest user turn. A user message before the results does not end a
+    """The calls since the latest user turn. A user message beside the results does not end a
     turn: a provider counts it to the same turn."""
     at = len(groups)
-    while at and groups[at - 1].rows[0].kind is ItemKind.USER_TURN:
+    while at and groups[at - 1].rows[0].kind in _OF_USERS:
         at -= 1
     if at and not groups[at - 1].is_call:
         at = len(groups)

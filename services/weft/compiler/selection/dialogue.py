@@ -49,9 +49,10 @@ def with_dialogue(choice: Choice, shown: Shown) -> Shown:
 
 
 def _turns(groups: Sequence[Group]) -> Iterator[tuple[Group, tuple[Group, ...]]]:
-    """The user's turns, newest first, each with the agent's message right before it. What an agent
-    says between its calls is for itself."""
-    for turn, before in pairwise((*reversed(groups), None)):
+    """The user's turns, newest first, each with the agent's message right before it or before the
+    documents of its message. What an agent says between its calls is for itself."""
+    said = (one for one in reversed(groups) if one.rows[0].kind is not ItemKind.DOC_SNIPPET)
+    for turn, before in pairwise((*said, None)):
         if turn is not None and turn.rows[0].kind is ItemKind.USER_TURN:
             is_answer = before is not None and before.rows[0].kind is ItemKind.AGENT_MSG
             yield turn, ((before,) if before is not None and is_answer else ())
