@@ -113,7 +113,10 @@ def _given(given: FactRow, said: FactRow | None, negations: Sequence[FactRow]) -
     if not given.value:
         return said if said is not None and said.value else given
     if said is None or said.negates:
-        later = next(iter(about), None)
+        denials = (one for one in about if one.is_said)
+        later = next(denials, None)
+        if later is not None:
+            later = msgspec.structs.replace(later, negates=(given.value,))
     else:
         later = None if is_among(said.value, (given.value,)) else said
     return msgspec.structs.replace(given, said_later=later)

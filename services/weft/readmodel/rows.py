@@ -244,8 +244,9 @@ class FactStore(Protocol):
     """Facts as key and value, for the prompt's header."""
 
     def facts(self, scopes: Sequence[str]) -> list[FactRow]:
-        """Facts in force in these scopes, by scope and key; a withdrawn one has an empty value. What
-        a user's turn teaches stands beside what the application gave, as `said_later`."""
+        """Facts in force in these scopes, by scope and key; a withdrawn one has an empty value.
+        What a user's turn teaches replaces nothing that the application gave: it is that fact's
+        `said_later`."""
 
 
 class EpisodicStore(Protocol):
