@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from weft.facts.keys import is_among
+from weft.facts.keys import is_among, is_negated
 from weft.readmodel.memory_fold import EPISODE, FACT, SAID
 from weft.readmodel.rows import EpisodeRow, FactRow
 from weft.readmodel.store import OPEN, statements
@@ -100,7 +100,7 @@ def in_force(statements: Iterable[FactRow]) -> FactRow | None:
         elif not row.is_said:
             return _given(row, said, negations)
         elif said is None:
-            about = (one for one in negations if is_among(row.value, one.negates))
+            about = (one for one in negations if is_negated(row.value, one.negates))
             said = next(about, row)
     return said
 
@@ -108,7 +108,7 @@ def in_force(statements: Iterable[FactRow]) -> FactRow | None:
 def _given(given: FactRow, said: FactRow | None, negations: Sequence[FactRow]) -> FactRow:
     """What was given, and what the user said since, if that is something else. A user's statement
     holds alone once what was given is withdrawn."""
-    about = [one for one in negations if is_among(given.value, one.negates)]
+    about = [one for one in negations if is_negated(given.value, one.negates)]
     given = next((one for one in about if not one.is_said), given)
     if not given.value:
         return said if said is not None and said.value else given
