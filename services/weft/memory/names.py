@@ -146,8 +146,10 @@ def called_name(rest: str) -> list[str]:
 def address(rest: str) -> list[str]:
     """Of a place, with its commas: `Main Street 5, 10115 Berlin`."""
     parts: list[str] = []
+    has_number = any(map(str.isdigit, rest))
+    is_no_name = _is_place_no_more if has_number else is_state
     for part in re.split(r",\s+", re.split(r"[;!?]|\.\s", started(rest), maxsplit=1)[0]):
-        name = _name(part, is_state, _PARTICLES | _WAYS)
+        name = _name(part, is_no_name, _PARTICLES | _WAYS)
         if name:
             parts.append(name)
         if not name or name != part.strip(MARKS):

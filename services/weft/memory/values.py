@@ -192,8 +192,8 @@ FORMS: dict[str, Form] = {
     **dict.fromkeys(("phone", "mobile"), phone),
     "address": address,
     **dict.fromkeys(
-        ("location", "city", "town", "country", "state", "company", "employer", "team", "department",
-         "office", "airline", "airport", "hotel", "project", "home"),
+        ("location", "city", "town", "country", "state", "company", "employer", "team",
+         "department", "office", "airline", "airport", "hotel", "project", "home"),
         thing_named,
     ),
     **dict.fromkeys(("timezone", "zone"), timezone),
