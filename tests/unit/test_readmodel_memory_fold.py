@@ -256,3 +256,20 @@ def test_what_is_given_is_found_however_many_facts_there_are() -> None:
     known = {one.key: one for one in read.view("t", "s").facts(["u"])}[names[1_100]]
     assert known.value == "given"
     assert known.said_later is not None
+
+
+@pytest.mark.parametrize(
+    ("value", "negated", "is_gone"),
+    [
+        ("Acme Inc", "acme", True),
+        ("Berlin, Germany", "Berlin", True),
+        ("Berliner Str. 5", "Berlin", False),
+        ("Acme", "Acme Inc", False),
+        ("New Acme", "Acme", False),
+    ],
+)
+def test_a_negation_is_about_a_value_that_begins_with_its_words(
+    value: str, negated: str, is_gone: bool
+) -> None:
+    read = model(turn("a"), fact(1, "a", "k", value), turn("b"), negation(3, "b", "k", negated))
+    assert values(read) == {"k": "" if is_gone else value}

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from weft.memory.extent import FOLLOWS, MARKS, MAX_WORDS, OVER, started, text_value
 from weft.memory.words import (
+    CONDITIONS,
     FUNCTION_WORDS,
     NATIONALITIES,
     TIMES,
@@ -23,7 +24,7 @@ _MAX_NAME = 6
 """Words of a name."""
 _PARTICLES = word_set("""
 of the de la le les du des del della di da do dos das der den dem van von zu zum zur am an bei im
-in y e i et sur sous ter ten op upon bin ibn al el as os st & -
+y e i et sur sous ter ten op upon bin ibn al el as os st & -
 """)
 """Words in small letters within a name: `Frankfurt am Main`."""
 _WAYS = word_set("""
@@ -75,6 +76,10 @@ darkness isolation exile hope sin theory comfort harmony style free home school 
 """Nouns after `I live in` and `I work for` that are neither places nor companies."""
 
 
+def _is_listed(word: str) -> bool:
+    return word in FUNCTION_WORDS or word in TIMES or word in CONDITIONS
+
+
 def place(rest: str) -> list[str]:
     """A place or a company after a verb that needs one: `I live in Nice`."""
     name = _name(rest, _is_place_no_more, _PARTICLES)
@@ -88,7 +93,9 @@ def place_moved_to(rest: str) -> list[str]:
 
 def thing_named(rest: str) -> list[str]:
     """A proper name after `is`, where a condition may stand as well: `my state is Ohio`."""
-    name = _name(rest, is_state, _PARTICLES)
+    name = _name(rest, _is_listed, _PARTICLES)
+    if len(name.split()) == 1 and is_state(name.casefold()):  # `Building 7` is a name
+        return []
     is_letter = any(map(str.isalpha, name))
     return [name] if is_letter and not name.casefold().endswith(("'s", "’s")) else []  # noqa: RUF001
 

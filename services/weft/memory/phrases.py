@@ -34,7 +34,9 @@ _OCCUPATION = re.compile(
     r"|paramedic|medic|c[etfiom]o|qa|dba|sre|freelance|temp|trader|scientist|nanny|admin|vp|host|boss",
     re.I,
 )
-_RANKS = frozenset(("senior", "junior", "chief", "general", "public", "private", "head", "lead"))
+_RANKS = frozenset(
+    ("senior", "junior", "chief", "general", "public", "private", "head", "lead", "of")
+)
 
 
 def occupation(rest: str) -> list[str]:
@@ -46,8 +48,9 @@ def occupation(rest: str) -> list[str]:
     bare = head.strip(MARKS).casefold()
     is_title = all(is_capital(word) for word in words if word != "of") and not is_state(bare)
     is_known = _OCCUPATION.fullmatch(bare) is not None and not is_state(bare)
-    mixed = [word for word in words[:-1] if is_state(word) and word.casefold() not in _RANKS]
-    is_plain = not mixed or all(word.casefold().endswith(("ing", "ed")) for word in mixed)
+    before = [word.casefold() for word in words[:-1]]
+    mixed = [word for word in before if is_state(word) and word not in _RANKS]
+    is_plain = not mixed or all(word.endswith(("ing", "ed")) for word in mixed)
     return [" ".join(words).strip(MARKS)] if (is_title or is_known) and is_plain else []
 
 

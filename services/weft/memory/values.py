@@ -22,11 +22,11 @@ things has several."""
 
 def _shaped(pattern: str, flags: int = 0) -> Form:
     """Values that match a pattern, with nothing behind but the end of the statement."""
-    shape = re.compile(pattern, flags)
+    shape = re.compile(f"(?:{pattern})(?=(?i:{OVER.pattern}))", flags)
 
     def values(rest: str) -> list[str]:
         found = shape.match(started(rest))
-        if found is None or not OVER.match(found.string, found.end()):
+        if found is None:
             return []
         return [(found["value"] if "value" in shape.groupindex else found.group()).strip(MARKS)]
 

@@ -102,6 +102,7 @@ blocked closed corrupt down gone torn worn won spent split bust
 error errors failure trouble danger doubt fear denial chaos hell heaven panic peace pain poverty
 luxury debt shock misery despair limbo silence darkness isolation exile hope love sin theory
 practice general particular public private trouble spam garbage trash junk nonsense crap bullshit
+vegan vegetarian pescatarian kosher halal
 nightmare mess disaster joke shame pity mystery problem issue bug crash fail
 """)
 """Predicative adjectives, participles without a regular ending, and nouns for a condition."""
