@@ -37,6 +37,7 @@ def stated(text: str) -> dict[str, str]:
         ("my son is Tom", {"user_son": "Tom"}),
         ("my timezone is utc", {"user_timezone": "utc"}),
         ("please remember that I hate mondays", {"note_hate_mondays": "I hate mondays"}),
+        ("please remember that I live in Bratislava", {"user_location": "Bratislava"}),
     ],
 )
 def test_said(text: str, facts: dict[str, str]) -> None:
@@ -87,8 +88,7 @@ def test_only_what_somebody_says_of_himself_in_the_indicative_counts() -> None:
     """Also of turns that the rules were not made by."""
     for turns in (WRITTEN, MADE):
         assert invented(turns) == []
-    assert missed(WRITTEN) == []
-    assert len(missed(MADE)) <= 0.05 * sum(bool(value) for _, value in MADE)
+        assert missed(turns) == []
 
 
 def test_what_is_said_of_an_attribute_is_a_value_only_in_its_form() -> None:

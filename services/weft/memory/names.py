@@ -65,7 +65,7 @@ def _name(rest: str, is_no_name: Callable[[str], bool], particles: frozenset[str
     return name if any(map(str.isalnum, name)) else ""
 
 
-def _is_place_no_more(word: str) -> bool:
+def _is_no_place(word: str) -> bool:
     return word in FUNCTION_WORDS or word in TIMES or word in _CONDITIONS_OF_LIFE
 
 
@@ -82,7 +82,7 @@ def _is_listed(word: str) -> bool:
 
 def place(rest: str) -> list[str]:
     """A place or a company after a verb that needs one: `I live in Nice`."""
-    name = _name(rest, _is_place_no_more, _PARTICLES)
+    name = _name(rest, _is_no_place, _PARTICLES)
     return [name] if name else []
 
 
@@ -154,7 +154,7 @@ def address(rest: str) -> list[str]:
     """Of a place, with its commas: `Main Street 5, 10115 Berlin`."""
     parts: list[str] = []
     has_number = any(map(str.isdigit, rest))
-    is_no_name = _is_place_no_more if has_number else is_state
+    is_no_name = _is_no_place if has_number else is_state
     for part in re.split(r",\s+", re.split(r"[;!?]|\.\s", started(rest), maxsplit=1)[0]):
         name = _name(part, is_no_name, _PARTICLES | _WAYS)
         if name:

@@ -267,7 +267,8 @@ def facts_of(sentence: str, quoted: Spans, who: str) -> Iterator[tuple[str, str]
     remark = REMEMBER.match(sentence)
     if remark:
         if not sentence.endswith(QUESTION_MARKS) and not is_within(remark.start("value"), quoted):
-            yield from _remembered(remark["value"], who)
+            stated = list(_stated(remark["value"], [], who))
+            yield from stated or _remembered(remark["value"], who)
         return
     forget = _FORGET.match(sentence)
     if forget and not is_within(forget.start("attribute"), quoted):
@@ -275,10 +276,7 @@ def facts_of(sentence: str, quoted: Spans, who: str) -> Iterator[tuple[str, str]
         if form is not None:
             yield key, ""
         return
-    for key, needle, pattern, form, _ in PATTERNS:
-        for match in pattern.finditer(sentence) if needle in sentence else ():
-            if is_plain(sentence, match, quoted, match.start("value")):
-                yield from keys_and_values(key, form(match["value"]), who)
+    yield from _stated(sentence, quoted, who)
     for match in _MINE.finditer(sentence):
         if is_plain(sentence, match, quoted, match.end()):
             yield from attribute_facts(match["attribute"], sentence[match.end() :], who)
@@ -307,6 +305,14 @@ def _is_own(sentence: str, match: re.Match[str], quoted: Spans) -> bool:
 
 def is_within(place: int, spans: Spans) -> bool:
     return any(first <= place < last for first, last in spans)
+
+
+def _stated(sentence: str, quoted: Spans, who: str) -> Iterator[tuple[str, str]]:
+    """What the statements of `PATTERNS` in a sentence say."""
+    for key, needle, pattern, form, _ in PATTERNS:
+        for match in pattern.finditer(sentence) if needle in sentence else ():
+            if is_plain(sentence, match, quoted, match.start("value")):
+                yield from keys_and_values(key, form(match["value"]), who)
 
 
 def keys_and_values(key: str, found: list[str], who: str) -> Iterator[tuple[str, str]]:

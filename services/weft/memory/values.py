@@ -51,7 +51,7 @@ _ABBREVIATIONS = (
     " ECT EDT EEST EET EST GMT GST HKT HST ICT IDT IRST IST JST KST MDT MSK MST MYT NDT NPT NST"
     " NZDT NZST PDT PET PHT PKT PST SAST SGT SST TRT UTC UYT VET WAT WEST WET WIB WIT WITA"
 )
-_OFFSET = r"[+-−–]\s?\d{1,2}(?::?[0-5]\d)?".replace("+-−–", "+−–-")  # noqa: RUF001
+_OFFSET = r"[+−–-]\s?\d{1,2}(?::?[0-5]\d)?"  # noqa: RUF001
 timezone = _either(
     _shaped(rf"(?:{_AREAS})/[A-Za-z]\w+(?:[/-][A-Z]\w+){{0,2}}", re.I),
     _shaped(rf"(?:(?:UTC|GMT)\s?)?{_OFFSET}", re.I),
@@ -203,7 +203,7 @@ FORMS: dict[str, Form] = {
     "age": age,
     "pronouns": pronouns,
     **dict.fromkeys(("job", "role", "title", "occupation", "profession"), occupation),
-    **dict.fromkeys(("budget",), amount),
+    "budget": amount,
     "currency": currency,
     "size": size,
     "diet": diet,
