@@ -125,6 +125,8 @@ def test_small_talk_teaches_nothing(text: str) -> None:
     [
         ("My name's Ada", {"user_name": "Ada"}),
         ("This is Eve speaking.", {"user_name": "Eve"}),
+        ("Hi, I'm May Chen", {"user_name": "May Chen"}),
+        ("My name is Will", {"user_name": "Will"}),
         ("my name is ada", {"user_name": "ada"}),
         ("My email is a@b.example", {"user_email": "a@b.example"}),
         ("My new email is x@y.example", {"user_email": "x@y.example"}),

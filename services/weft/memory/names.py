@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from weft.memory.extent import FOLLOWS, MARKS, MAX_WORDS, OVER, started, text_value
 from weft.memory.words import (
-    CONDITIONS,
     FUNCTION_WORDS,
     NATIONALITIES,
     TIMES,
@@ -76,10 +75,6 @@ darkness isolation exile hope sin theory comfort harmony style free home school 
 """Nouns after `I live in` and `I work for` that are neither places nor companies."""
 
 
-def _is_listed(word: str) -> bool:
-    return word in FUNCTION_WORDS or word in TIMES or word in CONDITIONS
-
-
 def place(rest: str) -> list[str]:
     """A place or a company after a verb that needs one: `I live in Nice`."""
     name = _name(rest, _is_no_place, _PARTICLES)
@@ -93,7 +88,7 @@ def place_moved_to(rest: str) -> list[str]:
 
 def thing_named(rest: str) -> list[str]:
     """A proper name after `is`, where a condition may stand as well: `my state is Ohio`."""
-    name = _name(rest, _is_listed, _PARTICLES)
+    name = _name(rest, is_other_than_name, _PARTICLES)
     if len(name.split()) == 1 and is_state(name.casefold()):  # `Building 7` is a name
         return []
     is_letter = any(map(str.isalpha, name))
