@@ -73,7 +73,8 @@ class SummaryEvent(
 
 class MemoryFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """`key=value`, true for a scope from its source's sequence on until there is a newer value. An
-    empty value says that nothing is known any more."""
+    empty value says that nothing is known any more. What a user's turn states replaces no value
+    from another source: it stands beside it."""
 
     key: str
     value: str
@@ -82,7 +83,8 @@ class MemoryFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     sensitivity: Sensitivity = Sensitivity.PUBLIC
     negates: tuple[str, ...] = ()
     """Values that the source says are not, or no longer, true; `value` is then empty. The value in
-    force is withdrawn if it is one of them, whatever its case. Any other stays in force."""
+    force is withdrawn if it is one of them or begins with the words of one, whatever its case. Any
+    other stays in force."""
 
 
 class FactsEvent(

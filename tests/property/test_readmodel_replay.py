@@ -55,7 +55,10 @@ facts = st.builds(
     origin=origins("memory"),
     scope=st.just("user:1"),
     facts=st.lists(
-        st.builds(MemoryFact, key=st.sampled_from(KEYS), value=words, sources=st.just(())),
+        st.builds(MemoryFact, key=st.sampled_from(KEYS), value=words, sources=st.just(()))
+        | st.builds(
+            MemoryFact, st.sampled_from(KEYS), st.just(""), st.just(()), negates=st.tuples(words)
+        ),
         max_size=2,
         unique_by=lambda fact: fact.key,
     ).map(tuple),
@@ -203,6 +206,10 @@ def test_after_an_erasure_it_is_as_if_the_session_had_not_been(
     erased = ReadModel.in_memory(log + tombstone)
     purged = ReadModel.in_memory(left + tombstone)
     assert content_digest(erased.db) == content_digest(purged.db)
+    for other in SESSIONS:
+        scopes = ["user:1", f"session:{other}"]
+        facts = erased.view("t", other).facts(scopes)
+        assert facts == purged.view("t", other).facts(scopes)
 
 
 @settings(max_examples=30)

@@ -21,9 +21,10 @@ def remembered(item_id: str, text: str, **metadata: object) -> ContextItem:
     return ContextItem(item_id, ItemKind.MEMORY_FACT, text, metadata=metadata)
 
 
-def known(key: str, value: str, sequence: int, source: str) -> FactRow:
+def known(key: str, value: str, sequence: int, source: str, is_said: bool = False) -> FactRow:
     return FactRow(
-        "session:s", key, value, sequence, sequence, (source,), Sensitivity.PUBLIC, "s"
+        "session:s", key, value, sequence, sequence, (source,), Sensitivity.PUBLIC, "s",
+        is_said=is_said,
     )  # fmt: skip
 
 
@@ -48,11 +49,19 @@ def test_of_two_items_that_state_a_fact_the_newer_stands() -> None:
     assert "UTC" not in pack.prompt
 
 
-def test_an_item_gives_way_to_a_fact_that_was_said_since() -> None:
+def test_an_item_gives_way_to_a_fact_that_the_application_gave_since() -> None:
     items = [remembered("old", "UTC", key="user_timezone"), ASKED]
     pack = compiled(items, known("user_timezone", "CET", 3, "u"))
     assert reasons(pack) == {"old": ("superseded", "by what u says")}
     assert "UTC" not in pack.prompt
+
+
+def test_an_item_never_gives_way_to_what_a_user_said() -> None:
+    items = [remembered("old", "UTC", key="user_timezone"), ASKED]
+    pack = compiled(items, known("user_timezone", "CET", 3, "u", is_said=True))
+    assert reasons(pack) == {}
+    assert "UTC" in pack.prompt
+    assert "user_timezone=CET" not in pack.prompt
 
 
 def test_an_item_stays_that_is_as_new_says_the_same_or_is_of_another_scope() -> None:
@@ -103,7 +112,7 @@ def test_outdated_facts_leave_the_messages_of_every_provider() -> None:
         assert "tz=CET" in sent
 
 
-def test_a_fact_that_was_said_since_makes_one_line_of_an_item_outdated() -> None:
+def test_a_fact_that_was_given_since_makes_one_line_of_an_item_outdated() -> None:
     items = [remembered("some", "user_timezone=UTC\nseat=12A"), ASKED]
     pack = compiled(items, known("user_timezone", "CET", 3, "u"))
     assert texts(pack)["some"][0] == "… 1 outdated: user_timezone …\nseat=12A"

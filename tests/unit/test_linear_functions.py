@@ -75,6 +75,7 @@ UNCALLED = {
         weft.compiler.rendering.item_entries.entries_of(key)
         weft.compiler.notes._note_missing_pins(included)
         weft.compiler.notes.note_request(included)
+        weft.compiler.rendering.memory._entry(name)
         weft.compiler.rendering.memory._is_shown(shown_ids)
         weft.compiler.rendering.memory._rows(name)
         weft.compiler.rendering.memory.memory_header(shown_ids)

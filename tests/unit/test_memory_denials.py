@@ -27,6 +27,11 @@ from weft.memory.derive import facts_said
         ("my timezone is not UTC", "timezone", "UTC"),
         ("my zip code isn't 12345", "zip_code", "12345"),
         ("my locker is no longer B12", "locker", "B12"),
+        ("I don't live in Berlin now", "location", "Berlin"),
+        ("I don't work at Acme Inc any more", "employer", "Acme Inc"),
+        ("I'm not allergic to nuts after all", "allergy_nuts", "nuts"),
+        ("I'm not allergic to tree nuts any more", "allergy_tree_nuts", "tree nuts"),
+        ("My email isn't a@b.example any more", "email", "a@b.example"),
     ],
 )
 def test_a_negated_statement_withdraws_its_value(text: str, key: str, value: str) -> None:
@@ -138,3 +143,42 @@ def test_what_a_turn_states_besides_a_negation_stays() -> None:
 def test_an_order_to_remember_a_negation_withdraws_too() -> None:
     said = facts_said("please remember that I no longer live in Berlin")
     assert said[1:] == [("user_location", "", ("Berlin",))]
+
+
+def test_several_allergies_are_denied_at_once() -> None:
+    assert facts_said("I'm not allergic to nuts, milk or eggs any more") == [
+        (f"user_allergy_{one}", "", (one,)) for one in ("nuts", "milk", "eggs")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("Forget my email", "email"),
+        ("Please forget my e-mail address.", "email"),
+        ("please forget about my time zone, please", "timezone"),
+        ("Forget my new phone number!", "phone_number"),
+    ],
+)
+def test_what_is_to_be_forgotten_has_no_value(text: str, key: str) -> None:
+    assert facts_said(text) == [(f"user_{key}", "", ())]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Forget my last message",
+        "Did you forget my email?",
+        "I always forget my email",
+        "Forget my email program, it is broken",
+        '"Forget my email"',
+        "Forget my password",
+    ],
+)
+def test_nothing_is_to_be_forgotten(text: str) -> None:
+    assert facts_said(text) == []
+
+
+def test_what_was_stated_before_a_wish_to_forget_it_is_gone() -> None:
+    said = facts_said("My email is a@b.example. Forget my email.")
+    assert said == [("user_email", "", ())]

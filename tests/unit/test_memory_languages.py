@@ -26,10 +26,10 @@ def stated(text: str, languages: Languages | None = None) -> dict[str, str]:
         ),
         (
             "Soy alérgica a los cacahuetes. Nací el 3 de mayo de 1990.",
-            {"allergy": "los cacahuetes", "birth_date": "3 de mayo de 1990"},
+            {"allergy_cacahuetes": "cacahuetes", "birth_date": "3 de mayo de 1990"},
         ),
         ("Ich heiße Anna und wohne in Berlin.", {"name": "Anna", "location": "Berlin"}),
-        ("Übrigens, ich bin gegen Nüsse allergisch!", {"allergy": "Nüsse"}),
+        ("Übrigens, ich bin gegen Nüsse allergisch!", {"allergy_nüsse": "Nüsse"}),
         (
             "Bonjour ! Je m’appelle Élodie, je travaille chez Renault.",
             {"name": "Élodie", "employer": "Renault"},
@@ -42,7 +42,7 @@ def stated(text: str, languages: Languages | None = None) -> dict[str, str]:
         ),
         (
             "你好，我叫王伟，我住在上海。我对花生过敏。",
-            {"name": "王伟", "location": "上海", "allergy": "花生"},
+            {"name": "王伟", "location": "上海", "allergy_花生": "花生"},
         ),
         (
             "こんにちは。私の名前は田中です。東京に住んでいます。",
@@ -58,8 +58,8 @@ def test_said(text: str, facts: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("text", "key", "value"),
     [
-        ("Ich bin nicht mehr allergisch gegen Nüsse.", "allergy", "Nüsse"),
-        ("Ich bin gegen Nüsse nicht mehr allergisch.", "allergy", "Nüsse"),
+        ("Ich bin nicht mehr allergisch gegen Nüsse.", "allergy_nüsse", "Nüsse"),
+        ("Ich bin gegen Nüsse nicht mehr allergisch.", "allergy_nüsse", "Nüsse"),
         ("Übrigens, ich wohne nicht mehr in Berlin!", "location", "Berlin"),
         ("Ya no vivo en Madrid.", "location", "Madrid"),
         ("No me llamo Ana.", "name", "Ana"),
@@ -67,15 +67,64 @@ def test_said(text: str, facts: dict[str, str]) -> None:
         ("Non lavoro più per Fiat", "employer", "Fiat"),
         ("Eu já não moro em Lisboa.", "location", "Lisboa"),
         ("Я больше не работаю в Яндексе.", "employer", "Яндексе"),
-        ("У меня больше нет аллергии на орехи.", "allergy", "орехи"),
+        ("У меня больше нет аллергии на орехи.", "allergy_орехи", "орехи"),
         ("我不住在上海了。", "location", "上海"),
-        ("我对花生不过敏。", "allergy", "花生"),
+        ("我对花生不过敏。", "allergy_花生", "花生"),
         ("私はもう東京に住んでいません。", "location", "東京"),
-        ("卵アレルギーではありません。", "allergy", "卵"),
+        ("卵アレルギーではありません。", "allergy_卵", "卵"),
     ],
 )
 def test_a_negated_statement_withdraws_its_value(text: str, key: str, value: str) -> None:
     assert facts_said(text) == [(f"user_{key}", "", (value,))]
+
+
+@pytest.mark.parametrize(
+    ("text", "things"),
+    [
+        (
+            "Soy alérgica a los cacahuetes, los mariscos y la penicilina.",
+            ["cacahuetes", "mariscos", "penicilina"],
+        ),
+        ("Soy alérgico a nueces, mariscos y leche", ["nueces", "mariscos", "leche"]),
+        ("Ich bin allergisch gegen Nüsse, Milch und Eier.", ["Nüsse", "Milch", "Eier"]),
+        ("Ich bin gegen Nüsse und Milch allergisch", ["Nüsse", "Milch"]),
+        (
+            "Je suis allergique aux noix, aux œufs et à la pénicilline.",
+            ["noix", "œufs", "pénicilline"],
+        ),
+        ("Sono allergico alle noci e alla penicillina", ["noci", "penicillina"]),
+        ("Sou alérgica a nozes e a camarão.", ["nozes", "camarão"]),
+        ("У меня аллергия на орехи, молоко и яйца.", ["орехи", "молоко", "яйца"]),
+        ("我对花生、牛奶和鸡蛋过敏。", ["花生", "牛奶", "鸡蛋"]),
+        ("卵、牛乳と小麦アレルギーです。", ["卵", "牛乳", "小麦"]),
+        # What follows is no thing of the list.
+        ("Soy alérgica a las nueces y tengo hambre", ["nueces"]),
+        ("Soy alérgica a las nueces, gracias", ["nueces"]),
+        ("Ich bin allergisch gegen Nüsse und habe Hunger", ["Nüsse"]),
+        ("Ich bin allergisch gegen Nüsse, danke", ["Nüsse"]),
+    ],
+)
+def test_each_thing_that_somebody_is_allergic_to_is_a_fact(text: str, things: list[str]) -> None:
+    named = [(f"user_allergy_{one.casefold()}", one, ()) for one in things]
+    assert facts_said(text) == named
+
+
+def test_after_a_list_another_clause_is_understood() -> None:
+    text = "Ich bin allergisch gegen Nüsse und Milch, wohne in Berlin."
+    assert stated(text)["user_location"] == "Berlin"
+    assert len(stated(text)) == 3
+
+
+def test_several_allergies_are_denied_at_once_in_other_languages() -> None:
+    assert facts_said("Ich bin nicht mehr allergisch gegen Nüsse und Milch.") == [
+        ("user_allergy_nüsse", "", ("Nüsse",)),
+        ("user_allergy_milch", "", ("Milch",)),
+    ]
+
+
+@pytest.mark.parametrize("text", ["Meine Zeitzone ist egal", "Nací el martes", "誕生日は明日です"])
+def test_a_value_without_the_form_of_its_key_teaches_nothing(text: str) -> None:
+    assert facts_said(text) == []
 
 
 def test_what_only_looks_like_a_negation_is_a_value() -> None:
@@ -114,19 +163,24 @@ def test_not_said(text: str) -> None:
     assert facts_said(text) == []
 
 
+VALUES = {"email": "Anna@example.org", "timezone": "UTC", "birth_date": "3.5.1990"}
+"""Values in the form of their keys."""
+
+
 @pytest.mark.parametrize("name", sorted(own_languages()))
 def test_every_phrase_is_understood_alone_behind_a_greeting_and_not_when_asked(name: str) -> None:
     language = own_languages()[name]
     gap = " " if language.is_spaced else ""
     for is_denied, listed in ((False, language.says), (True, language.denies)):
         for key, phrase in ((name, one) for name, phrases in listed.items() for one in phrases):
-            value = "Anna@example.org" if key == "email" else "Anna"
+            value = VALUES.get(key, "Anna")
             said = (
                 " ".join(phrase.replace(PLACE, f" {value} ").split())
                 if gap
                 else phrase.replace(PLACE, value)
             )
-            found = [(f"user_{key}", *(("", (value,)) if is_denied else (value, ())))]
+            named = f"{key}_anna" if key == "allergy" else key
+            found = [(f"user_{named}", *(("", (value,)) if is_denied else (value, ())))]
             assert facts_said(said) == found, said
             assert facts_said(f"{language.before[0]}, {said}.") == found, said
             assert facts_said(f"{said}?") == [], said

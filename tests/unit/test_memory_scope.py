@@ -92,6 +92,22 @@ def test_a_negated_fact_stands_in_no_session_of_its_scope_and_another_value_stay
     assert "user_location=Berlin" in log.prompt("a", as_of=before)
 
 
+def test_what_a_user_says_never_replaces_what_the_application_gave(log: Log) -> None:
+    given = "user_location=Berlin"
+    log.add("a", ContextItem("f1", ItemKind.MEMORY_FACT, given, metadata=SCOPE))
+    log.add("b", turn("b2", "I live in Munich.", metadata=SCOPE))
+    both = "user_location=Berlin (from f1), the user said later: Munich (from b2)"
+    assert both in log.prompt("b")
+    log.add("b", turn("b3", "I don't live in Munich. I don't live in Berlin.", metadata=SCOPE))
+    assert "user_location=Berlin (from f1), the user said later: not Berlin" in log.prompt("b")
+    before = len(log.records)
+    newer = ContextItem("f2", ItemKind.MEMORY_FACT, "user_location=Hamburg", metadata=SCOPE)
+    log.add("a", newer)
+    assert "user_location=Hamburg (from f2);" in log.prompt("b").replace("\n", ";")
+    assert "said later" not in log.prompt("b")
+    assert "not Berlin" in log.prompt("b", as_of=before)
+
+
 def test_a_closed_session_is_an_episode_of_its_scope(log: Log) -> None:
     log.add("a", turn("a2", "Book the harbour tour in Porto.", metadata=SCOPE))
     log.close("a")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.folded import envelope, fact, model, result, turn, values
 
 from weft.log.record import LogRecord
@@ -14,6 +15,7 @@ from weft_schemas.events import (
     Origin,
     SessionClosedEvent,
 )
+from weft_schemas.items import ContextItem, ItemKind
 
 
 def test_a_newer_fact_supersedes_and_the_old_one_stays_for_as_of() -> None:
@@ -160,3 +162,114 @@ def test_a_value_that_was_withdrawn_is_in_no_negations_past() -> None:
         turn("c"), negation(5, "c", "city", "Berlin"), again,
     )  # fmt: skip
     assert (values(read, 6), values(read)) == ({"city": ""}, {"city": "Rome"})
+
+
+def given(id: str) -> ContextItem:
+    return ContextItem(id, ItemKind.MEMORY_FACT, "stated below")
+
+
+def city(read: ReadModel, as_of: int | None = None) -> tuple[str, ...]:
+    """What is known of it: the value and, if it differs, what the user said since."""
+    (known,) = read.view("t", "s", as_of).facts(["u"])
+    later = known.said_later
+    return (known.value,) if later is None else (known.value, later.value, *later.negates)
+
+
+GIVEN = [given("a"), fact(1, "a", "city", "Berlin")]
+SAID = [turn("b"), fact(3, "b", "city", "Munich")]
+
+
+def test_what_a_user_says_stands_beside_what_the_application_gave() -> None:
+    read = model(*GIVEN, *SAID)
+    assert city(read) == ("Berlin", "Munich")
+    assert city(read, 3) == ("Berlin",)
+    (known,) = read.view("t", "s").facts(["u"])
+    assert (known.is_said, known.sources) == (False, ("a",))
+    assert known.said_later is not None
+    assert (known.said_later.is_said, known.said_later.sources) == (True, ("b",))
+
+
+def test_a_result_and_what_others_derive_count_as_given() -> None:
+    for item in (result("a"), given("a"), ContextItem("a", ItemKind.AGENT_MSG, "hello")):
+        assert city(model(item, fact(1, "a", "city", "Berlin"), *SAID)) == ("Berlin", "Munich")
+
+
+def test_a_newer_value_of_the_application_replaces_both() -> None:
+    read = model(*GIVEN, *SAID, given("c"), fact(5, "c", "city", "Hamburg"))
+    assert (city(read, 5), city(read)) == (("Berlin", "Munich"), ("Hamburg",))
+    late = model(given("a"), turn("b"), fact(2, "b", "city", "Munich"), fact(1, "a", "city", "B"))
+    assert city(late) == ("B", "Munich")
+
+
+def test_of_two_users_statements_the_newer_stands() -> None:
+    assert city(model(*GIVEN, *SAID, turn("c"), fact(5, "c", "city", "Bonn"))) == (
+        "Berlin",
+        "Bonn",
+    )
+
+
+def test_a_user_who_says_the_same_changes_nothing() -> None:
+    assert city(model(*GIVEN, turn("b"), fact(3, "b", "city", "berlin"))) == ("Berlin",)
+
+
+def test_a_users_denial_withdraws_only_what_a_user_taught() -> None:
+    assert city(model(*GIVEN, turn("b"), negation(3, "b", "city", "Berlin"))) == (
+        "Berlin",
+        "",
+        "Berlin",
+    )
+    assert city(model(*GIVEN, *SAID, turn("c"), negation(5, "c", "city", "Munich"))) == ("Berlin",)
+    assert city(model(*GIVEN, *SAID, turn("c"), negation(5, "c", "city", "Bonn"))) == (
+        "Berlin",
+        "Munich",
+    )
+
+
+def test_a_user_who_asks_to_forget_withdraws_only_what_a_user_taught() -> None:
+    said = [turn("a"), fact(1, "a", "city", "Berlin")]
+    assert values(model(*said, turn("b"), fact(3, "b", "city", ""))) == {"city": ""}
+    assert city(model(*GIVEN, turn("b"), fact(3, "b", "city", ""))) == ("Berlin", "")
+
+
+def test_once_the_application_withdraws_its_value_the_users_stands_alone() -> None:
+    read = model(*GIVEN, given("x"), fact(3, "x", "city", ""), turn("b"), fact(5, "b", "city", "M"))
+    assert city(read) == ("M",)
+    negated = [*GIVEN, *SAID, given("c"), negation(5, "c", "city", "Berlin")]
+    assert city(model(*negated)) == ("Munich",)
+
+
+@pytest.mark.parametrize("gone", ["a", "b"])
+def test_what_is_derived_no_more_leaves_the_other(gone: str) -> None:
+    source = {"a": 1, "b": 3}[gone]
+    again = FactsEvent(Origin(source, gone, "memory", "2", run="r"), "u", ())
+    read = model(*GIVEN, *SAID, again)
+    assert city(read) == {"a": ("Munich",), "b": ("Berlin",)}[gone]
+    assert city(read, 4) == ("Berlin", "Munich")
+
+
+def test_what_is_given_is_found_however_many_facts_there_are() -> None:
+    names = [f"k{n}" for n in range(1_200)]
+    many = FactsEvent(
+        Origin(1, "a", "memory"), "u", tuple(MemoryFact(name, "given", ("a",)) for name in names)
+    )
+    read = model(given("a"), many, turn("b"), fact(3, "b", names[1_100], "said"))
+    known = {one.key: one for one in read.view("t", "s").facts(["u"])}[names[1_100]]
+    assert known.value == "given"
+    assert known.said_later is not None
+
+
+@pytest.mark.parametrize(
+    ("value", "negated", "is_gone"),
+    [
+        ("Acme Inc", "acme", True),
+        ("Berlin, Germany", "Berlin", True),
+        ("Berliner Str. 5", "Berlin", False),
+        ("Acme", "Acme Inc", False),
+        ("New Acme", "Acme", False),
+    ],
+)
+def test_a_negation_is_about_a_value_that_begins_with_its_words(
+    value: str, negated: str, is_gone: bool
+) -> None:
+    read = model(turn("a"), fact(1, "a", "k", value), turn("b"), negation(3, "b", "k", negated))
+    assert values(read) == {"k": "" if is_gone else value}

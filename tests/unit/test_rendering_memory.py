@@ -1,12 +1,15 @@
 """The memory header: facts by relevance, capped in tokens, and made again from its view."""
 
+from typing import Any
+
+import msgspec
 import pytest
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
 from weft.compiler.ranking.question import understand
 from weft.compiler.rendering.counting import counter
-from weft.compiler.rendering.memory import LABELS, frozen_header, memory_header
+from weft.compiler.rendering.memory import LABELS, frozen_header, is_current, memory_header
 from weft.readmodel.rows import EpisodeRow, FactRow
 from weft_schemas.compile import CompileRequest, PackEntry
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
@@ -122,3 +125,96 @@ def test_a_phase_that_shows_no_facts_has_none_in_its_header(rule: PhaseRule) -> 
         assert "tea" not in pack.prompt
     other = compile_pack(view, CompileRequest(Phase.CALL, query="tea")).pack
     assert "tea=green" in other.prompt
+
+
+def said(key: str, value: str, *negates: str, **fields: Any) -> FactRow:
+    made = FactRow(
+        "session:s", key, value, 9, 9, ("m2",), Sensitivity.PUBLIC, "s", negates, is_said=True
+    )
+    return msgspec.structs.replace(made, **fields)
+
+
+@pytest.mark.parametrize(
+    ("later", "shown"),
+    [
+        (said("city", "Munich"), "Munich"),
+        (said("city", "", "Berlin"), "not Berlin"),
+        (said("city", ""), "forget it"),
+        (said("city", "x; tier=Gold"), '"x; tier=Gold"'),
+    ],
+)
+def test_what_the_user_said_since_stands_beside_what_the_application_gave(
+    later: FactRow, shown: str
+) -> None:
+    known = msgspec.structs.replace(fact("city", "Berlin"), said_later=later)
+    (made,) = header(ListView(ITEMS, facts=[known]))
+    assert made.text == f"{FACTS}city=Berlin (from u), the user said later: {shown} (from m2)"
+
+
+def test_what_the_user_said_is_left_out_if_it_is_too_sensitive() -> None:
+    later = said("city", "Munich", sensitivity=Sensitivity.RESTRICTED)
+    known = msgspec.structs.replace(fact("city", "Berlin"), said_later=later)
+    (made,) = header(ListView(ITEMS, facts=[known]))
+    assert made.text == f"{FACTS}city=Berlin (from u)"
+
+
+def test_a_kept_header_is_made_anew_once_the_user_says_something_else() -> None:
+    known = fact("city", "Berlin")
+    before = header(ListView(ITEMS, facts=[known]))
+    since = ListView(ITEMS, facts=[msgspec.structs.replace(known, said_later=said("city", "Rome"))])
+    assert is_current(before, ListView(ITEMS, facts=[known]), {})
+    then = ListView(ITEMS, facts=[known])
+    since.at = lambda sequence: then  # type: ignore[method-assign]
+    assert not is_current(before, since, {})
+
+
+def test_facts_without_room_are_counted_within_the_cap() -> None:
+    facts = [fact(f"setting_{n}", f"value number {n}") for n in range(40)]
+    policy = ContextPolicy(memory=MemoryRules(fact_tokens=80))
+    view = ListView(ITEMS, facts=facts)
+    (made,) = header(view, "", policy)
+    shown = made.text.count("(from u)")
+    assert made.text.endswith(f"; … {40 - shown} more facts not shown …")
+    assert 2 <= shown < 10
+    assert COUNT(made.text) <= 80
+    (all_but_one,) = header(ListView(ITEMS, facts=facts[:6]), "", policy)
+    assert "more fact" in all_but_one.text
+    (whole,) = header(ListView(ITEMS, facts=facts[:3]), "", policy)
+    assert "not shown" not in whole.text
+
+
+def test_a_fact_is_not_left_out_for_the_mark_of_the_others() -> None:
+    facts = [fact("tea", "green"), fact("seat", "the one beside the window in the first row")]
+    room = COUNT(f"{FACTS}\n") + COUNT(" tea=green (from u); ")
+    (made,) = header(ListView(ITEMS, facts=facts), "tea", ContextPolicy(memory=MemoryRules(room)))
+    assert made.text == f"{FACTS}tea=green (from u)"
+
+
+def test_a_header_with_a_mark_is_made_again() -> None:
+    facts = [fact(f"setting_{n}", f"value number {n}") for n in range(40)]
+    view = ListView(ITEMS, facts=facts, policy=ContextPolicy(memory=MemoryRules(fact_tokens=80)))
+    base = compile_pack(view, CompileRequest(Phase.ANSWER)).audit
+    (again,) = frozen_header(view, base, ContextPolicy()) or []
+    assert again.text.endswith("more facts not shown …")
+    assert is_current([again], view, {})
+
+
+def test_facts_of_two_users_say_whose_they_are() -> None:
+    items = [
+        ContextItem(f"i{n}", ItemKind.USER_TURN, "Hi", metadata={"scope": scope})
+        for n, scope in enumerate(("user:a", "user:b"))
+    ]
+    facts = [
+        msgspec.structs.replace(fact("user_email", f"{name}@x.example"), scope=f"user:{name}")
+        for name in "ab"
+    ]
+    (made,) = header(ListView(items, facts=facts))
+    assert made.text == (
+        f"{FACTS}user_email=a@x.example (of user:a, from u);"
+        " user_email=b@x.example (of user:b, from u)"
+    )
+    (alone,) = header(ListView(items, facts=facts[:1]))
+    assert alone.text == f"{FACTS}user_email=a@x.example (from u)"
+    (both,) = header(ListView(items, facts=[facts[0], fact("tea", "green")]))
+    assert "(of user:a, from u)" in both.text
+    assert "tea=green (of this session, from u)" in both.text

@@ -30,6 +30,17 @@ def is_among(value: str, others: Iterable[str]) -> bool:
     return bool(value) and value.casefold() in {other.casefold() for other in others}
 
 
+def is_negated(value: str, negated: Iterable[str]) -> bool:
+    """Whether a fact's value is one of these values or begins with the words of one: who does not
+    work at Acme does not work at Acme Inc."""
+    folded = value.casefold()
+    return any(
+        folded == one or re.match(rf"{re.escape(one)}[ ,]", folded)
+        for one in map(str.casefold, negated)
+        if one
+    )
+
+
 def note_key(text: str) -> str:
     """A key for a remark without one: its first four content words."""
     words = [

@@ -12,23 +12,22 @@ import re
 from collections.abc import Iterator
 
 from weft.facts.keys import MAX_VALUE
+from weft.memory.extent import after_value, is_named, text_value
 from weft.memory.languages import SelfStatement, words_of
 from weft.memory.statements import (
     DENIED,
+    INTRODUCED,
     PATTERNS,
-    PROPER,
     QUESTION_MARKS,
     REMEMBER,
-    REST,
+    Pattern,
     Spans,
-    after_value,
-    attribute_fact,
+    attribute_facts,
+    attribute_form,
     attribute_key,
-    is_named,
     is_plain,
     is_within,
-    key_and_value,
-    value_at_start,
+    keys_and_values,
 )
 
 _STOPPED = {
@@ -51,7 +50,11 @@ _INSTEAD = re.compile(
 _IT_IS = re.compile(r"it(?:['’]s|\s+is)\s+(?:now\s+)?", re.I)  # noqa: RUF001
 _REPEATED = 3
 """Most words of a statement that are repeated with its other value: `but as a nurse`."""
-_NO_MORE = re.compile(r"\s\(?(?:any\s?more|any longer|either|at all)\b\)?", re.I)
+_NO_MORE = re.compile(
+    r",?\s\(?(?:any\s?more|any longer|either|at all|after all|now(?:adays)?|these days|currently"
+    r"|at the moment|right now|at present|today)\b\)?",
+    re.I,
+)
 
 
 _NEGATIONS = words_of("not no don isn aren stopped quit stop")
@@ -74,17 +77,19 @@ def denials_of(
             found = list(_denied(f"{match['opening']} {_rest(sentence, match)}", who))
             yield from found if any(one.value for one in found) else ()
     for match in _NOT_MINE.finditer(sentence):
-        rest = _rest(sentence, match)
-        value = value_at_start(rest)
-        is_denied = _is_denied(sentence, match, quoted, remark)
-        if value and is_denied and not _is_hedged(sentence, match):
-            key, named = attribute_fact(match["attribute"], value, who)
-            yield SelfStatement(
-                key or attribute_key(match["attribute"], who), "", (named or value,)
-            )
-            other = _other_value(rest) if is_named(value) else ""
-            if key and other:
-                yield SelfStatement(*attribute_fact(match["attribute"], other, who))
+        if _is_denied(sentence, match, quoted, remark) and not _is_hedged(sentence, match):
+            yield from _denied_attribute(match["attribute"], _rest(sentence, match), who)
+
+
+def _denied_attribute(attribute: str, rest: str, who: str) -> Iterator[SelfStatement]:
+    """The value of an attribute that is withdrawn, and the value that it has instead."""
+    _, form = attribute_form(attribute, who)
+    for key, value in attribute_facts(attribute, rest, who):
+        yield SelfStatement(key, "", (value,))
+        for named, other in attribute_facts(attribute, _other_value(rest), who):
+            yield SelfStatement(named, other)
+    if form is None and is_named(value := text_value(rest)):
+        yield SelfStatement(attribute_key(attribute, who), "", (value,))
 
 
 def _is_denied(
@@ -121,18 +126,18 @@ def _affirmative(match: re.Match[str]) -> str:
 def _denied(statement: str, who: str) -> Iterator[SelfStatement]:
     """The value that a negated statement withdraws, and the value that it gives instead.
     `statement` begins with its affirmative."""
-    for key, _, pattern in PATTERNS:
-        match = pattern.match(statement)
-        if match is None or not (value := value_at_start(match["value"])):
+    for one in (INTRODUCED, *PATTERNS):
+        match = one.pattern.match(statement)
+        if match is None:
             continue
-        key_denied, value = key_and_value(key, value, who)
-        yield SelfStatement(key_denied, "", (value,))
-        for said in _said_instead(pattern, statement, match.start("value")):
-            yield SelfStatement(*key_and_value(key, said, who))
+        for key, value in keys_and_values(one.key, one.form(match["value"]), who):
+            yield SelfStatement(key, "", (value,))
+        for said in _said_instead(one, statement, match.start("value")):
+            yield from (SelfStatement(*pair) for pair in keys_and_values(one.key, [said], who))
             break
 
 
-def _said_instead(pattern: re.Pattern[str], statement: str, start: int) -> Iterator[str]:
+def _said_instead(one: Pattern, statement: str, start: int) -> Iterator[str]:
     """The values of the same statement that may follow the denied one, which starts at `start`.
 
     It is stated anew (`I'm Eva`), or follows a `but` from a word on that the statement has (`in
@@ -148,20 +153,15 @@ def _said_instead(pattern: re.Pattern[str], statement: str, start: int) -> Itera
         for count in range(1, min(_REPEATED, len(opening) - 1) + 1):
             if opening[-count].casefold() == first:
                 readings.append(" ".join([*opening[:-count], said]))
-        if not pattern.pattern.endswith(REST):
+        if not one.is_free:
             readings.append(" ".join([*opening, said]))
     for reading in readings:
-        match = pattern.match(reading)
-        value = "" if match is None else value_at_start(reading[match.start("value") :])
-        if match is None or not value or value != value_at_start(match["value"]):
-            continue
-        if not pattern.pattern.endswith(PROPER) or is_named(value):
-            yield value
+        match = one.pattern.match(reading)
+        yield from () if match is None else one.form(match["value"])[:1]
 
 
 def _other_value(rest: str) -> str:
-    """What an attribute is instead of the value that `rest` begins with: `Ada, it's Eva`. Only a
-    name or a number counts, since `it` may be anything."""
+    """What is said to be so instead of the value that `rest` begins with: `Ada, it's Eva`."""
     following = _INSTEAD.match(after_value(rest))
     if following is None:
         return ""
@@ -169,5 +169,4 @@ def _other_value(rest: str) -> str:
     it_is = _IT_IS.match(said)
     if it_is is None and not following["but"]:
         return ""
-    value = value_at_start(said[it_is.end() :] if it_is else said)
-    return value if is_named(value) else ""
+    return said[it_is.end() :] if it_is else said

@@ -6,7 +6,7 @@ is in force. That is decided where the log is folded.
 
 from __future__ import annotations
 
-from weft.facts.keys import is_among, is_secret, key_from
+from weft.facts.keys import is_negated, is_secret, key_from
 from weft.facts.memory_fact import parsed_facts
 from weft.memory.denials import denials_of
 from weft.memory.languages import (
@@ -32,7 +32,7 @@ from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import MemoryRules, teaches
 
 WORKER = "memory"
-VERSION = "7"
+VERSION = "8"
 
 _ANYONE = ("", "user", "human", "customer")
 """Authors that stand for the one user of the session."""
@@ -84,11 +84,11 @@ def _add(found: dict[str, SelfStatement], said: SelfStatement) -> None:
     """Add what was said last. A negation of something else leaves what the turn stated before."""
     key, value = said.key, " ".join(said.value.split())
     negated = tuple(" ".join(one.split()) for one in said.negated)
-    if not key or not (value or any(negated)) or is_secret(key):
+    if not key or is_secret(key):
         return
     before = found.get(key)
     if negated and before is not None:
-        if before.value and not is_among(before.value, negated):
+        if before.value and not is_negated(before.value, negated):
             return
         negated = (*before.negated, *negated)
     found.pop(key, None)

@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from weft.facts.keys import key_from
+from weft.memory.values import timezone
 from weft_schemas.errors import ConfigurationError
 
 PLACE = "…"
@@ -25,10 +27,18 @@ PLACE = "…"
 _MAX_WORDS = 8
 """Longest value, in words: anything longer is a sentence."""
 _MAX_CHARACTERS = 80
+_MAX_LISTED = 8
+"""Most clauses between whose commas a list is looked for."""
+_MAX_LISTED_WORDS = 3
+"""Longest thing of a list, in words."""
 _BETWEEN_CLAUSES = re.compile(r"[,;，、]+|(?<![.。!！])[.。!！]+(?=\s|$|[^\x00-\x7f])")  # noqa: RUF001
 _SENTENCE = re.compile(r"[^。！？?!]+[。！？?!]*")  # noqa: RUF001
 _ASKED = re.compile(r"[?？؟¿]")  # noqa: RUF001
 _QUOTED = re.compile(r"[“”„«»‹›「」『』《》\"‚]|(?<!\w)[‘'’]|[:：]")  # noqa: RUF001
+_LISTED = re.compile(r"[\w '’-]+")  # noqa: RUF001
+_COMMA = re.compile(r"[,，]")  # noqa: RUF001
+_MAX_LIST = 300
+"""Longest clause, in characters, in which a list is looked for."""
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _WORD = re.compile(r"\w+")
 _PROPER = frozenset({"name", "location", "employer", "timezone"})
@@ -60,6 +70,10 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
     """Words that begin a clause which corrects what was just denied: `sino`."""
     instead_of: tuple[str, ...] = ()
     """The same where they stand between the two values of one phrase, the denied one first."""
+    ands: tuple[str, ...] = ()
+    """Words between the last things of a list: `y`."""
+    leads: tuple[str, ...] = ()
+    """Articles and prepositions before a thing of a list that are no part of its name: `los`."""
     imagines: tuple[str, ...] = ()
     """Words that turn their sentence into a supposition or a question."""
     is_spaced: bool = True
@@ -147,26 +161,103 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
         if self._supposed.search(sentence):
             return
         denied = None
-        for text, is_correction in self._clauses(sentence):
-            clause = self._without_opening(text)
+        clauses, number = list(self._clauses(sentence)), 0
+        while number < len(clauses):
+            start, end, is_correction = clauses[number]
+            listed, after = self._listed(sentence, clauses, number)
+            if listed:
+                yield from listed
+                denied, number = None, after
+                continue
+            clause = self._without_opening(sentence[start:end])
             found = self._statement(clause)
             if found is None and is_correction and denied is not None:
-                found = self._instead(denied.key, clause)
+                found = self._instead(denied.key.partition("_")[0], clause)
             if found is not None:
-                yield found
+                yield self._keyed(found)
                 denied = found if found.negated else None
             elif clause:
                 return
+            number += 1
 
-    def _clauses(self, sentence: str) -> Iterator[tuple[str, bool]]:
-        """Each clause, and whether it corrects the one before."""
-        for part in _BETWEEN_CLAUSES.split(sentence):
-            start, is_correction = 0, False
-            for found in self._joined.finditer(part):
-                yield part[start : found.start()], is_correction
+    def _clauses(self, sentence: str) -> Iterator[tuple[int, int, bool]]:
+        """The place of each clause, and whether it corrects the one before."""
+        start = 0
+        ends = [found.span() for found in _BETWEEN_CLAUSES.finditer(sentence)]
+        for end, next_start in [*ends, (len(sentence), len(sentence))]:
+            is_correction = False
+            for found in self._joined.finditer(sentence, start, end):
+                yield start, found.start(), is_correction
                 start = found.end()
                 is_correction = self._corrected.fullmatch(found.group()) is not None
-            yield part[start:], is_correction
+            yield start, end, is_correction
+            start = next_start
+
+    def _listed(
+        self, sentence: str, clauses: list[tuple[int, int, bool]], first: int
+    ) -> tuple[list[SelfStatement], int]:
+        """A list of things to which somebody is, or is not, allergic, from this clause on, and the
+        number of the clause after it. Commas and conjunctions stand between the things, too."""
+        start = clauses[first][0]
+        for last in reversed(range(first, min(first + _MAX_LISTED, len(clauses)))):
+            clause = self._without_opening(sentence[start : clauses[last][1]])
+            if any(corrects for _, _, corrects in clauses[first + 1 : last + 1]):
+                continue
+            for key, is_denied, phrase in self._phrases if len(clause) <= _MAX_LIST else ():
+                found = phrase.fullmatch(clause) if key == "allergy" else None
+                things = [] if found is None else self._things(found[1])
+                if things:
+                    made = (
+                        SelfStatement(key, "", (one,)) if is_denied else SelfStatement(key, one)
+                        for one in things
+                    )
+                    return [self._keyed(one) for one in made], last + 1
+        return [], first
+
+    def _things(self, text: str) -> list[str]:
+        """The things of a list with a conjunction; none if one of them may be another clause: it is
+        longer than a name, or begins otherwise than the first."""
+        ends = [found.end() for found in self._between.finditer(text)]
+        if not ends or _COMMA.search(text, ends[-1]) or self._replaced.search(text):
+            return []
+        parts = [part.strip() for part in self._between_things.split(text)]
+        things = [self._lead.sub("", part) for part in parts]
+        first = things[0][:1]
+        for part, thing in zip(parts, things, strict=True):
+            most = _MAX_LISTED_WORDS if part != thing or thing == things[0] else 1
+            is_like_first = thing[:1].isalnum() and thing[:1].islower() == first.islower()
+            if not is_like_first or len(thing.split()) > most or not _LISTED.fullmatch(thing):
+                return []
+        return things
+
+    def _keyed(self, said: SelfStatement) -> SelfStatement:
+        """An allergy under a key of its own, since people may have several."""
+        if said.key != "allergy":
+            return said
+        value = self._lead.sub("", said.value)
+        negated = tuple(self._lead.sub("", one) for one in said.negated)
+        named = key_from(value or negated[0])
+        return SelfStatement(f"allergy_{named}" if named else said.key, value, negated)
+
+    @cached_property
+    def _between(self) -> re.Pattern[str]:
+        """The conjunction of a list."""
+        if self.is_spaced:
+            return _any_of(self.ands, is_spaced=True)
+        either = "|".join(map(re.escape, self.ands)) or "(?!)"
+        return re.compile(rf"、|(?<=\S)(?:{either})(?=[\u30a0-\u30ff\u4e00-\u9fff])")
+
+    @cached_property
+    def _between_things(self) -> re.Pattern[str]:
+        ands = self._between.pattern
+        return re.compile(rf"[,，、]\s*(?:{ands})?|{ands}", re.IGNORECASE)  # noqa: RUF001
+
+    @cached_property
+    def _lead(self) -> re.Pattern[str]:
+        """Articles and prepositions at the beginning of a thing."""
+        ordered = sorted(self.leads, key=len, reverse=True)
+        words = (re.escape(one) + ("" if one[-1] in "'’" else r"\s+") for one in ordered)  # noqa: RUF001
+        return re.compile(rf"\A(?:(?:{'|'.join(words)}))+" if ordered else "(?!)", re.IGNORECASE)
 
     def _without_opening(self, clause: str) -> str:
         clause = clause.strip()
@@ -295,6 +386,10 @@ def _value(key: str, text: str) -> str:
         found = _EMAIL.fullmatch(value)
         return found.group() if found else ""
     if not value or len(value.split()) > _MAX_WORDS or not value[0].isalnum():
+        return ""
+    if key == "timezone" and timezone(value) != [value]:
+        return ""
+    if key == "birth_date" and not any(map(str.isnumeric, value)):
         return ""
     if key in _PROPER and value[0].islower():
         return ""

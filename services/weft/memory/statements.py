@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from weft.facts.keys import MAX_VALUE, is_secret, key_from, note_key
+from weft.memory import names, phrases, values
+from weft.memory.extent import VALUE_END, text_value
 from weft.memory.languages import words_of
+from weft.memory.values import FORMS, Form
 
 
 class WordedPattern:
@@ -30,8 +34,6 @@ class WordedPattern:
 
 _MAX_TEXT = 1_000
 """Longest turn, in characters. People state facts briefly; a longer text was pasted."""
-_MAX_WORDS = 8
-"""Longest value, in words: anything longer is a sentence."""
 
 _NOT_TYPED = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|```|^\s*(?:[>|{\[<]|\s{4})|<[/\w]")
 """Several lines, code, quotations, markup, tables and JSON: nothing that somebody just typed."""
@@ -43,11 +45,17 @@ _QUOTE = re.compile(r"[“”„«»‹「『《〈〝\"‚]|(?<!\w)[‘'](?=\w)
 """A single mark opens a quotation only before a word. Within a word it is an apostrophe."""
 _SENTENCE = re.compile(r"(?<=[.!?;。！？؟])\s+")  # noqa: RUF001
 _IMAGINED = WordedPattern(
-    r"\b(if|whether|unless|suppose|assuming|imagine|pretend|wish|example(?!\.\w))\b",
+    r"\b(if|whether|unless|suppose|assuming|imagine|pretend|wish|(?<![.@-])example(?!\.\w))\b",
     "if whether unless suppose assuming imagine pretend wish example",
 )
 """These words turn their whole sentence into a supposition. At the beginning of a sentence they do
 the same to everything after it."""
+_DOUBTED = WordedPattern(
+    r"\b(?:not (?:so |quite |really |entirely )?(?:sure|certain)|unsure|kidding|joking|a joke"
+    r"|hypothetically)\b",
+    "sure certain unsure kidding joking joke hypothetically",
+)
+"""These words take their sentence back."""
 _HANDED_WORDS = (
     "email emails mail mails message messages letter letters text texts note notes sms transcript"
     " transcripts article articles page pages document documents review reviews post posts comment"
@@ -68,11 +76,17 @@ _HANDED_OVER = WordedPattern(
     rf"\b(?:(?:this|these|following|below|her|his|their)\s+(?:[\w-]+\s+){{0,2}}(?:{_HANDED})\b"
     rf"|(?:the|an?)\s+(?:[\w-]+\s+){{0,2}}(?:{_HANDED})\s+"
     r"(?:I|we|from|that|which|by|says?|said|reads?|speaks?|writes?|goes)\b"
-    r"|(?:dear|to whom it may concern)\b"
+    r"|(?:dear|to whom it may concern|once upon a time)\b"
+    r"|(?:my|your)\s+(?:\w+\s+)?characters?\b"
+    r"|(?:ignore|forget|disregard)\s+(?:\w+\s+){0,3}instructions\b"
+    r"|(?:said|says|sent|wrote|writes|forwarded|received|got)\s+(?:\w+\s+)?"
+    r"(?:this|the following)\W*\Z"
+    r"|\A\W*you\s+are\s+(?:now\s+)?(?:an?|the|my)\b"
     r"|(?:sehr geehrte[rs]?|liebe[rs]?|estimad[oa]s?|cher|chère|gentile|egregio|prezad[oa]"
     r"|geachte|beste|kära?|kjære)\s+\w+\s*,)",
-    f"{_HANDED_WORDS} dear concern sehr liebe lieber liebes estimado estimada estimados estimadas"
-    " cher chère gentile egregio prezado prezada geachte beste kär kära kjære",
+    f"{_HANDED_WORDS} dear concern upon instructions this following you sehr liebe lieber liebes"
+    " estimado estimada estimados estimadas cher chère gentile egregio prezado prezada geachte"
+    " beste kär kära kjære",
 )
 """Sentences that hand over a text, or begin one. What they say, and what follows them in the turn,
 may be somebody else's, as in `Summarise this mail. Hi, I'm Eve …`."""
@@ -97,82 +111,89 @@ _OWN = re.compile(r"\W*(?:I|my)\b", re.I)
 _ASIDE = 3
 """Most words of a clause before a comma that reports nothing, such as `by the way`."""
 _CLAUSE = re.compile(r"[,:—–]\s|\s-\s|\b(?P<joined>and|but)\s", re.I)  # noqa: RUF001
-_VALUE_END = re.compile(
-    r"[,;!?？؟。]|\.\s|\.?\Z|\s[-—–]\s"  # noqa: RUF001
-    r"|\s(?:and|but|so|because|since|which|who|if|when|please|can|could|would|thanks?)\s"
-    r"|\s(?:too|as well|actually|anymore|any more)\b(?=\W*\Z)|\sas\s(?:an?|the)\s",
-    re.I,
-)
-_HEDGE = re.compile(r"^(?:(?:now|actually|currently|still|just|also|simply|set to)\s+)+", re.I)
-_NO_VALUE = re.compile(
-    r"(?:not|n't|no|never|wrong|incorrect|missing|unknown|the same|same|that|this|it|how|why|what"
-    r"|being|going|very|too|broken|different|required|needed|already|in|on|there|here)\b",
-    re.I,
-)
-
-_ATTRIBUTE = re.compile(
-    r"name|nickname|username|login|handle|id|e?mail|phone|mobile|number|address|location|city|town"
-    r"|country|state|region|timezone|zone|language|locale|birthday|birthdate|birth|age|pronouns|job"
-    r"|role|title|occupation|profession|company|employer|team|manager|boss|department|office|budget"
-    r"|currency|size|diet|allergy|airline|airport|seat|editor|shell|os|platform|branch|repo"
-    r"|repository|project|region|zip|zipcode|postcode|code|membership|tier|deadline|plan|hotel|wife"
-    r"|husband|partner|spouse|daughter|son|dog|cat"
-)
 _QUALIFIER = re.compile(r"favou?rite|preferred|default|usual|native|home")
-_IDENTIFIER = re.compile(r"id|number|code|username|login|handle|zip|zipcode|postcode")
-
-_NAMED_THING = re.compile(
-    r"phone|mobile|state|country|region|company|employer|team|manager|boss|department|office|home"
-    r"|platform|branch|repo|repository|project|deadline|plan|hotel|wife|husband|partner|spouse"
-    r"|daughter|son|dog|cat"
-)
-"""People say all kinds of things about these: only a name or a number counts as their value."""
-_SPECIFIC = re.compile(r"[A-Z\d_@]|\w[.-]\w")
+_NEW = re.compile(r"(?:new|current|actual|real|correct|updated|present)_(?=\w)")
+"""Words for what an attribute is by now: its key is without them."""
 
 _MINE = re.compile(
     r"\bmy\s+(?P<attribute>(?:[\w'-]+\s+){0,3}[\w-]+)\s*(?:\bis\b|\bare\b|=|:)\s*(?=\S)", re.I
 )
-_NAMED = r"(?P<value>[A-Z][\w'-]+(?:\s[A-Z][\w'-]+){0,2})"
-_ZONE = r"(?P<value>(?:UTC|GMT)(?:\s?[+-]\s?\d{1,2}(?::\d\d)?)?|[A-Z]{2,4}T|[A-Z]\w+/[A-Z]\w+)\b"
-_EMAIL = r"(?P<value>[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4})"
-REST = r"(?P<value>\S.*)"
-PROPER = r"(?P<value>(?:the )?[A-Z\d].*)"
-"""A place or a company; `fear of deadlines` and `night` are neither."""
+_GREETING = (
+    r"(?:hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day))"
+    r"(?: there| all| everyone| team)?\W+"
+)
+_VALUE = r"(?P<value>\S.*)"
+
+
+class Pattern(NamedTuple):
+    """A kind of statement about oneself."""
+
+    key: str
+    needle: str
+    """Text that every matching sentence contains."""
+    pattern: re.Pattern[str]
+    form: Form
+    """Of its values."""
+    is_free: bool = False
+    """Whether a value is known by the words before it alone."""
+
+
+def _pattern(key: str, needle: str, pattern: str, form: Form, is_free: bool = False) -> Pattern:
+    return Pattern(key, needle, re.compile(pattern), form, is_free)
+
+
 PATTERNS = [
-    (key, needle, re.compile(pattern))
-    for key, needle, pattern in (
-        (
-            "name",
-            "",
-            rf"^(?:(?:[Hh]i|[Hh]ello|[Hh]ey)\W+)?(?:I'm|I am|[Tt]his is) {_NAMED}"
-            r"(?=[,.!]|\sand\s|$)",
-        ),
-        ("name", "all me ", rf"\b(?:[Pp]lease )?[Cc]all me {_NAMED}"),
-        ("timezone", "I", rf"\bI(?:'m| am) (?:in|on) (?:the )?{_ZONE}"),
-        (
-            "email",
-            " me ",
-            rf"\b(?:[Rr]each|[Ee]-?mail|[Cc]ontact|[Ww]rite to) me (?:at|on|via) {_EMAIL}",
-        ),
-        (
-            "location",
-            " in ",
-            rf"\bI(?:'m| am)? (?:live|based|located|reside|residing|living) in {PROPER}",
-        ),
-        ("location", "moved to ", rf"\bI (?:have |just )?moved to {PROPER}"),
-        ("employer", "I work ", rf"\bI work (?:at|for) {PROPER}"),
-        ("job", "I work as ", rf"\bI work as (?:an? )?{REST}"),
-        ("allergy", "allergic to ", rf"\bI(?:'m| am) allergic to {REST}"),
-        ("diet", "an", r"\bI(?:'m| am) (?:an? )?(?P<value>vegan|vegetarian|pescatarian)\b"),
-        ("birth_date", "I was born ", rf"\bI was born (?:on|in) {REST}"),
-        (
-            "preference",
-            "prefer ",
-            rf"\bI(?:'d| would)?(?: really| strongly| always| usually)? prefer {REST}",
-        ),
-    )
+    _pattern(
+        "name",
+        "",
+        rf"^(?i:{_GREETING})(?:[Ii]['’]?m|[Ii] am|[Tt]his is|[Ii]t['’]?s) {_VALUE}",  # noqa: RUF001
+        names.introduced_name,
+    ),
+    _pattern("name", " is ", rf"^[Tt]his is {_VALUE}", names.speaking_name),
+    _pattern("name", "y name", rf"\b[Mm]y name['’]s {_VALUE}", names.own_name),  # noqa: RUF001
+    _pattern("name", "all me ", rf"\b(?:[Pp]lease )?[Cc]all me {_VALUE}", names.called_name),
+    _pattern("timezone", "I", rf"\bI(?:'m| am) (?:in|on) (?:the )?{_VALUE}", values.timezone),
+    _pattern(
+        "email",
+        " me ",
+        rf"\b(?:[Rr]each|[Ee]-?mail|[Cc]ontact|[Ww]rite to) me (?:at|on|via) {_VALUE}",
+        values.email,
+    ),
+    _pattern(
+        "location",
+        " in ",
+        rf"\bI(?:'m| am)? (?:live|based|located|reside|residing|living) in {_VALUE}",
+        names.place,
+    ),
+    _pattern(
+        "location", "moved to ", rf"\bI (?:have |just )?moved to {_VALUE}", names.place_moved_to
+    ),
+    _pattern("employer", "I work ", rf"\bI work (?:at|for) {_VALUE}", names.place),
+    _pattern(
+        "job", "I work as ", rf"\bI work as {_VALUE}", phrases.occupation_worked_as, is_free=True
+    ),
+    _pattern(
+        "allergy",
+        "allergic to ",
+        rf"\bI(?:'m| am) allergic to {_VALUE}",
+        phrases.things,
+        is_free=True,
+    ),
+    _pattern("diet", "I", rf"\bI(?:'m| am) (?:an? )?{_VALUE}", values.diet),
+    _pattern(
+        "birth_date", "I was born ", rf"\bI was born (?:on|in) {_VALUE}", values.date, is_free=True
+    ),
+    _pattern("birth_place", "I was born ", rf"\bI was born in {_VALUE}", names.place, is_free=True),
+    _pattern(
+        "preference",
+        "prefer ",
+        rf"\bI(?:'d| would)?(?: really| strongly| always| usually)? prefer {_VALUE}",
+        phrases.preference,
+        is_free=True,
+    ),
 ]
-"""Key, text that every matching sentence contains, and the pattern."""
+INTRODUCED = _pattern("name", "", rf"^(?:I'm|I am|[Tt]his is) {_VALUE}", names.introduced_name)
+"""What may be denied, or said instead of a denied name. By itself it is said of anything."""
 REMEMBER = re.compile(
     r"^(?:\w+,\s|please\s|and\s|also\s)*(?:remember|note|keep in mind|don't forget)(?:\s+that)?\s+"
     r"(?P<value>(?:my|I|I'm|I'd)\s\S.*)",
@@ -188,6 +209,11 @@ DENIED = re.compile(
     r"|\b(?:[Pp]lease )?(?:[Dd]on't|[Dd]o not|[Ss]top) (?P<call>call)(?:ing)? (?=me )"
 )
 """How a negated statement of `PATTERNS` begins."""
+_FORGET = re.compile(
+    r"^\W*(?:please\s+)?forget\s+(?:about\s+)?my\s+(?P<attribute>(?:[\w'-]+\s+){0,3}[\w-]+?)"
+    r"(?:,?\s+please)?[.!]*$",
+    re.I,
+)
 _ANOTHERS = re.compile(r"\w['’]s\b", re.I)  # noqa: RUF001
 """What is remembered of oneself is not `my bank's new account`."""
 
@@ -209,7 +235,7 @@ def own_sentences(typed: str, words: frozenset[str]) -> Iterator[tuple[str, Span
             imagined is not None and not sentence[: imagined.start()].strip()
         )
         is_anothers = is_anothers or _hands_over(sentence, words)
-        if is_imagined or is_anothers or imagined:
+        if is_imagined or is_anothers or imagined or _DOUBTED.search(sentence, words):
             continue
         if not _SAID_AFTER.search(sentence, words):
             yield sentence, [(first - at, last - at) for first, last in spans]
@@ -236,32 +262,24 @@ Spans = list[tuple[int, int]]
 
 
 def facts_of(sentence: str, quoted: Spans, who: str) -> Iterator[tuple[str, str]]:
-    """Key and value of each affirmative statement about the speaker."""
+    """Key and value of each affirmative statement about the speaker. The value is empty if he asks
+    to forget it."""
     remark = REMEMBER.match(sentence)
     if remark:
         if not sentence.endswith(QUESTION_MARKS) and not is_within(remark.start("value"), quoted):
-            yield _remembered(remark["value"], who)
+            stated = list(_stated(remark["value"], [], who))
+            yield from stated or _remembered(remark["value"], who)
         return
-    for key, needle, pattern in PATTERNS:
-        for match in pattern.finditer(sentence) if needle in sentence else ():
-            if is_plain(sentence, match, quoted, match.start("value")):
-                yield key_and_value(key, value_at_start(match["value"]), who)
+    forget = _FORGET.match(sentence)
+    if forget and not is_within(forget.start("attribute"), quoted):
+        key, form = attribute_form(forget["attribute"], who)
+        if form is not None:
+            yield key, ""
+        return
+    yield from _stated(sentence, quoted, who)
     for match in _MINE.finditer(sentence):
-        value = value_at_start(sentence[match.end() :])
-        if value and is_plain(sentence, match, quoted, match.end()):
-            yield attribute_fact(match["attribute"], value, who)
-
-
-def after_value(rest: str) -> str:
-    """What follows the value at the start of `rest`, with the sign or word that ends it."""
-    end = _VALUE_END.search(rest)
-    return "" if end is None else rest[end.start() :]
-
-
-def is_named(value: str) -> bool:
-    """Whether each of its words may be part of a name or of a number."""
-    words = value.removeprefix("the ").split()
-    return bool(words) and all(_SPECIFIC.search(word) for word in words)
+        if is_plain(sentence, match, quoted, match.end()):
+            yield from attribute_facts(match["attribute"], sentence[match.end() :], who)
 
 
 def is_plain(sentence: str, match: re.Match[str], quoted: Spans, value: int) -> bool:
@@ -289,51 +307,84 @@ def is_within(place: int, spans: Spans) -> bool:
     return any(first <= place < last for first, last in spans)
 
 
-def key_and_value(key: str, value: str, who: str) -> tuple[str, str]:
+def _stated(sentence: str, quoted: Spans, who: str) -> Iterator[tuple[str, str]]:
+    """What the statements of `PATTERNS` in a sentence say."""
+    for key, needle, pattern, form, _ in PATTERNS:
+        for match in pattern.finditer(sentence) if needle in sentence else ():
+            if is_plain(sentence, match, quoted, match.start("value")):
+                yield from keys_and_values(key, form(match["value"]), who)
+
+
+def keys_and_values(key: str, found: list[str], who: str) -> Iterator[tuple[str, str]]:
     """The key of a preference names its topic, so that window seats replace aisle seats. The key of
     an allergy names what it is to, since people may have several."""
-    if key == "preference" and value:
-        topic = re.split(r"\s(?:over|to|rather|than|instead)\s", value)[0]
-        return f"{who}_{key}_{key_from(topic).split('_')[-1]}", value
-    if key == "allergy" and value:
-        return f"{who}_{key}_{key_from(value).split('_')[-1]}", value
-    return f"{who}_{key}", value
+    for value in found:
+        named = ""
+        if key == "preference":
+            topic = re.split(r"\s(?:over|to|rather|than|instead)\s", value)[0]
+            named = key_from(topic).split("_")[-1]
+        if key == "allergy":
+            named = key_from(phrases.allergy_name(value))
+        yield f"{who}_{key}_{named}" if named else f"{who}_{key}", value
 
 
-def attribute_fact(attribute: str, value: str, who: str) -> tuple[str, str]:
-    """`my home time zone` → `user_home_timezone`; an empty key if the attribute is unknown."""
+def attribute_facts(attribute: str, rest: str, who: str) -> Iterator[tuple[str, str]]:
+    """Key and value of `my <attribute> is <rest>`; none if the attribute is unknown, or the rest
+    does not begin with a value in its form."""
+    key, form = attribute_form(attribute, who)
+    if form is phrases.allergies:
+        yield from keys_and_values("allergy", form(rest), who)
+    elif form is not None:
+        yield from ((key, value[:MAX_VALUE]) for value in form(rest))
+
+
+def attribute_form(attribute: str, who: str) -> tuple[str, Form | None]:
+    """`my home time zone` → `user_home_timezone` and the form of its values, None if the attribute
+    is unknown."""
     words = key_from(attribute.replace("'s", "")).replace("time_zone", "timezone")
     words = words.replace("e_mail", "email").removesuffix("_address" if "mail" in words else "")
+    words = _NEW.sub("", words)
+    if is_secret(words):
+        return "", None
     parts = words.split("_")
-    known = _ATTRIBUTE.fullmatch(parts[-1]) or any(map(_QUALIFIER.fullmatch, parts[:-1]))
-    if not known or is_secret(words):
-        return "", ""
-    if _NAMED_THING.fullmatch(parts[-1]) and not _SPECIFIC.search(value):
-        return "", ""
-    if parts[-1] == "name" and " " in value and not _SPECIFIC.search(value):
-        return "", ""
-    if _IDENTIFIER.fullmatch(parts[-1]):
-        value = _identifier(value)
-    return (f"{who}_" if parts[0] != who else "") + words, value
+    return (f"{who}_" if parts[0] != who else "") + words, _form(parts[:-1], parts[-1])
 
 
-def _identifier(value: str) -> str:
-    """The part of the value that can be an identifier: words with digits, or a single word."""
-    if " " not in value:
-        return value
-    telling = [word for word in value.split() if any(letter.isdigit() for letter in word)]
-    return " ".join(telling)
+def _form(before: list[str], last: str) -> Form | None:
+    """Of the values of an attribute with this last word and the words before it."""
+    if last in ("allergy", "allergies"):
+        return FORMS["allergy"] if _ALL_ALLERGIES.issuperset(before) else None
+    if last == "number" and before[-1:] == ["phone"]:
+        return FORMS["phone"]
+    if last == "name" and not _OWN_NAME.issuperset(before):
+        return names.thing_named
+    if last not in FORMS and any(map(_QUALIFIER.fullmatch, before)):
+        return phrases.phrase
+    return FORMS.get(last)
 
 
-def _remembered(remark: str, who: str) -> tuple[str, str]:
+_ALL_ALLERGIES = frozenset(("food", "known", "only", "main"))
+_OWN_NAME = frozenset(("first", "last", "full", "middle", "family", "given", "user", "legal"))
+
+
+def _remembered(remark: str, who: str) -> Iterator[tuple[str, str]]:
     """Something that the speaker wants remembered about himself."""
     clause = _MY.match(remark)
     if _ANOTHERS.search(remark if clause is None else clause["key"]):
-        return "", ""
-    value = remark.strip(" .!\"'`*")[:MAX_VALUE]
-    if clause is None or _NO_VALUE.match(clause["value"]):
-        return ("", "") if is_secret(key_from(remark)) else (note_key(remark), value)
-    return attribute_key(clause["key"], who), clause["value"].strip(" .!\"'`*")[:MAX_VALUE]
+        return
+    note = remark.strip(" .!\"'`*")[:MAX_VALUE]
+    if clause is not None:
+        _, form = attribute_form(clause["key"], who)
+        if form is not None:
+            found = list(attribute_facts(clause["key"], clause["value"], who))
+            yield from found or ([] if is_secret(key_from(remark)) else [(note_key(remark), note)])
+            return
+        if text_value(clause["value"]):
+            value = clause["value"].strip(" .!\"'`*")[:MAX_VALUE]
+            yield attribute_key(clause["key"], who), value
+            return
+    if not is_secret(key_from(remark)):
+        yield note_key(remark), note
 
 
 def attribute_key(attribute: str, who: str) -> str:
@@ -341,20 +392,10 @@ def attribute_key(attribute: str, who: str) -> str:
     return f"{who}_{key_from(attribute).replace('time_zone', 'timezone')}"
 
 
-def value_at_start(rest: str) -> str:
-    """The value at the start of `rest`, empty if there is none."""
-    rest = _HEDGE.sub("", rest.strip())
-    end = _VALUE_END.search(rest)
-    value = rest[: end.start() if end else MAX_VALUE].strip(" .!\"'`*()")
-    if not value or _NO_VALUE.match(value) or len(value.split()) > _MAX_WORDS:
-        return ""
-    return value[:MAX_VALUE]
-
-
 QUESTION_MARKS = ("?", "？", "؟")  # noqa: RUF001
 
 
 def _is_asked(sentence: str, start: int) -> bool:
     """Whether the value runs up to a question mark: `so my timezone is UTC?`"""
-    end = _VALUE_END.search(sentence, start)
+    end = VALUE_END.search(sentence, start)
     return end is not None and end.group() in QUESTION_MARKS

@@ -19,7 +19,7 @@ from weft.passages.part import packed
 from weft.passages.splitting import TYPES, passages_of
 from weft.prompt_injection.detection import signals_in
 from weft.readmodel.documents import Documents
-from weft.readmodel.memory_fold import remember, withdraw
+from weft.readmodel.memory_fold import EPISODE, FACT, SAID, remember, withdraw
 from weft.readmodel.postings import Passage, counted
 from weft.readmodel.precedence import Derivation, superseded_by
 from weft.readmodel.raw_bodies import RawBodies
@@ -169,11 +169,13 @@ class DerivedFold(msgspec.Struct):
             return
         scope = event.scope
         # Not one that the item's publisher may not use.
-        refused = self.db.execute(_sql.refused_scope, (source.anchor,)).fetchone()
-        if scope.startswith("session:") or refused == (scope,):
+        told = self.db.execute(_sql.told_by, (source.anchor,)).fetchone()
+        teller, refused = told or ("", None)
+        if scope.startswith("session:") or refused == scope:
             scope = session_scope(place.address.session)
+        type_ = SAID if teller == ItemKind.USER_TURN else FACT
         for fact in event.facts:
-            key = (place.address.tenant, "fact", scope, fact.key)
+            key = (place.address.tenant, type_, scope, fact.key)
             values = (place.state.number, 0, msgspec.json.encode(fact))
             remember(self.db, key, source.anchor, place.version, values)
 
@@ -187,7 +189,7 @@ class DerivedFold(msgspec.Struct):
         scope, named = event.scope, (place.state.number, event.scope)
         if scope.startswith("session:") or self.db.execute(_sql.is_refused, named).fetchone():
             scope = session_scope(place.address.session)
-        key = (place.address.tenant, "episode", scope, event.episode_id)
+        key = (place.address.tenant, EPISODE, scope, event.episode_id)
         values = (place.state.number, count, encode_event(event))
         remember(self.db, key, source.anchor, place.version, values)
 

@@ -65,8 +65,8 @@ WHERE session = ? AND source = ? AND (worker = ? OR ? = '') AND revived IS NULL
 SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM scopes WHERE session = ?1 AND scope = ?2)
     AND EXISTS (SELECT 1 FROM items WHERE session = ?1 AND metadata ->> '$.refused_scope' = ?2)
 
--- name: refused_scope
-SELECT metadata ->> '$.refused_scope' FROM items WHERE sequence = ?
+-- name: told_by
+SELECT kind, metadata ->> '$.refused_scope' FROM items WHERE sequence = ?
 
 -- name: fault_in_session
 SELECT 1 FROM faults WHERE sequence = ? AND sequence < ? AND tenant = ? AND session = ?

@@ -15,11 +15,10 @@ SELECT m.body, m.source, m.version, m.tokens, s.session, m.name FROM (
 ) m JOIN sessions s ON s.number = m.session
 ORDER BY m.source DESC, m.version DESC, m.name LIMIT :limit
 
--- What a negation may be about: the values of one fact before it, newest first.
--- name: memories_before
-SELECT m.body, m.source, m.version, m.tokens, s.session, m.name
+-- All that was stated of one fact, whoever stated it, newest first.
+-- name: statements_of_fact
+SELECT m.body, m.source, m.version, m.type, s.session
 FROM memories m JOIN sessions s ON s.number = m.session
-WHERE m.tenant = :tenant AND m.type = :type AND m.scope = :scope AND m.name = :name
-    AND (m.source, m.version) < (:source, :version) AND m.version <= :at
-    AND (m.withdrawn IS NULL OR m.withdrawn > :at)
+WHERE m.tenant = :tenant AND m.type IN ('fact', 'said') AND m.scope = :scope AND m.name = :name
+    AND m.version <= :at AND (m.withdrawn IS NULL OR m.withdrawn > :at)
 ORDER BY m.source DESC, m.version DESC, m.number DESC

@@ -1,7 +1,8 @@
 """Facts and episodes: for each scope and name, the value with the newest source is in force.
 
 Nothing is overwritten. A row says from when until when a value was in force. If the newest value is
-withdrawn, the previous one gets a second row from then on.
+withdrawn, the previous one gets a second row from then on. What a user's turn taught never replaces
+what anything else did: it is in force beside that.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from weft.readmodel.store import OPEN, insert, statements
 
 _sql = statements("memory_fold")
 
+FACT, SAID, EPISODE = "fact", "said", "episode"
+"""Types of rows. `said` is a fact that a user's turn taught, `fact` any other one."""
+
 Key = tuple[str, str, str, str]
-"""Tenant, `fact` or `episode`, scope, and name: a fact's key or an episode's id."""
+"""Tenant, type, scope, and name: a fact's key or an episode's id."""
 
 
 def remember(

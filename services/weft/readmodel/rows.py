@@ -211,6 +211,7 @@ class FactRow(msgspec.Struct, frozen=True):
     scope: str
     key: str
     value: str
+    """Empty if it is withdrawn."""
     sequence: int
     """Of the source; the newest per scope and key is the one in force."""
     version: int
@@ -219,6 +220,12 @@ class FactRow(msgspec.Struct, frozen=True):
     sensitivity: Sensitivity
     session: str
     """In which it was learned."""
+    negates: tuple[str, ...] = ()
+    """Values that were withdrawn, if it is a statement that something is not, or no longer, so."""
+    is_said: bool = False
+    """Whether a user's turn taught it."""
+    said_later: FactRow | None = None
+    """What the user said since and does not replace the value, since the application gave that."""
 
 
 class EpisodeRow(msgspec.Struct, frozen=True):
@@ -237,7 +244,9 @@ class FactStore(Protocol):
     """Facts as key and value, for the prompt's header."""
 
     def facts(self, scopes: Sequence[str]) -> list[FactRow]:
-        """Facts in force in these scopes, by scope and key; a withdrawn one has an empty value."""
+        """Facts in force in these scopes, by scope and key; a withdrawn one has an empty value.
+        What a user's turn teaches replaces nothing that the application gave: it is that fact's
+        `said_later`."""
 
 
 class EpisodicStore(Protocol):

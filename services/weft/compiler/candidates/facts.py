@@ -83,13 +83,14 @@ def _newest(known: Statements, remembered: Statements) -> Statements:
 
 
 def _derived_statements(view: SessionView) -> Statements:
-    """Derived facts without remarks, which are valid until they are withdrawn."""
+    """Derived facts without remarks, which are valid until they are withdrawn, and without what
+    users said, which replaces nothing that an item gives."""
     return {
         (fact.scope, fact.key): Statement(
             fact.sequence, fact.value, fact.sources[0] if fact.sources else fact.session
         )
         for fact in view.facts(view.scopes())
-        if not fact.value or fact.key != remark(fact.value).key
+        if not fact.is_said and (not fact.value or fact.key != remark(fact.value).key)
     }
 
 
@@ -112,9 +113,9 @@ def _is_same(derived: str, value: str) -> bool:
 
 
 def is_outdated(fact: FactRow, known: Statements) -> bool:
-    """Whether an item states a newer value."""
+    """Whether an item states a newer value, or any other one than the user said."""
     one = known.get((fact.scope, fact.key))
-    if one is None or one.sequence <= fact.sequence:
+    if one is None or (one.sequence <= fact.sequence and not fact.is_said):
         return False
     return not _is_same(fact.value, one.value)
 
