@@ -193,7 +193,11 @@ async def test_memory_reads_the_past_in_the_languages_that_the_setting_names(
 ):
     dutch = tmp_path / "dutch.json"
     dutch.write_text('{"nl": {"says": {"name": ["ik heet …"]}}, "es": {"says": {}}}')
-    turns = [turn("u1", "Ik heet Anna."), turn("u2", "Me llamo Ana."), turn("u3", "Hello, I am Ann.")]
+    turns = [
+        turn("u1", "Ik heet Anna."),
+        turn("u2", "Me llamo Ana."),
+        turn("u3", "Hello, I am Ann."),
+    ]
     await publish(log, "s1", turns)
     async with working(server.url, "memory"):
         await until(log, lambda events: len(of(events, FactsEvent)) == 2)
