@@ -3,6 +3,7 @@ it says is the same, byte for byte."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from weft.compiler import attempt as attempts
 from weft.compiler import service
 from weft.compiler.attempt import CompileResult, CompileTask, attempt
 from weft.log.publishing import Publisher
@@ -89,7 +91,7 @@ async def test_the_budget_in_force_and_what_is_there_decide(
 ) -> None:
     folded(tmp_path, large_session())
     monkeypatch.setattr(service, "attempt", where)
-    monkeypatch.setattr(service, "compile_result", here)
+    monkeypatch.setattr(attempts, "compile_result", here)
     short, long = Phase.CALL, Phase.ANSWER
     async with compiling(server, tmp_path) as (compiler, _):
         for request, expected in (
@@ -108,7 +110,7 @@ async def test_a_small_session_and_large_items_decide(
     server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "attempt", where)
-    monkeypatch.setattr(service, "compile_result", here)
+    monkeypatch.setattr(attempts, "compile_result", here)
     small = [ContextItem("i", ItemKind.USER_TURN, "Hello there")]
     large = [
         ContextItem("i", ItemKind.USER_TURN, "\n\n".join(f"Line {n}." * 20 for n in range(3_000)))
@@ -156,7 +158,30 @@ async def test_a_tenant_that_held_the_loop_is_worked_apart_for_a_while(
     folded(tmp_path, large_session())
     monkeypatch.setattr("weft.runtime.pool.HELD_SECONDS", 0.0)
     async with compiling(server, tmp_path) as (compiler, _):
-        monkeypatch.setattr(service, "attempt", where)
         request = CompileRequest(Phase.CALL, budget=500)
-        assert (await compiler._answered(*asked(request))).body
+        made = await compiler._answered(*asked(request))
+        assert await compiler._answered(*asked(request)) == made
+        monkeypatch.setattr(service, "short_attempt", where)
         assert is_apart(await compiler._answered(*asked(request)))
+
+
+async def test_a_short_compile_waits_for_no_heavy_one_of_its_tenant(
+    server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor for what was estimated to be short and is not."""
+    folded(tmp_path, large_session())
+    short, long = CompileRequest(Phase.CALL, budget=500), CompileRequest(Phase.ANSWER)
+    async with compiling(server, tmp_path) as (compiler, pool):
+        expected = await compiler._answered(*asked(short))
+        monkeypatch.setattr("weft.runtime.pool.HELD_SECONDS", 0.0)
+        await compiler._answered(*asked(short))
+        assert pool.is_isolated("t")
+        async with pool.turn("t", "s"):
+            heavy = [asyncio.create_task(compiler._answered(*asked(long))) for _ in range(8)]
+            for _ in range(3):
+                assert await compiler._answered(*asked(short)) == expected
+            assert not any(one.done() for one in heavy)
+        sequences = {one.sequence for one in await asyncio.gather(*heavy)}
+        assert sequences == {expected.sequence}
+        monkeypatch.setattr("weft.runtime.pool.SHORT_SECONDS", 0.0)
+        assert await compiler._answered(*asked(short)) == expected

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from contextlib import aclosing
-from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -19,10 +18,9 @@ import msgspec
 from weft.compiler.attempt import (
     CompileResult,
     CompileTask,
+    Postponed,
     attempt,
-    compile_result,
-    is_short_work,
-    ready_for,
+    short_attempt,
 )
 from weft.compiler.retrieval_span import retrieval_span
 from weft.compiler.rights import floor_of
@@ -52,13 +50,6 @@ from weft_schemas.subjects import AUDIT_STREAM, audit_subject
 
 KEPT_AUDITS = 1_000
 """Of this process's own compiles, for `stable_from`; older ones are read from the audit stream."""
-
-
-class _Postponed(Enum):
-    """Why a compile was not done here and now."""
-
-    UNSETTLED = "what it waits for is not folded"
-    LONG = "it is for a process of the pool"
 
 
 async def answer(
@@ -195,25 +186,28 @@ class Compiler:
         while True:
             if self._replica.is_late(deadline):
                 task = msgspec.structs.replace(task, is_late=True)
-            outcome: CompileResult | _Postponed = _Postponed.LONG
-            is_isolated = self._pool.is_isolated(tenant, self._replica.is_crowding(tenant))
-            if not is_isolated and is_judged_here(request):
-                outcome = await self._replica.read_here(tenant, partial(self._here, task))
-            if outcome is _Postponed.LONG:
+            outcome: CompileResult | Postponed = Postponed.LONG
+            if is_judged_here(request):
+                outcome = await self._short(task)
+            if outcome is Postponed.LONG:
                 work = pool_work(self._data_dir, attempt, task)
-                outcome = await self._pool.run(tenant, session, work) or _Postponed.UNSETTLED
+                outcome = await self._pool.run(tenant, session, work) or Postponed.UNSETTLED
             if isinstance(outcome, CompileResult):
                 return outcome
             folded = await self._replica.reach(folded + 1, deadline)
 
-    def _here(self, task: CompileTask, model: ReadModel) -> CompileResult | _Postponed:
-        ready = ready_for(model, task)
-        if ready is None:
-            return _Postponed.UNSETTLED
-        if not is_short_work(ready, task):
-            return _Postponed.LONG
+    async def _short(self, task: CompileTask) -> CompileResult | Postponed:
+        """The result if it is short work. That is done here, or for an isolated tenant in the
+        process for short work; in neither does it wait for heavy work."""
+        tenant = task.tenant
+        if self._pool.is_isolated(tenant, self._replica.is_crowding(tenant)):
+            work = pool_work(self._data_dir, short_attempt, task)
+            return await self._pool.run_short(tenant, task.session, work) or Postponed.LONG
+        return await self._replica.read_here(tenant, partial(self._here, task))
+
+    def _here(self, task: CompileTask, model: ReadModel) -> CompileResult | Postponed:
         with self._pool.watched(task.tenant):
-            return compile_result(ready, task)
+            return short_attempt(model, task)
 
 
 class Audits:
