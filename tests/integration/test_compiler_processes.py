@@ -9,14 +9,20 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import pytest
+from nats.aio.msg import Msg
+from tests.retrying import PATIENCE
 
 from weft.compiler import attempt as attempts
 from weft.compiler import service
 from weft.compiler.attempt import CompileResult, CompileTask, attempt
+from weft.log.api import replied
 from weft.log.publishing import Publisher
+from weft.log.reading import newest_first
+from weft.log.topology import provision
 from weft.log.transport import connect
 from weft.readmodel.fold import Fold
 from weft.readmodel.generations import Generations, Reader
@@ -27,15 +33,16 @@ from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica, pool_work
-from weft.runtime.request_server import ReceivedRequest
+from weft.runtime.request_server import ReceivedRequest, RequestServer
 from weft.runtime.settings import Settings
 from weft.supervision.embedded_server import EmbeddedServer
-from weft_schemas.compile import CompileRequest, ContextPack, ExplainReply
-from weft_schemas.errors import NotFound
+from weft_schemas.compile import CompileAudit, CompileRequest, ContextPack, ExplainReply
+from weft_schemas.errors import ERROR_HEADER, NotFound, Unavailable
 from weft_schemas.events import Event
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextBudget, ContextPolicy, Phase
 from weft_schemas.routing import HydrationResult, SelectableItem
+from weft_schemas.subjects import AUDIT_STREAM, REPLY_TIMEOUT_HEADER, audit_subject
 
 
 def asked(request: CompileRequest) -> tuple[ReceivedRequest[CompileRequest], CompileRequest]:
@@ -58,18 +65,24 @@ def large_session() -> list[Event]:
     return [*turns, ContextPolicy("large", budgets=ContextBudget(answer=60_000))]
 
 
+class Compiling(NamedTuple):
+    compiler: service.Compiler
+    pool: Pool
+
+
 @asynccontextmanager
 async def compiling(
-    server: EmbeddedServer, data_dir: Path
-) -> AsyncIterator[tuple[service.Compiler, Pool]]:
-    process = Process("compiler", Settings(data_dir=data_dir, fingerprint_key="secret"))
+    server: EmbeddedServer, data_dir: Path, process: Process | None = None
+) -> AsyncIterator[Compiling]:
+    settings = Settings(data_dir=data_dir, fingerprint_key="secret")
+    process = process or Process("compiler", settings)
     process.connection = await connect(server.url, name="compiler")
     async with (
         Replica(data_dir) as replica,
         Publisher(process.connection) as publisher,
         Pool(ForkServer(partial(warm, "cl100k_base")), 1, 60.0) as pool,
     ):
-        yield service.Compiler(process, replica, pool, publisher), pool
+        yield Compiling(service.Compiler(process, replica, pool, publisher), pool)
     await process.connection.close()
 
 
@@ -185,3 +198,34 @@ async def test_a_short_compile_waits_for_no_heavy_one_of_its_tenant(
         assert sequences == {expected.sequence}
         monkeypatch.setattr("weft.runtime.pool.SHORT_SECONDS", 0.0)
         assert await compiler._answered(*asked(short)) == expected
+
+
+async def test_a_compile_whose_requester_is_gone_is_not_begun(
+    server: EmbeddedServer, tmp_path: Path
+) -> None:
+    folded(tmp_path, large_session())
+    process = Process("compiler", Settings(data_dir=tmp_path, fingerprint_key="secret"))
+    async with compiling(server, tmp_path, process) as (compiler, pool):
+        log = process.connection
+        await provision(log)
+        served = RequestServer(process, "group")
+        await served.answer("compile", CompileRequest, compiler.compile)
+        assert await log.flushed()
+
+        async def reply(query: str, headers: dict[str, str] | None = None) -> Msg:
+            request = CompileRequest(Phase.ANSWER, query)
+            body = msgspec.json.encode(request)
+            return await replied(log, "weft-rpc.t.s.compile", body, PATIENCE, headers)
+
+        async with pool.turn("t", "s"):
+            late = await reply("late", {REPLY_TIMEOUT_HEADER: "0.1"})
+        assert late.headers is not None
+        assert late.headers[ERROR_HEADER] == Unavailable.code
+        assert msgspec.json.decode((await reply("in time")).data, type=ContextPack).prompt
+        subject = audit_subject("t", "s", "compiled")
+        queries = {
+            msgspec.json.decode(record.payload, type=CompileAudit).request.query
+            async for record in newest_first(log, subject, stream=AUDIT_STREAM)
+        }
+        assert queries & {"late", "in time"} == {"in time"}
+        await served.drain()
