@@ -184,13 +184,15 @@ async def test_a_short_compile_waits_for_no_heavy_one_of_its_tenant(
     """Nor for what was estimated to be short and is not."""
     folded(tmp_path, large_session())
     short, long = CompileRequest(Phase.CALL, budget=500), CompileRequest(Phase.ANSWER)
+    for name in ("TURN_SECONDS", "SHORT_SECONDS"):
+        monkeypatch.setattr(f"weft.runtime.pool.{name}", PATIENCE)
     async with compiling(server, tmp_path) as (compiler, pool):
         expected = await compiler._answered(*asked(short))
         monkeypatch.setattr("weft.runtime.pool.HELD_SECONDS", 0.0)
         await compiler._answered(*asked(short))
         assert pool.is_isolated("t")
         async with pool.turn("t", "s"):
-            heavy = [asyncio.create_task(compiler._answered(*asked(long))) for _ in range(8)]
+            heavy = [asyncio.create_task(compiler._answered(*asked(long))) for _ in range(4)]
             for _ in range(3):
                 assert await compiler._answered(*asked(short)) == expected
             assert not any(one.done() for one in heavy)
@@ -198,6 +200,22 @@ async def test_a_short_compile_waits_for_no_heavy_one_of_its_tenant(
         assert sequences == {expected.sequence}
         monkeypatch.setattr("weft.runtime.pool.SHORT_SECONDS", 0.0)
         assert await compiler._answered(*asked(short)) == expected
+
+
+@pytest.mark.parametrize("budget", [500, 60_000])
+async def test_many_compiles_at_once_are_moved_apart_only_if_they_are_short(
+    budget: int, server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Heavy ones are apart anyway, and their tenant's short ones stay where they are quickest."""
+    folded(tmp_path, large_session())
+    monkeypatch.setattr("weft.runtime.pool.TURN_SECONDS", PATIENCE)
+    async with compiling(server, tmp_path) as (compiler, pool):
+        request = CompileRequest(Phase.CALL, budget=budget)
+        rival = ReceivedRequest("rival", "s", request)
+        with pytest.raises(NotFound):
+            await compiler._answered(rival, request)
+        await asyncio.gather(*(compiler._answered(*asked(request)) for _ in range(8)))
+        assert pool.is_isolated("t") == (budget == 500)
 
 
 async def test_a_compile_whose_requester_is_gone_is_not_begun(

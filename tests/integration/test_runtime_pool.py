@@ -113,6 +113,8 @@ async def test_a_tenant_leaves_a_process_to_the_others(monkeypatch: pytest.Monke
 
 
 async def test_short_work_waits_for_no_heavy_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TURN_SECONDS", "SHORT_SECONDS"):
+        monkeypatch.setattr(module, name, PATIENCE)
     async with Pool(ForkServer(warm), 1, 30.0) as pool, pool.turn("acme", "s"):
         waiting = [asyncio.create_task(pool.run("acme", "s", len, "four")) for _ in range(8)]
         apart = await pool.run_short("acme", "s", os.getpid)
@@ -121,7 +123,7 @@ async def test_short_work_waits_for_no_heavy_work(monkeypatch: pytest.MonkeyPatc
         assert not any(task.done() for task in waiting)
         monkeypatch.setattr(module, "SHORT_SECONDS", 0.2)
         assert await pool.run_short("acme", "s", time.sleep, 60) is None
-        monkeypatch.undo()
+        monkeypatch.setattr(module, "SHORT_SECONDS", PATIENCE)
         await gone(apart)
         assert await pool.run_short("acme", "s", len, "four") == 4
         for task in waiting:

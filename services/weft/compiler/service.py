@@ -200,14 +200,18 @@ class Compiler:
         """The result if it is short work. That is done here, or for an isolated tenant in the
         process for short work; in neither does it wait for heavy work."""
         tenant = task.tenant
-        if self._pool.is_isolated(tenant, self._replica.is_crowding(tenant)):
+        if self._pool.is_isolated(tenant):
             work = pool_work(self._data_dir, short_attempt, task)
             return await self._pool.run_short(tenant, task.session, work) or Postponed.LONG
         return await self._replica.read_here(tenant, partial(self._here, task))
 
     def _here(self, task: CompileTask, model: ReadModel) -> CompileResult | Postponed:
         with self._pool.watched(task.tenant):
-            return short_attempt(model, task)
+            outcome = short_attempt(model, task)
+        # Heavy ones do not crowd out others, however many are estimated at a time.
+        if outcome is not Postponed.LONG and self._replica.is_crowding(task.tenant):
+            self._pool.isolate(task.tenant)
+        return outcome
 
 
 class Audits:

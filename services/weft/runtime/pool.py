@@ -113,7 +113,7 @@ class Pool:
         """Whether small work of a tenant is to be done in the pool as well: its work blocked the
         loop a short while ago, or its many requests crowd out others."""
         if is_crowding:
-            self._isolate(tenant, CROWDING_SECONDS)
+            self.isolate(tenant)
         until = self._isolated.get(tenant)
         return until is not None and time.monotonic() < until
 
@@ -126,9 +126,9 @@ class Pool:
             yield
         finally:
             if time.thread_time() - begun > HELD_SECONDS:
-                self._isolate(tenant, ISOLATION_SECONDS)
+                self.isolate(tenant, ISOLATION_SECONDS)
 
-    def _isolate(self, tenant: str, seconds: float) -> None:
+    def isolate(self, tenant: str, seconds: float = CROWDING_SECONDS) -> None:
         until = max(time.monotonic() + seconds, self._isolated.pop(tenant, 0.0))
         self._isolated[tenant] = until
         if len(self._isolated) > _MAX_ISOLATED:
