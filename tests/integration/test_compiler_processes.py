@@ -20,13 +20,14 @@ from weft.compiler import attempt as attempts
 from weft.compiler import service
 from weft.compiler.attempt import CompileResult, CompileTask, attempt
 from weft.log.api import replied
+from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import newest_first
 from weft.log.topology import provision
 from weft.log.transport import connect
 from weft.readmodel.fold import Fold
 from weft.readmodel.generations import Generations, Reader
-from weft.readmodel.model import records_of
+from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.store import open_writer, snapshot
 from weft.replica_service.service import warm
 from weft.runtime.fork_server import ForkServer
@@ -42,7 +43,12 @@ from weft_schemas.events import Event
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextBudget, ContextPolicy, Phase
 from weft_schemas.routing import HydrationResult, SelectableItem
-from weft_schemas.subjects import AUDIT_STREAM, REPLY_TIMEOUT_HEADER, audit_subject
+from weft_schemas.subjects import (
+    AUDIT_STREAM,
+    REPLY_TIMEOUT_HEADER,
+    TIME_LEFT_HEADER,
+    audit_subject,
+)
 
 
 def asked(request: CompileRequest) -> tuple[ReceivedRequest[CompileRequest], CompileRequest]:
@@ -218,32 +224,67 @@ async def test_many_compiles_at_once_are_moved_apart_only_if_they_are_short(
         assert pool.is_isolated("t") == (budget == 500)
 
 
+@asynccontextmanager
+async def answering(
+    server: EmbeddedServer, data_dir: Path, key: str = "secret"
+) -> AsyncIterator[tuple[Connection, Pool]]:
+    process = Process("compiler", Settings(data_dir=data_dir, fingerprint_key=key))
+    async with compiling(server, data_dir, process) as (compiler, pool):
+        await provision(process.connection)
+        served = RequestServer(process, "group")
+        await served.answer("compile", CompileRequest, compiler.compile)
+        assert await process.connection.flushed()
+        yield process.connection, pool
+        await served.drain()
+
+
+async def reply(log: Connection, request: CompileRequest, **headers: str) -> Msg:
+    body = msgspec.json.encode(request)
+    return await replied(log, "weft-rpc.t.s.compile", body, PATIENCE, headers)
+
+
 async def test_a_compile_whose_requester_is_gone_is_not_begun(
     server: EmbeddedServer, tmp_path: Path
 ) -> None:
     folded(tmp_path, large_session())
-    process = Process("compiler", Settings(data_dir=tmp_path, fingerprint_key="secret"))
-    async with compiling(server, tmp_path, process) as (compiler, pool):
-        log = process.connection
-        await provision(log)
-        served = RequestServer(process, "group")
-        await served.answer("compile", CompileRequest, compiler.compile)
-        assert await log.flushed()
-
-        async def reply(query: str, headers: dict[str, str] | None = None) -> Msg:
-            request = CompileRequest(Phase.ANSWER, query)
-            body = msgspec.json.encode(request)
-            return await replied(log, "weft-rpc.t.s.compile", body, PATIENCE, headers)
-
+    async with answering(server, tmp_path) as (log, pool):
+        late, in_time = (CompileRequest(Phase.ANSWER, query) for query in ("late", "in time"))
         async with pool.turn("t", "s"):
-            late = await reply("late", {REPLY_TIMEOUT_HEADER: "0.1"})
-        assert late.headers is not None
-        assert late.headers[ERROR_HEADER] == Unavailable.code
-        assert msgspec.json.decode((await reply("in time")).data, type=ContextPack).prompt
+            refused = await reply(log, late, **{REPLY_TIMEOUT_HEADER: "0.1"})
+        assert refused.headers is not None
+        assert refused.headers[ERROR_HEADER] == Unavailable.code
+        assert msgspec.json.decode((await reply(log, in_time)).data, type=ContextPack).prompt
         subject = audit_subject("t", "s", "compiled")
         queries = {
             msgspec.json.decode(record.payload, type=CompileAudit).request.query
             async for record in newest_first(log, subject, stream=AUDIT_STREAM)
         }
         assert queries & {"late", "in time"} == {"in time"}
-        await served.drain()
+
+
+def counted(model: ReadModel, task: CompileTask) -> CompileResult | None:
+    """A compile that leaves a line in the file of which the key is the name."""
+    with open(task.key, "a") as file:
+        file.write("compiled\n")
+    return attempt(model, task)
+
+
+async def test_a_heavy_compile_that_is_sent_again_is_done_once(
+    server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folded(tmp_path, large_session())
+    monkeypatch.setattr(service, "attempt", counted)
+    monkeypatch.setattr("weft.runtime.pool.TURN_SECONDS", PATIENCE)
+    lines, heavy = tmp_path / "lines", CompileRequest(Phase.ANSWER)
+    async with answering(server, tmp_path, str(lines)) as (log, pool):
+        async with pool.turn("t", "s"):
+            first = asyncio.create_task(reply(log, heavy))
+            await asyncio.sleep(0)
+            again = asyncio.create_task(reply(log, heavy, **{TIME_LEFT_HEADER: "60"}))
+            await asyncio.sleep(0)
+            short = await reply(log, CompileRequest(Phase.CALL, budget=500))
+            assert ERROR_HEADER not in (short.headers or {})  # it came after them
+        assert (await first).data == (await again).data
+        assert lines.read_text() == "compiled\n"
+        await reply(log, heavy)
+        assert lines.read_text() == "compiled\n" * 2

@@ -8,9 +8,11 @@ each is a whole compile, and takes 1 ms longer in a thread.
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from contextlib import aclosing
 from functools import partial
+from math import inf
 from typing import Any
 
 import msgspec
@@ -81,6 +83,8 @@ class Compiler:
         self._ask = partial(ask, process.connection)
         self._key = process.settings.fingerprint_key.encode()
         self._tracing = process.tracing
+        self._in_work: dict[bytes, asyncio.Task[CompileResult | None]] = {}
+        """Heavy compiles by their tasks as JSON."""
         self._after_work = crash_point("compiler.after_work")
         self._after_publish = crash_point("compiler.after_publish")
 
@@ -190,8 +194,7 @@ class Compiler:
             if is_judged_here(request):
                 outcome = await self._short(task)
             if outcome is Postponed.LONG:
-                work = pool_work(self._data_dir, attempt, task)
-                outcome = await self._pool.run(tenant, session, work) or Postponed.UNSETTLED
+                outcome = await self._heavy(asked, task) or Postponed.UNSETTLED
             if isinstance(outcome, CompileResult):
                 return outcome
             folded = await self._replica.reach(folded + 1, deadline)
@@ -204,6 +207,24 @@ class Compiler:
             work = pool_work(self._data_dir, short_attempt, task)
             return await self._pool.run_short(tenant, task.session, work) or Postponed.LONG
         return await self._replica.read_here(tenant, partial(self._here, task))
+
+    async def _heavy(self, asked: ReceivedRequest[Any], task: CompileTask) -> CompileResult | None:
+        """The result in a process of the pool. A request that was sent again, as clients do after
+        some seconds, gets the result of the first: it would be worked on after that is answered."""
+        key = msgspec.json.encode(task)
+        first = self._in_work.get(key)
+        if first is not None and asked.left < inf:
+            await asyncio.wait([first])
+            if not first.cancelled():
+                return first.result()
+        work = pool_work(self._data_dir, attempt, task)
+        running = asyncio.create_task(self._pool.run(task.tenant, task.session, work))
+        self._in_work[key] = running
+        try:
+            return await running
+        finally:
+            if self._in_work.get(key) is running:
+                del self._in_work[key]
 
     def _here(self, task: CompileTask, model: ReadModel) -> CompileResult | Postponed:
         with self._pool.watched(task.tenant):
