@@ -2,7 +2,7 @@
 and how long `/live` takes. For the proof that nobody is held up, and for its measurement.
 
 `python -m tests.heavy_load URL SECRET asking` asks until it is killed; with `publishing` it
-publishes huge results and compiles from them.
+publishes huge results and compiles from them; with `compiling` it compiles large sessions.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from statistics import median
 from typing import Any, NamedTuple
 from urllib.request import urlopen
@@ -43,7 +44,9 @@ HUGE = (50_000_000, 6_000_000, *4 * (250_000,))
 """About the bytes of results that are published one after the other."""
 FROM_HUGE = (2_000, 32_000, 128_000)
 """Budgets of compiles from them that are in the air at any time."""
-LOADS = {"asking": 1.5, "publishing": 4.0}
+LARGE_COMPILES = 8
+"""Compiles at 128,000 tokens, of a session of 60 texts of 2,500 words, in the air at any time."""
+LOADS = {"asking": 1.5, "publishing": 4.0, "compiling": 1.5}
 """Load → seconds until it is there."""
 SETTLING = 0.5
 """Seconds until what was begun of it has ended."""
@@ -88,7 +91,8 @@ async def publish(hostile: Client, victim: Client) -> None:
     await hostile.publish("long", turns(600, 160))
     await hostile.publish("texts", turns(60, 2_500))
     await hostile.publish_catalog(Catalog("c", (SelectableItem("t", "t", args_schema=_SCHEMA),)))
-    await victim.publish("good", turns(40, 60))
+    for client in (victim, hostile):
+        await client.publish("good", turns(40, 60))
     await settled(hostile)
 
 
@@ -121,13 +125,25 @@ def requests(secret: str) -> list[tuple[str, msgspec.Struct]]:
     ]
 
 
+def large_compiles() -> list[tuple[str, msgspec.Struct]]:
+    return [
+        ("texts.compile", CompileRequest(Phase.ANSWER, f"order {n}", budget=128_000))
+        for n in range(LARGE_COMPILES)
+    ]
+
+
 async def attack(url: str, secret: str, load: str) -> None:
     """As tenant `HOSTILE`; what is answered is not looked at."""
     lower_priority(19)  # who asks is on another machine
-    await {"asking": _asking, "publishing": _publishing}[load](url, secret)
+    loads = {
+        "asking": partial(_asking, requests(secret)),
+        "publishing": partial(_publishing, secret=secret),
+        "compiling": partial(_asking, large_compiles()),
+    }
+    await loads[load](url)
 
 
-async def _asking(url: str, secret: str) -> None:
+async def _asking(wanted: list[tuple[str, msgspec.Struct]], url: str) -> None:
     """By bare NATS."""
     client = await nats.connect(url)
 
@@ -139,7 +155,7 @@ async def _asking(url: str, secret: str) -> None:
                 await asyncio.sleep(0.1)
             await asyncio.sleep(0.02)
 
-    asked = [(address, msgspec.json.encode(one)) for address, one in requests(secret)]
+    asked = [(address, msgspec.json.encode(one)) for address, one in wanted]
     await asyncio.gather(*(ask(*one) for one in asked))
 
 
@@ -184,24 +200,24 @@ async def attacking(url: str, secret: str, load: str) -> AsyncIterator[None]:
 
 
 class Window(msgspec.Struct):
-    """Seconds, sorted: of the victim's small compiles, and of `/live` by service."""
+    """Seconds, sorted: of a tenant's small compiles, and of `/live` by service."""
 
     compiles: list[float]
     live: dict[str, list[float]]
 
 
-async def window(victim: Client, ports: dict[str, int], times: int) -> Window:
+async def window(client: Client, ports: dict[str, int], times: int) -> Window:
     """So many compiles, one after the other, and meanwhile a look at each `/live` without pause."""
-    compiling = asyncio.create_task(_compiles(victim, times))
+    compiling = asyncio.create_task(_compiles(client, times))
     live = await asyncio.gather(*(_live(port, compiling) for port in ports.values()))
     return Window(await compiling, dict(zip(ports, live, strict=True)))
 
 
-async def _compiles(victim: Client, times: int) -> list[float]:
+async def _compiles(client: Client, times: int) -> list[float]:
     taken = []
     for number in range(times):
         begun = time.perf_counter()
-        await victim.compile("good", "answer", query=f"order {number}", budget=2_000)
+        await client.compile("good", "answer", query=f"order {number}", budget=2_000)
         taken.append(time.perf_counter() - begun)
     return sorted(taken)
 
@@ -230,10 +246,17 @@ class Measured(msgspec.Struct):
 
     quiet: list[Window] = []
     beside: list[Window] = []
+    own: list[Window] = []
+    """Beside the load, of the tenant whose load it is, from a session with the same texts; empty if
+    that load has small compiles of its own, or fills the log."""
 
     def compile_p99(self, windows: list[Window]) -> float:
         """Seconds: the median over the windows."""
         return median(p99(one.compiles) for one in windows)
+
+    def compile_p50(self, windows: list[Window]) -> float:
+        """The same of the medians."""
+        return median(median(one.compiles) for one in windows)
 
     def live_longest(self, windows: list[Window], service: str) -> float:
         """Seconds: the median over the windows of the longest in each."""
@@ -267,13 +290,15 @@ async def measured(
     ready: Ready, settings: Settings, load: str, windows: int, times: int
 ) -> Measured:
     """So many windows of each, in turn, so that what else the machine does meets both."""
-    found = Measured([], [])
+    found = Measured([], [], [])
     victim, hostile, ports = ready
     await window(victim, ports, times)  # caches and connections
     for _ in range(windows):
         found.quiet.append(await window(victim, ports, times))
         async with attacking(settings.nats_url, settings.fingerprint_key, load):
             found.beside.append(await window(victim, ports, times))
+            if load == "compiling":
+                found.own.append(await window(hostile, ports, times))
         await settled(hostile)
         await asyncio.sleep(SETTLING)
     return found

@@ -29,6 +29,8 @@ SESSION_CLOSED = "session_closed"
 
 TIME_LEFT_HEADER = "Weft-Time-Left"
 """Header of a request that is sent again, unchanged: how many seconds of its `timeout` are left."""
+REPLY_TIMEOUT_HEADER = "Weft-Reply-Timeout"
+"""Header of a request: for how many seconds its requester waits for the reply."""
 
 UNREADABLE = "@unreadable"
 """Used for a tenant or session id that is not one: a record under such a subject is counted and

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from enum import Enum
 from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 import msgspec
 import pytest
+from tests.retrying import PATIENCE
 
 from weft.firewall.service import encoded_slice, slice_of
 from weft.readmodel.fold import Fold
@@ -15,15 +18,18 @@ from weft.readmodel.generations import Generations
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.status import LoggedArtifact
 from weft.readmodel.store import open_writer
+from weft.router.query_transform import identity
 from weft.router.service import (
     HydrationJob,
+    Routing,
     encoded_hydration,
     hydration,
     session_signals,
 )
 from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
-from weft.runtime.replica import pool_work
+from weft.runtime.replica import Replica, pool_work
+from weft.runtime.requests import ReceivedRequest
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.ids import SessionName
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
@@ -32,6 +38,9 @@ from weft_schemas.routing import HydrateRequest, SelectableItem
 
 RULES = FirewallRules()
 TABLE = "id,name,price\n" + "".join(f"{n},item {n},{n % 977}.50\n" for n in range(5_000))
+
+SCHEMA = {"type": "object", "properties": {"order_id": {"type": "string"}}}
+TOOL = SelectableItem("cancel", "cancel", "Cancels an order.", args_schema=SCHEMA)
 
 
 def warm() -> None:
@@ -60,18 +69,22 @@ async def test_a_slice_is_the_same(pool: Pool, tmp_path: Path) -> None:
             assert b"4321" in made or b"4000" in made
 
 
-async def test_a_hydration_is_the_same(pool: Pool, tmp_path: Path) -> None:
+def folded(data_dir: Path) -> Path:
+    """The read model of a session that names orders."""
     turn = ContextItem("u", ItemKind.USER_TURN, "Cancel order ORD_4711 of user mia_li_3668.")
     called = {"tool_name": "orders", "call_id": "c", "arguments": {"order_id": "ORD_4712"}}
     items = [turn, ContextItem("c", ItemKind.TOOL_CALL, "orders()", metadata=called)]
-    path = Generations(tmp_path).new()
+    path = Generations(data_dir).new()
     db = open_writer(path)
     Fold(db).apply(records_of(items, "acme", "s"))
     db.close()
-    Generations(tmp_path).publish(path)
-    schema = {"type": "object", "properties": {"order_id": {"type": "string"}}}
-    tool = SelectableItem("cancel", "cancel", "Cancels an order.", args_schema=schema)
-    wanted = HydrationJob("acme", "s", tool, HydrateRequest("cancel", "c"))
+    Generations(data_dir).publish(path)
+    return path
+
+
+async def test_a_hydration_is_the_same(pool: Pool, tmp_path: Path) -> None:
+    path = folded(tmp_path)
+    wanted = HydrationJob("acme", "s", TOOL, HydrateRequest("cancel", "c"))
     reader = ReadModel.open(path)
     ours = hydration(reader, wanted)
     assert {one.value for one in ours.values["order_id"]} == {"ORD_4711", "ORD_4712"}
@@ -81,3 +94,23 @@ async def test_a_hydration_is_the_same(pool: Pool, tmp_path: Path) -> None:
     known = session_signals(reader, place)
     assert await pool.run("acme", "s", pool_work(tmp_path, session_signals, place)) == known
     reader.close()
+
+
+async def test_a_short_look_at_a_session_waits_for_no_heavy_request(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folded(tmp_path)
+    monkeypatch.setattr("weft.runtime.pool.SHORT_SECONDS", PATIENCE)
+    place, unused = SessionName("acme", "s"), cast(Any, None)
+    wanted = HydrationJob("acme", "s", TOOL, HydrateRequest("cancel", "c"))
+    async with Replica(tmp_path) as replica:
+        routing = Routing(unused, replica, pool, unused, identity, tmp_path)
+        known = await replica.read_here("acme", partial(routing._known, place))
+        pool.isolate("acme")
+        async with pool.turn("acme", "s"):
+            why = await replica.read_here("acme", partial(routing._known, place))
+            assert why is await replica.read_here("acme", partial(routing._here, wanted, True))
+            assert isinstance(why, Enum)
+            asked = ReceivedRequest("acme", "s", wanted.request)
+            work = pool_work(tmp_path, session_signals, place)
+            assert await routing._in_pool(asked, work, why) == known

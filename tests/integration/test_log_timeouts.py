@@ -20,7 +20,7 @@ from weft.log.message import Ack
 from weft.log.publishing import Publisher
 from weft.log.secure_delete import erase
 from weft.log.stream_health import STILL_SECONDS, stores_nothing
-from weft.log.timeouts import pause
+from weft.log.timeouts import pause, time_limit
 from weft.log.topology import provision
 from weft.log.transport import connect
 from weft.supervision.embedded_server import EmbeddedServer
@@ -42,6 +42,16 @@ async def frozen(server: EmbeddedServer) -> None:
     assert server.pid is not None
     server.send_signal(signal.SIGSTOP)
     await asyncio.to_thread(os.waitid, os.P_PID, server.pid, os.WSTOPPED)
+
+
+async def test_a_limit_does_not_count_it() -> None:
+    held_up()
+    async with time_limit(ENOUGH_SECONDS):
+        await asyncio.sleep(0.01)
+    with pytest.raises(TimeoutError):
+        async with time_limit(0.3) as limit:
+            await asyncio.Event().wait()
+    assert limit.expired()
 
 
 async def test_a_connection_is_waited_for(server: EmbeddedServer) -> None:

@@ -7,7 +7,9 @@ import asyncio
 
 import msgspec
 import pytest
+from tests.retrying import PATIENCE
 
+from weft.log.api import replied
 from weft.log.transport import connect
 from weft.runtime import request_server
 from weft.runtime.process import Process
@@ -16,7 +18,9 @@ from weft.runtime.request_server import RequestServer
 from weft.runtime.requests import ReceivedRequest
 from weft.runtime.settings import Settings
 from weft.supervision.embedded_server import EmbeddedServer
-from weft_schemas.errors import InvalidInput, Overloaded
+from weft_schemas.compile import ErrorReply
+from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable
+from weft_schemas.subjects import REPLY_TIMEOUT_HEADER
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -77,6 +81,56 @@ async def test_more_than_can_wait_is_refused_and_other_services_go_on(
     go_on.set()
     await draining
     assert (await last).text == "last"
+    await client.close()
+    await process.connection.close()
+
+
+async def test_a_request_whose_requester_is_gone_is_not_worked_on(
+    server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither begun, where it waits, nor gone on with."""
+    monkeypatch.setattr(request_server, "AT_ONCE", 1)
+    process = Process("compiler", Settings())
+    process.connection = await connect(server.url, name="answering")
+    client = await connect(server.url, name="asking")
+    order, has_begun, go_on = list[str](), asyncio.Event(), asyncio.Event()
+
+    async def slow(asked: ReceivedRequest[Question]) -> Answer:
+        order.append(f"begin {asked.request.text}")
+        has_begun.set()
+        try:
+            await go_on.wait()
+        finally:
+            order.append(f"end {asked.request.text}")
+        return Answer("")
+
+    async def refused(text: str) -> str:
+        headers, body = {REPLY_TIMEOUT_HEADER: "0.1"}, msgspec.json.encode(Question(text))
+        reply = await replied(client, "weft-rpc.t.s.slow", body, PATIENCE, headers)
+        assert (reply.headers or {})[ERROR_HEADER] == Unavailable.code
+        return msgspec.json.decode(reply.data, type=ErrorReply).message
+
+    def expired() -> float | None:
+        name = "weft_requests_received_processed_messages_exceptions_total"
+        labels = {
+            "app_name": "compiler", "broker": "nats", "exception_type": "Expired",
+            "handler": "weft-rpc.{tenant}.{session}.slow",
+        }  # fmt: skip
+        return process.metrics.registry.get_sample_value(name, labels)
+
+    served = RequestServer(process, "group")
+    await served.answer("slow", Question, slow)
+    assert await process.connection.flushed()
+    first = asyncio.create_task(ask(client, ("t", "s", "slow"), Question("1"), Answer, 30))
+    await has_begun.wait()
+    assert await refused("2") == "slow had no reply in the 0.1 s that the requester waits"
+    assert (order, expired()) == (["begin 1"], 1)
+    go_on.set()
+    await first
+    go_on.clear()
+    await refused("3")
+    assert (order, expired()) == (["begin 1", "end 1", "begin 3", "end 3"], 2)
+    await served.drain()
     await client.close()
     await process.connection.close()
 

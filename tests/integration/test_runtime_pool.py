@@ -71,11 +71,11 @@ async def test_work_is_done_in_one_process_after_the_other() -> None:
 async def test_what_takes_too_long_or_dies_is_ended_and_the_next_is_done() -> None:
     async with Pool(ForkServer(warm), 1, 30.0) as pool:
         first = await pool.run("acme", "s", os.getpid)
-        for worker in pool._idle:
+        for worker in pool._heavy.idle:
             worker._seconds = 0.2
         with pytest.raises(TooCostly, match="WEFT_HEAVY_SECONDS"):
             await pool.run("acme", "s", time.sleep, 60)
-        for worker in pool._idle:
+        for worker in pool._heavy.idle:
             worker._seconds = 30.0
         await gone(first)
         second = await pool.run("acme", "s", os.getpid)
@@ -110,6 +110,25 @@ async def test_a_tenant_leaves_a_process_to_the_others(monkeypatch: pytest.Monke
             task.cancel()
         await asyncio.gather(*asked, return_exceptions=True)
         assert await pool.run("acme", "s", len, "four") == 4
+
+
+async def test_short_work_waits_for_no_heavy_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TURN_SECONDS", "SHORT_SECONDS"):
+        monkeypatch.setattr(module, name, PATIENCE)
+    async with Pool(ForkServer(warm), 1, 30.0) as pool, pool.turn("acme", "s"):
+        waiting = [asyncio.create_task(pool.run("acme", "s", len, "four")) for _ in range(8)]
+        apart = await pool.run_short("acme", "s", os.getpid)
+        assert apart not in (None, os.getpid())
+        assert await pool.run_short("rival", "s", os.getpid) == apart
+        assert not any(task.done() for task in waiting)
+        monkeypatch.setattr(module, "SHORT_SECONDS", 0.2)
+        assert await pool.run_short("acme", "s", time.sleep, 60) is None
+        monkeypatch.setattr(module, "SHORT_SECONDS", PATIENCE)
+        await gone(apart)
+        assert await pool.run_short("acme", "s", len, "four") == 4
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
 
 
 async def test_work_that_holds_the_loop_and_then_fails_sends_the_tenant_to_the_pool(

@@ -42,7 +42,7 @@ from weft_schemas.routing import (
     SelectableItem,
 )
 from weft_schemas.status import StatusReply, StatusRequest
-from weft_schemas.subjects import TIME_LEFT_HEADER, request_subject
+from weft_schemas.subjects import REPLY_TIMEOUT_HEADER, TIME_LEFT_HEADER, request_subject
 
 ADDRESS = ("acme", "s1", "choose")
 CHOICE = ChoiceRequest("decision", "item")
@@ -105,9 +105,10 @@ async def test_a_request_that_nobody_answers_is_sent_again_unchanged_with_the_ti
     assert reply.sequence == 7
     first, second = got
     assert first.data == second.data
-    assert first.headers is None
+    assert first.headers == {REPLY_TIMEOUT_HEADER: f"{LONG + request_client.ANSWER_SECONDS:.3f}"}
     assert second.headers is not None
     assert 0 < float(second.headers[TIME_LEFT_HEADER]) < LONG
+    assert second.headers[REPLY_TIMEOUT_HEADER] < first.headers[REPLY_TIMEOUT_HEADER]
 
 
 async def test_a_time_that_is_no_number_is_for_the_service_to_refuse(log: Connection) -> None:
@@ -161,9 +162,12 @@ async def test_a_service_waits_no_longer_than_the_time_that_is_left(
             body = msgspec.json.encode(StatusRequest(after=1_000, timeout=60.0))
             reply = await replied(log, subject, body, LONG, {TIME_LEFT_HEADER: "0.01"})
             assert msgspec.json.decode(reply.data, type=StatusReply).session == "s1"
-            for wrong in ("soon", "nan", "-1"):
-                refused = await replied(log, subject, body, LONG, {TIME_LEFT_HEADER: wrong})
-                assert "give seconds" in msgspec.json.decode(refused.data, type=ErrorReply).message
+            for name in (TIME_LEFT_HEADER, REPLY_TIMEOUT_HEADER):
+                for wrong in ("soon", "nan", "-1"):
+                    refused = await replied(log, subject, body, LONG, {name: wrong})
+                    said = msgspec.json.decode(refused.data, type=ErrorReply)
+                    assert said.code == InvalidInput.code
+                    assert "give seconds" in said.message
         await log.close()
 
 

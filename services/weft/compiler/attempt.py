@@ -4,6 +4,8 @@ process of the pool, so the answer has the same bytes wherever it is made.
 
 from __future__ import annotations
 
+from enum import Enum
+
 import msgspec
 
 from weft.compiler.compile import Compilation, compile_pack
@@ -59,12 +61,27 @@ class Ready(msgspec.Struct, frozen=True):
     """The fields in which that policy is looser than the one in force."""
 
 
+class Postponed(Enum):
+    """Why a compile was not done here and now."""
+
+    UNSETTLED = "what it waits for is not folded"
+    LONG = "it is heavy work, for a process of the pool"
+
+
 def attempt(model: ReadModel, task: CompileTask) -> CompileResult | None:
     """The answer; None if items that the request waits for are not settled and there is time left.
     Raises `NotFound` for a missing session or item, `Unavailable` for one that is not folded yet,
     `Forbidden` if the requester may not loosen the policy or use a scope."""
     ready = ready_for(model, task)
     return None if ready is None else compile_result(ready, task)
+
+
+def short_attempt(model: ReadModel, task: CompileTask) -> CompileResult | Postponed:
+    """The same if it is short work, estimated from the session as it is."""
+    ready = ready_for(model, task)
+    if ready is None:
+        return Postponed.UNSETTLED
+    return compile_result(ready, task) if is_short_work(ready, task) else Postponed.LONG
 
 
 def ready_for(model: ReadModel, task: CompileTask) -> Ready | None:

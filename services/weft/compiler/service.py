@@ -8,10 +8,11 @@ each is a whole compile, and takes 1 ms longer in a thread.
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from contextlib import aclosing
-from enum import Enum
 from functools import partial
+from math import inf
 from typing import Any
 
 import msgspec
@@ -19,10 +20,9 @@ import msgspec
 from weft.compiler.attempt import (
     CompileResult,
     CompileTask,
+    Postponed,
     attempt,
-    compile_result,
-    is_short_work,
-    ready_for,
+    short_attempt,
 )
 from weft.compiler.retrieval_span import retrieval_span
 from weft.compiler.rights import floor_of
@@ -54,13 +54,6 @@ KEPT_AUDITS = 1_000
 """Of this process's own compiles, for `stable_from`; older ones are read from the audit stream."""
 
 
-class _Postponed(Enum):
-    """Why a compile was not done here and now."""
-
-    UNSETTLED = "what it waits for is not folded"
-    LONG = "it is for a process of the pool"
-
-
 async def answer(
     process: Process,
     replica: Replica,
@@ -90,6 +83,8 @@ class Compiler:
         self._ask = partial(ask, process.connection)
         self._key = process.settings.fingerprint_key.encode()
         self._tracing = process.tracing
+        self._in_work: dict[bytes, asyncio.Task[CompileResult | None]] = {}
+        """Heavy compiles by their tasks as JSON."""
         self._after_work = crash_point("compiler.after_work")
         self._after_publish = crash_point("compiler.after_publish")
 
@@ -195,25 +190,49 @@ class Compiler:
         while True:
             if self._replica.is_late(deadline):
                 task = msgspec.structs.replace(task, is_late=True)
-            outcome: CompileResult | _Postponed = _Postponed.LONG
-            is_isolated = self._pool.is_isolated(tenant, self._replica.is_crowding(tenant))
-            if not is_isolated and is_judged_here(request):
-                outcome = await self._replica.read_here(tenant, partial(self._here, task))
-            if outcome is _Postponed.LONG:
-                work = pool_work(self._data_dir, attempt, task)
-                outcome = await self._pool.run(tenant, session, work) or _Postponed.UNSETTLED
+            outcome: CompileResult | Postponed = Postponed.LONG
+            if is_judged_here(request):
+                outcome = await self._short(task)
+            if outcome is Postponed.LONG:
+                outcome = await self._heavy(asked, task) or Postponed.UNSETTLED
             if isinstance(outcome, CompileResult):
                 return outcome
             folded = await self._replica.reach(folded + 1, deadline)
 
-    def _here(self, task: CompileTask, model: ReadModel) -> CompileResult | _Postponed:
-        ready = ready_for(model, task)
-        if ready is None:
-            return _Postponed.UNSETTLED
-        if not is_short_work(ready, task):
-            return _Postponed.LONG
+    async def _short(self, task: CompileTask) -> CompileResult | Postponed:
+        """The result if it is short work. That is done here, or for an isolated tenant in the
+        process for short work; in neither does it wait for heavy work."""
+        tenant = task.tenant
+        if self._pool.is_isolated(tenant):
+            work = pool_work(self._data_dir, short_attempt, task)
+            return await self._pool.run_short(tenant, task.session, work) or Postponed.LONG
+        return await self._replica.read_here(tenant, partial(self._here, task))
+
+    async def _heavy(self, asked: ReceivedRequest[Any], task: CompileTask) -> CompileResult | None:
+        """The result in a process of the pool. A request that was sent again, as clients do after
+        some seconds, gets the result of the first: it would be worked on after that is answered."""
+        key = msgspec.json.encode(task)
+        first = self._in_work.get(key)
+        if first is not None and asked.left < inf:
+            await asyncio.wait([first])
+            if not first.cancelled():
+                return first.result()
+        work = pool_work(self._data_dir, attempt, task)
+        running = asyncio.create_task(self._pool.run(task.tenant, task.session, work))
+        self._in_work[key] = running
+        try:
+            return await running
+        finally:
+            if self._in_work.get(key) is running:
+                del self._in_work[key]
+
+    def _here(self, task: CompileTask, model: ReadModel) -> CompileResult | Postponed:
         with self._pool.watched(task.tenant):
-            return compile_result(ready, task)
+            outcome = short_attempt(model, task)
+        # Heavy ones do not crowd out others, however many are estimated at a time.
+        if outcome is not Postponed.LONG and self._replica.is_crowding(task.tenant):
+            self._pool.isolate(task.tenant)
+        return outcome
 
 
 class Audits:

@@ -96,7 +96,7 @@ class _Drilldowns:
         is_crowding = self._replica.is_crowding(asked.tenant)
         if is_short and not self._pool.is_isolated(asked.tenant, is_crowding):
             return await self._answered_here(asked.tenant, found, shown)
-        return await self._answered_by_pool(asked.tenant, found, shown)
+        return await self._answered_by_pool(asked.tenant, found, shown, is_short)
 
     async def _answered_here(
         self, tenant: str, found: LoggedArtifact, shown: partial[DrilldownReply]
@@ -106,11 +106,11 @@ class _Drilldowns:
                 return shown(body)
 
     async def _answered_by_pool(
-        self, tenant: str, found: LoggedArtifact, shown: partial[DrilldownReply]
+        self, tenant: str, found: LoggedArtifact, shown: partial[DrilldownReply], is_short: bool
     ) -> msgspec.Raw:
         # The body is fetched within the turn too, so that no tenant fetches many at once.
         async with (
-            self._pool.turn(tenant, found.session) as worker,
+            self._pool.turn(tenant, found.session, is_short) as worker,
             self._body(tenant, found) as body,
         ):
             return msgspec.Raw(await worker.run(encoded_slice, shown, body))

@@ -8,6 +8,8 @@ about the other side, so a suspension counts as one short wait, however long it 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 POLL_SECONDS = 0.25
@@ -21,6 +23,27 @@ async def done_within(work: asyncio.Future[Any], seconds: float) -> bool:
         await asyncio.wait([work], timeout=one_wait)
         seconds -= one_wait
     return work.done()
+
+
+@asynccontextmanager
+async def time_limit(seconds: float) -> AsyncIterator[asyncio.Timeout]:
+    """`asyncio.timeout` in such waits."""
+    loop = asyncio.get_running_loop()
+    timer: asyncio.Handle
+
+    def wait(left: float) -> None:
+        nonlocal timer
+        if left <= 0:
+            limit.reschedule(loop.time())
+        else:
+            timer = loop.call_later(min(POLL_SECONDS, left), wait, left - POLL_SECONDS)
+
+    async with asyncio.timeout(None) as limit:
+        timer = loop.call_soon(wait, seconds)
+        try:
+            yield limit
+        finally:
+            timer.cancel()
 
 
 async def cancelled(*tasks: asyncio.Future[Any] | None, again: float | None = None) -> None:

@@ -12,10 +12,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import secrets
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from enum import Enum
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -73,6 +74,8 @@ _SHORT_HYDRATION = 40
 searched in a process, such as 400 items of 20 KB, which take a second."""
 _SHORT_LOOK = 800
 """Up to this many passages of these items are read here to find the tools used: 2 to 5 ms."""
+
+T = TypeVar("T")
 
 
 async def service(process: Process, fork_server: ForkServer | None = None) -> None:
@@ -156,6 +159,7 @@ class _Postponed(Enum):
     """Why something was not done here and now."""
 
     UNSETTLED = "what it waits for is not folded"
+    ISOLATED = "it is short, but for a process of the pool, as its tenant's other work"
     LONG = "it is for a process of the pool"
 
 
@@ -217,9 +221,9 @@ class Routing:
             )
             if isinstance(found, HydrationResult):
                 return found
-            if found is _Postponed.LONG:
+            if found is not _Postponed.UNSETTLED:
                 work = pool_work(self._data_dir, encoded_hydration, wanted)
-                return msgspec.Raw(await self._pool.run(asked.tenant, asked.session, work))
+                return msgspec.Raw(await self._in_pool(asked, work, found))
             await asyncio.sleep(_POLL_SECONDS)
 
     def _here(
@@ -231,8 +235,10 @@ class Routing:
             return _Postponed.UNSETTLED
         is_short = view.has_few_passages(_LOOKED_BACK, _SHORT_HYDRATION)
         is_crowding = self._replica.is_crowding(wanted.tenant)
-        if not is_short or self._pool.is_isolated(wanted.tenant, is_crowding):
+        if not is_short:
             return _Postponed.LONG
+        if self._pool.is_isolated(wanted.tenant, is_crowding):
+            return _Postponed.ISOLATED
         with self._pool.watched(wanted.tenant):
             return hydration(model, wanted)
 
@@ -262,19 +268,29 @@ class Routing:
         place = SessionName(asked.tenant, asked.session)
         try:
             known = await self._replica.read_here(asked.tenant, partial(self._known, place))
-            if known is None:
+            if isinstance(known, _Postponed):
                 work = pool_work(self._data_dir, session_signals, place)
-                known = await self._pool.run(asked.tenant, asked.session, work)
+                known = await self._in_pool(asked, work, known)
         except Unavailable:
             return asked.request
         return with_signals(asked.request, known, held.router.ids_named)
 
-    def _known(self, place: SessionName, model: ReadModel) -> SessionSignals | None:
-        """None if it would take too long here."""
+    async def _in_pool(
+        self, asked: ReceivedRequest[Any], work: Callable[[], T], why: _Postponed
+    ) -> T:
+        if why is _Postponed.ISOLATED:
+            done = await self._pool.run_short(asked.tenant, asked.session, work)
+            if done is not None:
+                return done
+        return await self._pool.run(asked.tenant, asked.session, work)
+
+    def _known(self, place: SessionName, model: ReadModel) -> SessionSignals | _Postponed:
         view = model.view(place.tenant, place.session)
         is_short = view.has_few_passages(_LOOKED_BACK, _SHORT_LOOK)
-        if not is_short or self._pool.is_isolated(place.tenant):
-            return None
+        if not is_short:
+            return _Postponed.LONG
+        if self._pool.is_isolated(place.tenant):
+            return _Postponed.ISOLATED
         with self._pool.watched(place.tenant):
             return session_signals(model, place)
 

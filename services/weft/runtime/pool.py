@@ -1,5 +1,6 @@
 """A process pool for heavy requests: a request that takes longer than some milliseconds runs in one
-of a few processes, with a deadline, and with fair turns between tenants.
+of a few processes, with a deadline, and with fair turns between tenants. Short requests of a tenant
+that must not run in the event loop have a process of their own, so they wait for no heavy one.
 
 Threads would not help: they share the interpreter's lock with the event loop, and a thread cannot
 be killed.
@@ -36,6 +37,9 @@ ISOLATION_SECONDS = 60.0
 CROWDING_SECONDS = 30.0
 """The same for a tenant whose many requests crowded out others."""
 _MAX_ISOLATED = 10_000
+SHORT_SECONDS = 1.0
+"""Longest that work counts as short in its process, a hundred times what it takes. What takes
+longer was estimated wrongly, and is begun again as heavy work."""
 
 _log = logging.getLogger(__name__)
 
@@ -46,10 +50,8 @@ class Pool:
     def __init__(self, fork_server: ForkServer, processes: int, seconds: float) -> None:
         """`fork_server` gives the processes; `seconds`: longest that one request may take."""
         self._fork_server = fork_server
-        self._idle = [HeavyWorker(self._fork_server.fork, seconds) for _ in range(processes)]
-        # If there are two or more, one is always left to other tenants.
-        own = max(1, processes - 1)
-        self._limits = ConcurrencyLimits(processes, own, own, WAITING)
+        self._heavy = _Lane(fork_server, processes, seconds)
+        self._short = _Lane(fork_server, 1, seconds)
         self._isolated: OrderedDict[str, float] = OrderedDict()
         """Tenant → until when."""
 
@@ -57,7 +59,7 @@ class Pool:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for worker in self._idle:
+        for worker in (*self._heavy.idle, *self._short.idle):
             worker.close()
         self._fork_server.close()
 
@@ -72,30 +74,46 @@ class Pool:
         async with self.turn(tenant, session) as worker:
             return await worker.run(work, *args, **kwargs)
 
+    async def run_short(
+        self, tenant: str, session: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T | None:
+        """`run` for work that is estimated to be short; None if it is not."""
+        async with self.turn(tenant, session, is_short=True) as worker:
+            try:
+                async with asyncio.timeout(SHORT_SECONDS):
+                    return await worker.run(work, *args, **kwargs)
+            except TimeoutError:
+                return None
+
     @asynccontextmanager
-    async def turn(self, tenant: str, session: str) -> AsyncIterator[HeavyWorker]:
-        """A process for one request, when its turn has come. Raises `Overloaded` if too many of the
-        tenant's requests wait, or this one has waited too long."""
+    async def turn(
+        self, tenant: str, session: str, is_short: bool = False
+    ) -> AsyncIterator[HeavyWorker]:
+        """A process for one request, when its turn has come; `is_short` work waits for no heavy
+        one. Raises `Overloaded` if too many of the tenant's requests wait, or this one has waited
+        too long."""
+        lane = self._short if is_short else self._heavy
         async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(TURN_SECONDS):
-                    await stack.enter_async_context(self._limits.place(tenant, session))
+                    await stack.enter_async_context(lane.limits.place(tenant, session))
             except TimeoutError:
+                kind = "short" if is_short else "heavy"
                 raise Overloaded(
-                    f"heavy requests of tenant {tenant!r} wait for one another, this one for over "
+                    f"{kind} requests of tenant {tenant!r} wait for one another, this one for over "
                     f"{TURN_SECONDS:g} s; ask for fewer at a time, and try again"
                 ) from None
-            worker = self._idle.pop()
+            worker = lane.idle.pop()
             try:
                 yield worker
             finally:
-                self._idle.append(worker)
+                lane.idle.append(worker)
 
     def is_isolated(self, tenant: str, is_crowding: bool = False) -> bool:
         """Whether small work of a tenant is to be done in the pool as well: its work blocked the
         loop a short while ago, or its many requests crowd out others."""
         if is_crowding:
-            self._isolate(tenant, CROWDING_SECONDS)
+            self.isolate(tenant)
         until = self._isolated.get(tenant)
         return until is not None and time.monotonic() < until
 
@@ -108,13 +126,23 @@ class Pool:
             yield
         finally:
             if time.thread_time() - begun > HELD_SECONDS:
-                self._isolate(tenant, ISOLATION_SECONDS)
+                self.isolate(tenant, ISOLATION_SECONDS)
 
-    def _isolate(self, tenant: str, seconds: float) -> None:
+    def isolate(self, tenant: str, seconds: float = CROWDING_SECONDS) -> None:
         until = max(time.monotonic() + seconds, self._isolated.pop(tenant, 0.0))
         self._isolated[tenant] = until
         if len(self._isolated) > _MAX_ISOLATED:
             self._isolated.popitem(last=False)
+
+
+class _Lane:
+    """Processes for one kind of work, and whose turn it is."""
+
+    def __init__(self, fork_server: ForkServer, processes: int, seconds: float) -> None:
+        self.idle = [HeavyWorker(fork_server.fork, seconds) for _ in range(processes)]
+        # If there are two or more, one is always left to other tenants.
+        own = max(1, processes - 1)
+        self.limits = ConcurrencyLimits(processes, own, own, WAITING)
 
 
 class HeavyWorker(SubprocessWorker):

@@ -2,7 +2,7 @@
 
 A request is sent again while its time lasts if its answer may be lost: with a server that was
 restarted, or a process that was killed. It is the same request then, byte for byte, so that a
-compile of the same state is recorded once; a header says how much of its time is left. A request
+compile of the same state is recorded once; headers say how much of its time is left. A request
 that decides a route is sent again only if no service has received it, since the route would be
 decided and recorded twice; if the answer is lost, `Unavailable` is raised.
 """
@@ -25,7 +25,7 @@ from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavaila
 from weft_schemas.policy import Phase
 from weft_schemas.ranges import WAIT_SECONDS
 from weft_schemas.routing import RouteRequest
-from weft_schemas.subjects import TIME_LEFT_HEADER, request_subject
+from weft_schemas.subjects import REPLY_TIMEOUT_HEADER, TIME_LEFT_HEADER, request_subject
 
 ANSWER_SECONDS = 5.0
 """How long a service may take, in addition to the time that the request allows it to wait."""
@@ -134,10 +134,10 @@ class _PendingRequest:
 
     def _send(self) -> None:
         spent = self._spent()
-        headers = None
-        if spent and self._allowed is not None:
-            headers = {TIME_LEFT_HEADER: f"{max(0.0, self._allowed - spent):.3f}"}
         left = max(AGAIN_SECONDS, self._seconds - spent)
+        headers = {REPLY_TIMEOUT_HEADER: f"{left:.3f}"}
+        if spent and self._allowed is not None:
+            headers[TIME_LEFT_HEADER] = f"{max(0.0, self._allowed - spent):.3f}"
         asked = replied(self._connection, self._subject, self._payload, left, headers)
         task = asyncio.create_task(asked)
         task.add_done_callback(lambda _: self._news.set())

@@ -17,12 +17,13 @@ from faststream.message import StreamMessage
 from faststream.response import Response
 from nats.aio.msg import Msg
 
+from weft.log.timeouts import time_limit
 from weft.runtime.fair_queueing import ConcurrencyLimits
 from weft.runtime.logs import safe_error
 from weft.runtime.process import Process
-from weft.runtime.requests import Around, Next, ReceivedRequest, RequestSubscriber
+from weft.runtime.requests import Around, Next, ReceivedRequest, RequestSubscriber, reply_timeout
 from weft_schemas.compile import ErrorReply
-from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, WeftError
+from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable, WeftError
 from weft_schemas.subjects import parse_request
 
 AT_ONCE = 1_000
@@ -33,6 +34,11 @@ OF_SESSION = 250
 MAX_WAITING = 128 * 1024 * 1024
 """Bytes of all waiting requests; a request beyond this is refused."""
 _ROOM_FOR_HEADERS = 1_024
+
+
+class Expired(Unavailable):
+    """The requester no longer waits for the reply, so the request is not worked on any longer."""
+
 
 Request = TypeVar("Request", bound=msgspec.Struct)
 Handler = Callable[[ReceivedRequest[Any]], Awaitable[msgspec.Struct | msgspec.Raw]]
@@ -109,7 +115,19 @@ class RequestServer:
                     await stack.enter_async_context(limits.place(tenant, session))
                 return await call_next(message)
 
-        return in_turn
+        async def while_awaited(call_next: Next, message: StreamMessage[Msg]) -> Any:
+            seconds = reply_timeout(message.raw_message)
+            try:
+                async with time_limit(seconds) as limit:
+                    return await in_turn(call_next, message)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                raise Expired(
+                    f"{service} had no reply in the {seconds:g} s that the requester waits"
+                ) from None
+
+        return while_awaited
 
     @contextmanager
     def _waits(self, service: str, would_wait: bool, size: int) -> Iterator[None]:

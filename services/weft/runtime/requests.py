@@ -4,7 +4,7 @@ straight to it. That takes .1 ms of a request, FastStream's own queue and produc
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from math import inf, nan
 from typing import Any, Generic, NamedTuple, TypeVar, cast
@@ -31,7 +31,7 @@ from weft.runtime.handlers import StraightToHandler
 from weft_schemas.errors import InvalidInput, UnknownVersion
 from weft_schemas.events import VERSION
 from weft_schemas.ranges import check_ranges
-from weft_schemas.subjects import TIME_LEFT_HEADER, parse_request, requester
+from weft_schemas.subjects import REPLY_TIMEOUT_HEADER, TIME_LEFT_HEADER, parse_request, requester
 
 Request = TypeVar("Request", bound=msgspec.Struct)
 
@@ -127,7 +127,7 @@ class RequestSubscriber(StraightToHandler, CoreSubscriber):
             raise InvalidInput(f"{service} request: {error}; see schemas/jsonschema") from None
         _check(service, request)
         raw = message.raw_message
-        is_tenants, left = is_from_tenant(raw.reply), _left(service, raw.headers)
+        is_tenants, left = is_from_tenant(raw.reply), _seconds(raw, TIME_LEFT_HEADER)
         return ReceivedRequest(tenant, session, request, requester(raw.subject), is_tenants, left)
 
     def _make_response_publisher(self, message: StreamMessage[Msg]) -> Sequence[Any]:
@@ -159,8 +159,14 @@ class _Replies(NamedTuple):
             self.connection.write_soon(reply)
 
 
-def _left(service: str, headers: Mapping[str, str] | None) -> float:
-    said = (headers or {}).get(TIME_LEFT_HEADER)
+def reply_timeout(message: Msg) -> float:
+    """For how many seconds the requester waits for a reply. Raises `InvalidInput`."""
+    return _seconds(message, REPLY_TIMEOUT_HEADER)
+
+
+def _seconds(message: Msg, header: str) -> float:
+    """Infinite without the header."""
+    said = (message.headers or {}).get(header)
     if said is None:
         return inf
     try:
@@ -168,9 +174,7 @@ def _left(service: str, headers: Mapping[str, str] | None) -> float:
     except ValueError:
         left = nan
     if not left >= 0:
-        raise InvalidInput(
-            f"{service} request: header {TIME_LEFT_HEADER} is {said!r:.40}; give seconds"
-        )
+        raise InvalidInput(f"header {header} of the request is {said!r:.40}; give seconds")
     return left
 
 
