@@ -12,6 +12,7 @@ from weft.log.api import call
 from weft.log.reading import state
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import ContextBudget
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -145,6 +146,33 @@ async def test_a_policy_holds_from_its_place_on(client: weft.Client) -> None:
     assert "internal words" not in after.prompt
     assert after.policy_version == put.sequence
     assert after.stats.dropped_reasons == {"sensitivity": 1}
+
+
+async def test_a_sessions_policy_keeps_the_tenants_floor(url: str) -> None:
+    """One that was published for its budget alone."""
+    secret = ContextItem(
+        "s", ItemKind.DOC_SNIPPET, "internal words", sensitivity=weft.Sensitivity.INTERNAL
+    )
+    async with weft.connect(url, tenant="floors") as client:
+        await client.publish_policy(
+            weft.ContextPolicy("all", sensitivity_floor=weft.Sensitivity.INTERNAL)
+        )
+        put = await client.publish_policy(
+            weft.ContextPolicy("own", "s1", ContextBudget(answer=900))
+        )
+        ack = await client.publish("s1", [turn("u", "hello"), secret])
+        pack = await client.compile("s1", "answer", after=ack.sequence, timeout=PATIENCE)
+        version, policy = await client.policy("s1")
+        assert "internal words" not in pack.prompt
+        assert pack.stats.dropped_reasons == {"sensitivity": 1}
+        assert pack.policy_version == version == put.sequence
+        assert (policy.name, policy.budgets.answer) == ("own", 900)
+        assert policy.sensitivity_floor is weft.Sensitivity.INTERNAL
+        looser = await client.publish_policy(weft.ContextPolicy("all"))
+        pack = await client.compile("s1", "answer", after=looser.sequence, timeout=PATIENCE)
+        assert "internal words" in pack.prompt
+        assert pack.policy_version == looser.sequence
+        assert (await client.reproduce(pack.id)).identical
 
 
 async def test_status_counts(client: weft.Client) -> None:
