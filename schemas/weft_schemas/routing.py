@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
+from weft_schemas.errors import InvalidInput
 from weft_schemas.items import BodyRef
 
 
@@ -203,11 +205,14 @@ class HydrateRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Asks for a tool's definition with the session's values for its parameters."""
 
     tool: str
+    """Its id, or its name if no other tool has the same."""
     catalog: str
     query: str = ""
     after: int = 0
     timeout: float = 2.0
     v: int = 1
+    catalog_version: int | msgspec.UnsetType = msgspec.UNSET
+    """Of this version of the catalogue, as a decision names it; of the newest if it is not set."""
 
 
 class HydrationResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -220,6 +225,21 @@ class HydrationResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Ids of the items that were used."""
     sequence: int
     v: int = 1
+
+
+def check_unambiguous(name: str, ids: Sequence[str]) -> None:
+    """Raises `InvalidInput` that names the tools, if the name is that of several; `ids` are
+    theirs."""
+    if len(ids) < 2:
+        return
+    shown = ", ".join(repr(one[:80]) for one in sorted(ids)[:_IDS_SHOWN])
+    more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
+    raise InvalidInput(
+        f"{len(ids)} tools have the name {name[:80]!r}: {shown}{more}; give the id of one"
+    )
+
+
+_IDS_SHOWN = 10
 
 
 def __getattr__(name: str) -> Any:

@@ -290,9 +290,10 @@ class BaseClient:
         With `after` (an ack's sequence) it waits up to `timeout` seconds until everything up to
         there is folded and settled; `pack.pending` names what is not. `query` only ranks. `pin`
         names the ids of items that the prompt must contain; `pack.stats.notes` says which it does
-        not, and why. `scopes` restricts memory to these
-        scopes, of those that the session names. Raises `NotFound` for a session that the log does
-        not contain, `InvalidInput` and `Unavailable`.
+        not, and why. `scopes` restricts memory to these scopes, of those that the session names.
+        `tool` is the chosen tool's id in `catalog`, or its name if no other tool has the same.
+        Raises `NotFound` for a session that the log does not contain, `InvalidInput` and
+        `Unavailable`.
         """
         request = CompileRequest(
             phase=phase_named(phase),
@@ -432,11 +433,15 @@ class BaseClient:
 
     async def tools(self, decision: RouteReply, session: str | None = None) -> OfferedTools:
         """The complete definitions of the routed tools: `tools.definitions("openai")` for the
-        request, `tools.selected(call)` for the model's answer. Raises `NotFound` if one has left
-        the catalogue since."""
+        request, `tools.selected(call)` for the model's answer. They are those of the catalogue's
+        version that was routed, whatever was published since. Raises `NotFound` if the log does not
+        have that version any more: route again."""
         check_type("decision", decision, RouteReply)
-        place = session or TENANT_SESSION
-        wanted = [HydrateRequest(card.id, decision.catalog) for card in decision.cards]
+        place, version = session or TENANT_SESSION, decision.catalog_version or msgspec.UNSET
+        wanted = [
+            HydrateRequest(card.id, decision.catalog, catalog_version=version)
+            for card in decision.cards
+        ]
         asked = (self._ask(place, "hydrate", one, HydrationResult) for one in wanted)
         return OfferedTools(decision, tuple(one.tool for one in await asyncio.gather(*asked)))
 
@@ -460,7 +465,11 @@ class BaseClient:
         after: int = 0,
         timeout: float = 2.0,
     ) -> HydrationResult:
-        """A tool's whole schema, and the session's values that fit its parameters."""
+        """A tool's whole schema, and the session's values that fit its parameters.
+
+        `tool` is its id, or its name. Raises `NotFound`, and, if several tools have that name,
+        `InvalidInput` with their ids.
+        """
         asked = HydrateRequest(tool, catalog, query, after, timeout)
         return await self._ask(session, "hydrate", asked, HydrationResult, timeout)
 

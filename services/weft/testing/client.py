@@ -101,7 +101,9 @@ class MemoryClient(Client):
         self._first_policy = policy
         self._key = settings.fingerprint_key.encode()
         self._running: InMemoryWorkers | None = None
-        self._catalogues = CatalogRouters(_no_body, settings.encoding)
+        self._catalogues = CatalogRouters(
+            _no_body, settings.encoding, record_at=lambda at: self._working.log.read(at)
+        )
         self._audits: dict[str, bytes] = {}
         self._decisions = 0
 
@@ -297,8 +299,8 @@ class MemoryClient(Client):
         return ChoiceReply(len(self._working.log.records))
 
     async def _hydrate(self, session: str, request: HydrateRequest) -> Any:
-        held = await self._catalogues.current(self.tenant, request.catalog)
-        task = HydrationJob(self.tenant, session, tool_named(held, request), request)
+        items = await self._catalogues.items(self.tenant, request)
+        task = HydrationJob(self.tenant, session, tool_named(items, request), request)
         return hydration(self._working.log.model, task)
 
 
