@@ -66,6 +66,10 @@ class Catalog(
     """A large catalogue's items as a JSON array in the object store."""
 
 
+UNRANKED = "not ranked, has no word of the query"
+"""How the note of a card begins whose tool has no word of the query."""
+
+
 class ChoiceCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What the model sees of a routed item: never the argument schema."""
 
@@ -79,6 +83,11 @@ class ChoiceCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     cost: float = 0.0
     note: str = ""
     """For example a missing prerequisite or a recent failure."""
+
+    @property
+    def is_unranked(self) -> bool:
+        """It is shown though the tool has no word of the query."""
+        return self.note.startswith(UNRANKED)
 
 
 class ChoiceNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -124,7 +133,8 @@ class RouteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RouteReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The cards of the tools that fit the query best, and how sure the router is of them."""
+    """The cards of the tools that fit the query best, and how sure the router is of them. If no
+    tool has a word of the query, the cards are of some tools, unranked (`is_unranked`)."""
 
     cards: tuple[ChoiceCard, ...]
     catalog: str
@@ -132,14 +142,20 @@ class RouteReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     query: str
     """The routing query that was scored, after the transformer."""
     abstain: bool = False
-    """Nothing fits."""
+    """Nothing fits; cards are shown all the same."""
     ambiguous: bool = False
     reason: str = ""
+    """Why it abstains or is ambiguous, and what to do."""
     leaves_scored: int = 0
     total_leaves: int = 0
     id: str = ""
     """Id of the decision in the audit; return it with the choice."""
     v: int = 1
+
+    @property
+    def is_unranked(self) -> bool:
+        """No tool has a word of the query: the cards are of some tools of the catalogue."""
+        return any(card.is_unranked for card in self.cards)
 
 
 class RouteAudit(

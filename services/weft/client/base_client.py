@@ -411,7 +411,8 @@ class BaseClient:
         after: int = 0,
         timeout: float = 2.0,
     ) -> RouteReply:
-        """The cards of the tools that best fit a routing query, best first.
+        """The cards of the tools that best fit a routing query, best first. If no tool has a word
+        of it, some tools, unranked: `reply.is_unranked`, and `reply.reason` says what to do.
 
         With a `session`, its used tools and its failures count in addition to the ids in `used` and
         `failed`. `after` waits for a version of the catalogue. Raises `NotFound` for an unknown

@@ -92,10 +92,10 @@ class CatalogRouter(msgspec.Struct):
         is left to a thread; within `turn` the loop is blocked for some milliseconds."""
         async with self.asked:
             if len(self.router.items) * min(len(query), _MAX_QUERY_LENGTH) > _SHORT_ROUTE:
-                reply = await _to_the_end(self.router.route, request, query)
+                reply = await _to_the_end(self.router.answer, request, query)
             else:
                 async with turn:
-                    reply = self.router.route(request, query)
+                    reply = self.router.answer(request, query)
             return msgspec.structs.replace(reply, catalog_version=self.version)
 
     async def update(self, version: int, catalog: Catalog) -> None:

@@ -290,7 +290,7 @@ class MemoryClient(Client):
             known = session_signals(self._working.log.model, SessionName(self.tenant, session))
             request = with_signals(request, known, held.router.ids_named)
         self._decisions += 1
-        reply = held.router.route(request, request.query)
+        reply = held.router.answer(request, request.query)
         return msgspec.structs.replace(
             reply, catalog_version=held.version, id=f"{self._decisions:016x}"
         )
