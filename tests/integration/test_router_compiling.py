@@ -103,6 +103,20 @@ async def test_without_a_query_the_latest_turn_is_routed_by(client: Client) -> N
     assert "Polishes" not in pack.prompt
 
 
+async def test_a_query_without_a_known_word_shows_some_tools_and_says_so(client: Client) -> None:
+    await published(client)
+    ack = await client.publish("s1", ContextItem("u2", ItemKind.USER_TURN, "Bitte überweise es!"))
+    pack = await client.compile(
+        "s1", phase="route", catalog="tools", after=ack.sequence, timeout=60
+    )
+    assert "- pay (pay_invoice): changes things outside" in pack.prompt
+    assert "not ranked, has no word of the query" in pack.prompt
+    assert any("give its tools tags or examples" in note for note in pack.stats.notes)
+    decision = await client.route("Bitte überweise es!", "tools", session="s1")
+    assert (decision.abstain, decision.is_unranked, len(decision.cards)) == (True, True, 5)
+    assert [tool.id for tool in (await client.tools(decision)).tools][:2] == ["pay", "find"]
+
+
 async def test_a_turn_too_sensitive_to_show_is_not_routed_by(client: Client, tenant: str) -> None:
     await published(client)
     secret = ContextItem("u2", ItemKind.USER_TURN, "pay", sensitivity=Sensitivity.RESTRICTED)

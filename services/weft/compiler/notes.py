@@ -111,7 +111,10 @@ def _note_unranked_tools(state: State) -> None:
         return
     name = f"catalogue {str(state.request.catalog)!r:.80}"
     if not cards:
-        state.ledger.note(f"{name}: no tool to show, since there is no query, or none passes")
+        state.ledger.note(
+            f"{name}: no tool is shown: the catalogue is empty, or nothing was asked (no `query`, "
+            "and no user turn that may be shown)"
+        )
     elif any(card.is_unranked for card in cards):
         state.ledger.note(
             f"{name}: no tool has a word of the query; some are shown, not ranked: give a `query` "

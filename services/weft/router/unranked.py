@@ -36,7 +36,7 @@ def reason_for(shown: Collection[SelectableItem], passing: int, request: RouteRe
     if not passing:
         return "nothing fits: no tool passes the filters (namespaces, tags, exclude)"
     return (
-        f"nothing fits: no tool has a word of the query; {len(shown)} of {passing} tools are shown, "
+        f"nothing fits: none of {passing} tools has a word of the query; {len(shown)} are shown, "
         f"not ranked: {_TODO}"
     )
 

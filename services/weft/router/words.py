@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container
+from collections.abc import Mapping
 
 import Stemmer
 
@@ -47,16 +47,16 @@ def words_of(text: str) -> list[str]:
     return [word for word in _stemmer.stemWords(parts) if word not in _stop]
 
 
-def query_words(query: str, known: Container[str]) -> list[str]:
-    """The words of a query. One that is not `known` is read without its accents, if it is known so:
-    `hôtel` as `hotel`."""
+def query_words(query: str, known: Mapping[str, int]) -> list[str]:
+    """The words of a query, where `known` are those of the catalogue with how many items have each.
+    One that is not known is read without its accents, if it is known so: `hôtel` as `hotel`."""
     return [
         word if word.isascii() or word in known else _without_accents(word, known)
         for word in words_of(query)
     ]
 
 
-def _without_accents(word: str, known: Container[str]) -> str:
+def _without_accents(word: str, known: Mapping[str, int]) -> str:
     plain = _ACCENTED.sub(r"\1", unicodedata.normalize("NFKD", word))
     stem = _stemmer.stemWord(plain)
     return stem if stem in known else word
