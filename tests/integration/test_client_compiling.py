@@ -12,7 +12,7 @@ from weft.log.api import call
 from weft.log.reading import state
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
-from weft_schemas.policy import ContextBudget
+from weft_schemas.policy import ContextBudget, PhaseRule
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -146,6 +146,18 @@ async def test_a_policy_holds_from_its_place_on(client: weft.Client) -> None:
     assert "internal words" not in after.prompt
     assert after.policy_version == put.sequence
     assert after.stats.dropped_reasons == {"sensitivity": 1}
+
+
+async def test_a_policy_that_no_compile_could_use_is_refused(url: str) -> None:
+    async with weft.connect(url, tenant="refusing") as client:
+        hook = weft.ContextPolicy("odd", redaction_hook="nope")
+        with pytest.raises(weft.InvalidInput, match="hook 'nope' is not installed here"):
+            await client.publish_policy(hook)
+        with pytest.raises(weft.InvalidInput, match=r"phases\.call\.kinds is empty"):
+            await client.publish_policy(weft.ContextPolicy(phases={weft.Phase.CALL: PhaseRule(())}))
+        assert (await client.policy())[0] == 0
+        ack = await client.publish_policy(hook, hook_elsewhere=True)
+        assert (await client.policy()) == (ack.sequence, hook)
 
 
 async def test_a_sessions_policy_keeps_the_tenants_floor(url: str) -> None:

@@ -20,12 +20,14 @@ from weft.client.catalogues import newest_catalogue
 from weft.client.confirmation import Confirmation, distinct
 from weft.client.confirmation_requests import confirm_acknowledged, confirm_ids
 from weft.client.erasure_check import ErasureCheck
+from weft.client.event_check import checked
 from weft.client.histories import Histories, OnEdit, PublishedMessages
 from weft.client.lazy_connection import LazyConnection
 from weft.client.message_ids import logged_message_ids, message_ids
 from weft.client.operator import Operator
 from weft.client.outgoing import Items, PublishAck, Sent
 from weft.client.pack import Pack
+from weft.client.policy_check import check_policy
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.following import Follower
@@ -201,10 +203,19 @@ class BaseClient:
         await self._erased.check(await self._link.opened(), session)
         return await self._send(self._link.outgoing.closing(session, reason))
 
-    async def publish_policy(self, policy: ContextPolicy) -> Ack:
+    async def publish_policy(self, policy: ContextPolicy, *, hook_elsewhere: bool = False) -> Ack:
         """Put a policy in force, for the tenant or for the session that it names, from the ack's
-        sequence on. Needs a credential that may publish the tenant's own events."""
+        sequence on. Needs a credential that may publish the tenant's own events.
+
+        In a session with a policy of its own, the stricter value of the two holds wherever
+        something is concealed (docs/concepts.md). Raises `InvalidInput` for what no compile could
+        use: values out of range, patterns that cannot be run, a phase that shows no kind, and a
+        redaction hook that is not installed here. `hook_elsewhere` says that it is installed where
+        compiles run.
+        """
         check_type("policy", policy, ContextPolicy)
+        checked(policy)
+        check_policy(policy, hook_elsewhere=hook_elsewhere)
         await self._link.opened()
         return await self._send(self._link.outgoing.tenants(policy))
 

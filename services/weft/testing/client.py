@@ -24,7 +24,8 @@ from weft.client.blocking import SyncClient
 from weft.client.client import Client
 from weft.client.event_check import checked
 from weft.client.lazy_connection import closed_error
-from weft.client.outgoing import Items, PublishAck, Sent, check_items, check_policy
+from weft.client.outgoing import Items, PublishAck, Sent, check_items
+from weft.client.policy_check import check_policy
 from weft.client.refusals import ItemRefused
 from weft.compiler.attempt import CompileTask, attempt
 from weft.firewall.service import allowed, reply_of, signals_of, slice_of
@@ -172,9 +173,9 @@ class MemoryClient(Client):
     async def close_session(self, session: str, reason: str = "closed") -> Ack:
         return _ack(await self._take(session, SessionClosedEvent(reason=reason)))
 
-    async def publish_policy(self, policy: ContextPolicy) -> Ack:
-        check_policy(policy)
+    async def publish_policy(self, policy: ContextPolicy, *, hook_elsewhere: bool = False) -> Ack:
         checked(policy)
+        check_policy(policy, hook_elsewhere=hook_elsewhere)
         return _ack(await self._take(TENANT_SESSION, policy))
 
     async def publish_catalog(self, catalog: Catalog) -> Ack:
