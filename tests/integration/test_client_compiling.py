@@ -186,6 +186,17 @@ async def test_a_sessions_policy_keeps_the_tenants_floor(url: str) -> None:
         assert pack.policy_version == looser.sequence
 
 
+async def test_a_sessions_scope_is_on_every_item_in_the_log(client: weft.Client) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    async with client.session("ada-1", scope="user:ada", timeout=PATIENCE) as s:
+        s.add({"role": "user", "content": "Look."}, {"role": "assistant", "tool_calls": [call]})
+        await s.run(call, {"look": lambda: "seen"})
+        assert "seen" in (await s.compile()).prompt
+    events = [record.event() async for record in client.events("ada-1")]
+    items = [event for event in events if isinstance(event, ContextItem)]
+    assert [item.metadata["scope"] for item in items] == ["user:ada"] * 3
+
+
 async def test_status_counts(client: weft.Client) -> None:
     ack = await client.publish("count", [turn("a", "one"), turn("b", "two")])
     await client.confirm("count", ack)

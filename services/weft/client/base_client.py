@@ -28,6 +28,7 @@ from weft.client.operator import Operator
 from weft.client.outgoing import Items, PublishAck, Sent
 from weft.client.pack import Pack
 from weft.client.policy_check import check_policy
+from weft.client.scoped_items import check_scope, scoped
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.following import Follower
@@ -169,6 +170,7 @@ class BaseClient:
         *,
         format: Format = "auto",
         on_edit: OnEdit = "report",
+        scope: str | None = None,
     ) -> PublishedMessages:
         """Publish the new part of a history. You may pass the whole history at every step.
 
@@ -179,14 +181,18 @@ class BaseClient:
         the change is not published: it is listed in `conflicts`, or, with `on_edit="raise"`, raises
         `Conflict` before anything is published. The user's last message, if it is the last of all,
         is never past. A history that shares nothing with what is known counts as another
-        conversation in the session.
+        conversation in the session. `scope`, such as `user:42`, is whose memory they teach and
+        show.
 
         The first call for a session asks a service what the session contains, or reads it from the
         log. Raises the same errors as `publish`, and `Conflict` if the session was erased.
         """
         encode_token(session, "session")
         checked_choice("on_edit", on_edit, OnEdit)
-        return await self.histories.hand_over(session, draft(messages, format), on_edit)
+        check_scope(scope)
+        read = draft(messages, format)
+        read = msgspec.structs.replace(read, items=scoped(read.items, scope))
+        return await self.histories.hand_over(session, read, on_edit)
 
     async def _message_ids(self, session: str) -> tuple[int, Sequence[str]]:
         return await message_ids(self._ask, partial(self._logged_ids, session), session)

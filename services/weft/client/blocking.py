@@ -287,9 +287,9 @@ class SyncSession:
         """See `Session.parked`."""
         return self._session.parked
 
-    def add(self, *messages: Any, format: Format = "auto") -> None:
+    def add(self, *messages: Any, format: Format = "auto", scope: str | None = None) -> None:
         """See `Session.add`."""
-        self._session.add(*messages, format=format)
+        self._session.add(*messages, format=format, scope=scope)
 
     def tools(self, provider: Provider) -> list[dict[str, Any]]:
         """See `Session.tools`."""
