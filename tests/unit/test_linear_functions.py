@@ -79,6 +79,8 @@ UNCALLED = {
         weft.compiler.rendering.memory._rows(name)
         weft.compiler.rendering.memory.memory_header(shown_ids)
         weft.compiler.rights.floor_of(principal) weft.compiler.rights.policy_of(principal)
+        weft.compiler.scope_facts.facts_of(principal) weft.compiler.scope_facts.facts_of(scope)
+        weft.compiler.scope_facts.with_facts(principal)
         weft.compiler.rights.within_grants(principal) weft.firewall.service.allowed(handle)
         weft.firewall.service.allowed(key) weft.firewall.service.allowed(tenant)
     """,

@@ -66,6 +66,7 @@ from weft_schemas.routing import (
 )
 from weft_schemas.status import (
     LISTED,
+    KnownFact,
     ProcessState,
     SessionsReply,
     SessionsRequest,
@@ -381,6 +382,21 @@ class BaseClient:
         of a session's items, their `places`."""
         asked = StatusRequest(ids=checked_list("ids", ids))
         return await self._ask(session or TENANT_SESSION, "status", asked, StatusReply)
+
+    async def facts(
+        self, scope: str, *, session: str | None = None, after: int = 0, timeout: float = 2.0
+    ) -> tuple[KnownFact, ...]:
+        """The facts in force of a memory scope, such as `user:42`, by key, with the items that said
+        them. What only a session remembers is asked for with it: `session:s1` and `s1`.
+
+        As in a compile, facts at or above the sensitivity floor (of the session's policy, or of the
+        tenant's) are left out, and the scope must be granted: raises `Forbidden`. `after` waits up
+        to `timeout` seconds for what is folded.
+        """
+        check_type("scope", scope, str)
+        asked = StatusRequest(facts=scope, after=after, timeout=timeout)
+        place = session or TENANT_SESSION
+        return (await self._ask(place, "status", asked, StatusReply, timeout)).facts or ()
 
     async def _known_session(self, session: str) -> StatusReply:
         """The status of a session that exists. Raises `NotFound` for another, after everything that

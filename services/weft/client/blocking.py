@@ -229,6 +229,7 @@ class SyncClient:
     reproduce = _of_client(Client.reproduce)
     explain = _of_client(Client.explain)
     status = _of_client(Client.status)
+    facts = _of_client(Client.facts)
     sessions = _of_client(Client.sessions)
     processes = _of_client(Client.processes)
     route = _of_client(Client.route)

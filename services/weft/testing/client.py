@@ -28,6 +28,7 @@ from weft.client.outgoing import Items, PublishAck, Sent, check_items
 from weft.client.policy_check import check_policy
 from weft.client.refusals import ItemRefused
 from weft.compiler.attempt import CompileTask, attempt
+from weft.compiler.scope_facts import with_facts
 from weft.firewall.service import allowed, reply_of, signals_of, slice_of
 from weft.firewall.views.drill import Slice
 from weft.log.message import Ack
@@ -265,7 +266,10 @@ class MemoryClient(Client):
 
     async def _status(self, session: str, request: StatusRequest) -> msgspec.Struct:
         name = None if session == TENANT_SESSION else session
-        return status(self._working.log.model.db, self.tenant, name, request)
+        model = self._working.log.model
+        reply = status(model.db, self.tenant, name, request)
+        view = model.view(self.tenant, session)
+        return with_facts(reply, view, request, self.settings.principal)
 
     async def _sessions(self, _: str, request: SessionsRequest) -> msgspec.Struct:
         return sessions_of(self._working.log.model.db, self.tenant, request)
