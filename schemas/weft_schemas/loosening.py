@@ -62,7 +62,7 @@ def _untrusted(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
         yield f"{_named(fewer)} would be trusted"
 
 
-def _actions(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
+def actions_loosened(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
     """The same rules in the same order, each equally or more strict, and others after them, show
     nothing more; about any other change this cannot be known."""
     was, now = in_force.firewall.actions or (), other.firewall.actions or ()
@@ -128,7 +128,7 @@ def _least(rules: FirewallRules, pattern: str, past: tuple[str, ...]) -> float:
     for known, limit, _ in _by_pattern(rules):
         if any(_covers(one, known) or _covers(one, pattern) for one in past):
             continue
-        if _may_meet(known, pattern):
+        if may_match_both(known, pattern):
             least = min(least, limit)
         if _covers(known, pattern):
             break
@@ -146,7 +146,7 @@ def _covers(one: str, other: str) -> bool:
     return one.endswith("*") and _is_literal(one[:-1]) and _start(other).startswith(one[:-1])
 
 
-def _may_meet(one: str, other: str) -> bool:
+def may_match_both(one: str, other: str) -> bool:
     """Whether a name could match both: false only if that is certain."""
     if _is_literal(one):
         return fnmatchcase(one, other)
@@ -210,7 +210,7 @@ FIELDS: dict[str, Judge | str] = {
     "firewall.tools.sensitivity": _WORKERS,
     "firewall.tools.show": "judged with `firewall.show`",
     "firewall.show": _shown,
-    "firewall.actions.signal": _actions,
+    "firewall.actions.signal": actions_loosened,
     "firewall.actions.action": "judged with `firewall.actions.signal`",
     "firewall.actions.min_score": "judged with `firewall.actions.signal`",
     "firewall.masked_kinds": _WORKERS,

@@ -364,7 +364,8 @@ class ContextPolicy(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="context_policy", tag_field="type"
 ):
     """A versioned event under the tenant's reserved session. Its version is its log sequence; 0 is
-    this default. `session` restricts it to one session."""
+    this default. `session` restricts it to one session, where it replaces the tenant's, except that
+    it conceals no less (docs/concepts.md)."""
 
     name: str = "default"
     session: str | None = None

@@ -32,6 +32,7 @@ Kept = TypeVar("Kept", bound=msgspec.Struct)
 
 _NUMBERS: dict[str, Range] = {
     "v": (1, SEQUENCE[1]),
+    "catalog_version": SEQUENCE,
     "after": SEQUENCE, "as_of": SEQUENCE, "first": SEQUENCE, "last": SEQUENCE,
     "timeout": WAIT_SECONDS,
     "budget": TOKENS, "reserve": TOKENS, "max_tokens": TOKENS,

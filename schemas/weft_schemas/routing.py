@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
+from weft_schemas.errors import InvalidInput
 from weft_schemas.items import BodyRef
 
 
@@ -64,6 +66,10 @@ class Catalog(
     """A large catalogue's items as a JSON array in the object store."""
 
 
+UNRANKED = "not ranked, has no word of the query"
+"""How the note of a card begins whose tool has no word of the query."""
+
+
 class ChoiceCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What the model sees of a routed item: never the argument schema."""
 
@@ -77,6 +83,11 @@ class ChoiceCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     cost: float = 0.0
     note: str = ""
     """For example a missing prerequisite or a recent failure."""
+
+    @property
+    def is_unranked(self) -> bool:
+        """It is shown though the tool has no word of the query."""
+        return self.note.startswith(UNRANKED)
 
 
 class ChoiceNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -122,7 +133,8 @@ class RouteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RouteReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The cards of the tools that fit the query best, and how sure the router is of them."""
+    """The cards of the tools that fit the query best, and how sure the router is of them. If no
+    tool has a word of the query, the cards are of some tools, unranked (`is_unranked`)."""
 
     cards: tuple[ChoiceCard, ...]
     catalog: str
@@ -130,14 +142,20 @@ class RouteReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     query: str
     """The routing query that was scored, after the transformer."""
     abstain: bool = False
-    """Nothing fits."""
+    """Nothing fits; cards are shown all the same."""
     ambiguous: bool = False
     reason: str = ""
+    """Why it abstains or is ambiguous, and what to do."""
     leaves_scored: int = 0
     total_leaves: int = 0
     id: str = ""
     """Id of the decision in the audit; return it with the choice."""
     v: int = 1
+
+    @property
+    def is_unranked(self) -> bool:
+        """No tool has a word of the query: the cards are of some tools of the catalogue."""
+        return any(card.is_unranked for card in self.cards)
 
 
 class RouteAudit(
@@ -203,11 +221,14 @@ class HydrateRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Asks for a tool's definition with the session's values for its parameters."""
 
     tool: str
+    """Its id, or its name if no other tool has the same."""
     catalog: str
     query: str = ""
     after: int = 0
     timeout: float = 2.0
     v: int = 1
+    catalog_version: int | msgspec.UnsetType = msgspec.UNSET
+    """Of this version of the catalogue, as a decision names it; of the newest if it is not set."""
 
 
 class HydrationResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -220,6 +241,21 @@ class HydrationResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Ids of the items that were used."""
     sequence: int
     v: int = 1
+
+
+def check_unambiguous(name: str, ids: Sequence[str]) -> None:
+    """Raises `InvalidInput` that names the tools, if the name is that of several; `ids` are
+    theirs."""
+    if len(ids) < 2:
+        return
+    shown = ", ".join(repr(one[:80]) for one in sorted(ids)[:_IDS_SHOWN])
+    more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
+    raise InvalidInput(
+        f"{len(ids)} tools have the name {name[:80]!r}: {shown}{more}; give the id of one"
+    )
+
+
+_IDS_SHOWN = 10
 
 
 def __getattr__(name: str) -> Any:

@@ -39,6 +39,8 @@ class StatusRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """For a session: pairs of an item's id and its `content_digest`, at most `ASKED`. The places of
     these ids are requested, and which of them belong to other content. If the session was erased,
     the reply is a `Conflict`; so it is with `history`."""
+    facts: str | msgspec.UnsetType = msgspec.UNSET
+    """A memory scope whose facts in force are requested; it must be granted to the requester."""
 
 
 class Collision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,6 +99,20 @@ class ProcessState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     started."""
 
 
+class KnownFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A fact in force of a scope."""
+
+    key: str
+    value: str
+    sequence: int
+    """Of the item that said it last."""
+    sources: tuple[str, ...]
+    """Ids of the items that said it."""
+    session: str
+    """Their session."""
+    sensitivity: str
+
+
 class StatusReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is folded of a tenant or of one session: counts, what waits, what was given up."""
 
@@ -127,6 +143,8 @@ class StatusReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     requested."""
     others: tuple[Collision, ...] | msgspec.UnsetType = msgspec.UNSET
     """Of the requested `contents`, those whose id belongs to other content."""
+    facts: tuple[KnownFact, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Of the requested scope, by key, those below the sensitivity floor."""
 
 
 class SessionsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

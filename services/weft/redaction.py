@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from weft.readmodel.rows import ItemRow
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.items import Sensitivity
+
+if TYPE_CHECKING:
+    from weft.readmodel.rows import ItemRow
 
 ENTRY_POINTS = "weft.redaction_hooks"
 """Group under which a package offers hooks of its own; each loads to a hook or its class."""

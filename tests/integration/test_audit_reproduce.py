@@ -54,6 +54,22 @@ async def test_pending_and_settled_compiles_reproduce_after_the_log_went_on(
         assert done.selection == "same", done.selection_reasons
 
 
+async def test_a_session_with_a_policy_of_its_own_reproduces_after_the_tenants_changed(
+    server, log: Connection, replica
+):
+    subject = derived_subject("acme", TENANT_SESSION, "context_policy")
+    strict = ContextPolicy(sensitivity_floor="internal")
+    for policy in (strict, ContextPolicy(session="s1", name="own")):
+        await publish_raw(log, subject, encode_event(policy))
+    inner = ContextItem("d", ItemKind.DOC_SNIPPET, "A secret plan.", sensitivity="internal")
+    *_, ack = await publish(log, "s1", [TURN, inner])
+    pack = await compiled(log, after=ack.sequence)
+    assert "secret plan" not in pack.prompt
+    await publish_raw(log, subject, encode_event(ContextPolicy()))
+    done = await reproduced(server, pack.id)
+    assert (done.identical, done.selection) == (True, "same"), done.reasons
+
+
 async def test_what_another_session_taught_is_found_again(server, log: Connection, replica):
     [taught] = await publish(log, "before", [scoped("t", "I am vegetarian.")])
     fact = FactsEvent(

@@ -200,6 +200,22 @@ async def test_the_policy_in_force_is_shown_for_a_tenant_a_session_and_a_moment(
     assert session.err == "policy 'own' of session s1, in force from sequence 3\n"
 
 
+async def test_what_the_tenants_policy_overrules_is_told(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    file = tmp_path / "policy.json"
+    file.write_text('{"name": "all", "sensitivity_floor": "internal"}')
+    assert (await weft("policy", "publish", str(file), url=server.url)).err == ""
+    file.write_text('{"name": "own", "session": "s1", "budgets": {"answer": 900}}')
+    done = await weft("policy", "publish", str(file), url=server.url)
+    assert done.out == "policy 'own' is in force for session s1 from sequence 2\n"
+    assert done.err.startswith("the tenant's policy is stricter in sensitivity_floor: there it")
+    shown = await weft("policy", "show", "--session", "s1", url=server.url)
+    held = json.loads(shown.out)
+    assert (held["name"], held["budgets"]["answer"]) == ("own", 900)
+    assert held["sensitivity_floor"] == "internal"
+
+
 async def test_a_policy_file_is_shown_in_full_without_a_server(tmp_path: Path) -> None:
     file = tmp_path / "strict.yaml"
     file.write_text("sensitivity_floor: internal\n")

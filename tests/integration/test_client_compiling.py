@@ -12,6 +12,7 @@ from weft.log.api import call
 from weft.log.reading import state
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import ContextBudget, PhaseRule
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -145,6 +146,55 @@ async def test_a_policy_holds_from_its_place_on(client: weft.Client) -> None:
     assert "internal words" not in after.prompt
     assert after.policy_version == put.sequence
     assert after.stats.dropped_reasons == {"sensitivity": 1}
+
+
+async def test_a_policy_that_no_compile_could_use_is_refused(url: str) -> None:
+    async with weft.connect(url, tenant="refusing") as client:
+        hook = weft.ContextPolicy("odd", redaction_hook="nope")
+        with pytest.raises(weft.InvalidInput, match="hook 'nope' is not installed here"):
+            await client.publish_policy(hook)
+        with pytest.raises(weft.InvalidInput, match=r"phases\.call\.kinds is empty"):
+            await client.publish_policy(weft.ContextPolicy(phases={weft.Phase.CALL: PhaseRule(())}))
+        assert (await client.policy())[0] == 0
+        ack = await client.publish_policy(hook, hook_elsewhere=True)
+        assert (await client.policy()) == (ack.sequence, hook)
+
+
+async def test_a_sessions_policy_keeps_the_tenants_floor(url: str) -> None:
+    """One that was published for its budget alone."""
+    secret = ContextItem(
+        "s", ItemKind.DOC_SNIPPET, "internal words", sensitivity=weft.Sensitivity.INTERNAL
+    )
+    async with weft.connect(url, tenant="floors") as client:
+        await client.publish_policy(
+            weft.ContextPolicy("all", sensitivity_floor=weft.Sensitivity.INTERNAL)
+        )
+        put = await client.publish_policy(
+            weft.ContextPolicy("own", "s1", ContextBudget(answer=900))
+        )
+        ack = await client.publish("s1", [turn("u", "hello"), secret])
+        pack = await client.compile("s1", "answer", after=ack.sequence, timeout=PATIENCE)
+        version, policy = await client.policy("s1")
+        assert "internal words" not in pack.prompt
+        assert pack.stats.dropped_reasons == {"sensitivity": 1}
+        assert pack.policy_version == version == put.sequence
+        assert (policy.name, policy.budgets.answer) == ("own", 900)
+        assert policy.sensitivity_floor is weft.Sensitivity.INTERNAL
+        looser = await client.publish_policy(weft.ContextPolicy("all"))
+        pack = await client.compile("s1", "answer", after=looser.sequence, timeout=PATIENCE)
+        assert "internal words" in pack.prompt
+        assert pack.policy_version == looser.sequence
+
+
+async def test_a_sessions_scope_is_on_every_item_in_the_log(client: weft.Client) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    async with client.session("ada-1", scope="user:ada", timeout=PATIENCE) as s:
+        s.add({"role": "user", "content": "Look."}, {"role": "assistant", "tool_calls": [call]})
+        await s.run(call, {"look": lambda: "seen"})
+        assert "seen" in (await s.compile()).prompt
+    events = [record.event() async for record in client.events("ada-1")]
+    items = [event for event in events if isinstance(event, ContextItem)]
+    assert [item.metadata["scope"] for item in items] == ["user:ada"] * 3
 
 
 async def test_status_counts(client: weft.Client) -> None:

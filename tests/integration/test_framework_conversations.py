@@ -475,3 +475,15 @@ async def test_a_version_is_published_once_by_any_number_of_processes(
         assert pack is not None
         assert f"shelf c: {at}" in pack.entries[-1].text
     assert len(sent) == len(set(sent)) == 2
+
+
+async def test_a_conversation_has_the_scope_of_its_name(client: weft.Client) -> None:
+    scoped = Conversations(client, "openai", scope=lambda name: f"user:{name}")
+    await scoped.compiled("ada", HISTORY)
+    await Conversations(client, "openai", scope="user:all").compiled("b", HISTORY[:1])
+    await Conversations(client, "openai").compiled("c", HISTORY[:1])
+    scopes = [
+        {item.metadata.get("scope") for item in await logged(client, name)}
+        for name in ("ada", "b", "c")
+    ]
+    assert scopes == [{"user:ada"}, {"user:all"}, {None}]

@@ -249,6 +249,13 @@ async def test_nobody_reads_or_writes_the_memory_of_a_scope_that_is_not_granted(
             await assistant._ask(
                 "ada", "compile", CompileRequest(Phase.CALL, scopes=("user:ada",)), ContextPack
             )
+        with pytest.raises(Forbidden, match="scope 'user:ada' is not granted to assistant"):
+            await assistant.facts("user:ada")
+        with pytest.raises(Forbidden, match="scope 'session:ada' is not granted"):
+            await service.facts("session:ada", session="closed")
+        [fact] = [one for one in await service.facts("user:ada") if one.key == "user_timezone"]
+        assert (fact.value, fact.session, fact.sources) == ("CET", "ada", ("a",))
+        assert fact.sequence == first.sequence
         # Not from a session either in which somebody names it who may.
         assert "CET" not in await remembered(assistant, "ada", last)
         assert "CET" in await remembered(service, "ada", last)

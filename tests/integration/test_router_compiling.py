@@ -17,7 +17,7 @@ from weft.log.transport import connect
 from weft.runtime.settings import read_settings
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.compile import CompileAudit
-from weft_schemas.errors import NotFound, Unavailable
+from weft_schemas.errors import InvalidInput, NotFound, Unavailable
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.routing import Catalog, RouteAudit, SelectableItem
 from weft_schemas.subjects import AUDIT_STREAM
@@ -103,6 +103,20 @@ async def test_without_a_query_the_latest_turn_is_routed_by(client: Client) -> N
     assert "Polishes" not in pack.prompt
 
 
+async def test_a_query_without_a_known_word_shows_some_tools_and_says_so(client: Client) -> None:
+    await published(client)
+    ack = await client.publish("s1", ContextItem("u2", ItemKind.USER_TURN, "Bitte überweise es!"))
+    pack = await client.compile(
+        "s1", phase="route", catalog="tools", after=ack.sequence, timeout=60
+    )
+    assert "- pay (pay_invoice): changes things outside" in pack.prompt
+    assert "not ranked, has no word of the query" in pack.prompt
+    assert any("give its tools tags or examples" in note for note in pack.stats.notes)
+    decision = await client.route("Bitte überweise es!", "tools", session="s1")
+    assert (decision.abstain, decision.is_unranked, len(decision.cards)) == (True, True, 5)
+    assert [tool.id for tool in (await client.tools(decision)).tools][:2] == ["pay", "find"]
+
+
 async def test_a_turn_too_sensitive_to_show_is_not_routed_by(client: Client, tenant: str) -> None:
     await published(client)
     secret = ContextItem("u2", ItemKind.USER_TURN, "pay", sensitivity=Sensitivity.RESTRICTED)
@@ -138,6 +152,19 @@ async def test_phase_call_carries_the_schema_and_the_values(client: Client) -> N
         )
         assert '"invoice_id":{"type":"string"}' in pack.prompt
         assert "- invoice_id may be: INV_4711" in pack.prompt
+
+
+async def test_a_name_of_several_tools_is_refused(client: Client) -> None:
+    alike = [SelectableItem(f"{at}.pay", "pay", f"Pay with {at}.") for at in ("b", "a")]
+    put = await client.publish_catalog(Catalog("alike", tuple(alike)))
+    ack = await client.publish("s1", TURN)
+    for past in (None, ack.sequence):
+        asked = {"catalog": "alike", "after": ack.sequence, "as_of": past, "timeout": 60}
+        with pytest.raises(InvalidInput, match=r"2 tools have the name 'pay': 'a.pay', 'b.pay'"):
+            await client.compile("s1", "call", tool="pay", **asked)
+        pack = await client.compile("s1", "call", tool="b.pay", **asked)
+        assert "Pay with b." in pack.prompt
+    assert put.sequence < ack.sequence
 
 
 async def test_an_unknown_catalogue_is_said(client: Client) -> None:

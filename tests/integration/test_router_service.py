@@ -15,6 +15,7 @@ from tests.integration.processes import PATIENCE, Running, started
 from weft.client import Client
 from weft.log.connection import Connection
 from weft.log.reading import read_matching
+from weft.log.secure_delete import erase
 from weft.log.topology import provision
 from weft.runtime.settings import read_settings
 from weft.supervision.embedded_server import EmbeddedServer
@@ -25,7 +26,7 @@ from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, FirewallRules, SecretPattern
 from weft_schemas.routing import Catalog, ChoiceAudit, RouteAudit, SelectableItem
-from weft_schemas.subjects import AUDIT_STREAM, derived_subject
+from weft_schemas.subjects import AUDIT_STREAM, STREAM, derived_subject
 
 ITEMS = (
     SelectableItem("find", "find_invoices", "Find invoices of a customer."),
@@ -149,6 +150,59 @@ async def test_an_unknown_catalogue_and_tool_say_what_to_do(router, client: Clie
         await client.hydrate("zz", "s1", catalog="tools")
     with pytest.raises(InvalidInput, match="top_k is 99"):
         await client.route("x", "tools", top_k=99)
+
+
+async def test_a_decisions_tools_are_of_its_version(router, client: Client) -> None:
+    """Small and large versions, and those that no longer have the tool."""
+    pad = tuple(SelectableItem(f"t{n}", f"number {n}", "Does a thing. " * 30) for n in range(1_500))
+    decided = []
+    for text, more in (("Pay one.", ()), ("Pay two.", pad), ("Pay three.", ())):
+        item = SelectableItem("pay", "pay_invoice", text)
+        ack = await client.publish_catalog(Catalog("changing", (item, *more)))
+        decision = await client.route(
+            "pay the invoice", "changing", after=ack.sequence, top_k=1, timeout=60
+        )
+        assert decision.catalog_version == ack.sequence
+        decided.append((text, decision))
+    ack = await client.publish_catalog(Catalog("changing", ()))
+    await client.route("pay", "changing", after=ack.sequence, timeout=60)
+    for text, decision in decided:
+        (tool,) = (await client.tools(decision)).tools
+        assert tool.description == text
+    with pytest.raises(NotFound, match="tool 'pay' is not in catalogue"):
+        await client.hydrate("pay", "s1", catalog="changing")
+
+
+async def test_a_version_that_is_gone_or_anothers_is_not_found(
+    router, server, client: Client, log: Connection
+) -> None:
+    ack = await client.publish_catalog(Catalog("going", ITEMS))
+    decision = await client.route("pay the invoice", "going", after=ack.sequence, timeout=60)
+    newer = await client.publish_catalog(Catalog("going", ITEMS[2:]))
+    kept = await client.route("send", "going", after=newer.sequence, timeout=60)
+    newest = await client.publish_catalog(Catalog("going", ()))
+    await client.route("pay", "going", after=newest.sequence, timeout=60)
+    assert (await client.tools(kept)).tools == ITEMS[2:]
+    async with Client(read_settings({}, nats_url=server.url, tenant="curious")) as other:
+        theirs = await other.publish_catalog(Catalog("going", ITEMS[:1]))
+        await other.route("pay", "going", after=theirs.sequence, timeout=60)
+        with pytest.raises(NotFound, match=f"version {newer.sequence} of catalogue 'going' is not"):
+            await other.tools(kept)
+    await erase(log, STREAM, ack.sequence)
+    with pytest.raises(NotFound, match="is not in the log any more; route again"):
+        await client.tools(decision)
+
+
+async def test_a_name_of_several_tools_is_refused_with_their_ids(router, client: Client) -> None:
+    alike = [SelectableItem(f"{at}.create", "create_issue", f"In {at}.") for at in ("jira", "gh")]
+    ack = await client.publish_catalog(Catalog("alike", tuple(alike)))
+    await client.publish("named", [ContextItem("u1", ItemKind.USER_TURN, "Hello")])
+    with pytest.raises(
+        InvalidInput, match=r"2 tools have the name 'create_issue': 'gh.create', 'j"
+    ):
+        await client.hydrate("create_issue", "named", catalog="alike", after=ack.sequence)
+    found = await client.hydrate("jira.create", "named", catalog="alike", timeout=60)
+    assert found.tool == alike[0]
 
 
 async def test_what_the_policy_knows_as_secrets_is_sent_to_no_model(

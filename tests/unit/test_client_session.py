@@ -1,6 +1,7 @@
 """What is added to a session is published, whatever fails or overlaps."""
 
 import asyncio
+import threading
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -9,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from openai.types.chat import ChatCompletion
 
 import weft
 from weft.client.histories import Histories
@@ -325,3 +327,168 @@ async def test_a_request_holds_what_can_neither_be_sent_nor_spooled(tmp_path: Pa
         told = [one["content"] for one in asked["messages"]]
         assert told == ["What is the weather?", "Where?", "Oslo"]
         assert session.unsent == 0
+
+
+async def items_of(client: weft.Client, session: str) -> list[ContextItem]:
+    events = [record.event() async for record in client.events(session)]
+    return [event for event in events if isinstance(event, ContextItem)]
+
+
+async def test_what_names_no_scope_has_the_sessions_or_the_one_it_is_added_with() -> None:
+    own = ContextItem("i", ItemKind.DOC_SNIPPET, "x", metadata={"scope": "project:1"})
+    call = {"id": "c", "function": {"name": "look", "arguments": "{}"}}
+    async with weft.testing.in_memory() as client:
+        async with client.session("s", scope="user:42") as s:
+            s.add({"role": "user", "content": "Hi"}, own)
+            s.add({"role": "assistant", "tool_calls": [call]}, scope="user:43")
+            await s.run(call, {"look": lambda: "seen"})
+        items = await items_of(client, "s")
+        scopes = [item.metadata["scope"] for item in items]
+        assert scopes == ["user:42", "project:1", "user:43", "user:42"]
+        async with client.session("h", scope="user:42") as s:
+            await s.publish([{"role": "user", "content": "My name is Ada."}])
+            await s.publish([{"role": "user", "content": "My name is Ada."}])
+        await client.publish_messages("p", [{"role": "user", "content": "Hi"}], scope="user:9")
+        [told], [given] = await items_of(client, "h"), await items_of(client, "p")
+        assert (told.metadata, given.metadata) == ({"scope": "user:42"}, {"scope": "user:9"})
+        pack = await client.compile("s", "answer", query="What is my name?")
+        assert "Ada" in pack.prompt, "of the scope's other session"
+        async with client.session("none") as s:
+            s.add({"role": "user", "content": "Hi"})
+        assert [item.metadata for item in await items_of(client, "none")] == [{}]
+
+
+@pytest.mark.parametrize("scope", ["", " ", 7])
+async def test_what_can_be_no_scope_is_refused(scope: Any) -> None:
+    async with weft.testing.in_memory() as client:
+        with pytest.raises(InvalidInput, match="scope is"):
+            client.session("s", scope=scope)
+        session = client.session("s")
+        with pytest.raises(InvalidInput, match="scope is"):
+            session.add({"role": "user", "content": "Hi"}, scope=scope)
+        assert session.unsent == 0
+
+
+@dataclass
+class Dumped:
+    """An object of a provider's library."""
+
+    made: dict[str, Any]
+
+    def model_dump(self, **_: Any) -> dict[str, Any]:
+        return self.made
+
+
+SAID = {"role": "assistant", "content": "Hello"}
+OUTPUT = [
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hello"}]},
+    {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"},
+]
+ANSWERS: dict[str, dict[str, Any]] = {
+    "openai": {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "choices": [{"index": 0, "finish_reason": "stop", "message": SAID}],
+        "usage": {"completion_tokens": 1, "prompt_tokens": 2, "total_tokens": 3},
+    },
+    "openai-responses": {"id": "resp_1", "object": "response", "output": OUTPUT, "model": "m"},
+    "anthropic": {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Hello"}],
+        "stop_reason": "end_turn",
+        "usage": {"output_tokens": 1},
+    },
+    "gemini": {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hello"}]}}]},
+}
+
+
+@pytest.mark.parametrize("provider", ANSWERS)
+async def test_a_whole_answer_is_added_as_its_message(provider: str) -> None:
+    for given in (ANSWERS[provider], Dumped(ANSWERS[provider])):
+        async with weft.testing.in_memory() as client:
+            async with client.session("s") as s:
+                s.add({"role": "user", "content": "Hi"}, given)
+            items = await items_of(client, "s")
+        assert [item.text for item in items][:2] == ["Hi", "Hello"]
+        kinds = [item.kind for item in items[1:]]
+        is_call = provider == "openai-responses"
+        assert kinds == [ItemKind.AGENT_MSG, ItemKind.TOOL_CALL][: 1 + is_call]
+
+
+async def test_a_whole_answer_of_openais_library_is_added() -> None:
+    chat = ChatCompletion.model_validate(ANSWERS["openai"] | {"created": 1, "model": "m"})
+    async with weft.testing.in_memory() as client:
+        async with client.session("s") as s:
+            s.add(chat)
+        assert [item.text for item in await items_of(client, "s")] == ["Hello"]
+
+
+async def test_an_answer_with_several_choices_is_refused_and_places_stay_those_given() -> None:
+    several = {"choices": [{"message": SAID}, {"message": SAID}]}
+    async with weft.testing.in_memory() as client:
+        session = client.session("s")
+        with pytest.raises(
+            InvalidInput, match=r"messages\[1\]: an answer with 2 choices; add the m"
+        ):
+            session.add(SAID, several)
+        with pytest.raises(InvalidInput, match=r"messages\[2\]"):
+            session.add(SAID, ANSWERS["openai-responses"], {"role": "assistant", "content": 7})
+        assert session.unsent == 0
+
+
+def chunks(failing: bool = False) -> Any:
+    yield "one, "
+    if failing:
+        raise ValueError("no more")
+    yield "two"
+
+
+async def later_chunks() -> Any:
+    yield {"page": 1}
+    yield {"page": 2}
+
+
+async def awaited_chunks() -> Any:
+    return chunks()
+
+
+@pytest.mark.parametrize(
+    ("function", "told", "failed"),
+    [
+        (chunks, "one, two", False),
+        (lambda: chunks(failing=True), "ValueError: no more", True),
+        (later_chunks, '[{"page":1},{"page":2}]', False),
+        (awaited_chunks, "one, two", False),
+    ],
+)
+async def test_the_result_of_a_generator_is_what_it_yields(
+    function: Any, told: str, failed: bool
+) -> None:
+    call = {"id": "c", "function": {"name": "look", "arguments": "{}"}}
+    async with weft.testing.in_memory() as client:
+        async with client.session("s") as s:
+            s.add({"role": "assistant", "tool_calls": [call]})
+            await s.run(call, {"look": function})
+        [_, result] = await items_of(client, "s")
+    assert result.text == told
+    assert bool(result.reserved.is_error) is failed
+
+
+def test_a_generator_runs_in_the_thread_that_calls() -> None:
+    threads: list[str] = []
+
+    def look() -> Any:
+        threads.append(threading.current_thread().name)
+        yield "seen"
+
+    call = {"id": "c", "function": {"name": "look", "arguments": "{}"}}
+    with weft.testing.in_memory_sync() as client, client.session("s", scope="user:1") as s:
+        s.add({"role": "assistant", "tool_calls": [call]})
+        s.run(call, {"look": look})
+        s.flush()
+        events = [record.event() for record in client.events("s")]
+    assert threads == [threading.current_thread().name]
+    texts = [(one.text, one.metadata["scope"]) for one in events if isinstance(one, ContextItem)]
+    assert ("seen", "user:1") in texts

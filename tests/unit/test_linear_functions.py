@@ -34,8 +34,8 @@ BOUNDED = {
     "weft_schemas.asyncapi.asyncapi(event_types)": "writes weft's own document, of a few types",
     "weft_schemas.loosening._covers(one)": "globs have at most 200 characters",
     "weft_schemas.loosening._least(past)": "a policy has at most 200 rules",
-    "weft_schemas.loosening._may_meet(one)": "the same",
-    "weft_schemas.loosening._may_meet(other)": "the same",
+    "weft_schemas.loosening.may_match_both(one)": "the same",
+    "weft_schemas.loosening.may_match_both(other)": "the same",
 }
 """Why one that would be slow is given nothing that is long enough."""
 UNCALLED = {
@@ -80,6 +80,8 @@ UNCALLED = {
         weft.compiler.rendering.memory._rows(name)
         weft.compiler.rendering.memory.memory_header(shown_ids)
         weft.compiler.rights.floor_of(principal) weft.compiler.rights.policy_of(principal)
+        weft.compiler.scope_facts.facts_of(principal) weft.compiler.scope_facts.facts_of(scope)
+        weft.compiler.scope_facts.with_facts(principal)
         weft.compiler.rights.within_grants(principal) weft.firewall.service.allowed(handle)
         weft.firewall.service.allowed(key) weft.firewall.service.allowed(tenant)
     """,

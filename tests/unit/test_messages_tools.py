@@ -2,13 +2,15 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 import jsonschema
 from weft import testing
 from weft.messages import PROVIDERS, OfferedTools
 from weft.messages.argument_validation import faults
-from weft_schemas.errors import InvalidInput
+from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.routing import Catalog, RouteReply, SelectableItem
 
 SCHEMA: dict[str, Any] = {
@@ -116,6 +118,31 @@ def test_what_fits_has_no_fault(arguments: Any) -> None:
     assert jsonschema.Draft202012Validator(SCHEMA).is_valid(arguments)
 
 
+def offered(*tools: SelectableItem) -> OfferedTools:
+    return OfferedTools(RouteReply((), "all", 1, "q"), tools)
+
+
+def test_a_name_that_is_another_tools_id_is_no_label() -> None:
+    alike = offered(
+        SelectableItem("gh", "create"), SelectableItem("jira", "create"), SelectableItem("z", "gh")
+    )
+    names = [tool["name"] for tool in alike.definitions("anthropic")]
+    assert names == ["gh", "jira", "z"]
+    assert alike.selected({"name": "gh", "args": {}}).tool.id == "gh"
+    with pytest.raises(InvalidInput, match="no tool 'create' here; call one of these: gh, jira"):
+        alike.selected({"name": "create", "args": {}})
+
+
+def test_tools_that_no_name_tells_apart_are_refused() -> None:
+    alike = offered(SelectableItem("a.b", "x y"), SelectableItem("a_b", "x_y"))
+    with pytest.raises(InvalidInput, match=r"2 tools have the name 'a.b': 'a.b', 'a_b'; give the"):
+        alike.definitions("openai")
+    assert alike.selected({"name": "a_b", "args": {}}).tool.id == "a_b"
+    alike = offered(SelectableItem("a.b", "x y"), SelectableItem("a/b", "x_y"))
+    with pytest.raises(InvalidInput, match=r"2 tools have the name 'a_b': 'a.b', 'a/b'"):
+        alike.selected({"name": "a_b", "args": {}})
+
+
 def test_a_schema_that_refers_to_itself_ends() -> None:
     loop = {"$ref": "#", "allOf": [{"$ref": "#"}], "items": {"$ref": "#"}}
     assert faults([[[]]], loop) == []
@@ -130,3 +157,30 @@ async def test_the_tools_of_a_decision_come_whole() -> None:
         assert offered.tools == TOOLS[:1]
         selection = offered.selected({"name": "find", "args": {"order": "O-1"}})
         await client.choose(decision, selection.tool.id)
+
+
+async def test_the_tools_of_a_decision_are_those_that_were_shown() -> None:
+    newer = SelectableItem("shop.find", "find", "Find and delete an order")
+    async with testing.in_memory() as client:
+        await client.publish_catalog(Catalog("all", TOOLS[:1]))
+        decision = await client.route("find an order", "all")
+        for items in ((newer,), ()):
+            await client.publish_catalog(Catalog("all", items))
+            assert (await client.tools(decision)).tools == TOOLS[:1]
+        gone = msgspec.structs.replace(decision, catalog_version=99)
+        with pytest.raises(NotFound, match="version 99 of catalogue 'all' is not in the log any"):
+            await client.tools(gone)
+
+
+async def test_a_name_that_several_tools_have_is_refused() -> None:
+    async with testing.in_memory() as client:
+        await client.publish("s1", [ContextItem("u", ItemKind.USER_TURN, "Find it.")])
+        ack = await client.publish_catalog(Catalog("all", TOOLS))
+        told = "2 tools have the name 'find': 'mail.find', 'shop.find'; give the id of one"
+        with pytest.raises(InvalidInput, match=told):
+            await client.hydrate("find", "s1", catalog="all")
+        for past in (None, ack.sequence):
+            with pytest.raises(InvalidInput, match=told):
+                await client.compile("s1", "call", tool="find", catalog="all", as_of=past)
+            pack = await client.compile("s1", "call", tool="mail.find", catalog="all", as_of=past)
+            assert "Find a mail" in pack.prompt

@@ -13,8 +13,8 @@ from weft.readmodel.store import open_writer
 from weft_schemas.envelope import Signal
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.events import Event
-from weft_schemas.items import ContextItem, ItemKind
-from weft_schemas.policy import ContextPolicy, FirewallRules
+from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+from weft_schemas.policy import ContextBudget, ContextPolicy, FirewallRules, SecretPattern
 from weft_schemas.routing import Catalog, SelectableItem
 
 
@@ -27,9 +27,25 @@ def test_the_newest_policy_of_the_session_goes_before_the_tenant_s() -> None:
         (0, "default"),
         (1, "tenant"),
         (2, "session"),
-        (2, "session"),
+        (3, "session"),  # the tenant's is part of what holds
     ]
     assert read.view("t", "else").policy()[0] == 3
+
+
+def test_a_sessions_policy_keeps_what_the_tenants_masks_and_its_floor() -> None:
+    pattern = SecretPattern("badge", "badge-[0-9]+")
+    masking = FirewallRules(secret_patterns=(pattern,), untrusted_kinds=(ItemKind.DOC_SNIPPET,))
+    read = model(
+        ContextPolicy(sensitivity_floor=Sensitivity.INTERNAL, firewall=masking),
+        ContextPolicy(session="s", budgets=ContextBudget(answer=9)),
+        turn("u1", "my badge-1234"),
+        ContextItem("d1", ItemKind.DOC_SNIPPET, "A document."),
+    )
+    view = read.view("t", "s")
+    policy = view.policy()[1]
+    assert (policy.budgets.answer, policy.sensitivity_floor) == (9, Sensitivity.INTERNAL)
+    assert view.rows([3])[0].text == "my [secret:badge]"
+    assert view.pending(), "a document waits for its envelope"
 
 
 def test_the_newest_version_of_a_catalogue_at_the_sequence_read() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.router.words import words_of
+from weft.router.words import query_words, words_of
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,24 @@ def test_a_query_loses_what_every_query_says() -> None:
 )
 def test_any_script_is_read(text: str, words: list[str]) -> None:
     assert words_of(text) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("在GitHub上创建issue", ["在", "git", "hub", "上创", "创建", "issu"]),
+        ("Slackでチームに", ["slack", "でチ", "チー", "ーム", "ムに"]),
+        ("iPhone15を", ["phone15", "を"]),
+    ],
+)
+def test_names_within_scripts_without_spaces_are_words(text: str, words: list[str]) -> None:
+    assert words_of(text) == words
+
+
+def test_accents_are_left_out_of_a_query_where_only_that_is_known() -> None:
+    known = {"hotel": 2, "café": 1, "reserv": 1}
+    assert query_words("hôtels café Réserve ñandú", known) == ["hotel", "café", "reserv", "ñandú"]
+    assert query_words("поиск й", known) == ["поиск", "й"]
 
 
 def test_scripts_without_spaces_match_in_part() -> None:

@@ -1,9 +1,11 @@
-"""Which policy a worker goes by: the session's newest, else the tenant's, else the default."""
+"""Which policy a worker goes by: the session's newest, with what the tenant's conceals, else the
+tenant's, else the default."""
 
 from weft.log.record import LogRecord
 from weft.runtime.policies import Policies
 from weft_schemas.events import encode_event
-from weft_schemas.policy import ContextPolicy
+from weft_schemas.items import Sensitivity
+from weft_schemas.policy import ContextBudget, ContextPolicy
 
 
 def policy_record(sequence: int, policy: ContextPolicy, tenant: str = "acme") -> LogRecord:
@@ -19,9 +21,19 @@ def test_a_sessions_own_policy_goes_before_the_tenants():
     policies = Policies()
     policies.take(policy_record(5, ContextPolicy(name="for s1", session="s1")))
     policies.take(policy_record(9, ContextPolicy(name="for all")))
-    assert policies.of("acme", "s1")[0] == 5
+    version, policy = policies.of("acme", "s1")
+    assert (version, policy.name) == (9, "for s1")  # the tenant's is part of what holds
     assert policies.of("acme", "s2")[0] == 9
     assert policies.of("globex", "s1")[0] == 0
+
+
+def test_a_sessions_policy_keeps_the_tenants_floor():
+    policies = Policies()
+    policies.take(policy_record(3, ContextPolicy(sensitivity_floor=Sensitivity.INTERNAL)))
+    policies.take(policy_record(5, ContextPolicy(session="s1", budgets=ContextBudget(answer=9))))
+    policy = policies.of("acme", "s1")[1]
+    assert (policy.budgets.answer, policy.sensitivity_floor) == (9, Sensitivity.INTERNAL)
+    assert policies.of("acme", "s1") is policies.of("acme", "s1")  # made once
 
 
 def test_the_newest_in_the_log_holds_in_whatever_order_they_are_heard_of():

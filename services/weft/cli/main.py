@@ -76,6 +76,7 @@ _COMMANDS = {
     "route": ("weft.cli.routing:route", "Show the tools that fit a query best."),
     "hydrate": ("weft.cli.routing:hydrate", "Show a tool with the session's values for it."),
     "graph": ("weft.cli.catalog:graph", "Draw the graph that routing searches."),
+    "facts": ("weft.cli.facts:facts", "List what is remembered for a scope, with its sources."),
     "policy": ("weft.cli.policy:policy", "Publish and show context policies."),
     "grants": ("weft.cli.grants:grants", "Publish and show who may use which memory."),
     "config": ("weft.cli.config:config", "Show the settings in force."),

@@ -13,6 +13,7 @@ from weft.cli.compiling import as_of_option, sequence_of
 from weft.cli.connecting import client, connected, json_option, running
 from weft.cli.output import hint, print_json
 from weft.runtime.settings import Settings
+from weft_schemas.combined_policy import overruled
 from weft_schemas.errors import InvalidInput, WeftError
 from weft_schemas.faults import with_valid_values
 from weft_schemas.policy import ContextPolicy
@@ -36,7 +37,9 @@ def publish(file: Path, hook_elsewhere: bool, as_json: bool, settings: Settings)
     """Put the policy in FILE (JSON or YAML) in force.
 
     It applies to the tenant, or to the session that it names; fields that it leaves out have
-    their defaults. Compiles use it from its sequence on; earlier compiles stay reproducible.
+    their defaults. What the tenant's policy conceals stays concealed in a session with a policy
+    of its own: fields that the tenant's overrules are named on stderr. Compiles use it from its
+    sequence on; earlier compiles stay reproducible.
 
     A redaction hook that is not installed here is refused, since every compile that needs it
     would fail; --hook-elsewhere says that it is installed where compiles run.
@@ -49,7 +52,12 @@ def publish(file: Path, hook_elsewhere: bool, as_json: bool, settings: Settings)
     made = read_policy(file)
     if not hook_elsewhere:
         _check_hook(file, made.redaction_hook)
-    sequence = running(_publish(settings, made))
+    sequence, stricter = running(_publish(settings, made))
+    if stricter:
+        hint(
+            f"the tenant's policy is stricter in {', '.join(stricter)}: there it holds for the "
+            f"session, too; see weft policy show --session {made.session}"
+        )
     if as_json:
         print_json({"name": made.name, "session": made.session, "sequence": sequence})
     else:
@@ -154,10 +162,18 @@ def content_of(file: Path) -> Any:
         raise InvalidInput(f"{file}: {error.strerror}") from None
 
 
-async def _publish(settings: Settings, made: ContextPolicy) -> int:
+async def _publish(settings: Settings, made: ContextPolicy) -> tuple[int, tuple[str, ...]]:
+    """Its sequence, and the fields that the tenant's policy overrules, if that may be read."""
     async with client(settings) as log:
-        sequence: int = (await log.publish_policy(made)).sequence
-        return sequence
+        ack = await log.publish_policy(made, hook_elsewhere=True)  # checked by the file's name
+        sequence: int = ack.sequence
+        if made.session is None:
+            return sequence, ()
+        try:
+            version, tenants = await log.policy()
+        except WeftError:
+            return sequence, ()
+        return sequence, overruled(made, tenants) if version else ()
 
 
 async def _in_force(

@@ -20,12 +20,15 @@ from weft.client.catalogues import newest_catalogue
 from weft.client.confirmation import Confirmation, distinct
 from weft.client.confirmation_requests import confirm_acknowledged, confirm_ids
 from weft.client.erasure_check import ErasureCheck
+from weft.client.event_check import checked
 from weft.client.histories import Histories, OnEdit, PublishedMessages
 from weft.client.lazy_connection import LazyConnection
 from weft.client.message_ids import logged_message_ids, message_ids
 from weft.client.operator import Operator
 from weft.client.outgoing import Items, PublishAck, Sent
 from weft.client.pack import Pack
+from weft.client.policy_check import check_policy
+from weft.client.scoped_items import check_scope, scoped
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.following import Follower
@@ -63,6 +66,7 @@ from weft_schemas.routing import (
 )
 from weft_schemas.status import (
     LISTED,
+    KnownFact,
     ProcessState,
     SessionsReply,
     SessionsRequest,
@@ -167,6 +171,7 @@ class BaseClient:
         *,
         format: Format = "auto",
         on_edit: OnEdit = "report",
+        scope: str | None = None,
     ) -> PublishedMessages:
         """Publish the new part of a history. You may pass the whole history at every step.
 
@@ -177,14 +182,18 @@ class BaseClient:
         the change is not published: it is listed in `conflicts`, or, with `on_edit="raise"`, raises
         `Conflict` before anything is published. The user's last message, if it is the last of all,
         is never past. A history that shares nothing with what is known counts as another
-        conversation in the session.
+        conversation in the session. `scope`, such as `user:42`, is whose memory they teach and
+        show.
 
         The first call for a session asks a service what the session contains, or reads it from the
         log. Raises the same errors as `publish`, and `Conflict` if the session was erased.
         """
         encode_token(session, "session")
         checked_choice("on_edit", on_edit, OnEdit)
-        return await self.histories.hand_over(session, draft(messages, format), on_edit)
+        check_scope(scope)
+        read = draft(messages, format)
+        read = msgspec.structs.replace(read, items=scoped(read.items, scope))
+        return await self.histories.hand_over(session, read, on_edit)
 
     async def _message_ids(self, session: str) -> tuple[int, Sequence[str]]:
         return await message_ids(self._ask, partial(self._logged_ids, session), session)
@@ -201,10 +210,19 @@ class BaseClient:
         await self._erased.check(await self._link.opened(), session)
         return await self._send(self._link.outgoing.closing(session, reason))
 
-    async def publish_policy(self, policy: ContextPolicy) -> Ack:
+    async def publish_policy(self, policy: ContextPolicy, *, hook_elsewhere: bool = False) -> Ack:
         """Put a policy in force, for the tenant or for the session that it names, from the ack's
-        sequence on. Needs a credential that may publish the tenant's own events."""
+        sequence on. Needs a credential that may publish the tenant's own events.
+
+        In a session with a policy of its own, the stricter value of the two holds wherever
+        something is concealed (docs/concepts.md). Raises `InvalidInput` for what no compile could
+        use: values out of range, patterns that cannot be run, a phase that shows no kind, and a
+        redaction hook that is not installed here. `hook_elsewhere` says that it is installed where
+        compiles run.
+        """
         check_type("policy", policy, ContextPolicy)
+        checked(policy)
+        check_policy(policy, hook_elsewhere=hook_elsewhere)
         await self._link.opened()
         return await self._send(self._link.outgoing.tenants(policy))
 
@@ -290,9 +308,10 @@ class BaseClient:
         With `after` (an ack's sequence) it waits up to `timeout` seconds until everything up to
         there is folded and settled; `pack.pending` names what is not. `query` only ranks. `pin`
         names the ids of items that the prompt must contain; `pack.stats.notes` says which it does
-        not, and why. `scopes` restricts memory to these
-        scopes, of those that the session names. Raises `NotFound` for a session that the log does
-        not contain, `InvalidInput` and `Unavailable`.
+        not, and why. `scopes` restricts memory to these scopes, of those that the session names.
+        `tool` is the chosen tool's id in `catalog`, or its name if no other tool has the same.
+        Raises `NotFound` for a session that the log does not contain, `InvalidInput` and
+        `Unavailable`.
         """
         request = CompileRequest(
             phase=phase_named(phase),
@@ -364,6 +383,21 @@ class BaseClient:
         asked = StatusRequest(ids=checked_list("ids", ids))
         return await self._ask(session or TENANT_SESSION, "status", asked, StatusReply)
 
+    async def facts(
+        self, scope: str, *, session: str | None = None, after: int = 0, timeout: float = 2.0
+    ) -> tuple[KnownFact, ...]:
+        """The facts in force of a memory scope, such as `user:42`, by key, with the items that said
+        them. What only a session remembers is asked for with it: `session:s1` and `s1`.
+
+        As in a compile, facts at or above the sensitivity floor (of the session's policy, or of the
+        tenant's) are left out, and the scope must be granted: raises `Forbidden`. `after` waits up
+        to `timeout` seconds for what is folded.
+        """
+        check_type("scope", scope, str)
+        asked = StatusRequest(facts=scope, after=after, timeout=timeout)
+        place = session or TENANT_SESSION
+        return (await self._ask(place, "status", asked, StatusReply, timeout)).facts or ()
+
     async def _known_session(self, session: str) -> StatusReply:
         """The status of a session that exists. Raises `NotFound` for another, after everything that
         the log contains is folded."""
@@ -410,7 +444,8 @@ class BaseClient:
         after: int = 0,
         timeout: float = 2.0,
     ) -> RouteReply:
-        """The cards of the tools that best fit a routing query, best first.
+        """The cards of the tools that best fit a routing query, best first. If no tool has a word
+        of it, some tools, unranked: `reply.is_unranked`, and `reply.reason` says what to do.
 
         With a `session`, its used tools and its failures count in addition to the ids in `used` and
         `failed`. `after` waits for a version of the catalogue. Raises `NotFound` for an unknown
@@ -432,11 +467,15 @@ class BaseClient:
 
     async def tools(self, decision: RouteReply, session: str | None = None) -> OfferedTools:
         """The complete definitions of the routed tools: `tools.definitions("openai")` for the
-        request, `tools.selected(call)` for the model's answer. Raises `NotFound` if one has left
-        the catalogue since."""
+        request, `tools.selected(call)` for the model's answer. They are those of the catalogue's
+        version that was routed, whatever was published since. Raises `NotFound` if the log does not
+        have that version any more: route again."""
         check_type("decision", decision, RouteReply)
-        place = session or TENANT_SESSION
-        wanted = [HydrateRequest(card.id, decision.catalog) for card in decision.cards]
+        place, version = session or TENANT_SESSION, decision.catalog_version or msgspec.UNSET
+        wanted = [
+            HydrateRequest(card.id, decision.catalog, catalog_version=version)
+            for card in decision.cards
+        ]
         asked = (self._ask(place, "hydrate", one, HydrationResult) for one in wanted)
         return OfferedTools(decision, tuple(one.tool for one in await asyncio.gather(*asked)))
 
@@ -460,7 +499,11 @@ class BaseClient:
         after: int = 0,
         timeout: float = 2.0,
     ) -> HydrationResult:
-        """A tool's whole schema, and the session's values that fit its parameters."""
+        """A tool's whole schema, and the session's values that fit its parameters.
+
+        `tool` is its id, or its name. Raises `NotFound`, and, if several tools have that name,
+        `InvalidInput` with their ids.
+        """
         asked = HydrateRequest(tool, catalog, query, after, timeout)
         return await self._ask(session, "hydrate", asked, HydrationResult, timeout)
 

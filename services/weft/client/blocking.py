@@ -229,6 +229,7 @@ class SyncClient:
     reproduce = _of_client(Client.reproduce)
     explain = _of_client(Client.explain)
     status = _of_client(Client.status)
+    facts = _of_client(Client.facts)
     sessions = _of_client(Client.sessions)
     processes = _of_client(Client.processes)
     route = _of_client(Client.route)
@@ -287,9 +288,9 @@ class SyncSession:
         """See `Session.parked`."""
         return self._session.parked
 
-    def add(self, *messages: Any, format: Format = "auto") -> None:
+    def add(self, *messages: Any, format: Format = "auto", scope: str | None = None) -> None:
         """See `Session.add`."""
-        self._session.add(*messages, format=format)
+        self._session.add(*messages, format=format, scope=scope)
 
     def tools(self, provider: Provider) -> list[dict[str, Any]]:
         """See `Session.tools`."""

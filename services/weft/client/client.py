@@ -70,13 +70,15 @@ class Client(BaseClient):
         on_unavailable: OnUnavailable = "raise",
         wait_timeout: float = 60.0,
         spool: Path | str = "weft-spool",
+        scope: str | None = None,
     ) -> Session:
         """`async with client.session("s1", budget=32_000) as s:` the loop of one agent; see
         `weft.Session`.
 
         `timeout` is how long, in seconds, a compile waits for what was just published. `drilldown`
         offers the model weft's tool. `stable` keeps as much of the previous prompt as pays off with
-        a provider that charges less for a prefix that it has seen.
+        a provider that charges less for a prefix that it has seen. `scope`, such as `user:42`, is
+        whose memory the session's items teach and show, for those that name none of their own.
 
         While no server or service can be reached, `on_unavailable`:
 
@@ -101,4 +103,5 @@ class Client(BaseClient):
             on_unavailable=on_unavailable,
             wait_timeout=wait_timeout,
             spool=Path(spool),
+            scope=scope,
         )

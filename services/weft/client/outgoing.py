@@ -21,8 +21,6 @@ from weft_schemas.errors import InvalidInput
 from weft_schemas.events import Event, SessionClosedEvent, content_digest, encode_event
 from weft_schemas.ids import TENANT_SESSION, encode_token, item_message_ids
 from weft_schemas.items import ContextItem, ItemKind
-from weft_schemas.policy import ContextPolicy
-from weft_schemas.ranges import check_ranges
 from weft_schemas.routing import Catalog
 from weft_schemas.subjects import SESSION_CLOSED, derived_subject, item_subject
 
@@ -139,8 +137,6 @@ class Outgoing:
 
     def tenants(self, event: Event) -> Message:
         """A message of the tenant's own, such as a policy."""
-        if isinstance(event, ContextPolicy):
-            check_policy(event)
         tag = str(type(event).__struct_config__.tag)
         subject = derived_subject(self.tenant, TENANT_SESSION, tag)
         return self._decided(subject, event, TENANT_SESSION)
@@ -167,20 +163,6 @@ class Outgoing:
             return payload
         self._after_store_body()
         return encode_event(kept)
-
-
-def check_policy(policy: ContextPolicy) -> None:
-    """Raises `InvalidInput` for values out of range, and for a secret pattern that cannot be run.
-    Without the packages of the workers there is nothing to run patterns with; the firewall then
-    logs the fault."""
-    source = f"policy {policy.name!r}"
-    check_ranges(policy, source)
-    if policy.firewall.secret_patterns:
-        try:
-            from weft.secrets.deployment_rules import check_patterns
-        except ImportError:
-            return
-        check_patterns(policy.firewall, source)
 
 
 def check_items(items: object) -> None:

@@ -42,6 +42,7 @@ from weft.client.offline import (
 from weft.client.pack import Pack
 from weft.client.parking import Parked
 from weft.client.refusals import ItemRefused, accepted
+from weft.client.scoped_items import check_scope, scoped
 from weft.client.spool import Spool
 from weft.client.tool_functions import (
     UNNAMED,
@@ -90,8 +91,10 @@ class Session:
         on_unavailable: OnUnavailable = "raise",
         wait_timeout: float = 0.0,
         spool: Path = Path("weft-spool"),
+        scope: str | None = None,
     ) -> None:
         encode_token(name, "session")
+        check_scope(scope)
         checked_choice("on_unavailable", on_unavailable, OnUnavailable)
         self.client = client
         self.name = name
@@ -102,6 +105,7 @@ class Session:
         self._timeout = timeout
         self._drilldown = drilldown
         self._stable = stable
+        self._scope = scope
         self._added: list[Added] = []
         self._refused: list[ItemRefused] = []
         """Refusals to report once everything else is published."""
@@ -140,17 +144,24 @@ class Session:
         if kind is None:
             await self.flush()
 
-    def add(self, *messages: Any, format: Format = "auto") -> None:
-        """Add what happened next: messages of any provider, as dicts or objects of its library, or
-        items. They are published with the next request. Adding the same thing twice publishes it
-        twice; for a whole history use `publish`. Items of one response (`*reply.output`) are one
-        turn: add them in one call. Raises `InvalidInput` before anything is added."""
-        for one in added_of(messages, format):
-            self._note(one)
+    def add(self, *messages: Any, format: Format = "auto", scope: str | None = None) -> None:
+        """Add what happened next: messages of any provider, as dicts or objects of its library,
+        whole answers of it, or items. They are published with the next request.
 
-    def _note(self, added: Added) -> None:
+        Adding the same thing twice publishes it twice; for a whole history use `publish`. Items of
+        one response (`*reply.output`) are one turn: add them in one call. `scope` is the scope of
+        what names none of its own; without it, the session's is. Raises `InvalidInput` before
+        anything is added.
+        """
+        check_scope(scope)
+        for one in added_of(messages, format):
+            self._note(one, scope)
+
+    def _note(self, added: Added, scope: str | None = None) -> None:
         """It is to be published, and the agent's own history goes on with it even if it cannot be
         published or spooled."""
+        items = scoped(added.items, self._scope if scope is None else scope)
+        added = msgspec.structs.replace(added, items=items)
         self._added.append(added)
         if self._spooling is not None:
             self._own.add([added.items], added.is_message)
@@ -162,6 +173,7 @@ class Session:
         what was added to the session before."""
         checked_choice("on_edit", on_edit, OnEdit)
         read = draft(messages, format)
+        read = msgspec.structs.replace(read, items=scoped(read.items, self._scope))
         await self.flush()
         if self._spooling is not None:
             self._own.replace(read.items)
@@ -307,8 +319,9 @@ class Session:
         `call` is the provider's own (an entry of `tool_calls`, a `tool_use` block, a
         `function_call`), as a dict or an object, or a `weft.messages.ToolCall`. A function that
         raises, arguments that do not fit, or a name that is none of `functions`, become a failed
-        result that says so to the model. Without `functions` only the drill-down is run; of any
-        other call it returns False: add its result yourself.
+        result that says so to the model. The result of a generator is what it yields, in one text
+        or as a list. Without `functions` only the drill-down is run; of any other call it returns
+        False: add its result yourself.
         """
         made = tool_call(call)
         if self._is_own(made):

@@ -41,7 +41,7 @@ class _Called:
         self._returned: Any = None
         self._error: Exception | None = None
         try:
-            self._returned = function(**arguments)
+            self._returned = _drained(function(**arguments))
         except Exception as error:
             self._error = error
 
@@ -73,16 +73,30 @@ def unknown_tool(name: str, names: Sequence[str]) -> str:
 
 async def called(function: Function, call: ToolCall) -> tuple[str, str | None, bool]:
     """The result of a function as text, its content type, and whether it failed: only a function
-    that raises has failed."""
+    that raises has failed. What a generator yields is its result: one text, if all are texts,
+    otherwise a list."""
     if call.arguments is None:
         return f"the arguments are no JSON object: {call.text}; call again with one", None, True
     try:
         returned = function(**call.arguments)
         if inspect.isawaitable(returned):
             returned = await returned
+        if inspect.isasyncgen(returned):
+            returned = _joined([one async for one in returned])
+        returned = _drained(returned)
     except Exception as error:  # the model reads whatever a tool raises
         return f"{type(error).__name__}: {error}", None, True
     return *_result_text(returned), False
+
+
+def _drained(returned: Any) -> Any:
+    """What a generator yields, or else what was returned."""
+    is_running = inspect.isgenerator(returned) and not inspect.isawaitable(returned)
+    return _joined(list(returned)) if is_running else returned
+
+
+def _joined(yielded: list[Any]) -> Any:
+    return "".join(yielded) if all(isinstance(one, str) for one in yielded) else yielded
 
 
 def _result_text(returned: Any) -> tuple[str, str | None]:

@@ -9,6 +9,7 @@ from enum import Enum
 import msgspec
 
 from weft.compiler.compile import Compilation, compile_pack
+from weft.compiler.rendering.tools import check_chosen
 from weft.compiler.rights import policy_of, within_grants
 from weft.compiler.work_estimate import is_short
 from weft.readmodel.model import ReadModel
@@ -110,6 +111,7 @@ def compile_result(ready: Ready, task: CompileTask) -> CompileResult:
             f"session {task.session!r} has no item {task.item!r} at or before sequence "
             f"{view.sequence}; see its items with `weft events`"
         )
+    check_chosen(view, request)
     made = compile_pack(view, request, key=task.key, base=decoded_audit(task.base))
     made = _with_rights(made, task.principal, ready.loosened)
     made = _with_unfolded(made, request.after)

@@ -33,6 +33,7 @@ def note_request(state: State, shown: Shown, included: Collection[str]) -> None:
     if request.as_of is not None and request.as_of > sequence:
         state.ledger.note(f"as of {request.as_of}: what is read ends at {sequence}")
     _note_unknown_catalogue(state)
+    _note_unranked_tools(state)
     _note_missing_pins(state, included)
 
 
@@ -100,6 +101,25 @@ def _note_unknown_catalogue(state: State) -> None:
         state.ledger.note(
             f"catalogue {name!r:.80} is not in the log at or before sequence "
             f"{state.view.sequence}; publish it: weft catalog publish FILE --name NAME"
+        )
+
+
+def _note_unranked_tools(state: State) -> None:
+    """What the router answered for a query none of whose words a tool has."""
+    cards = state.request.cards
+    if isinstance(cards, msgspec.UnsetType):
+        return
+    name = f"catalogue {str(state.request.catalog)!r:.80}"
+    if not cards:
+        state.ledger.note(
+            f"{name}: no tool is shown: the catalogue is empty, or nothing was asked (no `query`, "
+            "and no user turn that may be shown)"
+        )
+    elif any(card.is_unranked for card in cards):
+        state.ledger.note(
+            f"{name}: no tool has a word of the query; some are shown, not ranked: give a `query` "
+            "in the words of the catalogue, give its tools tags or examples in your language, or "
+            "rank by meaning too (WEFT_ROUTER_ENCODER)"
         )
 
 

@@ -26,6 +26,7 @@ from weft.compiler.attempt import (
 )
 from weft.compiler.retrieval_span import retrieval_span
 from weft.compiler.rights import floor_of
+from weft.compiler.scope_facts import with_facts
 from weft.compiler.work_estimate import is_judged_here
 from weft.log.connection import Connection
 from weft.log.message import event_headers
@@ -107,7 +108,8 @@ class Compiler:
         return msgspec.Raw(answer.body)
 
     async def status(self, asked: ReceivedRequest[StatusRequest]) -> StatusReply:
-        """What this replica has folded, of a session or of the tenant."""
+        """What this replica has folded, of a session or of the tenant. Raises `Forbidden` for the
+        facts of a scope that is not granted."""
         request = asked.request
         session = None if asked.session == TENANT_SESSION else asked.session
         last = await last_sequence(self._connection) if request.newest else 0
@@ -117,7 +119,12 @@ class Compiler:
         if request.newest and folded < after:
             raise Unavailable(f"the read model is at {folded}, the log at {after}; try again")
         found = await self._replica.read(
-            lambda model: status(model.db, asked.tenant, session, request)
+            lambda model: with_facts(
+                status(model.db, asked.tenant, session, request),
+                model.view(asked.tenant, asked.session),
+                request,
+                asked.principal,
+            )
         )
         if request.processes:
             processes = await call_roll(self._connection, asked.tenant)

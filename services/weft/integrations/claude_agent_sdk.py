@@ -65,12 +65,13 @@ class WeftClaude:
         on_unavailable: OnUnavailable = "spool",
         wait_timeout: float = 60.0,
         spool: Path | str = "weft-spool",
+        scope: str | None = None,
     ) -> None:
         """`session` replaces Claude Code's session id: then the work continues over several of
-        its sessions. `budget`, in tokens, applies to a result and to the context of a prompt.
-        While weft is away, publications go to a file or are waited for, a result reaches the
-        model unchanged, and there is no context, but an `OwnHistoryWarning`; `raise` makes the
-        hook fail."""
+        its sessions. `scope` is whose memory they teach and show. `budget`, in tokens, applies to
+        a result and to the context of a prompt. While weft is away, publications go to a file or
+        are waited for, a result reaches the model unchanged, and there is no context, but an
+        `OwnHistoryWarning`; `raise` makes the hook fail."""
         self._client = client
         self._session = session
         self._raises = on_unavailable == "raise"
@@ -81,6 +82,7 @@ class WeftClaude:
             "on_unavailable": on_unavailable,
             "wait_timeout": wait_timeout,
             "spool": spool,
+            "scope": scope,
         }
         self._open = OpenSessions(self._opened, lambda one: one.is_needed)
         self._lost: set[str] = set()

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import threading
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -33,6 +33,10 @@ LOG = logging.getLogger("weft.integrations")
 ToolErrors = Literal["tell", "raise"]
 """What becomes of a tool that raises: a failed result that the model reads, or the end of the
 run."""
+
+
+Scope = str | Callable[[str], str | None]
+"""A memory's scope, or the scope of a session's name."""
 
 
 class OwnHistoryWarning(UserWarning):
@@ -120,10 +124,13 @@ class Conversations:
         on_unavailable: OnUnavailable = "spool",
         wait_timeout: float = 60.0,
         spool: Path | str = "weft-spool",
+        scope: Scope | None = None,
     ) -> None:
-        """The options are those of `Client.session`. While weft is away, publications go to a file
-        (`spool`) or are waited for, up to `wait_timeout` seconds (`wait`), and the model then gets
-        the framework's own history, with an `OwnHistoryWarning`. `raise` raises `Unavailable`."""
+        """The options are those of `Client.session`; `scope` may also be a function of the
+        session's name, for an application with many users. While weft is away, publications go to a
+        file (`spool`) or are waited for, up to `wait_timeout` seconds (`wait`), and the model then
+        gets the framework's own history, with an `OwnHistoryWarning`. `raise` raises
+        `Unavailable`."""
         if on_unavailable not in ("spool", "wait", "raise"):
             raise InvalidInput(f"on_unavailable is spool, wait or raise, not {on_unavailable!r}")
         self.client = client
@@ -141,6 +148,7 @@ class Conversations:
             "wait_timeout": wait_timeout,
             "spool": spool,
         }
+        self._scope = scope
         self._open = OpenSessions(self._opened, lambda one: one.is_in_use)
 
     async def compiled(
@@ -282,7 +290,8 @@ class Conversations:
         return self._open.of(name)
 
     def _opened(self, name: str) -> _Conversation:
-        return _Conversation(self.client.session(name, **self._options))
+        scope = self._scope(name) if callable(self._scope) else self._scope
+        return _Conversation(self.client.session(name, scope=scope, **self._options))
 
     @contextmanager
     def _going_on(self, name: str, step: _Conversation | None = None) -> Iterator[None]:

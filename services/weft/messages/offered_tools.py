@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,7 +12,7 @@ from weft.messages.definitions import definition, merged, name_in
 from weft.messages.reading import ToolCall, tool_call
 from weft.messages.writing import PROVIDERS, Provider
 from weft_schemas.errors import InvalidInput
-from weft_schemas.routing import RouteReply, SelectableItem
+from weft_schemas.routing import RouteReply, SelectableItem, check_unambiguous
 
 
 class Selection(msgspec.Struct, frozen=True):
@@ -33,10 +32,14 @@ class OfferedTools(msgspec.Struct, frozen=True):
 
     def definitions(self, provider: Provider) -> list[dict[str, Any]]:
         """For the `tools` of a request (for Gemini: of its `config`), best first. A tool has its
-        name, or its id if two have the same name."""
+        name, or its id if another has the same name. Raises `InvalidInput` if two cannot be told
+        apart even so."""
+        named = self._named()
+        for name, _ in named:
+            _check_one(name, [tool for other, tool in named if _is_same(name, other)])
         made = [
             definition(provider, name, tool.description or tool.name, tool.args_schema)
-            for name, tool in self._named()
+            for name, tool in named
         ]
         return merged(provider, made)
 
@@ -47,20 +50,36 @@ class OfferedTools(msgspec.Struct, frozen=True):
         schema. The message is for the model: return it as the call's failed result.
         """
         made = tool_call(call)
-        for name, tool in self._named():
-            if any(made.name == name_in(provider, name) for provider in PROVIDERS):
-                return Selection(tool, _checked(made, tool), made)
-        names = ", ".join(name_in("openai", name) for name, _ in self._named()) or "none"
+        named = self._named()
+        found = [tool for name, tool in named if _is_name(made.name, name)]
+        if found:
+            exact = [tool for tool in found if tool.id == made.name]
+            _check_one(made.name, exact or found)
+            return Selection((exact or found)[0], _checked(made, (exact or found)[0]), made)
+        names = ", ".join(name_in("openai", name) for name, _ in named) or "none"
         raise InvalidInput(f"there is no tool {made.name!r} here; call one of these: {names}")
 
     def _named(self) -> list[tuple[str, SelectableItem]]:
-        names = [name_in("openai", tool.name) for tool in self.tools]
-        label = partial(_label, names)
-        return [(label(at, tool), tool) for at, tool in enumerate(self.tools)]
+        return [(_label(tool, self.tools), tool) for tool in self.tools]
 
 
-def _label(names: Sequence[str], at: int, tool: SelectableItem) -> str:
-    return tool.id if names.count(names[at]) > 1 else tool.name
+def _label(tool: SelectableItem, tools: Sequence[SelectableItem]) -> str:
+    """Its name, unless another tool may be called by it."""
+    others = (other for other in tools if other is not tool)
+    taken = any(_is_same(tool.name, one) for other in others for one in (other.name, other.id))
+    return tool.id if taken else tool.name
+
+
+def _is_same(one: str, other: str) -> bool:
+    return name_in("openai", one) == name_in("openai", other)
+
+
+def _is_name(called: str, name: str) -> bool:
+    return any(called == name_in(provider, name) for provider in PROVIDERS)
+
+
+def _check_one(name: str, tools: Sequence[SelectableItem]) -> None:
+    check_unambiguous(name, [tool.id for tool in tools])
 
 
 def _checked(call: ToolCall, tool: SelectableItem) -> dict[str, Any]:

@@ -22,18 +22,17 @@ from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.session_counters import SessionState
 from weft.readmodel.store import OPEN, bounded, insert, statements
 from weft.secrets.masked_items import masked_item
+from weft_schemas.combined_policy import encoded_in_force
 from weft_schemas.envelope import Signal
 from weft_schemas.events import content_digest, encode_event
 from weft_schemas.grants import ScopeGrants, may_use
 from weft_schemas.items import ContextItem, ItemKind, ReservedMetadata
-from weft_schemas.policy import ContextPolicy, FirewallRules
+from weft_schemas.policy import FirewallRules
 from weft_schemas.reasoning import METADATA as REASONING
 from weft_schemas.subjects import StoredSubject
 
 _sql = statements("fold")
 _view = statements("view")
-_policy = msgspec.json.Decoder(ContextPolicy)
-_DEFAULT_RULES = ContextPolicy().firewall
 _json = msgspec.json.Encoder(order="deterministic")
 _STUB_METADATA = frozenset(ReservedMetadata.__struct_fields__) - {"arguments", REASONING}
 """Metadata stored of an untrusted item: short keys that weft defines."""
@@ -121,8 +120,7 @@ class ItemFold(msgspec.Struct):
 
     def _rules_of(self, address: StoredSubject, at: int) -> FirewallRules:
         place = {"tenant": address.tenant, "session": address.session, "at": at}
-        row = self.db.execute(_view.policy, place).fetchone()
-        return _policy.decode(row[1]).firewall if row else _DEFAULT_RULES
+        return encoded_in_force(self.db.execute(_view.policies, place))[1].firewall
 
 
 def _storable(item: ContextItem, untrusted: bool) -> tuple[ContextItem, tuple[Signal, ...]]:

@@ -17,12 +17,12 @@ from weft.readmodel.rows import KINDS, EpisodeRow, FactRow, ItemRow, Match, item
 from weft.readmodel.search import MAX_POSTINGS, IndexSearch
 from weft.readmodel.store import snapshot, statements
 from weft.readmodel.unsealed_postings import UnsealedCache
+from weft_schemas.combined_policy import encoded_in_force
 from weft_schemas.envelope import Signal
 from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import session_scope
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy
-from weft_schemas.ranges import clamped
 from weft_schemas.routing import Catalog
 
 MAX_PINS = 32
@@ -37,10 +37,8 @@ _ITEMS = {
 }
 """The queries of items, by what they look for."""
 _signals = msgspec.json.Decoder(tuple[Signal, ...])
-_policy = msgspec.json.Decoder(ContextPolicy)
 _grants = msgspec.json.Decoder(ScopeGrants)
 _catalog = msgspec.json.Decoder(Catalog)
-_DEFAULT_POLICY = ContextPolicy()
 
 
 class SessionView:
@@ -204,9 +202,9 @@ class SessionView:
         return None if row is None else _grants.decode(row[0])
 
     def policy(self) -> tuple[int, ContextPolicy]:
-        """The policy in force: the session's newest, else the tenant's, else version 0."""
-        row = self._db.execute(_sql.policy, self._place()).fetchone()
-        return (0, _DEFAULT_POLICY) if row is None else (row[0], clamped(_policy.decode(row[1])))
+        """The policy in force and its version, as `combined_policy` makes it of the tenant's newest
+        and the session's own; version 0 is the default."""
+        return encoded_in_force(self._db.execute(_sql.policies, self._place()))
 
     def catalog(self, name: str) -> tuple[int, Catalog] | None:
         """The newest version of a catalogue of the tenant, with its sequence."""

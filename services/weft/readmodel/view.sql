@@ -82,9 +82,9 @@ SELECT item FROM waits WHERE session = :session AND until > :at AND since <= :at
 -- name: scopes
 SELECT scope FROM scopes WHERE session = ? AND sequence <= ? ORDER BY sequence, scope
 
--- The session's own, else the tenant's.
--- name: policy
-SELECT version, body FROM policies WHERE version = coalesce(
+-- The tenant's, and the session's own.
+-- name: policies
+SELECT session, version, body FROM policies WHERE version IN (
     (SELECT max(version) FROM policies
     WHERE tenant = :tenant AND session = :session AND version <= :at),
     (SELECT max(version) FROM policies

@@ -16,7 +16,7 @@ import msgspec
 
 from weft.bm25 import inverse_document_frequency
 from weft.router.concepts import Concepts
-from weft.router.words import MAX_TEXT, words_of
+from weft.router.words import MAX_TEXT, query_words, words_of
 from weft_schemas.routing import SelectableItem
 
 WordWeights = dict[str, float]
@@ -68,7 +68,7 @@ def query_weights(
 
     `frequencies` counts the items that contain a term, of `total` items.
     """
-    counts = dict.fromkeys(words_of(query), 1)
+    counts = dict.fromkeys(query_words(query, frequencies), 1)
     found = Counter(concept for word in counts for concept in concepts.get(word, ()))
     weights = {
         word: inverse_document_frequency(total, frequencies[word])

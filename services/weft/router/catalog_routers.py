@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import ParamSpec, TypeVar
@@ -25,7 +26,13 @@ from weft.router.whole_catalogue import Fetch, whole
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable, WeftError
 from weft_schemas.events import ErasedEvent
 from weft_schemas.ids import TENANT_SESSION
-from weft_schemas.routing import Catalog, RouteReply, RouteRequest
+from weft_schemas.routing import (
+    Catalog,
+    HydrateRequest,
+    RouteReply,
+    RouteRequest,
+    SelectableItem,
+)
 from weft_schemas.subjects import stored_filter
 
 FOLLOWED = stored_filter(session=TENANT_SESSION, direction="out", event="*")
@@ -37,6 +44,9 @@ _IN_PLACE = 200
 _CATCH_UP_SECONDS = 5.0
 """How long a request waits for events that are on their way: until a large catalogue is built."""
 
+RecordAt = Callable[[int], Awaitable[LogRecord]]
+"""The record of a sequence. Raises `NotFound`."""
+
 NewestOf = Callable[[str], Awaitable[int]]
 """The sequence of a tenant's newest own event, 0 if there is none."""
 
@@ -46,6 +56,8 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
+_KEPT_VERSIONS = 4
+"""Older versions of catalogues that are kept once a decision's tools were asked for."""
 _SHORT_ROUTE = 4_000_000
 """Up to this many tools times characters of the query are scored in the loop: about 5 ms."""
 _MAX_QUERY_LENGTH = 4_000
@@ -80,10 +92,10 @@ class CatalogRouter(msgspec.Struct):
         is left to a thread; within `turn` the loop is blocked for some milliseconds."""
         async with self.asked:
             if len(self.router.items) * min(len(query), _MAX_QUERY_LENGTH) > _SHORT_ROUTE:
-                reply = await _to_the_end(self.router.route, request, query)
+                reply = await _to_the_end(self.router.answer, request, query)
             else:
                 async with turn:
-                    reply = self.router.route(request, query)
+                    reply = self.router.answer(request, query)
             return msgspec.structs.replace(reply, catalog_version=self.version)
 
     async def update(self, version: int, catalog: Catalog) -> None:
@@ -103,9 +115,13 @@ class CatalogRouters:
         encoder: Encoder | None = None,
         newest_of: NewestOf | None = None,
         concepts: Concepts | None = None,
+        record_at: RecordAt | None = None,
     ) -> None:
         """`newest_of` is asked before something counts as missing; without it, everything in the
-        log was taken."""
+        log was taken. `record_at` reads versions that are not the newest any more."""
+        self._record_at = record_at
+        self._older: OrderedDict[tuple[str, str, int], Catalog] = OrderedDict()
+        self._reading = asyncio.Lock()
         self._concepts = concepts
         self._newest_of = newest_of
         self._taken = 0
@@ -134,6 +150,7 @@ class CatalogRouters:
                 await self._learn(tenant, record.sequence, event)
             elif isinstance(event, ErasedEvent) and event.session is None:
                 self._held = {key: held for key, held in self._held.items() if key[0] != tenant}
+                self._older.clear()
             is_usable = True
         except WeftError as error:
             _log.warning("catalogue %d cannot be used: %s", record.sequence, error)
@@ -163,6 +180,41 @@ class CatalogRouters:
         if not is_complete:
             raise Unavailable(f"catalogue {name!r} may be among those still being read; try again")
         raise _missing(name, None, 0)
+
+    async def items(self, tenant: str, request: HydrateRequest) -> dict[str, SelectableItem]:
+        """The items by id, of the version that the request names or of the newest.
+
+        Raises the same as `current`, and `NotFound` for a version that is not in the log any more.
+        """
+        name, version = request.catalog, request.catalog_version
+        wanted = 0 if isinstance(version, msgspec.UnsetType) else version
+        held = await self.current(tenant, name, max(request.after, wanted))
+        if wanted in (0, held.version):
+            return held.router.items
+        key = (tenant, name, wanted)
+        async with self._reading:  # a decision's tools are asked for at once
+            if key not in self._older:
+                self._older[key] = await self._version(tenant, name, wanted)
+            catalog = self._older[key]
+            self._older.move_to_end(key)
+            if len(self._older) > _KEPT_VERSIONS:
+                self._older.popitem(last=False)
+        return {item.id: item for item in catalog.items}
+
+    async def _version(self, tenant: str, name: str, version: int) -> Catalog:
+        try:
+            if self._record_at is None:
+                raise NotFound("no log to read")
+            record = await self._record_at(version)
+            event = record.event()
+            place = record.address().tenant, getattr(event, "name", "")
+            if isinstance(event, Catalog) and place == (tenant, name):
+                return await whole(event, tenant, self._fetch)
+        except (NotFound, InvalidInput):
+            pass
+        raise NotFound(
+            f"version {version} of catalogue {name!r} is not in the log any more; route again"
+        )
 
     async def _catch_up(self, tenant: str) -> bool:
         """Whether all events that the tenant has now were taken within `_CATCH_UP_SECONDS`."""

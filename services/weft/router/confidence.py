@@ -15,7 +15,7 @@ import msgspec
 
 from weft.bm25 import inverse_document_frequency
 from weft.router.bm25f import WordWeights
-from weft.router.words import words_of
+from weft.router.words import query_words
 
 AMBIGUOUS = 0.95
 """The second tool counts as equally good if it has at least this share of the best score."""
@@ -46,7 +46,7 @@ def evidence_for(
     `total`."""
     weights = {
         word: inverse_document_frequency(total, frequencies.get(word, 0))
-        for word in words_of(query)
+        for word in query_words(query, frequencies)
     }
     mass = sum(weights.values()) or 1.0
     return Evidence(

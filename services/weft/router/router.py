@@ -18,10 +18,18 @@ from weft.router.diversity import diversified
 from weft.router.fusion import Embeddings, Encoder, fused
 from weft.router.tree import Tree
 from weft.router.tree_builder import MAX_CHILDREN, TreeBuilder
+from weft.router.unranked import is_answerable, reason_for, unranked
 from weft_schemas.errors import InvalidInput
-from weft_schemas.routing import ChoiceCard, ChoiceGraph, RouteReply, RouteRequest, SelectableItem
+from weft_schemas.routing import (
+    UNRANKED,
+    ChoiceCard,
+    ChoiceGraph,
+    RouteReply,
+    RouteRequest,
+    SelectableItem,
+)
 
-SCORER_VERSION = "bm25f-2"
+SCORER_VERSION = "bm25f-3"
 MAX_CARDS = 50
 _FAILED = 0.5
 """Factor for the score of a tool that just failed: it remains if nothing else fits."""
@@ -78,6 +86,18 @@ class Router:
             leaves_scored=search.leaves_scored,
             total_leaves=len(self.items),
         )
+
+    def answer(self, request: RouteRequest, query: str | None = None) -> RouteReply:
+        """As `route`. If no tool has a word of the query, the cards are of tools that pass the
+        filters, not ranked: each card and the reason say so, scores are 0, and it abstains."""
+        reply = self.route(request, query)
+        if not is_answerable(reply):
+            return reply
+        passing = self._passing(request)
+        shown = unranked((self.items[one] for one in passing), request, request.top_k)
+        cards = tuple(self._card(Hit(0.0, one.id), request, UNRANKED) for one in shown)
+        reason = reason_for(shown, len(passing), request)
+        return msgspec.structs.replace(reply, cards=cards, reason=reason)
 
     def flat(self, query: str, top: int) -> list[Hit]:
         """The same ranking by examining every item: the graph must agree with it."""
@@ -170,14 +190,17 @@ class Router:
     def _near(self, query: str, request: RouteRequest) -> list[str]:
         """Ids by meaning, with those that failed at the end."""
         assert self._embeddings is not None
-        needed, excluded = _facets(request), set(request.exclude)
-        allowed = {
-            item_id
-            for item_id, leaf in self._tree.leaves.items()
-            if item_id not in excluded and has_facets(leaf, needed)
-        }
-        near = self._embeddings.nearest(query, _FUSED_FROM, allowed)
+        near = self._embeddings.nearest(query, _FUSED_FROM, set(self._passing(request)))
         return sorted(near, key=lambda item_id: item_id in request.failed)
+
+    def _passing(self, request: RouteRequest) -> list[str]:
+        """Ids of the tools that pass the filters, in the catalogue's order."""
+        needed, excluded = _facets(request), set(request.exclude)
+        return [
+            item_id
+            for item_id in self.items
+            if item_id not in excluded and has_facets(self._tree.leaves[item_id], needed)
+        ]
 
     def _judged(self, query: str, hits: _Ranked) -> tuple[bool, bool, str]:
         """Whether nothing fits, whether two fit equally well, and why. Only by words: meaning
@@ -195,10 +218,11 @@ class Router:
             return False, True, f"{first} and {second} fit alike: ask which is meant"
         return False, False, ""
 
-    def _card(self, hit: Hit, request: RouteRequest) -> ChoiceCard:
+    def _card(self, hit: Hit, request: RouteRequest, remark: str = "") -> ChoiceCard:
         item = self.items[hit.id]
         missing = [other for other in item.requires if other not in request.used]
         notes = [
+            remark,
             "failed just now" if hit.id in request.failed else "",
             f"needs first: {', '.join(one_line(other) for other in missing[:3])}"
             if missing

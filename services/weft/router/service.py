@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from weft.log.connection import Connection
 from weft.log.following import Follower
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
-from weft.log.reading import last_of, read_matching
+from weft.log.reading import last_of, read, read_matching
 from weft.log.stream_identity import identify
 from weft.log.timeouts import cancelled
 from weft.readmodel.model import ReadModel
@@ -58,6 +58,7 @@ from weft_schemas.routing import (
     RouteReply,
     RouteRequest,
     SelectableItem,
+    check_unambiguous,
 )
 from weft_schemas.subjects import STREAM, audit_subject, stored_filter
 
@@ -103,7 +104,14 @@ async def service(process: Process, fork_server: ForkServer | None = None) -> No
         async def newest_of(tenant: str) -> int:
             return await _newest_own(process.connection, tenant)
 
-        catalogues = CatalogRouters(fetch, settings.encoding, encoder, newest_of, concepts)
+        catalogues = CatalogRouters(
+            fetch,
+            settings.encoding,
+            encoder,
+            newest_of,
+            concepts,
+            record_at=partial(read, process.connection),
+        )
         known = await identify(process.connection)
         through = await _read_so_far(process.connection, catalogues)
         async with Follower(
@@ -207,11 +215,12 @@ class Routing:
     async def hydrate(
         self, asked: ReceivedRequest[HydrateRequest]
     ) -> HydrationResult | msgspec.Raw:
-        """The tool and the session's values for it. Raises `NotFound` for an unknown catalogue or
-        tool, `Unavailable` without a replica."""
+        """The tool and the session's values for it. Raises `NotFound` for an unknown catalogue,
+        version or tool, `InvalidInput` for a name that several tools have, `Unavailable` without a
+        replica."""
         request = asked.request
-        held = await self._catalogues.current(asked.tenant, request.catalog, request.after)
-        wanted = HydrationJob(asked.tenant, asked.session, tool_named(held, request), request)
+        items = await self._catalogues.items(asked.tenant, request)
+        wanted = HydrationJob(asked.tenant, asked.session, tool_named(items, request), request)
         deadline = self._replica.deadline(asked.within(request.timeout))
         await self._replica.reach(request.after, deadline)
         while True:
@@ -331,19 +340,19 @@ def session_signals(model: ReadModel, place: SessionName) -> SessionSignals:
     return signals_of(view.recent(_LOOKED_BACK)[::-1])
 
 
-def tool_named(held: CatalogRouter, request: HydrateRequest) -> SelectableItem:
-    """The tool of an id or a name. Raises `NotFound`."""
-    items = held.router.items
-    found = items.get(request.tool)
-    if found is None:
-        named = [item for item in items.values() if item.name == request.tool]
-        found = min(named, key=lambda item: item.id, default=None)
-    if found is None:
+def tool_named(items: Mapping[str, SelectableItem], request: HydrateRequest) -> SelectableItem:
+    """The tool of an id, or else of a name, among `items` by id. Raises `NotFound`, and
+    `InvalidInput` for a name that several have."""
+    if (found := items.get(request.tool)) is not None:
+        return found
+    named = [item for item in items.values() if item.name == request.tool]
+    if not named:
         raise NotFound(
             f"tool {request.tool[:80]!r} is not in catalogue {request.catalog!r}; give the id of "
             "a card"
         )
-    return found
+    check_unambiguous(request.tool, [item.id for item in named])
+    return named[0]
 
 
 def _audit(

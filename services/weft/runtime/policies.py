@@ -18,6 +18,7 @@ from weft.log.following import Follower
 from weft.log.reading import last_of, read_own
 from weft.log.record import LogRecord
 from weft.log.timeouts import cancelled
+from weft_schemas.combined_policy import DEFAULT, in_force
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import TENANT_SESSION
@@ -26,7 +27,6 @@ from weft_schemas.policy import ContextPolicy
 from weft_schemas.ranges import clamped
 from weft_schemas.subjects import STREAM, stored_filter
 
-_DEFAULT = (0, ContextPolicy())
 _version = itemgetter(0)
 
 POLICIES = stored_filter(session=TENANT_SESSION, direction="out", event="context_policy")
@@ -91,6 +91,7 @@ class Policies:
 
     def __init__(self) -> None:
         self._versions: dict[tuple[str, str | None], list[tuple[int, ContextPolicy]]] = {}
+        self._combined: dict[tuple[int, int], tuple[int, ContextPolicy]] = {}
         self.known = 0
         """The number of known policies. Events judged before it rose are judged again."""
         self._newest = 0
@@ -138,10 +139,15 @@ class Policies:
             self.known += 1
 
     def of(self, tenant: str, session: str, at: int | None = None) -> tuple[int, ContextPolicy]:
-        """Version and policy at a sequence (None: now): the session's newest at or before it, else
-        the tenant's, else the default."""
-        own = self._at((tenant, session), at)
-        return own or self._at((tenant, None), at) or _DEFAULT
+        """Version and policy at a sequence (None: now), as `combined_policy` makes it of the
+        tenant's newest at or before it and the session's own."""
+        own, tenants = self._at((tenant, session), at), self._at((tenant, None), at)
+        if own is None or tenants is None:
+            return own or tenants or DEFAULT
+        versions = tenants[0], own[0]
+        if versions not in self._combined:
+            self._combined[versions] = in_force(tenants, own)
+        return self._combined[versions]
 
     def untrusted_kinds(self, tenant: str, session: str, at: int) -> tuple[ItemKind, ...]:
         """The kinds that get an envelope at a sequence of a session."""

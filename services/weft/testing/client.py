@@ -24,9 +24,11 @@ from weft.client.blocking import SyncClient
 from weft.client.client import Client
 from weft.client.event_check import checked
 from weft.client.lazy_connection import closed_error
-from weft.client.outgoing import Items, PublishAck, Sent, check_items, check_policy
+from weft.client.outgoing import Items, PublishAck, Sent, check_items
+from weft.client.policy_check import check_policy
 from weft.client.refusals import ItemRefused
 from weft.compiler.attempt import CompileTask, attempt
+from weft.compiler.scope_facts import with_facts
 from weft.firewall.service import allowed, reply_of, signals_of, slice_of
 from weft.firewall.views.drill import Slice
 from weft.log.message import Ack
@@ -101,7 +103,9 @@ class MemoryClient(Client):
         self._first_policy = policy
         self._key = settings.fingerprint_key.encode()
         self._running: InMemoryWorkers | None = None
-        self._catalogues = CatalogRouters(_no_body, settings.encoding)
+        self._catalogues = CatalogRouters(
+            _no_body, settings.encoding, record_at=lambda at: self._working.log.read(at)
+        )
         self._audits: dict[str, bytes] = {}
         self._decisions = 0
 
@@ -170,9 +174,9 @@ class MemoryClient(Client):
     async def close_session(self, session: str, reason: str = "closed") -> Ack:
         return _ack(await self._take(session, SessionClosedEvent(reason=reason)))
 
-    async def publish_policy(self, policy: ContextPolicy) -> Ack:
-        check_policy(policy)
+    async def publish_policy(self, policy: ContextPolicy, *, hook_elsewhere: bool = False) -> Ack:
         checked(policy)
+        check_policy(policy, hook_elsewhere=hook_elsewhere)
         return _ack(await self._take(TENANT_SESSION, policy))
 
     async def publish_catalog(self, catalog: Catalog) -> Ack:
@@ -262,7 +266,10 @@ class MemoryClient(Client):
 
     async def _status(self, session: str, request: StatusRequest) -> msgspec.Struct:
         name = None if session == TENANT_SESSION else session
-        return status(self._working.log.model.db, self.tenant, name, request)
+        model = self._working.log.model
+        reply = status(model.db, self.tenant, name, request)
+        view = model.view(self.tenant, session)
+        return with_facts(reply, view, request, self.settings.principal)
 
     async def _sessions(self, _: str, request: SessionsRequest) -> msgspec.Struct:
         return sessions_of(self._working.log.model.db, self.tenant, request)
@@ -288,7 +295,7 @@ class MemoryClient(Client):
             known = session_signals(self._working.log.model, SessionName(self.tenant, session))
             request = with_signals(request, known, held.router.ids_named)
         self._decisions += 1
-        reply = held.router.route(request, request.query)
+        reply = held.router.answer(request, request.query)
         return msgspec.structs.replace(
             reply, catalog_version=held.version, id=f"{self._decisions:016x}"
         )
@@ -297,8 +304,8 @@ class MemoryClient(Client):
         return ChoiceReply(len(self._working.log.records))
 
     async def _hydrate(self, session: str, request: HydrateRequest) -> Any:
-        held = await self._catalogues.current(self.tenant, request.catalog)
-        task = HydrationJob(self.tenant, session, tool_named(held, request), request)
+        items = await self._catalogues.items(self.tenant, request)
+        task = HydrationJob(self.tenant, session, tool_named(items, request), request)
         return hydration(self._working.log.model, task)
 
 

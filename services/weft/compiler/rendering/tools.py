@@ -15,7 +15,12 @@ from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileRequest, PackEntry
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import Phase
-from weft_schemas.routing import ChoiceCard, HydrationResult, SelectableItem
+from weft_schemas.routing import (
+    ChoiceCard,
+    HydrationResult,
+    SelectableItem,
+    check_unambiguous,
+)
 
 TOOLS = "tools"
 """The section of the block."""
@@ -38,7 +43,7 @@ def tools_entry(
     elif request.phase is Phase.CALL and isinstance(request.hydration, HydrationResult):
         text = _hydrated_schema(request.hydration, limit, count)
     elif request.phase is Phase.CALL and request.tool:
-        chosen = [tool for tool in offered_tools(view, request) if tool["name"] == request.tool]
+        chosen = _chosen(view, request)
         text = _tool_schema(chosen[0], limit, count) if chosen else ""
     if not text:
         return None
@@ -46,12 +51,14 @@ def tools_entry(
 
 
 def offered_tools(view: SessionView, request: CompileRequest) -> Iterator[dict[str, Any]]:
-    """Name, description and parameters of each tool, from any of the accepted formats."""
+    """Id, name, description and parameters of each tool, from any of the accepted formats. The
+    request's own tools have no id."""
     for tool in request.tools:
         inner = tool.get("function")
         given = inner if isinstance(inner, dict) else tool
         if given.get("name"):
             yield {
+                "id": "",
                 "name": str(given["name"]),
                 "description": str(given.get("description") or ""),
                 "parameters": _parameters(given),
@@ -62,6 +69,20 @@ def offered_tools(view: SessionView, request: CompileRequest) -> Iterator[dict[s
         yield from map(_tool_of_card, request.cards)
     found = view.catalog(request.catalog) if request.catalog and reads_catalog(request) else None
     yield from map(_tool_of_item, found[1].items if found else ())
+
+
+def check_chosen(view: SessionView, request: CompileRequest) -> None:
+    """Raises `InvalidInput` if the request's tool is one of several of that name, and the router
+    has not answered for it."""
+    if request.tool and request.phase is Phase.CALL and reads_catalog(request):
+        check_unambiguous(request.tool, [tool["id"] for tool in _chosen(view, request)])
+
+
+def _chosen(view: SessionView, request: CompileRequest) -> list[dict[str, Any]]:
+    """The tool that the request names by its id, or else those of that name."""
+    tools = list(offered_tools(view, request))
+    same_id = [tool for tool in tools if tool["id"] == request.tool]
+    return same_id or [tool for tool in tools if tool["name"] == request.tool]
 
 
 def reads_tools(request: CompileRequest) -> bool:
@@ -77,6 +98,7 @@ def reads_catalog(request: CompileRequest) -> bool:
 
 def _tool_of_item(item: SelectableItem) -> dict[str, Any]:
     return {
+        "id": item.id,
         "name": item.name,
         "description": item.description,
         "parameters": item.args_schema,
@@ -87,19 +109,16 @@ def _tool_of_card(card: ChoiceCard) -> dict[str, Any]:
     """A card's line; warnings come before the description, which may be cut."""
     name = card.id if card.name in ("", card.id) else f"{card.id} ({card.name})"
     description = "; ".join(filter(None, (card.side_effects, card.note, card.description)))
-    return {"name": name, "description": description, "parameters": {}}
+    return {"id": card.id, "name": name, "description": description, "parameters": {}}
 
 
 def parameter_names(view: SessionView, request: CompileRequest) -> frozenset[str]:
     """Every property name in the chosen tool's schema: the fields that the step will fill."""
     if request.phase is not Phase.CALL or not request.tool:
         return frozenset()
-    return frozenset(
-        name
-        for tool in offered_tools(view, request)
-        if tool["name"] == request.tool or isinstance(request.hydration, HydrationResult)
-        for name in _properties(tool["parameters"])
-    )
+    is_hydrated = isinstance(request.hydration, HydrationResult)
+    tools = offered_tools(view, request) if is_hydrated else _chosen(view, request)
+    return frozenset(name for tool in tools for name in _properties(tool["parameters"]))
 
 
 def _parameters(tool: Mapping[str, Any]) -> Mapping[str, Any]:

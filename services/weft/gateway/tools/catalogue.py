@@ -124,9 +124,16 @@ class ToolCatalogue:
         if not query:
             raise CallRefused(f"{FIND}: give a query, or the ids of tools")
         top = min(int(arguments.get("limit") or self._options.find), MAX_CARDS)
-        reply = self._router.route(RouteRequest(query, self._options.catalog, top_k=top))
+        reply = self._router.answer(RouteRequest(query, self._options.catalog, top_k=top))
         tools = [(self.tools[card.id], card.score) for card in reply.cards]
-        doubt = "[None of these may fit: say it in other words.]" if reply.abstain else ""
+        doubt = ""
+        if reply.is_unranked:
+            doubt = (
+                f"[No tool has a word of the query. These are some of {len(self.tools)}, not "
+                "ranked: say it in the words of the tools, in English if they are.]"
+            )
+        elif reply.abstain:
+            doubt = "[None of these may fit: say it in other words.]"
         notes = [doubt, search.quarantine_note(self.quarantined.values())]
         return search.found_text(tools, encoding, notes=filter(None, notes))
 

@@ -1,0 +1,187 @@
+"""What holds for a session that has a policy of its own: that policy, except that it may not
+conceal less than the tenant's. A policy in the log has a value in every field, so one published
+for its budgets alone would otherwise set the tenant's floor back to the default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
+
+from weft_schemas.items import LEVELS, ItemKind, Sensitivity
+from weft_schemas.loosening import actions_loosened, may_match_both
+from weft_schemas.policy import (
+    ContextPolicy,
+    FirewallRules,
+    Phase,
+    PhaseRule,
+    PiiAction,
+    SensitivityAction,
+    ToolRule,
+    phase_rule,
+    rule_for,
+)
+from weft_schemas.ranges import clamped
+
+T = TypeVar("T")
+
+Versioned = tuple[int, ContextPolicy]
+"""A policy and the log sequence of its event; 0 is the default's."""
+
+DEFAULT: Versioned = (0, ContextPolicy())
+_policy = msgspec.json.Decoder(ContextPolicy)
+
+STRICTER = frozenset(
+    {
+        "phases.kinds",
+        "sensitivity_floor",
+        "sensitivity_action",
+        "redaction_hook",
+        "firewall.untrusted_kinds",
+        "firewall.pii",
+        "firewall.pii_sensitivity",
+        "firewall.tools.sensitivity",
+        "firewall.masked_kinds",
+        "firewall.secret_patterns.name",
+        "firewall.secret_patterns.pattern",
+        "firewall.known_secrets.key",
+        "firewall.known_secrets.hashes",
+        "firewall.actions.signal",
+        "firewall.actions.action",
+        "firewall.actions.min_score",
+    }
+)
+"""Paths of the fields of which the stricter value holds, the tenant's or the session's. All others
+are the session's."""
+
+
+def in_force(tenants: Versioned | None, sessions: Versioned | None) -> Versioned:
+    """The policy of a session by its own newest policy and by its tenant's. The version is the
+    newer sequence of the two, so that it names one policy."""
+    if tenants is None or sessions is None:
+        return sessions or tenants or DEFAULT
+    return max(tenants[0], sessions[0]), combined(tenants[1], sessions[1])
+
+
+def encoded_in_force(policies: Iterable[tuple[str, int, bytes]]) -> Versioned:
+    """The same of (session, sequence, policy as JSON), in which the tenant's session is empty.
+    Numbers that an older release accepted are put within their ranges."""
+    found = {bool(session): (version, body) for session, version, body in policies}
+    if not found:
+        return DEFAULT
+    bodies = (found[one][1] if one in found else b"" for one in (False, True))
+    return max(version for version, _ in found.values()), _of_bodies(*bodies)
+
+
+@lru_cache(maxsize=256)
+def _of_bodies(tenants: bytes, sessions: bytes) -> ContextPolicy:
+    made = [(1, clamped(_policy.decode(body))) if body else None for body in (tenants, sessions)]
+    return in_force(*made)[1]
+
+
+def combined(tenants: ContextPolicy, sessions: ContextPolicy) -> ContextPolicy:
+    """The session's policy with the stricter value of each field of `STRICTER`."""
+    actions = (tenants.sensitivity_action, sessions.sensitivity_action)
+    hook = sessions.redaction_hook
+    return replace(
+        sessions,
+        phases={
+            phase: _phase(phase_rule(tenants, phase), phase_rule(sessions, phase))
+            for phase in Phase
+        },
+        sensitivity_floor=min(
+            tenants.sensitivity_floor, sessions.sensitivity_floor, key=LEVELS.index
+        ),
+        sensitivity_action=(
+            SensitivityAction.DROP if SensitivityAction.DROP in actions else actions[0]
+        ),
+        # Of two hooks nobody knows which shows more; `mask` shows the level alone.
+        redaction_hook=hook if hook == tenants.redaction_hook else "mask",
+        firewall=_firewall(tenants, sessions),
+    )
+
+
+def overruled(sessions: ContextPolicy, tenants: ContextPolicy) -> tuple[str, ...]:
+    """Paths of the fields of which the tenant's policy makes something else than the session's
+    says."""
+    made = combined(tenants, sessions)
+    phases = any(phase_rule(sessions, one) != phase_rule(made, one) for one in Phase)
+    return (
+        *(("phases.kinds",) if phases else ()),
+        *_differing(replace(sessions, phases={}), replace(made, phases={})),
+    )
+
+
+def _differing(one: msgspec.Struct, other: msgspec.Struct, path: str = "") -> Iterator[str]:
+    for field in one.__struct_fields__:
+        mine, yours = getattr(one, field), getattr(other, field)
+        if field == "firewall":
+            yield from _differing(mine, yours, "firewall.")
+        elif mine != yours:
+            yield f"{path}{field}"
+
+
+def _phase(tenants: PhaseRule, sessions: PhaseRule) -> PhaseRule:
+    return replace(sessions, kinds=tuple(one for one in sessions.kinds if one in tenants.kinds))
+
+
+def _firewall(of_tenant: ContextPolicy, of_session: ContextPolicy) -> FirewallRules:
+    tenants, sessions = of_tenant.firewall, of_session.firewall
+    is_looser = any(actions_loosened(of_tenant, of_session))
+    return replace(
+        sessions,
+        untrusted_kinds=_union(tenants.untrusted_kinds, sessions.untrusted_kinds),
+        pii=sessions.pii if tenants.pii is PiiAction.FLAG else tenants.pii,
+        pii_sensitivity=sessions.pii_sensitivity.raised_to(tenants.pii_sensitivity),
+        tools=_tools(tenants, sessions),
+        masked_kinds=_masked(tenants, sessions),
+        secret_patterns=_union(tenants.secret_patterns or (), sessions.secret_patterns or ())
+        or UNSET,
+        # Two lists with different keys cannot be made one.
+        known_secrets=tenants.known_secrets or sessions.known_secrets,
+        actions=(*(tenants.actions or ()), *(sessions.actions or ()))
+        if is_looser
+        else sessions.actions,
+    )
+
+
+def _masked(tenants: FirewallRules, sessions: FirewallRules) -> tuple[ItemKind, ...] | UnsetType:
+    """Without a list, all kinds are masked."""
+    if isinstance(tenants.masked_kinds, UnsetType) or isinstance(sessions.masked_kinds, UnsetType):
+        return UNSET
+    return _union(tenants.masked_kinds, sessions.masked_kinds)
+
+
+def _tools(tenants: FirewallRules, sessions: FirewallRules) -> tuple[ToolRule, ...]:
+    """The session's rules, each with the highest level that the tenant's give to a tool that it may
+    be about; after them the levels of the tenant's, for the tools of no rule."""
+    if all(rule.sensitivity is None for rule in tenants.tools):
+        return sessions.tools
+    raised = (
+        replace(rule, sensitivity=_stricter(rule.sensitivity, _level(tenants, rule.tool)))
+        for rule in sessions.tools
+    )
+    return (*raised, *(ToolRule(one.tool, sensitivity=one.sensitivity) for one in tenants.tools))
+
+
+def _level(rules: FirewallRules, glob: str) -> Sensitivity | None:
+    if not any(one in glob for one in "*?["):
+        rule = rule_for(rules, glob)
+        return rule.sensitivity if rule else None
+    level: Sensitivity | None = None
+    for rule in rules.tools:
+        if may_match_both(rule.tool, glob):
+            level = _stricter(level, rule.sensitivity)
+    return level
+
+
+def _stricter(one: Sensitivity | None, other: Sensitivity | None) -> Sensitivity | None:
+    return one.raised_to(other) if one and other else one or other
+
+
+def _union(first: tuple[T, ...], second: tuple[T, ...]) -> tuple[T, ...]:
+    return (*first, *(one for one in second if one not in first))
