@@ -37,6 +37,27 @@ def test_each_fact_is_told_with_its_newest_value_and_who_said_it() -> None:
     assert facts_of(read.view("t", "else"), "user:bob", "") == ()
 
 
+def given(at: int, key: str, value: str) -> list[Event]:
+    """A fact of the application."""
+    item = ContextItem(f"m{at}", ItemKind.MEMORY_FACT, f"{key}={value}", metadata={"scope": ADA})
+    fact = MemoryFact(key, value, (item.id,))
+    return [item, FactsEvent(Origin(at, item.id, "memory"), ADA, (fact,))]
+
+
+def test_what_a_user_said_later_stands_beside_what_the_application_gave() -> None:
+    read = model(*given(1, "city", "Oslo"), *told(3, "city", "Rome"), *told(5, "diet", "vegan"))
+    found = facts_of(read.view("t", "else"), ADA, "")
+    assert [(one.key, one.value, one.is_said, one.said_later) for one in found] == [
+        ("city", "Oslo", False, "Rome"),
+        ("diet", "vegan", True, ""),
+    ]
+    later = told(3, "city", "Rome", Sensitivity.INTERNAL)
+    strict = ContextPolicy(session="x", sensitivity_floor=Sensitivity.INTERNAL)
+    read = model(*given(1, "city", "Oslo"), *later, strict)
+    assert facts_of(read.view("t", "y"), ADA, "")[0].said_later == "Rome"
+    assert facts_of(read.view("t", "x"), ADA, "")[0].said_later == ""
+
+
 def test_what_is_too_sensitive_to_show_is_left_out() -> None:
     events = [*told(1, "city", "Oslo"), *told(3, "salary", "9", Sensitivity.INTERNAL)]
     keys = [one.key for one in facts_of(model(*events).view("t", "x"), ADA, "")]

@@ -19,8 +19,9 @@ from weft_schemas.status import KnownFact
 def facts(scope: str, session: str | None, as_json: bool, settings: Settings) -> None:
     """List the facts in force of SCOPE, a user or a project, with their sources.
 
-    The sequence is that of the item that said a fact last. Facts at or above the policy's
-    sensitivity floor are left out, and a scope must be granted, as for a compile.
+    The sequence is that of the item that said a fact last. A value that the application gave
+    stands, and beside it what the user has said later. Facts at or above the policy's sensitivity
+    floor are left out, and a scope must be granted, as for a compile.
 
     \b
     Examples:
@@ -35,9 +36,10 @@ def facts(scope: str, session: str | None, as_json: bool, settings: Settings) ->
         hint(f"nothing is remembered for {scope}")
         return
     rows = [
-        [one.key, one.value, one.session, ", ".join(one.sources), one.sequence] for one in found
+        [one.key, one.value, one.said_later, one.session, ", ".join(one.sources), one.sequence]
+        for one in found
     ]
-    table("", ["fact", "value", "session", "sources", "sequence"], rows)
+    table("", ["fact", "value", "said later", "session", "sources", "sequence"], rows)
 
 
 async def _facts(settings: Settings, scope: str, session: str | None) -> tuple[KnownFact, ...]:

@@ -6,6 +6,8 @@ from __future__ import annotations
 from msgspec import UnsetType
 from msgspec.structs import replace
 
+from weft.compiler.rendering.memory import facts_below, said_text
+from weft.readmodel.rows import FactRow
 from weft.readmodel.view import SessionView
 from weft_schemas.errors import Forbidden
 from weft_schemas.grants import may_use
@@ -30,8 +32,12 @@ def facts_of(view: SessionView, scope: str, principal: str) -> tuple[KnownFact, 
             "operator grant it, and ask for what only a session remembers with that session"
         )
     floor = view.policy()[1].sensitivity_floor
-    return tuple(
-        KnownFact(row.key, row.value, row.sequence, row.sources, row.session, str(row.sensitivity))
-        for row in view.facts([scope])
-        if row.value and not row.sensitivity.reaches(floor)
-    )
+    return tuple(map(_known, facts_below(floor, (row for row in view.facts([scope]) if row.value))))
+
+
+def _known(row: FactRow) -> KnownFact:
+    later = "" if row.said_later is None else said_text(row.said_later)
+    return KnownFact(
+        row.key, row.value, row.sequence, row.sources, row.session, str(row.sensitivity),
+        row.is_said, later,
+    )  # fmt: skip

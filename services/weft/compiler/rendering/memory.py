@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import msgspec
 
@@ -21,7 +21,7 @@ from weft.readmodel.view import SessionView
 from weft.terms import analyse
 from weft_schemas.compile import CompileAudit, PackEntry
 from weft_schemas.ids import digest, session_scope
-from weft_schemas.items import ItemKind
+from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy
 
 EPISODES_READ = 32
@@ -125,13 +125,18 @@ def _rows(name: str, view: SessionView, policy: ContextPolicy) -> Sequence[Row]:
 
 
 def _facts(view: SessionView, policy: ContextPolicy) -> list[FactRow]:
-    floor = policy.sensitivity_floor
-    facts = [fact for fact in view.facts(view.scopes()) if not fact.sensitivity.reaches(floor)]
+    return facts_below(policy.sensitivity_floor, view.facts(view.scopes()))
+
+
+def facts_below(floor: Sensitivity, facts: Iterable[FactRow]) -> list[FactRow]:
+    """The facts below a sensitivity floor, each without what was said of it later at the floor or
+    above."""
     return [
         msgspec.structs.replace(fact, said_later=None)
         if fact.said_later is not None and fact.said_later.sensitivity.reaches(floor)
         else fact
         for fact in facts
+        if not fact.sensitivity.reaches(floor)
     ]
 
 
@@ -189,16 +194,16 @@ def _text(row: Row, session: str, names_scope: bool) -> str:
     source = f"of {scope}, from" if names_scope else "from"
     text = f"{_quoted(row.key)}={_quoted(row.value)} ({source} {_quoted(_source(row))})"
     if row.said_later is not None:
-        text += f", the user said later: {_said(row.said_later)}"
+        later = row.said_later
+        text += f", the user said later: {said_text(later)} (from {_quoted(_source(later))})"
     return break_chat_tokens(text)
 
 
-def _said(later: FactRow) -> str:
+def said_text(later: FactRow) -> str:
     """A statement that stands beside a value: another value, that it is not so, or the wish that it
     be forgotten."""
     negated = f"not {_quoted(later.negates[0])}" if later.negates else "forget it"
-    said = _quoted(later.value) if later.value else negated
-    return f"{said} (from {_quoted(_source(later))})"
+    return _quoted(later.value) if later.value else negated
 
 
 def _quoted(text: str, name: str = FACTS) -> str:
