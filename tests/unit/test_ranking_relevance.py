@@ -159,17 +159,19 @@ def test_a_kinds_weight_decides_between_equals_only() -> None:
 
 
 def test_what_an_agent_says_before_it_calls_is_its_plan_in_earlier_turns_too() -> None:
-    def said(item_id: str) -> ContextItem:
-        return ContextItem(item_id, ItemKind.AGENT_MSG, TEXT)
+    def said(item_id: str, text: str = 5 * TEXT) -> ContextItem:
+        return ContextItem(item_id, ItemKind.AGENT_MSG, text)
 
     def call(item_id: str) -> ContextItem:
         return ContextItem(item_id, ItemKind.TOOL_CALL, TEXT, metadata={"call_id": item_id})
 
-    items = [turn("u1"), said("plan"), call("c1"), said("report"), turn("u2"), said("chat")]
+    items = [turn("u1"), said("plan"), said("short", TEXT), call("c1"), said("report")]
+    items += [turn("u2"), said("chat")]
     flat = Emphasis(relevance=0.0, recency=1.0, half_life=1e9)
     made = scores([*items, turn("u3"), call("c2")], emphasis=flat, latest_user="u3")
     assert made["plan"] == pytest.approx(flat.plan, rel=0.01)
-    assert made["report"] == pytest.approx(1.0, rel=0.01) == made["chat"]
+    for item_id in ("short", "report", "chat"):
+        assert made[item_id] == pytest.approx(1.0, rel=0.01)
 
 
 def test_a_document_raises_nothing_beside_it_and_is_not_raised() -> None:

@@ -31,7 +31,7 @@ def test_each_tool_is_named_once_with_what_its_calls_were_about() -> None:
         called("run", {"command": "pytest"}),
         called("open", {"path": "b.py", "whole": True}),
     )
-    assert made == "open 7 a.py, b.py; run pytest"
+    assert made == "open 7 a.py, b.py whole; run pytest"
 
 
 def test_a_failure_and_a_repetition_are_told() -> None:
@@ -53,6 +53,23 @@ def test_long_arguments_are_cut_at_a_word_and_a_call_without_any_is_its_name() -
     assert told(called("say", {"text": words})) == "say one two three four five six seven eight…"
     assert told(called("say", {"text": "x" * 50})) == f"say {'x' * 40}…"
     assert told(called("list", {})) == "list"
+
+
+def test_what_is_true_is_named_by_its_argument() -> None:
+    made = told(called("delete", {"key": "9f2e", "dry_run": True, "force": False}))
+    assert made in ("delete 9f2e dry_run", "delete dry_run 9f2e")
+
+
+def test_calls_that_begin_alike_are_told_by_what_differs() -> None:
+    place = "s3://acme-lake-prod/orders/region=NORDIC/date="
+    made = told(*(called("copy", {"from": f"{place}{day}/"}) for day in ("0411", "0412")))
+    assert made == "copy …0411/, …0412/"
+    longer = told(*(called("copy", {"from": f"{place}{end}"}) for end in ("", "0412", "0412/part")))
+    assert longer == f"copy {place[:40]}…, …0412, …0412/part"
+    three = [f"{place}0411", f"{place}0412", "s3://other"]
+    assert told(*(called("copy", {"from": one}) for one in three)) == (
+        "copy …0411, …0412, s3://other"
+    )
 
 
 def test_a_long_beginning_that_calls_of_a_tool_share_is_not_repeated() -> None:

@@ -15,7 +15,7 @@ from weft.compiler.ledger import Ledger
 from weft.compiler.manifest import audit_of, manifest_of
 from weft.compiler.notes import note_all
 from weft.compiler.pack import pack_of
-from weft.compiler.profiles import PROFILES
+from weft.compiler.profiles import PROFILES, Emphasis, Profile
 from weft.compiler.ranking.query import query_of, situation
 from weft.compiler.ranking.question import understand
 from weft.compiler.ranking.relevance import score_groups
@@ -36,6 +36,7 @@ from weft.compiler.selection_input import choice_of
 from weft.compiler.state import State, asked_budget
 from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit, CompileRequest, ContextPack
+from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy, phase_rule
 
 
@@ -139,7 +140,7 @@ def _rank(state: State) -> None:
     """Score each group for this step, and drop those beyond the limits of their kind."""
     phase, found = state.request.phase, state.candidates
     rule, profile = phase_rule(state.policy, phase), PROFILES[phase]
-    emphasis = profile.emphasis if state.query else profile.unasked or profile.emphasis
+    emphasis = _emphasis(state, profile)
     # The latest turn is shown anyway. That it matches itself says nothing about its neighbours.
     excluded = set() if state.query else {found.latest_user}
     matches = {at: score for at, score in found.scores.items() if at not in excluded}
@@ -156,6 +157,14 @@ def _rank(state: State) -> None:
     )
     settled = frozenset(group.key for group in state.pinned()) | state.prefix.shown.keys()
     state.groups = within_limits(state.groups, state.scores, settled, phase, rule, state.ledger)
+
+
+def _emphasis(state: State, profile: Profile) -> Emphasis:
+    if state.query:
+        return profile.emphasis
+    unasked = profile.unasked or profile.emphasis
+    is_asked = bool(state.groups) and state.groups[-1].rows[0].kind is ItemKind.USER_TURN
+    return (profile.asked_by_user or unasked) if is_asked else unasked
 
 
 def _reserve_reasoning(state: State) -> None:

@@ -15,6 +15,7 @@ from weft.compiler.profiles import (
     LENGTH_CUE,
     LONG_TEXT,
     MAX_TITLE_LENGTH,
+    MIN_PLAN_TOKENS,
     NAME_CUE,
     NEIGHBOUR_SHARES,
     OWN_WORDS_FACTOR,
@@ -76,15 +77,16 @@ def score_groups(
 
 
 def _plans(groups: Sequence[Group], since: int) -> frozenset[int]:
-    """Keys of an agent's messages with a call behind them in their turn, or anywhere in the current
-    turn, whose groups have a key above `since`."""
+    """Keys of an agent's messages that have a call behind them in their turn, if they are not too
+    short, or that have one anywhere in the current turn, whose groups have a key above `since`."""
     found = set()
     is_followed = any(group.is_call and group.key > since for group in groups)
     for group in reversed(groups):
-        kind = group.rows[0].kind
-        if is_followed and kind is ItemKind.AGENT_MSG:
+        row = group.rows[0]
+        is_plan = group.key > since or row.whole_tokens >= MIN_PLAN_TOKENS
+        if is_followed and is_plan and row.kind is ItemKind.AGENT_MSG:
             found.add(group.key)
-        is_followed = group.is_call or (is_followed and kind is not ItemKind.USER_TURN)
+        is_followed = group.is_call or (is_followed and row.kind is not ItemKind.USER_TURN)
     return frozenset(found)
 
 

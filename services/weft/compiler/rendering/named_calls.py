@@ -3,7 +3,7 @@ does not see an earlier call may repeat it, and does not know what failed."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
@@ -52,9 +52,13 @@ def _named_call(group: Group) -> NamedCall:
 
 
 def _values(given: Any) -> Iterator[str]:
-    """The strings and numbers of arguments, in their order."""
-    if isinstance(given, dict | list):
-        for one in given.values() if isinstance(given, dict) else given:
+    """The strings and numbers of arguments, in their order, and the names of what is true, such as
+    `dry_run`."""
+    if isinstance(given, dict):
+        for name, one in given.items():
+            yield from (name,) if one is True else _values(one)
+    elif isinstance(given, list):
+        for one in given:
             yield from _values(one)
     elif isinstance(given, str | int | float) and not isinstance(given, bool):
         yield str(given)
@@ -71,9 +75,10 @@ def calls_text(calls: Sequence[NamedCall]) -> str:
 
 def _calls_of_tool(calls: Sequence[NamedCall]) -> str:
     shared = _shared_words({call.about for call in calls})
+    cut = _cuts({call.about: " ".join(call.about[shared:]) for call in calls})
     times: dict[str, int] = {}
     for call in calls:
-        said = f"{_cut(call.about[shared:])}{' (error)' if call.has_failed else ''}".strip()
+        said = f"{cut[call.about]}{' (error)' if call.has_failed else ''}".strip()
         times[said] = times.get(said, 0) + 1
     counted = (f"{said} x{count}".strip() if count > 1 else said for said, count in times.items())
     return ", ".join(filter(None, counted))
@@ -89,9 +94,30 @@ def _shared_words(abouts: set[tuple[str, ...]]) -> int:
     return len(begun) if is_long and len(begun) < min(map(len, abouts)) else 0
 
 
-def _cut(words: Sequence[str]) -> str:
+def _cuts(texts: Mapping[tuple[str, ...], str]) -> dict[tuple[str, ...], str]:
+    """The beginning of each text, or of what differs in those with the same beginning."""
+    alike: dict[str, list[str]] = {}
+    for text in texts.values():
+        alike.setdefault(_cut(text), []).append(text)
+    return {about: _cut_apart(text, alike[_cut(text)]) for about, text in texts.items()}
+
+
+def _cut_apart(text: str, alike: Sequence[str]) -> str:
+    start = _shared_characters(alike) if len(alike) > 1 else 0
+    while start and text[start - 1].isalnum():
+        start -= 1
+    return f"…{_cut(text[start:])}" if start and text[start:] else _cut(text)
+
+
+def _shared_characters(texts: Sequence[str]) -> int:
+    """With how many characters all of these begin."""
+    places = enumerate(zip(*texts, strict=False))
+    differing = (at for at, letters in places if len(set(letters)) > 1)
+    return next(differing, min(map(len, texts)))
+
+
+def _cut(text: str) -> str:
     """As many of the words as a mark holds, or the beginning of the first."""
-    text = " ".join(words)
     if len(text) <= MAX_ARGUMENT_CHARACTERS:
         return text
     begun = text[:MAX_ARGUMENT_CHARACTERS].rpartition(" ")[0] or text[:MAX_ARGUMENT_CHARACTERS]
