@@ -25,7 +25,25 @@ DIAGNOSTICS = (
     "./main.go:3:2: imported and not used",
     "src\\main.zig:3:14: expected type 'u8'",
 )
+NAMED = (
+    "AccessDenied: User: arn:aws:iam::1:user/etl is not authorized to perform: s3:PutObject",
+    "ResourceNotFound: The table orders_2025 does not exist.",
+    'RequestTimeout: "GET /orders" took over 30 s',
+    "SQL compilation error:\nObject 'FX_RATES' does not exist or not authorized.",
+    "Schema validation error: field due_date is required",
+)
+NO_NAMED = (
+    "ConnectionTimeout: 30",
+    "RequestTimeout: Long",
+    "mean squared error: 0.31",
+    "last error: none",
+    "No validation error: all 14 rows were accepted",
+    "Last sync error: see the log of Tuesday",
+    "OrderRejected: 3\nOrderAccepted: 140",
+    "Docker build error: how to find its cause" + " and what to do about it." * 20,
+)
 DATA = (
+    *NO_NAMED,
     "<errors><error>a</error><error>b</error></errors>",
     "<response><error>0</error></response>",
     "<response><error/></response>",
@@ -56,7 +74,7 @@ DATA = (
 )
 
 
-@pytest.mark.parametrize("text", [*FAULTS, *CODES, *DIAGNOSTICS])
+@pytest.mark.parametrize("text", [*FAULTS, *CODES, *DIAGNOSTICS, *NAMED])
 def test_a_failure_is_told_by_its_form(text: str) -> None:
     assert status_of(text, None, None) is ResultStatus.ERROR
 

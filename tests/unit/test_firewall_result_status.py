@@ -278,3 +278,19 @@ def test_an_exit_code_of_0_settles_it(text: str) -> None:
 )
 def test_an_exit_code_of_0_settles_nothing_if_it_is_not_that_of_the_call(text: str) -> None:
     assert status_of(text, None, None) is ResultStatus.ERROR
+
+
+@pytest.mark.parametrize(
+    ("value", "status"),
+    [
+        ({"fehler": "GESPERRT", "hinweis": "erst nach Freigabe"}, ResultStatus.ERROR),
+        ({"エラー": "在庫がありません"}, ResultStatus.ERROR),
+        ({"erreur": "aucune", "total": 3}, ResultStatus.SUCCESS),
+        ({"fehler": "", "anzahl": 2}, ResultStatus.SUCCESS),
+        ({"id": 7, "fehler": "Bremse defekt"}, ResultStatus.SUCCESS),
+    ],
+)
+def test_an_error_field_in_another_language_counts_beside_no_id(
+    value: dict[str, object], status: ResultStatus
+) -> None:
+    assert status_of(json.dumps(value), value, None) is status

@@ -98,3 +98,25 @@ before the line that it found, or the line's own indentation."""
 def begins_with_diagnostic(text: str) -> bool:
     """Whether the first line of a short output is a compiler's message that does not only warn."""
     return len(text) <= _MAX_OUTPUT_LENGTH and _DIAGNOSTIC.match(text) is not None
+
+
+_NAMED_ERROR = re.compile(
+    r"\s{0,4}(?:[A-Z][a-z\d]{1,30}){1,6}(?:Denied|Error|Exception|Exceeded|Expired|Failed|Failure"
+    r"|Fault|Forbidden|Invalid|NotAllowed|NotFound|Refused|Rejected|Throttled|Throttling|Timeout"
+    r"|Unauthorized|Unavailable): \s?(?=[A-Z\"'])\S{1,60}\s+\S"
+)
+"""The name of an error as programs spell it, and a sentence: `AccessDenied: User ada may not …`. A
+setting has one word behind its name."""
+_KIND_OF_ERROR = re.compile(
+    r"\s{0,4}(?!(?:no|without|zero|last|previous|any|known|possible|common)\b)"
+    r"(?:[a-z][\w-]{0,30} ){1,3}error ?: ?(?=[a-z\"'\r\n])(?!(?:none|null|no|ok)\b)",
+    re.IGNORECASE,
+)
+"""`SQL compilation error:`, before what it is, and not `mean squared error: 0.3`."""
+
+
+def begins_with_named_error(text: str) -> bool:
+    """Whether a short text begins with the name or the kind of an error, and then tells of it."""
+    if len(text) > _SHORT:
+        return False
+    return _NAMED_ERROR.match(text) is not None or _KIND_OF_ERROR.match(text) is not None

@@ -70,6 +70,8 @@ def _is_error_reply(value: object) -> bool:
     if settled is not None:
         return settled
     has_error = any(_says_error(value.get(key)) for key in _ERROR_KEYS)
+    if not has_error and not any(map(_names_a_thing, value)):
+        has_error = any(_says_error(value.get(key)) for key in value.keys() & _TRANSLATED)
     return has_error or _is_bad_reply(value) or _all_failed(value)
 
 
@@ -98,6 +100,12 @@ def _ended_badly(value: dict[str, object]) -> bool:
 _EXIT_KEYS = ("exit_code", "exitCode", "exit_status", "returncode", "return_code")
 _OUTPUT = frozenset(("output", "stdout", "stderr"))
 _ERROR_KEYS = ("error", "errors", "exception", "errorMessage", "error_message")
+_TRANSLATED = frozenset((
+    "fehler", "fehlermeldung", "erreur", "erreurs", "errore", "errori", "erro", "erros", "fout",
+    "fel", "virhe", "błąd", "chyba", "hiba", "hata", "lỗi", "ошибка", "помилка", "错误", "錯誤",
+    "エラー", "오류",
+))  # fmt: skip
+"""`error` in other languages. These words stand for defects, too, so they count beside no id."""
 
 
 def _is_bad_reply(value: dict[str, object]) -> bool:
@@ -139,8 +147,11 @@ _OF_THE_CALL = frozenset(("requestid", "traceid", "correlationid", "spanid", "ca
 
 _STATUS_KEYS = ("status", "statusCode", "status_code", "http_status", "code")
 _VERDICT_KEYS = frozenset(
-    ("success", "ok", "isError", "is_error", "metadata", *_EXIT_KEYS, *_ERROR_KEYS, *_STATUS_KEYS)
-)
+    (
+        "success", "ok", "isError", "is_error", "metadata", *_EXIT_KEYS, *_ERROR_KEYS,
+        *_STATUS_KEYS, *_TRANSLATED,
+    )
+)  # fmt: skip
 """An object without any of these says nothing about its call."""
 _TELLING = frozenset(("message", "msg", "detail", "details", "reason", "description", "title"))
 """Fields beside a `code` that say how the call went."""

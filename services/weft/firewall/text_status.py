@@ -8,7 +8,12 @@ from itertools import takewhile
 
 import re2
 
-from weft.firewall.failure_forms import begins_with_diagnostic, has_error_code, is_fault
+from weft.firewall.failure_forms import (
+    begins_with_diagnostic,
+    begins_with_named_error,
+    has_error_code,
+    is_fault,
+)
 
 _END = 3_000
 """Characters at each end that are searched for a verdict."""
@@ -106,7 +111,9 @@ def reads_as_error(text: str) -> bool:
         return True
     if _ends_with_error(text):
         return True
-    if is_fault(text) or has_error_code(text) or begins_with_diagnostic(text):
+    if is_fault(text) or has_error_code(text):
+        return True
+    if begins_with_diagnostic(text) or begins_with_named_error(text):
         return True
     return any(_ERROR_ANYWHERE.search(part) for part in _ends(text, _END))
 
@@ -198,7 +205,11 @@ def normalised_key(key: str) -> str:
     return key.replace("_", "").replace("-", "").lower()
 
 
-NO_ERROR = frozenset(("", "0", "none", "null", "no", "false", "ok", "success"))
+NO_ERROR = frozenset((
+    "", "0", "none", "null", "no", "false", "ok", "success", "keine", "keiner", "kein", "nein",
+    "aucune", "aucun", "non", "ninguno", "ninguna", "nessuno", "nessun", "nenhum", "geen", "nej",
+    "inga", "brak", "нет", "なし", "无", "無", "없음",
+))  # fmt: skip
 _FIELD = re.compile(r"\s{0,16}\"?([A-Za-z][\w-]{0,30})\"?\s{0,2}[:=]\s{0,4}(\S.{0,800})")
 _BRACKET = re.compile(r"(?:[\w.-]{1,60} ?:? ?)?[{}\[\]]?,?")
 _VERDICTS = frozenset(("accepted", "success", "ok", "succeeded"))
