@@ -206,3 +206,22 @@ def test_what_the_agent_said_last_takes_nothing_of_the_share_of_pins(length: int
 def tokens_of(items: list[ContextItem]) -> int:
     choice = choice_of(items, 9_000)
     return choice.cost.exact(select(choice, Ledger())[1])
+
+
+def test_pins_give_way_to_the_outcome_of_the_newest_result() -> None:
+    words = "The accounts of October are due on Friday, with all of the overtime. " * 3
+    call = ContextItem("c", ItemKind.TOOL_CALL, "change", metadata={"tool_name": "change"})
+    items = [
+        ContextItem("p", ItemKind.POLICY, words),
+        ContextItem("task", ItemKind.USER_TURN, f"Check them. {words}"),
+        ContextItem("said", ItemKind.AGENT_MSG, f"Shall I change them? {words}"),
+        ContextItem("yes", ItemKind.USER_TURN, f"Yes. {words}"),
+        call,
+        ContextItem("r", ItemKind.TOOL_RESULT, "ERROR: row 8 is locked by rule R-14", call.id),
+    ]
+    choice, ledger = choice_of(items, 160), Ledger()
+    _, shown = select(choice, ledger)
+    texts = {choice.cost.rows[at].id: one.text for at, one in shown.items()}
+    assert texts["r"] == items[-1].text
+    assert texts["yes"].startswith("Yes. The accounts of October")
+    assert choice.cost.exact(shown) <= 160

@@ -444,6 +444,10 @@ MIN_FILLED_TOKENS = 24
 """Tokens that are filled with parts: to find those that fit into less takes 6 of 100 function calls
 of a compile. Of what the next step needs in seven sets of sessions that nobody tuned for, prompts
 state as much without them, on average (.0000), and the values of recorded sessions stay."""
+MIN_PINS_SHARE, OUTCOME_TRIES = 0.25, 4
+"""Least of a budget that pins keep beside the outcome of the newest result, and how often they are
+fitted to what it leaves. Of what the next step needs in twenty sessions that nobody tuned for,
+prompts of a tenth of their length then state .42 instead of .39; larger ones do not change."""
 MIN_PIN_TOKENS = 24
 """Least tokens of a shortened pin; fewer would say nothing."""
 SITUATION = 4

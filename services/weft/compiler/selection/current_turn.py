@@ -76,6 +76,13 @@ def with_current_turn(choice: Choice, pinned: Shown, kept: Container[int] = ()) 
     return _with_short(choice, shown)
 
 
+def excess_with_outcome(choice: Choice, pinned: Shown) -> int:
+    """By how many tokens the pinned items and the outcome of the newest result exceed the budget;
+    0 or less if they do not."""
+    newest = next(group for group in choice.current_turn if len(group.rows) > 1)
+    return choice.cost.exact(merged(pinned, [_shortest_forms(choice, newest)])) - choice.budget
+
+
 def newest_result_fit(choice: Choice, pinned: Shown) -> int:
     """How much of the newest result that says anything fits beside the pinned items, calls without
     results and newer results that are empty: 2 for all of it, within the turn's share of the

@@ -6,11 +6,19 @@ token.
 from __future__ import annotations
 
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import LATEST_SHARE, MIN_PIN_TOKENS, PINS_ALONE, PINS_SHARE
+from weft.compiler.profiles import (
+    LATEST_SHARE,
+    MIN_PIN_TOKENS,
+    MIN_PINS_SHARE,
+    OUTCOME_TRIES,
+    PINS_ALONE,
+    PINS_SHARE,
+)
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import whole_rendition
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.current_turn import (
+    excess_with_outcome,
     newest_result_fit,
     with_current_turn,
     with_left_calls,
@@ -67,6 +75,8 @@ def pins_of(choice: Choice) -> Shown:
     latest = choice.pinned[0].rows[0] if choice.pinned else None
     if latest is None or latest.kind is not ItemKind.USER_TURN or choice.has_query:
         return pinned
+    if has_results and not newest_result_fit(choice, pinned):
+        return _beside_outcome(choice, pinned, share)
     if pinned.get(latest.sequence) == choice.renditions[latest.sequence].whole():
         return pinned
     more = pinned_renditions(
@@ -75,6 +85,21 @@ def pins_of(choice: Choice) -> Shown:
     if not has_results:
         return more
     return pinned if newest_result_fit(choice, more) < newest_result_fit(choice, pinned) else more
+
+
+def _beside_outcome(choice: Choice, pinned: Shown, share: float) -> Shown:
+    """Fewer or shorter pins, if these then leave room for the outcome of the newest result: a model
+    that does not see that a call failed makes it again."""
+    fewer, room = pinned, choice.cost.exact(pinned)
+    for _ in range(OUTCOME_TRIES):
+        excess = excess_with_outcome(choice, fewer)
+        if excess <= 0:
+            return fewer
+        room = min(room, choice.cost.exact(fewer)) - excess
+        if room < choice.budget * MIN_PINS_SHARE:
+            break
+        fewer = pinned_renditions(choice.pinned, choice.renditions, choice.cost, room, share)
+    return pinned
 
 
 def everything_whole(choice: Choice) -> Shown | None:
