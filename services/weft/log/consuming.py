@@ -77,7 +77,6 @@ class Consumer(Puller[list[Delivery]]):
         self._overdue: set[bytes] = set()
         """Deliveries that were held for too long, until they are settled."""
         self._out: list[bytes] = []
-        self._keeper: asyncio.Task[None] | None = None
 
     def __str__(self) -> str:
         return f"consumer {self._consumer}"

@@ -158,11 +158,9 @@ def diff(wanted: Topology, actual: Topology) -> list[TopologyChange]:
 
 async def actual(connection: Connection, wanted: Topology) -> Topology:
     """The server's versions of the streams and consumers in `wanted`."""
-    streams: dict[str, Config] = {}
+    found = {name: await config_of(connection, name) for name in wanted.streams}
+    streams = {name: config for name, config in found.items() if config}
     consumers: dict[str, Config] = {}
-    for name in wanted.streams:
-        if config := await config_of(connection, name):
-            streams[name] = config
     for name in wanted.consumers:
         with suppress(NotFound):
             info = await call(connection, f"CONSUMER.INFO.{STREAM}.{name}")

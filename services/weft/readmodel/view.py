@@ -224,8 +224,7 @@ class SessionView:
 
     def _sequence_of(self, ordinal: int) -> int:
         place = (self._number, ordinal)
-        found: int = self._db.execute(_sql.sequence_of_ordinal, place).fetchone()[0]
-        return found
+        return int(self._db.execute(_sql.sequence_of_ordinal, place).fetchone()[0])
 
     def _read(self, by: str, numbers: Iterable[int], known: dict[int, ItemRow]) -> list[ItemRow]:
         """The rows of these ordinals or sequences; those that are not known yet are read."""

@@ -109,8 +109,8 @@ class RequestServer:
         limits = ConcurrencyLimits(AT_ONCE, OF_TENANT, OF_SESSION, waiting=OF_TENANT)
 
         async def in_turn(call_next: Next, message: StreamMessage[Msg]) -> Any:
-            tenant, session, _ = parse_request(message.raw_message.subject)
             seconds, size = seconds_in(message.raw_message, REPLY_TIMEOUT_HEADER), len(message.body)
+            tenant, session, _ = parse_request(message.raw_message.subject)
             try:
                 async with time_limit(seconds) as limit, AsyncExitStack() as stack:
                     with self._waits(service, limits.would_wait(tenant, session), size):
