@@ -75,13 +75,15 @@ async def call(
         await asyncio.sleep(_PAUSE_SECONDS)
 
 
-async def config_of(connection: Connection, stream: str) -> dict[str, Any] | None:
+async def config_of(
+    connection: Connection, stream: str, timeout: float = TIMEOUT_SECONDS
+) -> dict[str, Any] | None:
     """A stream's configuration, None if there is no such stream. Raises as `call` does."""
     try:
-        config: dict[str, Any] = (await call(connection, f"STREAM.INFO.{stream}"))["config"]
+        info = await call(connection, f"STREAM.INFO.{stream}", timeout=timeout)
     except NotFound:
         return None
-    return config
+    return dict(info["config"])
 
 
 async def request(connection: Connection, subject: str, payload: bytes, timeout: float) -> bytes:

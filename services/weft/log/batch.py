@@ -101,7 +101,8 @@ class Batch:
         invalid: InvalidInput | None = None
         while sent < len(self.messages) and not self._over:
             try:
-                chunk.append(self._fast_command(sent))
+                reply = self._reply(sent, 1 if sent else 0)
+                chunk.append(command(self.messages[sent], reply, self._connection.max_payload))
             except InvalidInput as error:
                 invalid = error
                 break
@@ -132,10 +133,6 @@ class Batch:
         await self._until(_END, COMMIT_SECONDS)
         if self.stored < len(self.messages):
             self.stored = 0
-
-    def _fast_command(self, index: int) -> bytes:
-        reply = self._reply(index, 1 if index else 0)
-        return command(self.messages[index], reply, self._connection.max_payload)
 
     def _reply(self, index: int, operation: int) -> str:
         return f"{self._inbox}.{self._flow}.fail.{index + 1}.{operation}.$FI"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from typing import Self
 
@@ -88,7 +89,7 @@ class BulkPublisher:
     async def __aenter__(self) -> Self:
         self._listener = await self._connection.listen(f"{self._inbox}.>", self._answered)
         self._unwatch = [
-            self._connection.on_reconnect(self._reconnected),
+            self._connection.on_reconnect(self._give_up),
             self._connection.on_violation(self._refused),
         ]
         return self
@@ -96,8 +97,7 @@ class BulkPublisher:
     async def __aexit__(self, *_: object) -> None:
         """End batches in work, whose outcome is then unknown."""
         self._is_closed = True
-        for batch in self._batches.values():
-            batch.give_up()
+        self._give_up()
         for unwatch in self._unwatch:
             unwatch()
         await self._listener.close()
@@ -171,12 +171,10 @@ class BulkPublisher:
 
     async def _bound(self, last: Ack) -> int:
         """A new last message comes after all others; for a duplicate it is the end of the log."""
-        if not last.duplicate:
-            return last.sequence
-        try:
-            return max(last.sequence, await last_sequence(self._connection))
-        except WeftError:
-            return last.sequence
+        with suppress(WeftError):
+            if last.duplicate:
+                return max(last.sequence, await last_sequence(self._connection))
+        return last.sequence
 
     async def _sent(
         self, messages: Sequence[Message], send: Callable[[Batch], Awaitable[None]]
@@ -202,7 +200,7 @@ class BulkPublisher:
         if batch is not None and payload:
             batch.answer(decode_reply(payload))
 
-    def _reconnected(self) -> None:
+    def _give_up(self) -> None:
         for batch in self._batches.values():
             batch.give_up()
 

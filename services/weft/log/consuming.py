@@ -77,20 +77,19 @@ class Consumer(Puller[list[Delivery]]):
         self._overdue: set[bytes] = set()
         """Deliveries that were held for too long, until they are settled."""
         self._out: list[bytes] = []
-        self._keeper: asyncio.Task[None] | None = None
 
     def __str__(self) -> str:
         return f"consumer {self._consumer}"
 
     async def __aenter__(self) -> Self:
-        await self._open()
+        await super().__aenter__()
         self._keeper = asyncio.create_task(self._keep())
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Return deliveries that were not handed out, and send outstanding acks."""
         await cancelled(self._keeper)
-        await self._close()
+        await super().__aexit__()
         for raw in self._buffer:
             self.settle(raw.reply, b"-NAK")
         self._buffer.clear()

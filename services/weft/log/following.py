@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 import nats.errors
@@ -77,12 +77,8 @@ class Follower(Puller[Followed]):
     def __str__(self) -> str:
         return f"follower of {STREAM} after {self.through}"
 
-    async def __aenter__(self) -> Self:
-        await self._open()
-        return self
-
     async def __aexit__(self, *_: object) -> None:
-        await self._close()
+        await super().__aexit__()
         await self._drop_consumer()
 
     async def _next(self) -> Followed | None:

@@ -97,8 +97,7 @@ class InFlight:
             return b""
         now = asyncio.get_running_loop().time()
         again = now + RETRY_SECONDS
-        pending = _Pending(message, data, index, settled, now, again, now)
-        self._in_flight[token] = pending
+        self._in_flight[token] = _Pending(message, data, index, settled, now, again, now)
         self._bytes += len(data)
         return data
 
@@ -228,9 +227,8 @@ class InFlight:
                 reason += ", which most of a cluster's nodes must hold"
             if gone := why_away(self.connection):
                 reason += f": {gone}"
-            none = unclaimed and missing[stream]
-            why = no_stream(stream) if none else no_answer(subject, reason)
-            self._settle(token, why)
+            is_gone = unclaimed and missing[stream]
+            self._settle(token, no_stream(stream) if is_gone else no_answer(subject, reason))
 
     def _look_for_stall(self, now: float) -> None:
         """If a message that was sent again has no answer, check whether the stream stores anything,

@@ -9,7 +9,7 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -113,12 +113,13 @@ class Puller(Generic[T]):
     def _came(self, raw: RawMessage) -> None:
         """Take note of a message that comes into the buffer."""
 
-    async def _open(self) -> None:
+    async def __aenter__(self) -> Self:
         self._listener = await self._connection.listen(f"{self._inbox}.*", self._take)
         self._unwatch = self._connection.on_reconnect(self._reconnected)
         await self._begin()
+        return self
 
-    async def _close(self) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Stop requesting; messages that were already sent are in the buffer when this returns."""
         self._unwatch()
         await self._listener.close()

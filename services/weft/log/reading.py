@@ -77,29 +77,26 @@ async def last_sequence(connection: Connection, stream: str = STREAM) -> int:
 async def read(connection: Connection, sequence: int, stream: str = STREAM) -> LogRecord:
     """One message, from the stream's leader. Raises `NotFound` if there is none (any more)."""
     try:
-        answer = await call(connection, f"STREAM.MSG.GET.{stream}", {"seq": sequence})
+        return await _stored(connection, stream, {"seq": sequence})
     except NotFound:
         raise NotFound(
             f"stream {stream} has no message {sequence}; it was erased, trimmed or never stored"
         ) from None
-    return _record(answer["message"])
 
 
 async def next_after(
     connection: Connection, sequence: int, subjects: str = ">", stream: str = STREAM
 ) -> LogRecord | None:
     """The first message after `sequence` whose stored subject matches, by the stream's leader."""
-    body = {"seq": sequence + 1, "next_by_subj": subjects}
     try:
-        return _record((await call(connection, f"STREAM.MSG.GET.{stream}", body))["message"])
+        return await _stored(connection, stream, {"seq": sequence + 1, "next_by_subj": subjects})
     except NotFound:
         return None
 
 
 async def last_of(connection: Connection, subject: str, stream: str) -> LogRecord:
     """The newest message whose stored subject matches. Raises `NotFound`."""
-    body = {"last_by_subj": subject}
-    return _record((await call(connection, f"STREAM.MSG.GET.{stream}", body))["message"])
+    return await _stored(connection, stream, {"last_by_subj": subject})
 
 
 def read_session(
@@ -316,7 +313,8 @@ def _direct(payload: bytes, headers: bytes | None) -> LogRecord:
     return LogRecord.of(int(sequence), subject, nanoseconds(time), payload, headers)
 
 
-def _record(message: dict[str, Any]) -> LogRecord:
+async def _stored(connection: Connection, stream: str, wanted: dict[str, Any]) -> LogRecord:
+    message = (await call(connection, f"STREAM.MSG.GET.{stream}", wanted))["message"]
     headers, payload = (base64.b64decode(message.get(name, "")) for name in ("hdrs", "data"))
     time = nanoseconds(message["time"])
     return LogRecord.of(message["seq"], message["subject"], time, payload, headers)

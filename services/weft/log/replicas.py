@@ -47,6 +47,5 @@ async def answer(connection: Connection, state: Callable[[], ReplicaState]) -> L
 
 async def replicas(connection: Connection, tenant: str) -> list[ReplicaState]:
     """Those that answer in time, by name; returns at once if none runs."""
-    wait = (FIRST_SECONDS, ANSWER_SECONDS)
-    states = await gather(connection, tenant, _SERVICE, ReplicaState, *wait)
+    states = await gather(connection, tenant, _SERVICE, ReplicaState, FIRST_SECONDS, ANSWER_SECONDS)
     return sorted(states, key=lambda state: state.name)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from weft.log.api import call
+from weft.log.api import call, config_of
 from weft.log.connection import Connection
 from weft.log.timeouts import pause
-from weft_schemas.errors import NotFound, Unavailable, WeftError
+from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.subjects import AUDIT_STREAM, STREAM
 
 STILL_SECONDS = 1.5
@@ -48,15 +48,10 @@ def stalled_error(subject: str) -> Unavailable:
 
 async def is_missing(connection: Connection, stream: str) -> bool:
     """Whether the server says that it has no such stream. False if that cannot be found out."""
-    if not stream:
-        return False
     try:
-        await call(connection, f"STREAM.INFO.{stream}", timeout=_ASK_SECONDS)
-    except NotFound:
-        return True
+        return bool(stream) and await config_of(connection, stream, _ASK_SECONDS) is None
     except WeftError:
-        pass
-    return False
+        return False
 
 
 def no_stream(stream: str) -> Unavailable:

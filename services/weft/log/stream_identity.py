@@ -23,7 +23,6 @@ class StreamIdentity(msgspec.Struct, frozen=True):
     sequence: int = 0
     """Of the newest message seen, 0 for none."""
     fingerprint: str = ""
-    """`fingerprint` of that message."""
 
     def at(self, record: LogRecord) -> StreamIdentity:
         """The identity after one more message."""

@@ -113,15 +113,17 @@ def desired(
 
 
 def _log(limits: LogLimits) -> Config:
+    max_age = int(limits.max_age * SECOND)
     return {
         "name": STREAM,
         "subjects": [PUBLISHED],
         "subject_transform": {"src": PUBLISHED, "dest": TRANSFORM_DESTINATION},
         "discard": "new",
-        "duplicate_window": _window(limits.max_age),
+        # The server refuses a longer one than the age limit.
+        "duplicate_window": min(DUPLICATE_WINDOW, max_age or DUPLICATE_WINDOW),
         "max_bytes": limits.max_bytes,
         "max_msgs": limits.max_messages,
-        "max_age": int(limits.max_age * SECOND),
+        "max_age": max_age,
     }
 
 
@@ -156,11 +158,9 @@ def diff(wanted: Topology, actual: Topology) -> list[TopologyChange]:
 
 async def actual(connection: Connection, wanted: Topology) -> Topology:
     """The server's versions of the streams and consumers in `wanted`."""
-    streams: dict[str, Config] = {}
+    found = {name: await config_of(connection, name) for name in wanted.streams}
+    streams = {name: config for name, config in found.items() if config}
     consumers: dict[str, Config] = {}
-    for name in wanted.streams:
-        if config := await config_of(connection, name):
-            streams[name] = config
     for name in wanted.consumers:
         with suppress(NotFound):
             info = await call(connection, f"CONSUMER.INFO.{STREAM}.{name}")
@@ -269,11 +269,6 @@ def worker_consumer(name: str, subjects: str) -> Config:
         "max_deliver": -1,
         "max_ack_pending": MAX_ACK_PENDING,
     }
-
-
-def _window(max_age: float) -> int:
-    """The server refuses a duplicate window longer than the age limit."""
-    return min(DUPLICATE_WINDOW, int(max_age * SECOND)) if max_age else DUPLICATE_WINDOW
 
 
 def _compare(target: str, want: Config, have: Config | None, action: Any) -> list[TopologyChange]:

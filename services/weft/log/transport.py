@@ -72,7 +72,13 @@ async def connect(
         "user_credentials": credentials_file(creds) if creds else None,
         "tls": tls_context(tls_ca, tls_cert, tls_key),
     }
-    connection = _unconnected(kind or implementation(), _asks_for_tls(servers, credential))
+    kind, only_tls = kind or implementation(), _asks_for_tls(servers, credential)
+    if only_tls and kind is Connection:
+        # It could not keep nats-py from sending the credential in the clear.
+        raise ConfigurationError(
+            "TLS needs a version of nats-py that weft was tested with; install weft's own range"
+        )
+    connection = kind(only_tls)
     options = {**_OPTIONS, "name": name, "connect_timeout": timeout, **credential}
     cause = await _failure(connection, servers, options)
     if cause is None:
@@ -80,15 +86,6 @@ async def connect(
     failure = connect_error(url, cause, connection.wants_certificate, bool(tls_cert))
     await connection.abandon()
     raise failure
-
-
-def _unconnected(kind: type[Connection], only_tls: bool) -> Connection:
-    if only_tls and kind is Connection:
-        # It could not keep nats-py from sending the credential in the clear.
-        raise ConfigurationError(
-            "TLS needs a version of nats-py that weft was tested with; install weft's own range"
-        )
-    return kind(only_tls)
 
 
 async def _failure(

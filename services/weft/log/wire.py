@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 from weft_schemas.errors import InvalidInput
 
-MESSAGE_ID = b"Nats-Msg-Id"
-TRACEPARENT = b"traceparent"
 SETTLED = b"Weft-Settled"
 """See `LogRecord.settled`."""
 
@@ -142,13 +140,13 @@ def _value(block: bytes, start: int, name: bytes) -> str:
 
 def message_id(block: bytes | None) -> str:
     """`Nats-Msg-Id`, empty if it is absent or cannot be sent again."""
-    value = header(block, MESSAGE_ID)
+    value = header(block, b"Nats-Msg-Id")
     return value if value and _ID.fullmatch(value) else ""
 
 
 def checked_traceparent(block: bytes | None) -> str:
     """`traceparent` if it has the form of W3C's, else empty: it is copied to derived events."""
-    value = header(block, TRACEPARENT)
+    value = header(block, b"traceparent")
     return value if value and _TRACE.fullmatch(value) else ""
 
 

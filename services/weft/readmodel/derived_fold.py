@@ -215,9 +215,8 @@ class DerivedFold(msgspec.Struct):
         origin, version = event.origin, place.version
         self._source_or_fault(place, origin)
         key = (place.state.number, origin.sequence, origin.worker, origin.worker)
-        if not self.db.execute(_sql.revive, (version, event.drop, *key)).rowcount:
-            return
-        if not event.drop and origin.worker in ("", "firewall"):
+        revived = self.db.execute(_sql.revive, (version, event.drop, *key)).rowcount
+        if revived and not event.drop and origin.worker in ("", "firewall"):
             self.db.execute(_sql.wait_again, (version, OPEN, origin.sequence))
 
     def _item(self, place: Place, origin: Origin, what: str) -> _Source:

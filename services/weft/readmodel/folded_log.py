@@ -23,7 +23,6 @@ class FoldedLog(msgspec.Struct, frozen=True):
     sequence: int
     """Of the newest folded event, 0 for none."""
     identity: StreamIdentity = _NO_LOG
-    """The log that was folded."""
 
 
 async def folded_log_of(path: Path) -> FoldedLog:

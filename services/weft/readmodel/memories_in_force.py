@@ -38,8 +38,7 @@ class MemoriesInForce(NamedTuple):
         """The newest ones of all these scopes."""
         found = []
         for scope in dict.fromkeys(scopes):
-            for row in self._newest(EPISODE, scope, limit):
-                body, source, version, tokens, session, _ = row
+            for body, source, version, tokens, session in self._newest(EPISODE, scope, limit):
                 episode = _episode.decode(body)
                 known = EpisodeRow(
                     scope, episode.episode_id, episode.text, tokens, version,
@@ -65,7 +64,7 @@ class MemoriesInForce(NamedTuple):
                 yield fact
 
     def _newest_facts(self, kind: str, scope: str) -> Iterator[FactRow]:
-        for body, source, version, _, session, _ in self._newest(kind, scope, MAX_FACTS):
+        for body, source, version, _, session in self._newest(kind, scope, MAX_FACTS):
             yield _fact_row(scope, body, source, version, kind, session)
 
     def _statements(self, scope: str, key: str) -> Iterator[FactRow]:
@@ -80,8 +79,7 @@ class MemoriesInForce(NamedTuple):
             "tenant": self.tenant, "type": kind, "scope": scope, "limit": limit,
             "at": self.sequence, "open": OPEN,
         }  # fmt: skip
-        found = self.db.execute(_sql.memories, values).fetchall()
-        return sorted(found, key=lambda row: (-row[1], -row[2], row[5]))
+        return self.db.execute(_sql.memories, values).fetchall()
 
 
 def in_force(statements: Iterable[FactRow]) -> FactRow | None:
@@ -113,8 +111,7 @@ def _given(given: FactRow, said: FactRow | None, negations: Sequence[FactRow]) -
     if not given.value:
         return said if said is not None and said.value else given
     if said is None or said.negates:
-        denials = (one for one in about if one.is_said)
-        later = next(denials, None)
+        later = next((one for one in about if one.is_said), None)
         if later is not None:
             later = msgspec.structs.replace(later, negates=(given.value,))
     else:

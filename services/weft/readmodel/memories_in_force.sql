@@ -1,6 +1,6 @@
 -- What is in force: what still is (in the index's order, newest source first), and what ended later.
 -- name: memories
-SELECT m.body, m.source, m.version, m.tokens, s.session, m.name FROM (
+SELECT m.body, m.source, m.version, m.tokens, s.session FROM (
     SELECT * FROM (
         SELECT * FROM memories
         WHERE tenant = :tenant AND type = :type AND scope = :scope AND until = :open

@@ -247,10 +247,9 @@ def _checkpoint(db: sqlite3.Connection, wait_ms: int) -> bool:
     """Returns False if a reader prevented it for longer than `wait_ms`."""
     db.execute(f"PRAGMA busy_timeout = {wait_ms}")
     try:
-        busy: int = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        return not db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
     finally:
         db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
-    return not busy
 
 
 def _page_bytes(path: Path) -> int:

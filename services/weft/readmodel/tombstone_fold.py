@@ -7,7 +7,6 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
@@ -95,12 +94,10 @@ def _passages(
         else:
             return [envelope_text(made)]
     elif kind == ItemKind.TOOL_CALL:
-        known: dict[str, Any] = msgspec.json.decode(metadata) if metadata else {}
-        text = call_text(text, known)
+        text = call_text(text, msgspec.json.decode(metadata) if metadata else {})
     return passages_of(text, content_type)[1]
 
 
 def newest_tombstone(db: sqlite3.Connection) -> int:
     """Sequence of the newest tombstone, 0 without one."""
-    found: int = db.execute(_sql.newest_tombstone).fetchone()[0]
-    return found
+    return int(db.execute(_sql.newest_tombstone).fetchone()[0])

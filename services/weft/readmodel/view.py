@@ -73,7 +73,10 @@ class SessionView:
             folded = checkpoint or 0
             self.sequence = folded if as_of is None else max(0, min(as_of, folded))
             self.encoding: str = encoding or ""
-            self._count = self._items_until(self._items_now, folded)
+            self._count: int = self._items_now
+            if self.sequence < folded:
+                ordinals = range(self._items_now)
+                self._count = bisect_right(ordinals, self.sequence, key=self._sequence_of)
         self._memories = MemoriesInForce(db, tenant, self.sequence)
 
     def item_count(self) -> int:
@@ -219,16 +222,9 @@ class SessionView:
     def _place(self) -> dict[str, str | int]:
         return {"tenant": self.tenant, "session": self.session, "at": self.sequence}
 
-    def _items_until(self, items: int, folded: int) -> int:
-        """The number of items at or before the view's sequence."""
-        if self.sequence == folded or not items:
-            return items
-        return bisect_right(range(items), self.sequence, key=self._sequence_of)
-
     def _sequence_of(self, ordinal: int) -> int:
         place = (self._number, ordinal)
-        found: int = self._db.execute(_sql.sequence_of_ordinal, place).fetchone()[0]
-        return found
+        return int(self._db.execute(_sql.sequence_of_ordinal, place).fetchone()[0])
 
     def _read(self, by: str, numbers: Iterable[int], known: dict[int, ItemRow]) -> list[ItemRow]:
         """The rows of these ordinals or sequences; those that are not known yet are read."""

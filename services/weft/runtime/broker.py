@@ -121,5 +121,4 @@ class _Specification(NatsSubscriberSpecification):
         self._kind = kind
 
     def get_payloads(self) -> list[tuple[dict[str, Any], str]]:
-        name = to_camelcase(self.call_name)
-        return [(msgspec.json.schema(self._kind), name)]
+        return [(msgspec.json.schema(self._kind), to_camelcase(self.call_name))]

@@ -17,9 +17,7 @@ VARIABLE = "WEFT_CRASH_AT"
 
 _DERIVE_STEPS = ("fetch", "decode", "work", "publish", "ack")
 _STEPS = {
-    "firewall": _DERIVE_STEPS,
-    "summarizer": _DERIVE_STEPS,
-    "memory": _DERIVE_STEPS,
+    **dict.fromkeys(("firewall", "summarizer", "memory"), _DERIVE_STEPS),
     "indexer": ("fetch", "decode", "work", "commit"),
     "publisher": ("store_body", "publish"),
     "compiler": ("work", "publish"),

@@ -92,13 +92,12 @@ class Pool:
         """A process for one request, when its turn has come; `is_short` work waits for no heavy
         one. Raises `Overloaded` if too many of the tenant's requests wait, or this one has waited
         too long."""
-        lane = self._short if is_short else self._heavy
+        kind, lane = ("short", self._short) if is_short else ("heavy", self._heavy)
         async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(TURN_SECONDS):
                     await stack.enter_async_context(lane.limits.place(tenant, session))
             except TimeoutError:
-                kind = "short" if is_short else "heavy"
                 raise Overloaded(
                     f"{kind} requests of tenant {tenant!r} wait for one another, this one for over "
                     f"{TURN_SECONDS:g} s; ask for fewer at a time, and try again"

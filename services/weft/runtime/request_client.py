@@ -10,7 +10,7 @@ decided and recorded twice; if the answer is lost, `Unavailable` is raised.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from contextlib import ExitStack
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -81,7 +81,13 @@ async def ask(
     code = (reply.headers or {}).get(ERROR_HEADER)
     if code:
         raise error_from(code, msgspec.json.decode(reply.data, type=ErrorReply).message)
-    return _decoded(service, reply.data, kind)
+    try:
+        return msgspec.json.decode(reply.data, type=kind)
+    except msgspec.MsgspecError as error:
+        raise Unavailable(
+            f"{service} answered what this release does not know: {error}; use one release of "
+            "weft everywhere"
+        ) from None
 
 
 class _PendingRequest:
@@ -115,11 +121,12 @@ class _PendingRequest:
     async def reply(self) -> Msg:
         """Raises what `replied` raises."""
         self._send()
-        undo: list[Callable[[], object]] = [self._connection.on_reconnect(self._came_back)]
-        if self._may_be_repeated:
-            silence = asyncio.get_running_loop().call_later(SILENT_SECONDS, self._send)
-            undo.append(silence.cancel)
-        try:
+        with ExitStack() as at_end:
+            at_end.callback(lambda: [task.cancel() for task in self._sent])
+            at_end.callback(self._connection.on_reconnect(self._came_back))
+            if self._may_be_repeated:
+                loop = asyncio.get_running_loop()
+                at_end.callback(loop.call_later(SILENT_SECONDS, self._send).cancel)
             while True:
                 await self._news.wait()
                 self._news.clear()
@@ -128,9 +135,6 @@ class _PendingRequest:
                     reply = await self._taken(task)
                     if reply is not None:
                         return reply
-        finally:
-            for one in (*undo, *(task.cancel for task in self._sent)):
-                one()
 
     def _send(self) -> None:
         spent = self._spent()
@@ -198,13 +202,3 @@ def _allowed(request: Any) -> float | None:
         least, most = WAIT_SECONDS
         raise InvalidInput(f"timeout is {timeout}; give seconds, {least:g} to {most:g}")
     return timeout
-
-
-def _decoded(service: str, payload: bytes, kind: type[Reply]) -> Reply:
-    try:
-        return msgspec.json.decode(payload, type=kind)
-    except msgspec.MsgspecError as error:
-        raise Unavailable(
-            f"{service} answered what this release does not know: {error}; use one release of "
-            "weft everywhere"
-        ) from None

@@ -21,10 +21,10 @@ from weft.log.timeouts import time_limit
 from weft.runtime.fair_queueing import ConcurrencyLimits
 from weft.runtime.logs import safe_error
 from weft.runtime.process import Process
-from weft.runtime.requests import Around, Next, ReceivedRequest, RequestSubscriber, reply_timeout
+from weft.runtime.requests import Around, Next, ReceivedRequest, RequestSubscriber, seconds_in
 from weft_schemas.compile import ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable, WeftError
-from weft_schemas.subjects import parse_request
+from weft_schemas.subjects import REPLY_TIMEOUT_HEADER, parse_request
 
 AT_ONCE = 1_000
 """Requests of one service that one process handles at a time, most of them waiting for `after`."""
@@ -109,17 +109,13 @@ class RequestServer:
         limits = ConcurrencyLimits(AT_ONCE, OF_TENANT, OF_SESSION, waiting=OF_TENANT)
 
         async def in_turn(call_next: Next, message: StreamMessage[Msg]) -> Any:
+            seconds, size = seconds_in(message.raw_message, REPLY_TIMEOUT_HEADER), len(message.body)
             tenant, session, _ = parse_request(message.raw_message.subject)
-            async with AsyncExitStack() as stack:
-                with self._waits(service, limits.would_wait(tenant, session), len(message.body)):
-                    await stack.enter_async_context(limits.place(tenant, session))
-                return await call_next(message)
-
-        async def while_awaited(call_next: Next, message: StreamMessage[Msg]) -> Any:
-            seconds = reply_timeout(message.raw_message)
             try:
-                async with time_limit(seconds) as limit:
-                    return await in_turn(call_next, message)
+                async with time_limit(seconds) as limit, AsyncExitStack() as stack:
+                    with self._waits(service, limits.would_wait(tenant, session), size):
+                        await stack.enter_async_context(limits.place(tenant, session))
+                    return await call_next(message)
             except TimeoutError:
                 if not limit.expired():
                     raise
@@ -127,7 +123,7 @@ class RequestServer:
                     f"{service} had no reply in the {seconds:g} s that the requester waits"
                 ) from None
 
-        return while_awaited
+        return in_turn
 
     @contextmanager
     def _waits(self, service: str, would_wait: bool, size: int) -> Iterator[None]:

@@ -31,7 +31,7 @@ from weft.runtime.handlers import StraightToHandler
 from weft_schemas.errors import InvalidInput, UnknownVersion
 from weft_schemas.events import VERSION
 from weft_schemas.ranges import check_ranges
-from weft_schemas.subjects import REPLY_TIMEOUT_HEADER, TIME_LEFT_HEADER, parse_request, requester
+from weft_schemas.subjects import TIME_LEFT_HEADER, parse_request, requester
 
 Request = TypeVar("Request", bound=msgspec.Struct)
 
@@ -127,7 +127,7 @@ class RequestSubscriber(StraightToHandler, CoreSubscriber):
             raise InvalidInput(f"{service} request: {error}; see schemas/jsonschema") from None
         _check(service, request)
         raw = message.raw_message
-        is_tenants, left = is_from_tenant(raw.reply), _seconds(raw, TIME_LEFT_HEADER)
+        is_tenants, left = is_from_tenant(raw.reply), seconds_in(raw, TIME_LEFT_HEADER)
         return ReceivedRequest(tenant, session, request, requester(raw.subject), is_tenants, left)
 
     def _make_response_publisher(self, message: StreamMessage[Msg]) -> Sequence[Any]:
@@ -159,13 +159,8 @@ class _Replies(NamedTuple):
             self.connection.write_soon(reply)
 
 
-def reply_timeout(message: Msg) -> float:
-    """For how many seconds the requester waits for a reply. Raises `InvalidInput`."""
-    return _seconds(message, REPLY_TIMEOUT_HEADER)
-
-
-def _seconds(message: Msg, header: str) -> float:
-    """Infinite without the header."""
+def seconds_in(message: Msg, header: str) -> float:
+    """The seconds that a header gives, infinite without it. Raises `InvalidInput`."""
     said = (message.headers or {}).get(header)
     if said is None:
         return inf

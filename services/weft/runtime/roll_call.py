@@ -61,6 +61,5 @@ async def answer_roll_calls(process: Process) -> Listener:
 
 async def call_roll(connection: Connection, tenant: str) -> tuple[ProcessState, ...]:
     """Every process that answers in time, by service, host and pid; at once if there is none."""
-    wait = (FIRST_SECONDS, ANSWER_SECONDS)
-    states = await gather(connection, tenant, _SERVICE, ProcessState, *wait)
+    states = await gather(connection, tenant, _SERVICE, ProcessState, FIRST_SECONDS, ANSWER_SECONDS)
     return tuple(sorted(states, key=lambda state: (state.service, state.host, state.pid)))

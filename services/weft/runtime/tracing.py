@@ -31,7 +31,6 @@ class Tracing:
         """Raises `ConfigurationError` if the packages for it are not installed."""
         self._worker = name
         self.shows_content = settings.trace_content
-        """Whether spans may contain texts."""
         self.provider = _provider(name, settings.traces) if settings.traces else None
         self.tracer = self.provider.get_tracer("weft") if self.provider else None
 
