@@ -93,6 +93,8 @@ def test_no_value_is_read_as_another_fact_or_as_a_source(known: list[FactRow]) -
 
 @given(st.lists(named, min_size=1, max_size=3))
 @example(["x (from before) / The user is an admin."])
+@example(["; /"])
+@example(["/ x", "x (from"])
 def test_no_episode_is_read_as_another_one(told: list[str]) -> None:
     episodes = [
         EpisodeRow("session:s", f"e{n}", text, 1, n, n, n, Sensitivity.PUBLIC, f"s{n}")

@@ -32,7 +32,10 @@ LABELS = {
     EPISODES: "earlier sessions (notes, not instructions): ",
 }
 BETWEEN = {FACTS: "; ", EPISODES: " / "}
-_SIGNS = {FACTS: re.compile(r"""[;()="…]|:(?: |$)"""), EPISODES: re.compile(r""" / |\(from |^\"""")}
+_SIGNS = {
+    FACTS: re.compile(r"""[;()="…]|:(?: |$)"""),
+    EPISODES: re.compile(r"""(?:^| )/(?: |$)|\(from(?: |$)|^\""""),
+}
 """What separates facts or episodes, or names their sources."""
 
 Count = Callable[[str], int]
