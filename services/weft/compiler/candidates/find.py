@@ -37,7 +37,8 @@ UNBOUNDED = SelectionRules()
 MAX_UNANSWERED = 4
 """Most of the user's unanswered turns that are in every prompt."""
 MAX_ATTACHED = 8
-"""Most documents of the user's latest message that are in every prompt."""
+"""Most documents of the user's latest message that are always considered. They are not pinned: cut
+to their beginnings, they would take the room of the passages that answer the question."""
 
 
 class Candidates(msgspec.Struct, frozen=True):
@@ -49,8 +50,8 @@ class Candidates(msgspec.Struct, frozen=True):
     """BM25 of each matching passage, by the item's sequence and the passage's number."""
     pinned: tuple[int, ...]
     """Sequences of the items in every prompt, the most important first: the latest user turn, the
-    first one, what the latest one answers, the turns between, the documents of the latest message,
-    and what the publisher or the caller pinned."""
+    first one, what the latest one answers, the turns between, the documents of a message without
+    words, and what the publisher or the caller pinned."""
     latest_user: int | None
     """Sequence of the newest user turn."""
     open_since: int = 0
@@ -76,6 +77,7 @@ def find_candidates(
     turns = _turns(view)
     pinned = _pinned(view, turns, pinned_ids, has_query)
     found = {row.sequence: row for row in (*recent, *pinned)}
+    _add(found, _attached(view, turns.unanswered[:1]))
     _add(found, view.of_kind(ItemKind.PLAN_STATE, 1))
     _add(found, view.of_kind(ItemKind.POLICY, PINNED_POLICIES))
     fits = max(_within_budget(recent, budget), budget / PASSAGE_TOKENS)
@@ -158,30 +160,33 @@ def _turns(view: SessionView) -> _Turns:
 
 def _pinned(view: SessionView, turns: _Turns, ids: Sequence[str], has_query: bool) -> list[ItemRow]:
     """The latest user turn, the first one, the message that the latest answers, what the user said
-    in between, the documents of the user's latest message, then pinned items. Without a query also
+    in between, the documents of a message without words, then pinned items. Without a query also
     the agent's latest message, since the step goes on from there."""
     latest, between = turns.unanswered[:1], turns.unanswered[1:]
     first = view.first_of_kind(ItemKind.USER_TURN) if latest else []
     by_ids = view.by_ids(ids) if ids else ()
     newest = () if has_query else view.recent(1)
     said = [row for row in newest if row.kind is ItemKind.AGENT_MSG]
-    open_ = [*latest, *first, *turns.answered, *between, *_attached(view, latest)]
+    open_ = [*latest, *first, *turns.answered, *between, *_without_words(view, latest)]
     rows = [*open_, *view.pinned(), *by_ids, *said]
     return list({row.sequence: row for row in rows}.values())
 
 
-def _attached(view: SessionView, latest: Sequence[ItemRow]) -> list[ItemRow]:
-    """The documents of the user's latest message, newest first. It may have no words beside
-    them."""
+def _without_words(view: SessionView, latest: Sequence[ItemRow]) -> list[ItemRow]:
+    """The documents of the user's latest message, newest first, if it has no words beside them."""
     since = latest[0].ordinal if latest else -1
     newest = view.of_kind(ItemKind.DOC_SNIPPET, 1)
-    without_words = [row for row in newest if row.ordinal > since and _turn_id(row)]
-    for row in (*without_words, *latest):
-        if turn_id := _turn_id(row):
-            near = view.span(row.ordinal - MAX_ATTACHED, row.ordinal)
-            documents = [one for one in near if one.kind is ItemKind.DOC_SNIPPET]
-            return [one for one in reversed(documents) if _turn_id(one) == turn_id]
-    return []
+    return _attached(view, [row for row in newest if row.ordinal > since])
+
+
+def _attached(view: SessionView, message: Sequence[ItemRow]) -> list[ItemRow]:
+    """The documents of the message to which this item belongs, newest first."""
+    turn_id = _turn_id(message[0]) if message else None
+    if not turn_id:
+        return []
+    near = view.span(message[0].ordinal - MAX_ATTACHED, message[0].ordinal)
+    documents = [one for one in near if one.kind is ItemKind.DOC_SNIPPET]
+    return [one for one in reversed(documents) if _turn_id(one) == turn_id]
 
 
 def _turn_id(row: ItemRow) -> object:
