@@ -15,6 +15,7 @@ from openai.types.chat import ChatCompletion
 import weft
 from weft.client.histories import Histories
 from weft.client.refusals import ItemRefused
+from weft.messages import Format
 from weft_schemas.errors import (
     InvalidInput,
     Overloaded,
@@ -436,6 +437,44 @@ async def test_an_answer_with_several_choices_is_refused_and_places_stay_those_g
         with pytest.raises(InvalidInput, match=r"messages\[2\]"):
             session.add(SAID, ANSWERS["openai-responses"], {"role": "assistant", "content": 7})
         assert session.unsent == 0
+
+
+EMPTY: list[dict[str, Any]] = [
+    {"choices": [{"finish_reason": "length", "message": {"role": "assistant", "content": None}}]},
+    {"candidates": [{"finishReason": "MAX_TOKENS", "content": {"role": "model"}}]},
+    {"candidates": [{"finish_reason": "MAX_TOKENS", "content": {"role": "model", "parts": None}}]},
+    {"candidates": [{"finishReason": "STOP", "content": {"role": "model", "parts": []}}]},
+    {"candidates": [{"finishReason": "SAFETY"}]},
+    {"candidates": [{"finish_reason": "SAFETY", "content": None}]},
+    {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 3}},
+    {"candidates": None, "prompt_feedback": {"block_reason": "SAFETY"}},
+]
+
+
+@pytest.mark.parametrize("empty", EMPTY)
+async def test_an_answer_that_says_nothing_adds_nothing(empty: dict[str, Any]) -> None:
+    async with weft.testing.in_memory() as client:
+        forms: tuple[Format, ...] = ("auto", "openai" if "choices" in empty else "gemini")
+        async with client.session("s") as s:
+            for format in forms:
+                s.add(empty, format=format)
+                s.add(Dumped(empty), format=format)
+            s.add({"role": "user", "content": "Again"}, empty)
+        assert [item.text for item in await items_of(client, "s")] == ["Again"]
+
+
+async def test_what_is_no_providers_answer_is_refused() -> None:
+    async with weft.testing.in_memory() as client:
+        for other in ({"candidates": [{"name": "Ada"}]}, {"candidates": []}, {"choices": [{}]}):
+            with pytest.raises(InvalidInput):
+                client.session("s").add(other)
+
+
+async def test_of_several_candidates_none_is_taken_even_if_one_says_nothing() -> None:
+    several = {"candidates": [{"content": {"parts": [{"text": "a"}]}}, {"finishReason": "SAFETY"}]}
+    async with weft.testing.in_memory() as client:
+        with pytest.raises(InvalidInput, match="an answer with 2 candidates"):
+            client.session("s").add(several)
 
 
 def chunks(failing: bool = False) -> Any:
