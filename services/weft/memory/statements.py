@@ -2,9 +2,9 @@
 
 Only plain statements about oneself count. Words that may be somebody else's teach nothing:
 quotations in the marks of any script, reports, whatever follows a colon, and text of several
-lines, which was probably pasted. Questions, suppositions and orders teach nothing either, except orders to
-remember or forget something of one's own. To have anything else remembered, publish it as a
-`memory_fact`.
+lines, which was probably pasted. Questions, suppositions and orders teach nothing either, except
+orders to remember or forget something of one's own. To have anything else remembered, publish it as
+a `memory_fact`.
 """
 
 from __future__ import annotations
