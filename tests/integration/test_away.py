@@ -104,6 +104,38 @@ async def test_a_history_that_was_handed_over_meanwhile_is_sent_once(
         assert s.after == published.sequence == len(chat)
 
 
+@pytest.mark.parametrize("knows_log", [True, False])
+async def test_a_message_that_was_sent_again_with_another_file_is_sent_once(
+    away: EmbeddedServer, tmp_path: Path, knows_log: bool
+) -> None:
+    def asked(*totals: int) -> Chat:
+        files = [
+            {"type": "document", "source": {"type": "text", "data": f"Total {total}"}}
+            for total in totals
+        ]
+        return [{"role": "user", "content": [*files, {"type": "text", "text": "Summarise"}]}]
+
+    chat: Chat = [said("user", "Hello"), said("assistant", "Hi")]
+    await away.start()
+    async with weft.connect(away.url) as client, spooling(client, tmp_path) as s:
+        await s.publish(chat)
+    await (away.stop() if not knows_log else asyncio.sleep(0))
+    async with weft.connect(away.url, lazily=True) as client, spooling(client, tmp_path) as s:
+        if knows_log:
+            await s.publish(chat)
+            await away.stop()
+        for totals in ((), (100,), (999,)):
+            spooled = await s.publish(chat + asked(*totals))
+            assert (spooled.spooled, spooled.conflicts) == (True, ())
+        await away.start()
+        published = await until_sent(s, chat + asked(999))
+        expected = ["Hello", "Hi", "Summarise", "100", "Summarise", "999", "Summarise"]
+        found = await texts(client)
+        assert [text.split()[-1] for text in found] == expected
+        again = await client.publish_messages("s", chat + asked(999), on_edit="raise")
+        assert (again.new, again.ids) == ((), published.ids)
+
+
 async def until_sent(session: weft.Session, chat: Chat) -> weft.PublishedMessages:
     """Hand it over until somebody takes it."""
     async with asyncio.timeout(30):

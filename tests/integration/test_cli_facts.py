@@ -37,3 +37,5 @@ async def test_what_a_scope_remembers_is_listed_with_its_sources(url: str) -> No
     other = await weft("facts", "session:s1", "--tenant", "listing", url=url)
     assert other.code != 0
     assert "scope 'session:s1' is not granted" in other.err
+    empty = await weft("facts", "", "--tenant", "listing", url=url)
+    assert (empty.code != 0, "scope is empty; name a user" in empty.err) == (True, True)

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import re
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -182,3 +183,77 @@ async def test_what_is_added_message_by_message_is_split_alike(client: weft.Clie
     pack = await session.compile()
     assert pack.prompt.count(NAME) == 2
     assert {key for key, _ in await learned(client, "added")} == {"user_timezone"}
+
+
+INVOICES = [
+    {"type": "document", "title": "a.txt", "source": {"type": "text", "data": f"Total {total} EUR"}}
+    for total in (100, 999)
+]
+RESENT = [
+    (INVOICES[:1], INVOICES[1:]),
+    ([], INVOICES[1:]),
+    (INVOICES[:1], []),
+    (INVOICES[:1], INVOICES),
+    (INVOICES, INVOICES[1:]),
+    (INVOICES, INVOICES[::-1]),
+]
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["documents first", "words first"])
+@pytest.mark.parametrize(("before", "now"), RESENT)
+@pytest.mark.parametrize("is_local", [True, False], ids=["in memory", "server"])
+async def test_the_last_message_with_other_documents_is_a_new_one(
+    nats_url: str, before: list[Any], now: list[Any], is_first: bool, is_local: bool
+) -> None:
+    words = {"type": "text", "text": "Summarise this"}
+
+    def chat(documents: list[Any]) -> list[dict[str, Any]]:
+        parts = [*documents, words] if is_first else [words, *documents]
+        return [
+            {"role": "user", "content": "Hello"},
+            {"role": "assistant", "content": "Hi, send me the file"},
+            {"role": "user", "content": parts},
+        ]
+
+    session = f"resent-{RESENT.index((before, now))}-{is_first}"
+    in_memory, on_server = weft.testing.in_memory, partial(weft.connect, nats_url, tenant="acme")
+    async with (in_memory if is_local else on_server)() as client:
+        first = await client.publish_messages(session, chat(before))
+        second = await client.session(session).publish(chat(now), on_edit="raise")
+        assert second.new == second.ids[2:]
+        assert [item_id[0] for item_id in second.new] == ["d"] * len(now) + ["u"]
+        assert set(second.new).isdisjoint(first.ids)
+        pack = await client.compile(session, "answer", budget=2_000, after=second.sequence)
+        shown = [one.text for one in pack.entries if one.item_id in second.new]
+        assert len(shown) == len(second.new)
+        assert all(one["source"]["data"] in "".join(shown) for one in now)
+        turns = {one.turn_id for one in pack.entries if one.item_id in second.new}
+        assert turns == {second.new[0] if now else None}
+
+        again = await client.publish_messages(session, chat(now), on_edit="raise")
+        assert (again.new, again.ids) == ((), second.ids)
+        client.histories.forget(session)  # as another process
+        grown = [*chat(now), answer("anthropic")]
+        again = await client.publish_messages(session, grown, on_edit="raise")
+        assert again.ids[:-1] == second.ids
+        assert [item_id[0] for item_id in again.new] == ["a"]
+        for cut in (grown[1:], grown[2:]):
+            again = await client.publish_messages(session, cut, on_edit="raise")
+            assert again.new == ()
+
+
+async def test_other_documents_in_a_message_of_the_past_are_told_and_not_published(
+    client: weft.Client,
+) -> None:
+    words = {"type": "text", "text": "Summarise this"}
+    chat = [
+        {"role": "user", "content": [INVOICES[0], words]},
+        {"role": "assistant", "content": "It says little."},
+    ]
+    published = await client.publish_messages("past", chat)
+    chat[0] = {"role": "user", "content": [INVOICES[1], words]}
+    changed = await client.publish_messages("past", chat)
+    assert changed.new == ()
+    assert [(one.reason, one.item_id) for one in changed.conflicts] == [
+        ("edited", item_id) for item_id in published.ids[:2]
+    ]

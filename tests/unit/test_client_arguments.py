@@ -39,6 +39,13 @@ async def test_a_text_is_no_list_of_its_letters(name: str, call: Call) -> None:
             await call(client, 5)
 
 
+@pytest.mark.parametrize("scope", ["", " "])
+async def test_facts_of_no_scope_are_refused(scope: str) -> None:
+    async with testing.in_memory() as client:
+        with pytest.raises(InvalidInput, match="scope is empty; name a user or a project"):
+            await client.facts(scope)
+
+
 @pytest.mark.parametrize(
     ("call", "told"),
     [

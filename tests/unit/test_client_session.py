@@ -15,6 +15,7 @@ from openai.types.chat import ChatCompletion
 import weft
 from weft.client.histories import Histories
 from weft.client.refusals import ItemRefused
+from weft.messages import Format
 from weft_schemas.errors import (
     InvalidInput,
     Overloaded,
@@ -438,6 +439,44 @@ async def test_an_answer_with_several_choices_is_refused_and_places_stay_those_g
         assert session.unsent == 0
 
 
+EMPTY: list[dict[str, Any]] = [
+    {"choices": [{"finish_reason": "length", "message": {"role": "assistant", "content": None}}]},
+    {"candidates": [{"finishReason": "MAX_TOKENS", "content": {"role": "model"}}]},
+    {"candidates": [{"finish_reason": "MAX_TOKENS", "content": {"role": "model", "parts": None}}]},
+    {"candidates": [{"finishReason": "STOP", "content": {"role": "model", "parts": []}}]},
+    {"candidates": [{"finishReason": "SAFETY"}]},
+    {"candidates": [{"finish_reason": "SAFETY", "content": None}]},
+    {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 3}},
+    {"candidates": None, "prompt_feedback": {"block_reason": "SAFETY"}},
+]
+
+
+@pytest.mark.parametrize("empty", EMPTY)
+async def test_an_answer_that_says_nothing_adds_nothing(empty: dict[str, Any]) -> None:
+    async with weft.testing.in_memory() as client:
+        forms: tuple[Format, ...] = ("auto", "openai" if "choices" in empty else "gemini")
+        async with client.session("s") as s:
+            for format in forms:
+                s.add(empty, format=format)
+                s.add(Dumped(empty), format=format)
+            s.add({"role": "user", "content": "Again"}, empty)
+        assert [item.text for item in await items_of(client, "s")] == ["Again"]
+
+
+async def test_what_is_no_providers_answer_is_refused() -> None:
+    async with weft.testing.in_memory() as client:
+        for other in ({"candidates": [{"name": "Ada"}]}, {"candidates": []}, {"choices": [{}]}):
+            with pytest.raises(InvalidInput):
+                client.session("s").add(other)
+
+
+async def test_of_several_candidates_none_is_taken_even_if_one_says_nothing() -> None:
+    several = {"candidates": [{"content": {"parts": [{"text": "a"}]}}, {"finishReason": "SAFETY"}]}
+    async with weft.testing.in_memory() as client:
+        with pytest.raises(InvalidInput, match="an answer with 2 candidates"):
+            client.session("s").add(several)
+
+
 def chunks(failing: bool = False) -> Any:
     yield "one, "
     if failing:
@@ -454,11 +493,50 @@ async def awaited_chunks() -> Any:
     return chunks()
 
 
+class Pages:
+    """An asynchronous iterator that is no generator."""
+
+    def __init__(self) -> None:
+        self.left = iter(["one, ", "two"])
+
+    def __aiter__(self) -> "Pages":
+        return self
+
+    async def __anext__(self) -> str:
+        for page in self.left:
+            return page
+        raise StopAsyncIteration
+
+
+async def failing_pages() -> Any:
+    yield {"charged": "100 EUR"}
+    raise ValueError("no more")
+
+
+def failing_at_once() -> Any:
+    raise ValueError("no more")
+    yield
+
+
+YIELDED = "ValueError: no more\nBefore that, the tool yielded:\n"
+
+
 @pytest.mark.parametrize(
     ("function", "told", "failed"),
     [
         (chunks, "one, two", False),
-        (lambda: chunks(failing=True), "ValueError: no more", True),
+        (lambda: chunks(failing=True), YIELDED + "one, ", True),
+        (failing_pages, YIELDED + '[{"charged":"100 EUR"}]', True),
+        (failing_at_once, "ValueError: no more", True),
+        (lambda: map(str, [1, 2]), "12", False),
+        (lambda: zip("ab", [1, 2], strict=True), '[["a",1],["b",2]]', False),
+        (
+            lambda: map(int, ["1", "x"]),
+            "ValueError: invalid literal for int() with base 10: 'x'\n"
+            "Before that, the tool yielded:\n[1]",
+            True,
+        ),
+        (Pages, "one, two", False),
         (later_chunks, '[{"page":1},{"page":2}]', False),
         (awaited_chunks, "one, two", False),
     ],
@@ -483,12 +561,18 @@ def test_a_generator_runs_in_the_thread_that_calls() -> None:
         threads.append(threading.current_thread().name)
         yield "seen"
 
+    def fail() -> Any:
+        yield "charged"
+        raise ValueError("no more")
+
     call = {"id": "c", "function": {"name": "look", "arguments": "{}"}}
     with weft.testing.in_memory_sync() as client, client.session("s", scope="user:1") as s:
         s.add({"role": "assistant", "tool_calls": [call]})
         s.run(call, {"look": look})
+        s.run(call, {"look": fail})
         s.flush()
         events = [record.event() for record in client.events("s")]
     assert threads == [threading.current_thread().name]
     texts = [(one.text, one.metadata["scope"]) for one in events if isinstance(one, ContextItem)]
     assert ("seen", "user:1") in texts
+    assert (YIELDED + "charged", "user:1") in texts

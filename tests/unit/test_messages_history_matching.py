@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from weft.client.histories import Histories
 from weft.client.outgoing import PublishAck
 from weft.messages.history_matching import History, Link, Placed, _cut, link
+from weft.messages.history_matching import links as links_of
 from weft_schemas.items import ContextItem, ItemKind
 
 
@@ -307,3 +308,33 @@ def test_the_documents_of_a_question_at_the_end_are_not_past() -> None:
         assert [one.state for one in placed[2:]] == ["new"] * len(asked), asked
     placed = history.place(made("u1", "a1", "d2", "u2", "a2", "u4"))
     assert [one.state for one in placed] == ["known", "known", "edited", "known", "known", "new"]
+
+
+def message(place: int, words: str, *documents: str) -> list[ContextItem]:
+    turn = {"turn_id": f"m{place}"} if documents else {}
+    kinds = [ItemKind.DOC_SNIPPET] * len(documents) + [ItemKind.USER_TURN]
+    texts = (*documents, words)
+    return [
+        ContextItem(f"m{place}.{at}", kind, text, metadata=turn)
+        for at, (kind, text) in enumerate(zip(kinds, texts, strict=True))
+    ]
+
+
+def test_a_users_message_is_known_by_its_words_and_all_of_its_documents() -> None:
+    several = [
+        message(0, "x"),
+        message(0, "y", "1"),
+        message(0, "x", "1"),
+        message(0, "x", "2"),
+        message(0, "x", "1", "2"),
+        message(0, "x", "2", "1"),
+    ]
+    hashes = [one.hash for items in several for one in links_of(items)]
+    assert len(set(hashes)) == len(hashes)
+    both = [*message(0, "x", "1"), *message(1, "x", "1"), *message(2, "x")]
+    apart = [links_of(items) for items in (both[:2], both[2:4], both[4:])]
+    assert links_of(both) == [*apart[0], *apart[1], *apart[2]]
+    assert apart[0] == apart[1]
+    assert apart[2] == [link(both[4])]
+    agents = ContextItem("m", ItemKind.DOC_SNIPPET, "1")
+    assert links_of([agents, *message(1, "x")]) == [link(agents), apart[2][0]]

@@ -394,6 +394,7 @@ class BaseClient:
         to `timeout` seconds for what is folded.
         """
         check_type("scope", scope, str)
+        check_scope(scope)
         asked = StatusRequest(facts=scope, after=after, timeout=timeout)
         place = session or TENANT_SESSION
         return (await self._ask(place, "status", asked, StatusReply, timeout)).facts or ()

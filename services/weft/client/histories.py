@@ -17,7 +17,7 @@ import msgspec
 
 from weft.client.outgoing import PublishAck
 from weft.client.refusals import Accepted, accepted, shortened
-from weft.messages.history_matching import History, Placed, link
+from weft.messages.history_matching import History, Placed, links
 from weft.messages.reading import ReadMessages, renamed
 from weft_schemas.errors import Conflict
 from weft_schemas.items import ContextItem, ItemKind, is_users_document
@@ -137,7 +137,7 @@ class Histories:
                 if one.state == "known":
                     known.ties.note(item)
             await self._append(session, known, new)
-            known.history.remember([link(item) for item in read.items], placed)
+            known.history.remember(links(read.items), placed)
             return PublishedMessages(
                 session,
                 known.sequence,
@@ -154,7 +154,7 @@ class Histories:
             known = await self._known(session)
             made: list[ContextItem] = []
             for group in groups:
-                ids = known.history.ids_for([link(item) for item in group], after=len(made))
+                ids = known.history.ids_for(links(group), after=len(made))
                 made.extend(renamed(group, ids))
             return await self._append(session, known, made, shortened)
 
@@ -174,7 +174,7 @@ class Histories:
                 for group in groups:
                     items = list(group)
                     if mode == "append":
-                        ids = ahead.append([link(item) for item in items])
+                        ids = ahead.append(links(items))
                         items = list(renamed(items, ids))
                     elif mode == "history":
                         items = _new_in(ahead, items)
@@ -228,7 +228,7 @@ class Histories:
     async def _placed(self, session: str, read: ReadMessages) -> tuple[_Session, list[Placed]]:
         """The cache may be behind if another process has published since. So it is requested again
         before anything counts as changed."""
-        given = [link(item) for item in read.items]
+        given = links(read.items)
         remembered = session in self._sessions
         known = await self._known(session)
         placed = known.history.place(given)
@@ -287,11 +287,12 @@ def conflicts_of(
 
 def _new_in(ahead: History, items: Items) -> list[ContextItem]:
     """The new part of a whole history, which is known from now on."""
-    placed = ahead.place([link(item) for item in items])
+    given = links(items)
+    placed = ahead.place(given)
     ids = ["" if one.state == "inserted" else one.id for one in placed]
     made = renamed(items, ids)
     new = [item for item, one in zip(made, placed, strict=True) if one.state == "new"]
-    ahead.append([link(item) for item in new])
+    ahead.append([what for what, one in zip(given, placed, strict=True) if one.state == "new"])
     return new
 
 

@@ -19,7 +19,7 @@ from weft.client.histories import OnEdit, PublishedMessages, Ties, conflicts_of
 from weft.client.parking import Parked, ParkedWarning, publish_accepted
 from weft.client.refusals import ItemRefused
 from weft.client.spool import Spool, Spooled
-from weft.messages.history_matching import History, link
+from weft.messages.history_matching import History, links
 from weft.messages.reading import Messages, ReadMessages, renamed
 from weft.messages.writing import Provider, request_of
 from weft_schemas.errors import Unavailable, WeftError
@@ -56,7 +56,7 @@ class OwnHistory:
         """The history goes on; a message's items have no ids of their own."""
         for group in groups:
             if is_message:
-                group = renamed(group, self._chain.append([link(item) for item in group]))
+                group = renamed(group, self._chain.append(links(group)))
             for item in group:
                 self._items.append(self._ties.tied(item))
                 self._ties.note(self._items[-1])
@@ -147,7 +147,7 @@ class Spooling:
         done = await self.reached(send)
         if done is None:
             self._spool.add(Spooled("append", tuple(map(tuple, groups))))
-            self._expected().append([link(item) for group in groups for item in group])
+            self._expected().append([what for group in groups for what in links(group)])
         return done or NOTHING
 
     async def publish(
@@ -160,7 +160,7 @@ class Spooling:
         return done or NOTHING
 
     def _spooled_history(self, read: ReadMessages, on_edit: OnEdit) -> PublishedMessages:
-        given = [link(item) for item in read.items]
+        given = links(read.items)
         is_first = self._ahead is None
         expected = self._expected()
         if is_first and not self._is_based:
@@ -182,7 +182,7 @@ class Spooling:
         new_items = tuple(item for item, new in zip(items, is_new, strict=True) if new)
         if new_items:
             self._spool.add(Spooled("append", (new_items,)))
-            expected.append([link(item) for item in new_items])
+            expected.append([what for what, new in zip(given, is_new, strict=True) if new])
         expected.remember(given, placed)
         return PublishedMessages(
             self._session, 0, conflicts=conflicts, left_out=read.left_out, spooled=True

@@ -319,8 +319,9 @@ class Session:
         `call` is the provider's own (an entry of `tool_calls`, a `tool_use` block, a
         `function_call`), as a dict or an object, or a `weft.messages.ToolCall`. A function that
         raises, arguments that do not fit, or a name that is none of `functions`, become a failed
-        result that says so to the model. The result of a generator is what it yields, in one text
-        or as a list. Without `functions` only the drill-down is run; of any other call it returns
+        result that says so to the model. The result of a generator or another iterator is what it
+        yields, in one text or as a list; if it raises after that, the failed result has both.
+        Without `functions` only the drill-down is run; of any other call it returns
         False: add its result yourself.
         """
         made = tool_call(call)

@@ -4,7 +4,7 @@ results for the log."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from weft.adapters.drafting import compact
@@ -73,26 +73,63 @@ def unknown_tool(name: str, names: Sequence[str]) -> str:
 
 async def called(function: Function, call: ToolCall) -> tuple[str, str | None, bool]:
     """The result of a function as text, its content type, and whether it failed: only a function
-    that raises has failed. What a generator yields is its result: one text, if all are texts,
-    otherwise a list."""
+    that raises has failed. What an iterator yields, such as a generator, is its result: one text,
+    if all are texts, otherwise a list. If it raises after that, the error comes first."""
     if call.arguments is None:
         return f"the arguments are no JSON object: {call.text}; call again with one", None, True
     try:
         returned = function(**call.arguments)
         if inspect.isawaitable(returned):
             returned = await returned
-        if inspect.isasyncgen(returned):
-            returned = _joined([one async for one in returned])
-        returned = _drained(returned)
+        returned = _drained(await _drained_async(returned))
+    except _Stopped as stopped:
+        yielded, _ = _result_text(stopped.yielded)
+        return f"{_told(stopped.error)}\nBefore that, the tool yielded:\n{yielded}", None, True
     except Exception as error:  # the model reads whatever a tool raises
-        return f"{type(error).__name__}: {error}", None, True
+        return _told(error), None, True
     return *_result_text(returned), False
 
 
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+class _Stopped(Exception):
+    """An iterator raised after it had yielded something: a tool may have had its effect by then."""
+
+    def __init__(self, error: Exception, yielded: Any) -> None:
+        super().__init__(error)
+        self.error, self.yielded = error, yielded
+
+
 def _drained(returned: Any) -> Any:
-    """What a generator yields, or else what was returned."""
-    is_running = inspect.isgenerator(returned) and not inspect.isawaitable(returned)
-    return _joined(list(returned)) if is_running else returned
+    """What an iterator yields, or else what was returned."""
+    if not isinstance(returned, Iterator) or inspect.isawaitable(returned):
+        return returned
+    yielded: list[Any] = []
+    try:
+        for one in returned:
+            yielded.append(one)  # a list made at once would lose them
+    except Exception as error:
+        raise _stopped(error, yielded) from error
+    return _joined(yielded)
+
+
+async def _drained_async(returned: Any) -> Any:
+    """The same of an asynchronous iterator."""
+    if not isinstance(returned, AsyncIterator):
+        return returned
+    yielded: list[Any] = []
+    try:
+        async for one in returned:
+            yielded.append(one)  # a comprehension would lose them
+    except Exception as error:
+        raise _stopped(error, yielded) from error
+    return _joined(yielded)
+
+
+def _stopped(error: Exception, yielded: list[Any]) -> Exception:
+    return _Stopped(error, _joined(yielded)) if yielded else error
 
 
 def _joined(yielded: list[Any]) -> Any:

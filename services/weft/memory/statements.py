@@ -2,8 +2,9 @@
 
 Only plain statements about oneself count. Words that may be somebody else's teach nothing:
 quotations in the marks of any script, reports, whatever follows a colon, and text of several
-lines, which was probably pasted. Questions, suppositions and orders teach nothing either. To have
-something remembered all the same, publish it as a `memory_fact`.
+lines, which was probably pasted. Questions, suppositions and orders teach nothing either, except
+orders to remember or forget something of one's own. To have anything else remembered, publish it as
+a `memory_fact`.
 """
 
 from __future__ import annotations
@@ -199,7 +200,8 @@ REMEMBER = re.compile(
     r"(?P<value>(?:my|I|I'm|I'd)\s\S.*)",
     re.I,
 )
-"""Only statements about oneself: an order to remember anything else may come from anybody."""
+"""Only what begins with the speaker or what is his, such as `my wife …`: an order to remember
+anything else may come from anybody."""
 
 _MY = re.compile(r"my\s(?P<key>[\w' -]{2,50}?)\s*(?:\bis\b|\bare\b|=|:)\s+(?P<value>\S.*)", re.I)
 DENIED = re.compile(

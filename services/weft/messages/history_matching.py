@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import Literal
 
 import msgspec
 
 from weft_schemas.ids import digest
-from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.items import ContextItem, ItemKind, is_users_document
 
 HASH_DIGITS = 16
 """64 bits: nobody can make a message that passes for another one."""
@@ -58,9 +58,29 @@ class Placed(msgspec.Struct, frozen=True):
     id: str
 
 
-def link(item: ContextItem) -> Link:
+def links(items: Sequence[ContextItem]) -> list[Link]:
+    """Of the items of whole messages, in order. A user's message with documents is one thing: each
+    of its items is distinguished by all of it, so that with another document all of it is new."""
+    made: list[Link] = []
+    for turn_id, run in groupby(items, key=_users_turn):
+        message = list(run)
+        has_documents = any(item.kind is ItemKind.DOC_SNIPPET for item in message)
+        is_whole = turn_id is not None and has_documents
+        beside = [link(item).hash for item in message] if is_whole else ()
+        made.extend(link(item, beside) for item in message)
+    return made
+
+
+def _users_turn(item: ContextItem) -> object:
+    """What the items of a user's message with documents have in common."""
+    is_users = item.kind is ItemKind.USER_TURN or is_users_document(item)
+    return item.metadata.get("turn_id") if is_users else None
+
+
+def link(item: ContextItem, message: Sequence[str] = ()) -> Link:
     """What distinguishes the item from others. Ids and parents do not, since they follow from the
-    place; nor does the name of the tool in a result, since its call has it."""
+    place; nor does the name of the tool in a result, since its call has it. `message` are the
+    hashes of all items of a message that is one thing."""
     said = item.reserved
     tool = "" if item.kind is ItemKind.TOOL_RESULT else said.tool_name or ""
     arguments = ""
@@ -70,6 +90,7 @@ def link(item: ContextItem) -> Link:
         arguments or item.text.strip(),
         *(tool, said.call_id or "", said.author or ""),
         *(said.content_type or "", str(bool(said.is_error))),
+        *message,
     )
     return Link(_LETTERS[item.kind], digest(item.kind, *parts)[:HASH_DIGITS])
 

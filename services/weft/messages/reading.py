@@ -13,7 +13,7 @@ from weft.adapters.formats import READERS, detect
 from weft.adapters.media import count_in_words
 from weft.adapters.records import LIST_KEYS, Record, TranscriptSource
 from weft.adapters.responses import TYPES as RESPONSE_ITEMS
-from weft.messages.history_matching import History, link
+from weft.messages.history_matching import History, links
 from weft.messages.plain_json import as_plain_json
 from weft.part_kind import part_kind
 from weft_schemas.errors import InvalidInput
@@ -63,7 +63,7 @@ def read(messages: Messages, format: Format = "auto") -> ReadMessages:
     """
     drafted = draft(messages, format)
     history = History()
-    ids = history.append([link(item) for item in drafted.items])
+    ids = history.append(links(drafted.items))
     return msgspec.structs.replace(drafted, items=renamed(drafted.items, ids))
 
 
