@@ -12,18 +12,18 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from weft_schemas.items import LEVELS, ItemKind, Sensitivity
-from weft_schemas.loosening import actions_loosened, may_match_both
+from weft_schemas.combined_tool_rules import combined_tool_rules
+from weft_schemas.items import LEVELS, ItemKind
+from weft_schemas.loosening import actions_loosened
 from weft_schemas.policy import (
     ContextPolicy,
     FirewallRules,
+    MemoryRules,
     Phase,
     PhaseRule,
     PiiAction,
     SensitivityAction,
-    ToolRule,
     phase_rule,
-    rule_for,
 )
 from weft_schemas.ranges import clamped
 
@@ -38,12 +38,18 @@ _policy = msgspec.json.Decoder(ContextPolicy)
 STRICTER = frozenset(
     {
         "phases.kinds",
+        "phases.limits",
         "sensitivity_floor",
         "sensitivity_action",
         "redaction_hook",
+        "memory.fact_tokens",
+        "memory.episode_tokens",
+        "memory.header_share",
         "firewall.untrusted_kinds",
         "firewall.pii",
         "firewall.pii_sensitivity",
+        "firewall.show",
+        "firewall.tools.show",
         "firewall.tools.sensitivity",
         "firewall.masked_kinds",
         "firewall.secret_patterns.name",
@@ -101,6 +107,7 @@ def combined(tenants: ContextPolicy, sessions: ContextPolicy) -> ContextPolicy:
         ),
         # Of two hooks nobody knows which shows more; `mask` shows the level alone.
         redaction_hook=hook if hook == tenants.redaction_hook else "mask",
+        memory=_memory(tenants.memory, sessions.memory),
         firewall=_firewall(tenants, sessions),
     )
 
@@ -109,35 +116,51 @@ def overruled(sessions: ContextPolicy, tenants: ContextPolicy) -> tuple[str, ...
     """Paths of the fields of which the tenant's policy makes something else than the session's
     says."""
     made = combined(tenants, sessions)
-    phases = any(phase_rule(sessions, one) != phase_rule(made, one) for one in Phase)
-    return (
-        *(("phases.kinds",) if phases else ()),
-        *_differing(replace(sessions, phases={}), replace(made, phases={})),
+    phases = (
+        path
+        for one in Phase
+        for path in _differing(phase_rule(sessions, one), phase_rule(made, one), "phases.")
     )
+    others = _differing(replace(sessions, phases={}), replace(made, phases={}))
+    return tuple(dict.fromkeys((*phases, *others)))
 
 
 def _differing(one: msgspec.Struct, other: msgspec.Struct, path: str = "") -> Iterator[str]:
     for field in one.__struct_fields__:
         mine, yours = getattr(one, field), getattr(other, field)
-        if field == "firewall":
-            yield from _differing(mine, yours, "firewall.")
+        if field in ("firewall", "memory"):
+            yield from _differing(mine, yours, f"{field}.")
         elif mine != yours:
             yield f"{path}{field}"
 
 
 def _phase(tenants: PhaseRule, sessions: PhaseRule) -> PhaseRule:
-    return replace(sessions, kinds=tuple(one for one in sessions.kinds if one in tenants.kinds))
+    kinds = tuple(one for one in sessions.kinds if one in tenants.kinds)
+    least = {
+        kind: min(most, sessions.limits.get(kind, most))
+        for kind, most in tenants.limits.items()
+        if kind in kinds
+    }
+    return replace(sessions, kinds=kinds, limits={**sessions.limits, **least})
+
+
+def _memory(tenants: MemoryRules, sessions: MemoryRules) -> MemoryRules:
+    return replace(
+        sessions,
+        fact_tokens=min(tenants.fact_tokens, sessions.fact_tokens),
+        episode_tokens=min(tenants.episode_tokens, sessions.episode_tokens),
+        header_share=min(tenants.header_share, sessions.header_share),
+    )
 
 
 def _firewall(of_tenant: ContextPolicy, of_session: ContextPolicy) -> FirewallRules:
     tenants, sessions = of_tenant.firewall, of_session.firewall
     is_looser = any(actions_loosened(of_tenant, of_session))
     return replace(
-        sessions,
+        combined_tool_rules(tenants, sessions),
         untrusted_kinds=_union(tenants.untrusted_kinds, sessions.untrusted_kinds),
         pii=sessions.pii if tenants.pii is PiiAction.FLAG else tenants.pii,
         pii_sensitivity=sessions.pii_sensitivity.raised_to(tenants.pii_sensitivity),
-        tools=_tools(tenants, sessions),
         masked_kinds=_masked(tenants, sessions),
         secret_patterns=_union(tenants.secret_patterns or (), sessions.secret_patterns or ())
         or UNSET,
@@ -154,33 +177,6 @@ def _masked(tenants: FirewallRules, sessions: FirewallRules) -> tuple[ItemKind, 
     if isinstance(tenants.masked_kinds, UnsetType) or isinstance(sessions.masked_kinds, UnsetType):
         return UNSET
     return _union(tenants.masked_kinds, sessions.masked_kinds)
-
-
-def _tools(tenants: FirewallRules, sessions: FirewallRules) -> tuple[ToolRule, ...]:
-    """The session's rules, each with the highest level that the tenant's give to a tool that it may
-    be about; after them the levels of the tenant's, for the tools of no rule."""
-    if all(rule.sensitivity is None for rule in tenants.tools):
-        return sessions.tools
-    raised = (
-        replace(rule, sensitivity=_stricter(rule.sensitivity, _level(tenants, rule.tool)))
-        for rule in sessions.tools
-    )
-    return (*raised, *(ToolRule(one.tool, sensitivity=one.sensitivity) for one in tenants.tools))
-
-
-def _level(rules: FirewallRules, glob: str) -> Sensitivity | None:
-    if not any(one in glob for one in "*?["):
-        rule = rule_for(rules, glob)
-        return rule.sensitivity if rule else None
-    level: Sensitivity | None = None
-    for rule in rules.tools:
-        if may_match_both(rule.tool, glob):
-            level = _stricter(level, rule.sensitivity)
-    return level
-
-
-def _stricter(one: Sensitivity | None, other: Sensitivity | None) -> Sensitivity | None:
-    return one.raised_to(other) if one and other else one or other
 
 
 def _union(first: tuple[T, ...], second: tuple[T, ...]) -> tuple[T, ...]:

@@ -26,7 +26,8 @@ class InvalidInput(WeftError):
 
 
 class UnknownVersion(InvalidInput):
-    """An event has a schema version that this release does not know."""
+    """An event or a request has a schema version, or a request has a field, that the release which
+    reads it does not know: upgrade that one."""
 
     code = "unknown_version"
 

@@ -19,7 +19,8 @@ _HALF = "Text has a lone surrogate (half of a character), write it whole"
 _PATH = re.compile(r" - at `([$\w.\[\]]+)`\Z")
 _STEP = re.compile(r"\.(\w+)|\[[^][]*\]")
 _ONE_OF = "Invalid enum value"
-_UNKNOWN = "Object contains unknown field"
+UNKNOWN_FIELD = "Object contains unknown field"
+"""How a decoder's message about a field that its release does not know begins."""
 
 
 def fault_of(error: Exception) -> str:
@@ -27,8 +28,8 @@ def fault_of(error: Exception) -> str:
     text = str(error)
     path = _PATH.search(text)
     said = text[: path.start()] if path else text
-    if said.startswith(_UNKNOWN):
-        said = _UNKNOWN
+    if said.startswith(UNKNOWN_FIELD):
+        said = UNKNOWN_FIELD
     # Values are in single quotes, types and required fields in backticks.
     said = said.partition("'")[0].rstrip(" :") or type(error).__name__
     return f"{said} at `{path.group(1)}`" if path else said

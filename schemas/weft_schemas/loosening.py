@@ -16,6 +16,8 @@ from weft_schemas.policy import (
     Phase,
     SensitivityAction,
     SignalAction,
+    ToolRule,
+    lowest_limit,
     most_shown,
     phase_rule,
 )
@@ -104,42 +106,41 @@ def _memory(field: str) -> Judge:
 
 
 def _shown(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
+    return limits_loosened(in_force.firewall, other.firewall)
+
+
+def limits_loosened(in_force: FirewallRules, other: FirewallRules) -> Iterator[str]:
     """In each policy there is one limit for every tool's name. Globs are compared by what they may
     match: unless it is proved that the limit stays, it counts as loosened."""
-    for pattern, most, past in _by_pattern(other.firewall):
-        least = _least(in_force.firewall, pattern, past)
-        if most > least:
-            yield f"results of {pattern!r} would be shown beyond {least:g} tokens"
+    unjudged = UnjudgedTools(in_force)
+    for rule in (*other.tools, None):
+        glob = rule.tool if rule else "*"
+        least = lowest_limit(most_shown(in_force, one) for one in unjudged.taken(glob))
+        most = most_shown(other, rule)
+        if least is not None and (most is None or most > least):
+            yield f"results of {glob!r} would be shown beyond {least} tokens"
 
 
-def _by_pattern(rules: FirewallRules) -> Iterator[tuple[str, float, tuple[str, ...]]]:
-    """Each glob, its limit, and the globs before it, which take precedence. The last entry is for
-    the tools of no rule."""
-    past: list[str] = []
-    for rule in rules.tools:
-        yield rule.tool, _limit(most_shown(rules, rule)), tuple(past)
-        past.append(rule.tool)
-    yield "*", _limit(most_shown(rules, None)), tuple(past)
+class UnjudgedTools:
+    """The tools that no glob was taken of yet, by the rules that are about them."""
+
+    def __init__(self, rules: FirewallRules) -> None:
+        self._left = [(rule.tool if rule else "*", rule) for rule in (*rules.tools, None)]
+        self._past: list[str] = []
+
+    def taken(self, glob: str) -> tuple[ToolRule | None, ...]:
+        """The rules of which each may be the first to match a name that this glob is the first to
+        match; None is for the names that no rule matches."""
+        if any(covers(one, glob) for one in self._past):
+            return ()
+        end = next(at for at, (known, _) in enumerate(self._left) if covers(known, glob))
+        found = [rule for known, rule in self._left[: end + 1] if may_match_both(known, glob)]
+        self._left = [one for one in self._left if not covers(glob, one[0])]
+        self._past.append(glob)
+        return tuple(found)
 
 
-def _least(rules: FirewallRules, pattern: str, past: tuple[str, ...]) -> float:
-    """The lowest limit among what the glob may match and the globs in `past` do not."""
-    least = _EVERYTHING
-    for known, limit, _ in _by_pattern(rules):
-        if any(_covers(one, known) or _covers(one, pattern) for one in past):
-            continue
-        if may_match_both(known, pattern):
-            least = min(least, limit)
-        if _covers(known, pattern):
-            break
-    return least
-
-
-def _limit(most: int | None) -> float:
-    return _EVERYTHING if most is None else most
-
-
-def _covers(one: str, other: str) -> bool:
+def covers(one: str, other: str) -> bool:
     """Whether `one` certainly matches everything that `other` matches."""
     if one == other or _is_literal(other):
         return one == other or fnmatchcase(other, one)

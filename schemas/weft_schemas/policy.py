@@ -268,11 +268,19 @@ def strictest_rule(rules: FirewallRules) -> ToolRule | None:
     if not rules.tools:
         return None
     levels = [rule.sensitivity for rule in rules.tools if rule.sensitivity is not None]
-    limits = (most_shown(rules, rule) for rule in (None, *rules.tools))
-    most = min((limit for limit in limits if limit is not None), default=None)
-    show: Show = "fit" if most is None else f"up_to:{most}" if most else "always_summary"
+    most = lowest_limit(most_shown(rules, rule) for rule in (None, *rules.tools))
     level = max(levels, key=LEVELS.index, default=None)
-    return ToolRule("*", sensitivity=level, show=show)
+    return ToolRule("*", sensitivity=level, show=show_up_to(most))
+
+
+def lowest_limit(limits: Iterable[int | None]) -> int | None:
+    """The lowest of limits in tokens, of which None is no limit."""
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def show_up_to(most: int | None) -> str:
+    """How a rule says this limit, see `ToolRule.show`."""
+    return "fit" if most is None else f"up_to:{most}" if most else "always_summary"
 
 
 def teaches(rules: MemoryRules, tool_name: str | None) -> bool:

@@ -12,7 +12,13 @@ from weft.log.api import call
 from weft.log.reading import state
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
-from weft_schemas.policy import ContextBudget, PhaseRule
+from weft_schemas.policy import (
+    ContextBudget,
+    FirewallRules,
+    Phase,
+    PhaseRule,
+    ToolRule,
+)
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -184,6 +190,34 @@ async def test_a_sessions_policy_keeps_the_tenants_floor(url: str) -> None:
         pack = await client.compile("s1", "answer", after=looser.sequence, timeout=PATIENCE)
         assert "internal words" in pack.prompt
         assert pack.policy_version == looser.sequence
+
+
+async def test_a_sessions_policy_keeps_what_the_tenant_limits(url: str) -> None:
+    """Where it was published for its budget alone."""
+    everything = tuple(ItemKind)
+    tenants = weft.ContextPolicy(
+        "all",
+        phases={Phase.ANSWER: PhaseRule(everything, limits={ItemKind.PLAN_STATE: 0})},
+        firewall=FirewallRules(tools=(ToolRule("hr_*", show="always_summary"),)),
+    )
+    pay = "\n".join(f"employee {at}: salary {at * 37} EUR, note private{at}" for at in range(90))
+    items = [
+        turn("u", "show salaries"),
+        ContextItem("c", ItemKind.TOOL_CALL, "", metadata={"tool_name": "hr_read"}),
+        ContextItem("r", ItemKind.TOOL_RESULT, pay, "c", metadata={"tool_name": "hr_read"}),
+        ContextItem("p", ItemKind.PLAN_STATE, "the plan"),
+    ]
+    async with weft.connect(url, tenant="limits") as client:
+        for policy, is_shown in [(weft.ContextPolicy("all"), True), (tenants, False)]:
+            await client.publish_policy(policy)
+            session = f"s{is_shown}"
+            await client.publish_policy(
+                weft.ContextPolicy("own", session, ContextBudget(answer=9_000))
+            )
+            ack = await client.publish(session, items)
+            pack = await client.compile(session, "answer", after=ack.sequence, timeout=PATIENCE)
+            said = [words in pack.prompt for words in ("the plan", "private77")]
+            assert said == [is_shown] * 2
 
 
 async def test_a_sessions_scope_is_on_every_item_in_the_log(client: weft.Client) -> None:

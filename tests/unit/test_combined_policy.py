@@ -4,9 +4,12 @@ concealed, the session's everywhere else."""
 from __future__ import annotations
 
 import itertools
+from typing import TypeVar
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from weft_schemas.combined_policy import STRICTER, combined, encoded_in_force, in_force, overruled
 from weft_schemas.envelope import Signal
@@ -22,15 +25,20 @@ from weft_schemas.policy import (
     PhaseRule,
     PiiAction,
     SecretPattern,
+    SelectionRules,
     SensitivityAction,
     SignalAction,
     SignalRule,
+    SummaryRules,
     ToolRule,
     action_on,
     is_masked,
     phase_rule,
     rule_for,
+    shown_up_to,
 )
+
+T = TypeVar("T")
 
 INTERNAL, RESTRICTED = Sensitivity.INTERNAL, Sensitivity.RESTRICTED
 MINE = ContextPolicy("mine", "s1", ContextBudget(answer=3_000), memory=MemoryRules(fact_tokens=9))
@@ -71,8 +79,9 @@ SESSIONS = [
 CONCEALING = tuple(path for path in STRICTER if not isinstance(FIELDS[path], str))
 
 
-def test_the_stricter_fields_are_fields_of_a_policy() -> None:
+def test_the_stricter_fields_are_fields_of_a_policy_and_all_that_a_request_may_not_loosen() -> None:
     assert set(FIELDS) >= STRICTER
+    assert {path for path, judge in FIELDS.items() if not isinstance(judge, str)} <= STRICTER
 
 
 @pytest.mark.parametrize("tenants", TENANTS)
@@ -81,7 +90,7 @@ def test_a_sessions_policy_shows_nothing_that_the_tenants_conceals(
     tenants: ContextPolicy, sessions: ContextPolicy
 ) -> None:
     made = combined(tenants, sessions)
-    assert not [one for one in loosened(tenants, made) if one.startswith(CONCEALING)]
+    assert loosened(tenants, made) == ()
 
 
 @pytest.mark.parametrize("sessions", SESSIONS)
@@ -93,8 +102,15 @@ def test_a_sessions_policy_may_conceal_more(sessions: ContextPolicy) -> None:
 
 
 def test_everything_else_is_the_sessions() -> None:
-    made = combined(ContextPolicy("all", memory=MemoryRules(fact_tokens=1)), MINE)
-    assert made == MINE
+    tenants = ContextPolicy(
+        "all",
+        budgets=ContextBudget(answer=9),
+        selection=SelectionRules(recent=1),
+        memory=MemoryRules(results=("web",)),
+        firewall=FirewallRules(summary_tokens=9, tools=(ToolRule("web", keep=("a",)),)),
+        summaries=SummaryRules(item_tokens=9),
+    )
+    assert combined(tenants, MINE) == MINE
     assert overruled(MINE, ContextPolicy("all")) == ()
 
 
@@ -161,11 +177,128 @@ def test_no_result_is_less_sensitive_than_the_tenant_says(glob: str) -> None:
             assert made.tools[0].show == "fit"
 
 
-def test_the_rules_about_tools_are_the_sessions_where_the_tenants_say_no_level() -> None:
-    shows = rules(tools=(ToolRule("web", show="always_summary"),))
-    assert combined(shows, MINE).firewall.tools == ()
-    level = rules(tools=(ToolRule("web", show="always_summary", sensitivity=INTERNAL),))
-    assert combined(level, MINE).firewall.tools == (ToolRule("web", sensitivity=INTERNAL),)
+def test_a_tools_results_are_shown_as_the_stricter_rule_says() -> None:
+    summary = ToolRule("hr_*", show="always_summary")
+    for tenants, sessions, shown in [
+        ((summary,), (), {"hr_read": 0, "web": None}),
+        ((summary,), (ToolRule("hr_read", show="up_to:9"),), {"hr_read": 0, "hr_list": 0}),
+        ((summary,), (ToolRule("*", keep=("a",), show="up_to:9"),), {"hr_read": 0, "web": 9}),
+        ((summary,), (ToolRule("hr_read", passthrough=True),), {"hr_read": 0}),
+        ((summary,), (ToolRule("web", show="up_to:9"),), {"hr_read": 0, "web": 9}),
+        ((ToolRule("*", show="up_to:9"),), (ToolRule("web", show="up_to:5"),), {"web": 5, "x": 9}),
+        ((ToolRule("*", threshold=9),), (ToolRule("web", threshold=99),), {"web": 9, "x": 9}),
+        ((ToolRule("hr_list"), summary), (), {"hr_read": 0, "hr_list": None}),
+    ]:
+        made = combined(rules(tools=tenants), rules(tools=sessions)).firewall
+        assert {name: shown_up_to(made, name) for name in shown} == shown
+        kept = {name: rule_for(FirewallRules(tools=sessions), name) for name in shown}
+        assert all(now is None or rule_for(made, name).keep == now.keep  # type: ignore[union-attr]
+                   for name, now in kept.items())  # fmt: skip
+
+
+def test_tools_of_no_rule_are_shown_as_the_stricter_default_says() -> None:
+    exempt = rules(show="always_summary", tools=(ToolRule("web", show="fit"),))
+    for sessions in (rules(), rules(show="up_to:9"), rules(tools=(ToolRule("web"),))):
+        made = combined(exempt, sessions).firewall
+        assert shown_up_to(made, "other") == 0
+        assert shown_up_to(made, "web") == (9 if sessions.firewall.show == "up_to:9" else None)
+    assert combined(rules(threshold=9), rules(threshold=5)).firewall.show is msgspec.UNSET
+
+
+def test_a_phase_shows_no_more_items_of_a_kind_than_either_says() -> None:
+    facts, plans, turns = ItemKind.MEMORY_FACT, ItemKind.PLAN_STATE, ItemKind.USER_TURN
+
+    def limits(**of: int) -> ContextPolicy:
+        made = {ItemKind[name]: most for name, most in of.items()}
+        return ContextPolicy(phases={Phase.ANSWER: PhaseRule((plans, turns), limits=made)})
+
+    for tenants, sessions, least in [
+        (limits(PLAN_STATE=0), limits(), {plans: 0}),
+        (limits(PLAN_STATE=2), limits(PLAN_STATE=1, USER_TURN=3), {plans: 1, turns: 3}),
+        (limits(PLAN_STATE=1), limits(PLAN_STATE=2), {plans: 1}),
+        (limits(MEMORY_FACT=0), limits(MEMORY_FACT=4), {facts: 4}),  # which it does not show
+    ]:
+        assert phase_rule(combined(tenants, sessions), Phase.ANSWER).limits == least
+
+
+@pytest.mark.parametrize("field", ["fact_tokens", "episode_tokens", "header_share"])
+def test_memory_has_the_smaller_share_of_a_prompt(field: str) -> None:
+    def memory(most: float) -> ContextPolicy:
+        return ContextPolicy(memory=MemoryRules(**{field: most}))  # type: ignore[arg-type]
+
+    for tenants, sessions, least in [(0, 0.1, 0), (0.1, 0, 0), (0.1, 0.1, 0.1)]:
+        made = combined(memory(tenants), memory(sessions))
+        assert getattr(made.memory, field) == least
+        told = (f"memory.{field}",) if tenants < sessions else ()
+        assert overruled(memory(sessions), memory(tenants)) == told
+
+
+def test_what_budgets_alone_would_show_again_is_named() -> None:
+    tenants = ContextPolicy(
+        phases={Phase.ANSWER: PhaseRule(tuple(ItemKind), limits={ItemKind.PLAN_STATE: 0})},
+        memory=MemoryRules(fact_tokens=0),
+        firewall=FirewallRules(show="up_to:9", tools=(ToolRule("hr_*", show="always_summary"),)),
+    )
+    mine = ContextPolicy("mine", "s1", ContextBudget(answer=5_000))
+    said = ("phases.limits", "memory.fact_tokens", "firewall.tools", "firewall.show")
+    assert overruled(mine, tenants) == said
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> ContextPolicy:
+    def some(*of: T) -> st.SearchStrategy[tuple[T, ...]]:
+        return st.lists(st.sampled_from(of), max_size=3, unique=True).map(tuple)
+
+    shows = st.sampled_from(["fit", "up_to:5", "up_to:9", "always_summary", msgspec.UNSET])
+    levels = st.sampled_from([None, *Sensitivity])
+    globs = st.sampled_from([*GLOBS, "hr.pay*", "*.pay", "[hw]*"])
+    most = st.sampled_from([None, 7])
+    tools = st.builds(ToolRule, globs, threshold=most, sensitivity=levels, show=shows)
+    free = st.builds(ToolRule, st.sampled_from(GLOBS), passthrough=st.just(True))
+    signals = st.builds(SignalRule, st.sampled_from(["*", "injection:*"]),
+                        st.sampled_from(SignalAction), st.sampled_from([0.0, 3.0]))  # fmt: skip
+    kinds = (ItemKind.USER_TURN, ItemKind.PLAN_STATE, ItemKind.TOOL_RESULT)
+    limits = st.dictionaries(st.sampled_from(kinds), st.integers(0, 2))
+    phases = st.dictionaries(
+        st.sampled_from(Phase), st.builds(PhaseRule, some(*kinds), limits=limits)
+    )
+    firewall = FirewallRules(
+        threshold=draw(st.sampled_from([7, 1_500])),
+        untrusted_kinds=draw(some(*kinds)),
+        tools=draw(st.lists(tools | free, max_size=4).map(tuple)),
+        show=draw(shows),
+        actions=draw(st.just(msgspec.UNSET) | st.lists(signals, max_size=3).map(tuple)),
+    )
+    share = st.sampled_from([0.0, 0.1, 0.15])
+    return ContextPolicy(
+        budgets=ContextBudget(answer=draw(st.integers(0, 9))),
+        phases=draw(phases),
+        sensitivity_floor=draw(st.sampled_from(Sensitivity)),
+        sensitivity_action=draw(st.sampled_from(SensitivityAction)),
+        redaction_hook=draw(st.sampled_from(["mask", "names"])),
+        memory=MemoryRules(draw(st.integers(0, 2)), draw(st.integers(0, 2)), draw(share)),
+        firewall=firewall,
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(policies(), policies())
+def test_any_sessions_policy_only_tightens_any_tenants(
+    tenants: ContextPolicy, sessions: ContextPolicy
+) -> None:
+    made = combined(tenants, sessions)
+    assert loosened(tenants, made) == ()
+    assert combined(tenants, made) == made
+    assert made.budgets == sessions.budgets
+    for name in TOOLS[:-1]:
+        was = shown_up_to(sessions.firewall, name)
+        assert was is None or shown_up_to(made.firewall, name) in range(was + 1)
+        for one in (tenants, sessions):
+            rule, now = rule_for(one.firewall, name), rule_for(made.firewall, name)
+            if rule and rule.sensitivity:
+                assert now is not None
+                assert now.sensitivity is not None
+                assert now.sensitivity.level >= rule.sensitivity.level
 
 
 def test_what_is_flagged_is_dropped_as_the_tenant_says_or_more_strictly() -> None:

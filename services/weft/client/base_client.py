@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -50,7 +51,7 @@ from weft_schemas.compile import (
     ExplainReply,
     ExplainRequest,
 )
-from weft_schemas.errors import Forbidden, NotFound, Unavailable, WeftError
+from weft_schemas.errors import Forbidden, NotFound, Unavailable, UnknownVersion, WeftError
 from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import TENANT_SESSION, encode_token
 from weft_schemas.items import BodyRef
@@ -63,6 +64,7 @@ from weft_schemas.routing import (
     HydrationResult,
     RouteReply,
     RouteRequest,
+    SelectableItem,
 )
 from weft_schemas.status import (
     LISTED,
@@ -391,7 +393,8 @@ class BaseClient:
 
         As in a compile, facts at or above the sensitivity floor (of the session's policy, or of the
         tenant's) are left out, and the scope must be granted: raises `Forbidden`. `after` waits up
-        to `timeout` seconds for what is folded.
+        to `timeout` seconds for what is folded. Raises `UnknownVersion` if the replica is of a
+        release that cannot list facts.
         """
         check_type("scope", scope, str)
         check_scope(scope)
@@ -470,15 +473,31 @@ class BaseClient:
         """The complete definitions of the routed tools: `tools.definitions("openai")` for the
         request, `tools.selected(call)` for the model's answer. They are those of the catalogue's
         version that was routed, whatever was published since. Raises `NotFound` if the log does not
-        have that version any more: route again."""
+        have that version any more: route again. A router of an earlier release knows only the
+        newest version: `UnknownVersion` if that is another one."""
         check_type("decision", decision, RouteReply)
         place, version = session or TENANT_SESSION, decision.catalog_version or msgspec.UNSET
+        try:
+            return OfferedTools(decision, await self._definitions(decision, place, version))
+        except UnknownVersion:
+            with suppress(NotFound):
+                tools = await self._definitions(decision, place, msgspec.UNSET)
+                # Such a release tells the version only with a decision, which it records.
+                asked = RouteRequest("", decision.catalog, top_k=1)
+                newest = await self._ask(place, "route", asked, RouteReply)
+                if newest.catalog_version == version:
+                    return OfferedTools(decision, tools)
+            raise
+
+    async def _definitions(
+        self, decision: RouteReply, place: str, version: int | msgspec.UnsetType
+    ) -> tuple[SelectableItem, ...]:
         wanted = [
             HydrateRequest(card.id, decision.catalog, catalog_version=version)
             for card in decision.cards
         ]
         asked = (self._ask(place, "hydrate", one, HydrationResult) for one in wanted)
-        return OfferedTools(decision, tuple(one.tool for one in await asyncio.gather(*asked)))
+        return tuple(one.tool for one in await asyncio.gather(*asked))
 
     async def choose(
         self, decision: RouteReply | str, item_id: str, session: str | None = None

@@ -21,7 +21,16 @@ from nats.aio.msg import Msg
 from weft.log.api import replied, why_away
 from weft.log.connection import Connection
 from weft_schemas.compile import CompileRequest, ErrorReply
-from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable, error_from
+from weft_schemas.errors import (
+    ERROR_HEADER,
+    InvalidInput,
+    Overloaded,
+    Unavailable,
+    UnknownVersion,
+    WeftError,
+    error_from,
+)
+from weft_schemas.faults import UNKNOWN_FIELD
 from weft_schemas.policy import Phase
 from weft_schemas.ranges import WAIT_SECONDS
 from weft_schemas.routing import RouteRequest
@@ -53,7 +62,8 @@ async def ask(
 ) -> Reply:
     """Ask the service at `(tenant, session, service)`, as `principal` if one is given, and wait up
     to `wait` seconds beyond `answer` (default `ANSWER_SECONDS`). Raises the service's error,
-    `Forbidden` and `Unavailable`."""
+    `Forbidden`, `Unavailable`, and `UnknownVersion` where the service is of an earlier release that
+    does not know a field of the request."""
     service, pending = address[2], None
     answer = ANSWER_SECONDS if answer is None else answer
     try:
@@ -80,7 +90,7 @@ async def ask(
         raise Unavailable(f"{service} could not be asked: {error}; try again") from None
     code = (reply.headers or {}).get(ERROR_HEADER)
     if code:
-        raise error_from(code, msgspec.json.decode(reply.data, type=ErrorReply).message)
+        raise _error(service, code, msgspec.json.decode(reply.data, type=ErrorReply).message)
     try:
         return msgspec.json.decode(reply.data, type=kind)
     except msgspec.MsgspecError as error:
@@ -88,6 +98,16 @@ async def ask(
             f"{service} answered what this release does not know: {error}; use one release of "
             "weft everywhere"
         ) from None
+
+
+def _error(service: str, code: str, message: str) -> WeftError:
+    """A client writes no field that its own release does not know."""
+    if code == InvalidInput.code and message.startswith(f"{service} request: {UNKNOWN_FIELD}"):
+        return UnknownVersion(
+            f"the service that answered {service} is older than this client: {message}; upgrade "
+            "services before their clients (docs/operations.md, Upgrade)"
+        )
+    return error_from(code, message)
 
 
 class _PendingRequest:
