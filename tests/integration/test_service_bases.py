@@ -41,16 +41,13 @@ def fetched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Sequences of all that the server sent."""
     seen: list[int] = []
 
-    def noting(made: Callable[..., reading.LogRecord]) -> Callable[..., reading.LogRecord]:
-        def noted(*message: Any) -> reading.LogRecord:
-            record = made(*message)
-            seen.append(record.sequence)
-            return record
+    made = reading.LogRecord.of
 
-        return noted
+    def noted(sequence: int, *message: Any) -> reading.LogRecord:
+        seen.append(sequence)
+        return made(sequence, *message)
 
-    for name in ("_direct", "_record"):
-        monkeypatch.setattr(reading, name, noting(getattr(reading, name)))
+    monkeypatch.setattr(reading.LogRecord, "of", noted)
     return seen
 
 

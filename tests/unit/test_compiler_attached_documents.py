@@ -10,7 +10,7 @@ from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
 
-WORDS = ["clause", "party", "supplier", "delivery", "payment", "penalty", "term", "notice", "warranty", "invoice", "annex"]
+WORDS = ["clause", "party", "supplier", "delivery", "payment", "penalty", "term", "notice", "annex"]
 
 
 def report(depot: int) -> str:
