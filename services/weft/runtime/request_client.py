@@ -21,18 +21,10 @@ from nats.aio.msg import Msg
 from weft.log.api import replied, why_away
 from weft.log.connection import Connection
 from weft_schemas.compile import CompileRequest, ErrorReply
-from weft_schemas.errors import (
-    ERROR_HEADER,
-    InvalidInput,
-    Overloaded,
-    Unavailable,
-    UnknownVersion,
-    WeftError,
-    error_from,
-)
-from weft_schemas.faults import UNKNOWN_FIELD
+from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable
 from weft_schemas.policy import Phase
 from weft_schemas.ranges import WAIT_SECONDS
+from weft_schemas.reply_errors import error_of_reply
 from weft_schemas.routing import RouteRequest
 from weft_schemas.subjects import REPLY_TIMEOUT_HEADER, TIME_LEFT_HEADER, request_subject
 
@@ -90,7 +82,8 @@ async def ask(
         raise Unavailable(f"{service} could not be asked: {error}; try again") from None
     code = (reply.headers or {}).get(ERROR_HEADER)
     if code:
-        raise _error(service, code, msgspec.json.decode(reply.data, type=ErrorReply).message)
+        told = msgspec.json.decode(reply.data, type=ErrorReply).message
+        raise error_of_reply(service, code, told)
     try:
         return msgspec.json.decode(reply.data, type=kind)
     except msgspec.MsgspecError as error:
@@ -98,16 +91,6 @@ async def ask(
             f"{service} answered what this release does not know: {error}; use one release of "
             "weft everywhere"
         ) from None
-
-
-def _error(service: str, code: str, message: str) -> WeftError:
-    """A client writes no field that its own release does not know."""
-    if code == InvalidInput.code and message.startswith(f"{service} request: {UNKNOWN_FIELD}"):
-        return UnknownVersion(
-            f"the service that answered {service} is older than this client: {message}; upgrade "
-            "services before their clients (docs/operations.md, Upgrade)"
-        )
-    return error_from(code, message)
 
 
 class _PendingRequest:
