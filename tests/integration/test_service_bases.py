@@ -3,7 +3,6 @@ before it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
 
