@@ -178,6 +178,7 @@ async def test_a_framework_s_history_with_halves_of_characters_is_published() ->
             await session.publish(history)
         events = [record.event() async for record in client.events("s")]
         assert "hi \ufffd" in (await session.compile()).prompt
+        assert (await session.compile("answer")).phase == "answer"
     texts = [one.text for one in events if isinstance(one, ContextItem)]
     assert texts[::2] == ["hi \ufffd", "said \U0001f600"]
     assert len(texts) == 3

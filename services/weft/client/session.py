@@ -233,8 +233,8 @@ class Session:
 
     async def compile(
         self,
-        *,
         phase: Phase | str | None = None,
+        *,
         budget: int | None = None,
         query: str = "",
         tool: str | None = None,
