@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,6 +27,7 @@ from weft.client.operator import Operator
 from weft.client.outgoing import Items, PublishAck, Sent
 from weft.client.pack import Pack
 from weft.client.policy_check import check_policy
+from weft.client.routed_tools import routed_tools
 from weft.client.scoped_items import check_scope, scoped
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
@@ -51,7 +50,7 @@ from weft_schemas.compile import (
     ExplainReply,
     ExplainRequest,
 )
-from weft_schemas.errors import Forbidden, NotFound, Unavailable, UnknownVersion, WeftError
+from weft_schemas.errors import Forbidden, NotFound, Unavailable, WeftError
 from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import TENANT_SESSION, encode_token
 from weft_schemas.items import BodyRef
@@ -64,7 +63,6 @@ from weft_schemas.routing import (
     HydrationResult,
     RouteReply,
     RouteRequest,
-    SelectableItem,
 )
 from weft_schemas.status import (
     LISTED,
@@ -476,28 +474,7 @@ class BaseClient:
         have that version any more: route again. A router of an earlier release knows only the
         newest version: `UnknownVersion` if that is another one."""
         check_type("decision", decision, RouteReply)
-        place, version = session or TENANT_SESSION, decision.catalog_version or msgspec.UNSET
-        try:
-            return OfferedTools(decision, await self._definitions(decision, place, version))
-        except UnknownVersion:
-            with suppress(NotFound):
-                tools = await self._definitions(decision, place, msgspec.UNSET)
-                # Such a release tells the version only with a decision, which it records.
-                asked = RouteRequest("", decision.catalog, top_k=1)
-                newest = await self._ask(place, "route", asked, RouteReply)
-                if newest.catalog_version == version:
-                    return OfferedTools(decision, tools)
-            raise
-
-    async def _definitions(
-        self, decision: RouteReply, place: str, version: int | msgspec.UnsetType
-    ) -> tuple[SelectableItem, ...]:
-        wanted = [
-            HydrateRequest(card.id, decision.catalog, catalog_version=version)
-            for card in decision.cards
-        ]
-        asked = (self._ask(place, "hydrate", one, HydrationResult) for one in wanted)
-        return tuple(one.tool for one in await asyncio.gather(*asked))
+        return await routed_tools(self._ask, session or TENANT_SESSION, decision)
 
     async def choose(
         self, decision: RouteReply | str, item_id: str, session: str | None = None
