@@ -111,7 +111,7 @@ class KnownFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     session: str
     """Their session."""
     sensitivity: str
-    is_said: bool = False
+    by_user: bool = False
     """Whether a user's words taught it; otherwise the application gave it."""
     said_later: str = ""
     """What the user has said since of a fact that the application gave: another value, `not` the

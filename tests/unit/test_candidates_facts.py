@@ -21,10 +21,10 @@ def remembered(item_id: str, text: str, **metadata: object) -> ContextItem:
     return ContextItem(item_id, ItemKind.MEMORY_FACT, text, metadata=metadata)
 
 
-def known(key: str, value: str, sequence: int, source: str, is_said: bool = False) -> FactRow:
+def known(key: str, value: str, sequence: int, source: str, by_user: bool = False) -> FactRow:
     return FactRow(
         "session:s", key, value, sequence, sequence, (source,), Sensitivity.PUBLIC, "s",
-        is_said=is_said,
+        by_user=by_user,
     )  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def test_an_item_gives_way_to_a_fact_that_the_application_gave_since() -> None:
 
 def test_an_item_never_gives_way_to_what_a_user_said() -> None:
     items = [remembered("old", "UTC", key="user_timezone"), ASKED]
-    pack = compiled(items, known("user_timezone", "CET", 3, "u", is_said=True))
+    pack = compiled(items, known("user_timezone", "CET", 3, "u", by_user=True))
     assert reasons(pack) == {}
     assert "UTC" in pack.prompt
     assert "user_timezone=CET" not in pack.prompt

@@ -47,7 +47,7 @@ def given(at: int, key: str, value: str) -> list[Event]:
 def test_what_a_user_said_later_stands_beside_what_the_application_gave() -> None:
     read = model(*given(1, "city", "Oslo"), *told(3, "city", "Rome"), *told(5, "diet", "vegan"))
     found = facts_of(read.view("t", "else"), ADA, "")
-    assert [(one.key, one.value, one.is_said, one.said_later) for one in found] == [
+    assert [(one.key, one.value, one.by_user, one.said_later) for one in found] == [
         ("city", "Oslo", False, "Rome"),
         ("diet", "vegan", True, ""),
     ]

@@ -184,9 +184,9 @@ def test_what_a_user_says_stands_beside_what_the_application_gave() -> None:
     assert city(read) == ("Berlin", "Munich")
     assert city(read, 3) == ("Berlin",)
     (known,) = read.view("t", "s").facts(["u"])
-    assert (known.is_said, known.sources) == (False, ("a",))
+    assert (known.by_user, known.sources) == (False, ("a",))
     assert known.said_later is not None
-    assert (known.said_later.is_said, known.said_later.sources) == (True, ("b",))
+    assert (known.said_later.by_user, known.said_later.sources) == (True, ("b",))
 
 
 def test_a_result_and_what_others_derive_count_as_given() -> None:

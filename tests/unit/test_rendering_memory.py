@@ -129,7 +129,7 @@ def test_a_phase_that_shows_no_facts_has_none_in_its_header(rule: PhaseRule) -> 
 
 def said(key: str, value: str, *negates: str, **fields: Any) -> FactRow:
     made = FactRow(
-        "session:s", key, value, 9, 9, ("m2",), Sensitivity.PUBLIC, "s", negates, is_said=True
+        "session:s", key, value, 9, 9, ("m2",), Sensitivity.PUBLIC, "s", negates, by_user=True
     )
     return msgspec.structs.replace(made, **fields)
 

@@ -12,6 +12,7 @@ import msgspec
 from weft.cli.compiling import as_of_option, sequence_of
 from weft.cli.connecting import client, connected, json_option, running
 from weft.cli.output import hint, print_json
+from weft.client.policy_check import check_hook
 from weft.runtime.settings import Settings
 from weft_schemas.combined_policy import overruled
 from weft_schemas.errors import InvalidInput, WeftError
@@ -51,7 +52,7 @@ def publish(file: Path, hook_elsewhere: bool, as_json: bool, settings: Settings)
     """
     made = read_policy(file)
     if not hook_elsewhere:
-        _check_hook(file, made.redaction_hook)
+        check_hook(made.redaction_hook, str(file), "--hook-elsewhere")
     sequence, stricter = running(_publish(settings, made))
     if stricter:
         hint(
@@ -139,17 +140,6 @@ def read_policy(file: Path) -> ContextPolicy:
 
         check_patterns(made.firewall, str(file))
     return made
-
-
-def _check_hook(file: Path, hook: str) -> None:
-    from weft.redaction import installed_hooks
-
-    if hook not in installed_hooks():
-        raise InvalidInput(
-            f"{file}: redaction_hook {hook!r} is not installed here; use one of "
-            f"{', '.join(installed_hooks())}, install the package that offers it, or say "
-            "--hook-elsewhere if it is installed where compiles run"
-        )
 
 
 def content_of(file: Path) -> Any:

@@ -29,7 +29,7 @@ def check_policy(policy: ContextPolicy, *, hook_elsewhere: bool = False) -> None
                 "nothing; name the kinds that they may show, or leave the phase out"
             )
     if not hook_elsewhere:
-        _check_hook(policy.redaction_hook, source)
+        check_hook(policy.redaction_hook, source)
     if policy.firewall.secret_patterns:
         try:
             from weft.secrets.deployment_rules import check_patterns
@@ -50,11 +50,13 @@ def _check_session(session: str, source: str) -> None:
         )
 
 
-def _check_hook(hook: str, source: str) -> None:
+def check_hook(hook: str, source: str, waiver: str = "hook_elsewhere=True") -> None:
+    """Raises `InvalidInput` for a redaction hook that is not installed here. `waiver` is how to say
+    that it is installed where compiles run."""
     known = installed_hooks()
     if hook not in known:
         raise InvalidInput(
             f"{source}: redaction_hook {hook!r} is not installed here; use one of "
-            f"{', '.join(known)}, install the package that offers it, or say "
-            "hook_elsewhere=True if it is installed where compiles run"
+            f"{', '.join(known)}, install the package that offers it, or say {waiver} if it is "
+            "installed where compiles run"
         )

@@ -321,8 +321,8 @@ class Session:
         raises, arguments that do not fit, or a name that is none of `functions`, become a failed
         result that says so to the model. The result of a generator or another iterator is what it
         yields, in one text or as a list; if it raises after that, the failed result has both.
-        Without `functions` only the drill-down is run; of any other call it returns
-        False: add its result yourself.
+        Without `functions` only the drill-down is run; of any other call it returns False: add its
+        result yourself.
         """
         made = tool_call(call)
         if self._is_own(made):

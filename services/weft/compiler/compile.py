@@ -17,7 +17,7 @@ from weft.compiler.notes import note_all
 from weft.compiler.pack import pack_of
 from weft.compiler.profiles import PROFILES, Emphasis, Profile
 from weft.compiler.ranking.query import query_of, situation
-from weft.compiler.ranking.question import understand
+from weft.compiler.ranking.question import open_question, understand
 from weft.compiler.ranking.relevance import score_groups
 from weft.compiler.rendering.cost import Costed, Shown
 from weft.compiler.rendering.counting import counter
@@ -36,7 +36,6 @@ from weft.compiler.selection_input import choice_of
 from weft.compiler.state import State, asked_budget
 from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit, CompileRequest, ContextPack
-from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy, phase_rule
 
 
@@ -163,8 +162,9 @@ def _emphasis(state: State, profile: Profile) -> Emphasis:
     if state.query:
         return profile.emphasis
     unasked = profile.unasked or profile.emphasis
-    is_asked = bool(state.groups) and state.groups[-1].rows[0].kind is ItemKind.USER_TURN
-    return (profile.asked_by_user or unasked) if is_asked else unasked
+    if profile.asked_by_user and open_question(state.groups, state.query):
+        return profile.asked_by_user
+    return unasked
 
 
 def _reserve_reasoning(state: State) -> None:

@@ -117,7 +117,7 @@ class Profile(msgspec.Struct, frozen=True):
     unasked: Emphasis | None = None
     """The emphasis without a query, if it differs."""
     asked_by_user: Emphasis | None = None
-    """The emphasis without a query if the newest item is a user's turn, if it differs again."""
+    """The emphasis without a query if the user asked something last, if it differs again."""
     repeats: bool = True
     """Whether the header states a fact of this session although its item can be shown, if not all
     items fit. Copied values are looked for in the items, so there it only takes their room."""
@@ -237,7 +237,8 @@ MIN_NAMED_CALL = 4
 """Tokens of a short one, such as a file's name after that of another call of the tool."""
 MIN_ASKED_TERMS = 3
 """If an unanswered user's turn has at least this many terms, they alone choose among the parts of
-results; "yes, do that" leaves the choice to what was said and done before. In 37 sessions that
+results, and relevance counts more for an answer; "yes, do that" leaves the choice to what was said
+and done before. In 37 sessions that
 nobody tuned for, answers of 500 to 2,000 tokens state .004 more of what they need."""
 POLICY_SHARE = 0.2
 """Most of a budget for which a policy that was cut is shown whole, where the current turn leaves

@@ -39,5 +39,5 @@ def _known(row: FactRow) -> KnownFact:
     later = "" if row.said_later is None else said_text(row.said_later)
     return KnownFact(
         row.key, row.value, row.sequence, row.sources, row.session, str(row.sensitivity),
-        row.is_said, later,
+        row.by_user, later,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from functools import partial
 from weft.compiler.candidates.closure import Group
 from weft.compiler.candidates.older_calls import older_calls
 from weft.compiler.candidates.tool_rules import rule_of
-from weft.compiler.profiles import MIN_ASKED_TERMS, PROFILES, READ_AGAIN_FACTOR
+from weft.compiler.profiles import PROFILES, READ_AGAIN_FACTOR
 from weft.compiler.ranking.focus import (
     focus_by_result,
     later_call_values,
@@ -19,7 +19,7 @@ from weft.compiler.ranking.focus import (
 from weft.compiler.ranking.listed_passes import Pass, listed_passes
 from weft.compiler.ranking.loops import Stretch, next_entries
 from weft.compiler.ranking.places import pointed_lines
-from weft.compiler.ranking.question import understand
+from weft.compiler.ranking.question import open_question
 from weft.compiler.ranking.second_pass import calls_ahead, second_pass
 from weft.compiler.ranking.value_weights import asked_fields
 from weft.compiler.rendering.cost import PromptCost, Shown
@@ -160,7 +160,8 @@ def _scores(
     return Scores(
         {at: score * (READ_AGAIN_FACTOR if at in old else 1) for at, score in state.scores.items()},
         _passages(state, rows),
-        _asked_terms(state),
+        # The terms that choose among an item's parts.
+        open_question(state.groups, state.query) or frozenset(state.question.terms),
         ahead,
         focus_by_result(state.groups) if counts_values else {},
         values_named_by_user(state.groups),
@@ -169,17 +170,6 @@ def _scores(
         next_values(state.groups) if counts_values else {},
         pointed_lines(state.groups),
     )
-
-
-def _asked_terms(state: State) -> frozenset[str]:
-    """The terms that choose among an item's parts: the question's or, where the request has none
-    and the user spoke last, the user's."""
-    newest = state.groups[-1].rows[0] if state.groups else None
-    if newest is not None and newest.kind is ItemKind.USER_TURN and not state.query:
-        terms = frozenset(understand(newest.whole).terms)
-        if len(terms) >= MIN_ASKED_TERMS:
-            return terms
-    return frozenset(state.question.terms)
 
 
 def _ahead(state: State, passes: Sequence[Pass]) -> Mapping[int, Sequence[Stretch]]:

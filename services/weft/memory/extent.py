@@ -26,14 +26,14 @@ MAX_WORDS = 8
 MARKS = " .!\"'`*()"
 """Signs around a value that are no part of it."""
 _OPENING = " \"'`*(“‘"  # noqa: RUF001
-FOLLOWS = PREPOSITIONS | word_set("""
+WORDS_AFTER_NAME = PREPOSITIONS | word_set("""
 now currently today nowadays these right last this since again though btw alone permanently and
 but which where who so because
 """)
 """Words that may go on after a name: `Rome since May`."""
-OVER = re.compile(
+VALUE_IS_OVER = re.compile(
     r"[)\"'`*”’]*(?:[,;!?？؟。]|\.(?=\s|\Z)|\Z|\s+[-—–(]|\s+(?:"  # noqa: RUF001
-    + "|".join(sorted(FOLLOWS | {"please", "thanks", "too", "ok", "can", "if", "when"}))
+    + "|".join(sorted(WORDS_AFTER_NAME | {"please", "thanks", "too", "ok", "can", "if", "when"}))
     + r")\b)",
     re.I,
 )
@@ -63,6 +63,6 @@ def is_named(value: str) -> bool:
     return bool(words) and all(_SPECIFIC.search(word) for word in words)
 
 
-def started(rest: str) -> str:
+def without_hedge(rest: str) -> str:
     """The text from the first word of its value on."""
     return _HEDGE.sub("", rest.strip()).lstrip(_OPENING)

@@ -8,7 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from weft.memory.extent import FOLLOWS, MARKS, MAX_WORDS, OVER, started, text_value
+from weft.memory.extent import (
+    MARKS,
+    MAX_WORDS,
+    VALUE_IS_OVER,
+    WORDS_AFTER_NAME,
+    text_value,
+    without_hedge,
+)
 from weft.memory.words import (
     FUNCTION_WORDS,
     NATIONALITIES,
@@ -58,7 +65,7 @@ def _name(rest: str, is_no_name: Callable[[str], bool], particles: frozenset[str
             end += 1
         else:
             break
-    if not size or (size < len(words) and words[size].casefold() not in FOLLOWS):
+    if not size or (size < len(words) and words[size].casefold() not in WORDS_AFTER_NAME):
         return ""
     name = " ".join([*article, *words[:size]]).strip(MARKS)
     return name if any(map(str.isalnum, name)) else ""
@@ -86,7 +93,7 @@ def place_moved_to(rest: str) -> list[str]:
     return [one for one in place(rest) if not any(map(str.isdigit, one)) and one[-2:-1] != " "]
 
 
-def thing_named(rest: str) -> list[str]:
+def proper_name(rest: str) -> list[str]:
     """A proper name after `is`, where a condition may stand as well: `my state is Ohio`."""
     name = _name(rest, is_other_than_name, _PARTICLES)
     if len(name.split()) == 1 and is_state(name.casefold()):  # `Building 7` is a name
@@ -99,11 +106,11 @@ _CALLED = re.compile(r"(?:called|named)\s+", re.I)
 _OWNER = re.compile(r"\w['’]s\s", re.I)  # noqa: RUF001
 
 
-def one_named(rest: str) -> list[str]:
+def name_of_a_being(rest: str) -> list[str]:
     """A person or an animal: `my son is Tom`."""
-    said = started(rest)
+    said = without_hedge(rest)
     called = _CALLED.match(said)
-    names = thing_named(said[called.end() :] if called else said)
+    names = proper_name(said[called.end() :] if called else said)
     return [
         one
         for one in names
@@ -121,12 +128,12 @@ def own_name(rest: str) -> list[str]:
         return [name] if len(name.split()) <= 4 else []
     word = text_value(rest)
     is_name = word.isalpha() and not is_state(word) and word.casefold() not in VERBS
-    return [word] if is_name and OVER.match(started(rest), len(word)) else []
+    return [word] if is_name and VALUE_IS_OVER.match(without_hedge(rest), len(word)) else []
 
 
 def introduced_name(rest: str) -> list[str]:
     """What follows `hello, I'm`: a name in capitals, and neither a condition nor a nationality."""
-    names = one_named(rest)
+    names = name_of_a_being(rest)
     return names if text_value(rest) in names else []
 
 
@@ -135,7 +142,7 @@ _SPEAKING = re.compile(r"(?P<name>.+?)\s(?:speaking|here|calling)\b", re.I)
 
 def speaking_name(rest: str) -> list[str]:
     """What follows `this is`, if it goes on with `speaking`."""
-    found = _SPEAKING.match(started(rest))
+    found = _SPEAKING.match(without_hedge(rest))
     return introduced_name(found["name"]) if found else []
 
 
@@ -150,7 +157,7 @@ def address(rest: str) -> list[str]:
     parts: list[str] = []
     has_number = any(map(str.isdigit, rest))
     is_no_name = _is_no_place if has_number else is_state
-    for part in re.split(r",\s+", re.split(r"[;!?]|\.\s", started(rest), maxsplit=1)[0]):
+    for part in re.split(r",\s+", re.split(r"[;!?]|\.\s", without_hedge(rest), maxsplit=1)[0]):
         name = _name(part, is_no_name, _PARTICLES | _WAYS)
         if name:
             parts.append(name)

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from weft.facts.keys import MAX_VALUE
-from weft.memory.extent import FOLLOWS, MARKS, started, text_value
+from weft.memory.extent import MARKS, WORDS_AFTER_NAME, text_value, without_hedge
 from weft.memory.names import is_capital
 from weft.memory.words import ARTICLES, FUNCTION_WORDS, VERBS, is_state, word_set
+
+
+def _phrase_end(words: Sequence[str], start: int = 0) -> int:
+    """How many of the words belong to a noun phrase that begins with the one at `start`."""
+    after = WORDS_AFTER_NAME - {"of"}
+    ends = (at for at in range(start + 1, len(words)) if words[at].casefold() in after)
+    return next(ends, len(words))
 
 
 def _content(rest: str, longest: int = 5) -> list[str]:
@@ -15,10 +23,7 @@ def _content(rest: str, longest: int = 5) -> list[str]:
     words = text_value(rest).split()
     if words and words[0].casefold() in ("a", "an"):
         words = words[1:]
-    cut = next(
-        (at for at, word in enumerate(words) if at and word.casefold() in FOLLOWS - {"of"}), None
-    )
-    words = words[:cut]
+    words = words[: _phrase_end(words)]
     bare = [word.strip(MARKS).casefold() for word in words]
     is_phrase = 0 < len(words) <= longest and not any(
         word in FUNCTION_WORDS - {"of", "well", "hard", "early"} or word in VERBS - {"help", "play"}
@@ -106,7 +111,7 @@ _SENTENCE_END = re.compile(
 
 def things(rest: str) -> list[str]:
     """Each thing of a list: `nuts, shellfish and penicillin`."""
-    said = " ".join(started(rest).split())
+    said = " ".join(without_hedge(rest).split())
     end = _SENTENCE_END.search(said)
     found: list[str] = []
     for part in _AND.split(said[: end.start() if end else MAX_VALUE]):
@@ -129,10 +134,7 @@ def _thing(part: str) -> str:
     """A noun phrase with its article: `the sun`, `tree nuts`."""
     words = part.strip(MARKS).split()
     start = 1 if words and words[0].casefold() in ("a", "an", "the", "all", "any", "most") else 0
-    cut = next(
-        (at for at, word in enumerate(words) if at > start and word.casefold() in FOLLOWS - {"of"}),
-        len(words),
-    )
+    cut = _phrase_end(words, start)
     content = [word.casefold() for word in words[start:cut]]
     is_thing = 0 < len(content) <= 4 and not any(
         word in FUNCTION_WORDS - {"of"} or word in VERBS or word.endswith("ly") for word in content

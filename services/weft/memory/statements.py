@@ -359,7 +359,7 @@ def _form(before: list[str], last: str) -> Form | None:
     if last == "number" and before[-1:] == ["phone"]:
         return FORMS["phone"]
     if last == "name" and not _OWN_NAME.issuperset(before):
-        return names.thing_named
+        return names.proper_name
     if last not in FORMS and any(map(_QUALIFIER.fullmatch, before)):
         return phrases.phrase
     return FORMS.get(last)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from weft.memory.extent import MARKS, OVER, started, text_value
-from weft.memory.names import address, one_named, own_name, thing_named
+from weft.memory.extent import MARKS, VALUE_IS_OVER, text_value, without_hedge
+from weft.memory.names import address, name_of_a_being, own_name, proper_name
 from weft.memory.phrases import allergies, occupation
 from weft.memory.words import FUNCTION_WORDS, is_state
 
@@ -22,10 +22,10 @@ things has several."""
 
 def _shaped(pattern: str, flags: int = 0) -> Form:
     """Values that match a pattern, with nothing behind but the end of the statement."""
-    shape = re.compile(f"(?:{pattern})(?=(?i:{OVER.pattern}))", flags)
+    shape = re.compile(f"(?:{pattern})(?=(?i:{VALUE_IS_OVER.pattern}))", flags)
 
     def values(rest: str) -> list[str]:
-        found = shape.match(started(rest))
+        found = shape.match(without_hedge(rest))
         if found is None:
             return []
         return [(found["value"] if "value" in shape.groupindex else found.group()).strip(MARKS)]
@@ -88,7 +88,7 @@ _DIGITS = re.compile(r"\d")
 
 def number(rest: str) -> list[str]:
     """An identifier with digits: all its words have some, but for short ones in capitals."""
-    words = started(text_value(rest)).split()
+    words = without_hedge(text_value(rest)).split()
     is_number = all(
         _DIGITS.search(word) or re.fullmatch(r"[A-Z]{1,4}|#|No\.?", word) for word in words
     )
@@ -128,7 +128,7 @@ tier = _either(
         r"(?:\s(?:one|plan|tier|level|member(?:ship)?))?",
         re.I,
     ),
-    lambda rest: [one for one in thing_named(rest) if text_value(rest) == one],
+    lambda rest: [one for one in proper_name(rest) if text_value(rest) == one],
 )
 
 
@@ -181,7 +181,7 @@ def tool(rest: str) -> list[str]:
     """A name that may be in small letters, as names of software are."""
     value = text_value(rest)
     is_token = bool(re.fullmatch(r"(?=\w*[\d_./-])[\w./-]+", value)) and not is_state(value)
-    return [value] if _TOOLS.fullmatch(value) or is_token else thing_named(rest)
+    return [value] if _TOOLS.fullmatch(value) or is_token else proper_name(rest)
 
 
 FORMS: dict[str, Form] = {
@@ -194,7 +194,7 @@ FORMS: dict[str, Form] = {
     **dict.fromkeys(
         ("location", "city", "town", "country", "state", "company", "employer", "team",
          "department", "office", "airline", "airport", "hotel", "project", "home"),
-        thing_named,
+        proper_name,
     ),
     **dict.fromkeys(("timezone", "zone"), timezone),
     "language": language,
@@ -216,7 +216,7 @@ FORMS: dict[str, Form] = {
     **dict.fromkeys(
         ("manager", "boss", "wife", "husband", "partner", "spouse", "daughter", "son", "dog",
          "cat"),
-        one_named,
+        name_of_a_being,
     ),
 }  # fmt: skip
 """Last word of an attribute → the form of its values."""

@@ -19,7 +19,7 @@ from weft.passages.part import packed
 from weft.passages.splitting import TYPES, passages_of
 from weft.prompt_injection.detection import signals_in
 from weft.readmodel.documents import Documents
-from weft.readmodel.memory_fold import EPISODE, FACT, SAID, remember, withdraw
+from weft.readmodel.memory_fold import EPISODE, FACT, USER_FACT, remember, withdraw
 from weft.readmodel.postings import Passage, counted
 from weft.readmodel.precedence import Derivation, superseded_by
 from weft.readmodel.raw_bodies import RawBodies
@@ -173,7 +173,7 @@ class DerivedFold(msgspec.Struct):
         teller, refused = told or ("", None)
         if scope.startswith("session:") or refused == scope:
             scope = session_scope(place.address.session)
-        type_ = SAID if teller == ItemKind.USER_TURN else FACT
+        type_ = USER_FACT if teller == ItemKind.USER_TURN else FACT
         for fact in event.facts:
             key = (place.address.tenant, type_, scope, fact.key)
             values = (place.state.number, 0, msgspec.json.encode(fact))

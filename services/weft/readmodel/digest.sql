@@ -34,7 +34,7 @@ WHERE w.session = ? AND w.until = (1 << 62) - 1 ORDER BY i.ordinal
 
 -- name: facts
 SELECT scope, name, body, max(until) = (1 << 62) - 1, withdrawn IS NOT NULL
-FROM memories WHERE session = ? AND type IN ('fact', 'said')
+FROM memories WHERE session = ? AND type IN ('fact', 'user_fact')
 GROUP BY scope, name, version, withdrawn IS NOT NULL ORDER BY 1, 2, 3, 4, 5
 
 -- name: episodes

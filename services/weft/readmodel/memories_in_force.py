@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from weft.facts.keys import is_among, is_negated
-from weft.readmodel.memory_fold import EPISODE, FACT, SAID
+from weft.readmodel.memory_fold import EPISODE, FACT, USER_FACT
 from weft.readmodel.rows import EpisodeRow, FactRow
 from weft.readmodel.store import OPEN, statements
 from weft_schemas.events import EpisodeEvent, MemoryFact
@@ -52,7 +52,7 @@ class MemoriesInForce(NamedTuple):
         """The facts of a scope. What is stated of most is one plain value; the statements of any
         other are read one by one."""
         given = {row.key: row for row in self._newest_facts(FACT, scope)}
-        said = {row.key: row for row in self._newest_facts(SAID, scope)}
+        said = {row.key: row for row in self._newest_facts(USER_FACT, scope)}
         has_all = len(given) < MAX_FACTS
         for key in {**given, **said}:
             one, later = given.get(key), said.get(key)
@@ -95,7 +95,7 @@ def in_force(statements: Iterable[FactRow]) -> FactRow | None:
     for row in statements:
         if row.negates:
             negations.append(row)
-        elif not row.is_said:
+        elif not row.by_user:
             return _given(row, said, negations)
         elif said is None:
             about = (one for one in negations if is_negated(row.value, one.negates))
@@ -107,11 +107,11 @@ def _given(given: FactRow, said: FactRow | None, negations: Sequence[FactRow]) -
     """What was given, and what the user said since, if that is something else. A user's statement
     holds alone once what was given is withdrawn."""
     about = [one for one in negations if is_negated(given.value, one.negates)]
-    given = next((one for one in about if not one.is_said), given)
+    given = next((one for one in about if not one.by_user), given)
     if not given.value:
         return said if said is not None and said.value else given
     if said is None or said.negates:
-        later = next((one for one in about if one.is_said), None)
+        later = next((one for one in about if one.by_user), None)
         if later is not None:
             later = msgspec.structs.replace(later, negates=(given.value,))
     else:
@@ -129,5 +129,5 @@ def _fact_row(
     fact = _fact.decode(body)
     return FactRow(
         scope, fact.key, fact.value, source, version, fact.sources, fact.sensitivity, session,
-        fact.negates, kind == SAID,
+        fact.negates, kind == USER_FACT,
     )  # fmt: skip

@@ -19,6 +19,6 @@ ORDER BY m.source DESC, m.version DESC, m.name LIMIT :limit
 -- name: statements_of_fact
 SELECT m.body, m.source, m.version, m.type, s.session
 FROM memories m JOIN sessions s ON s.number = m.session
-WHERE m.tenant = :tenant AND m.type IN ('fact', 'said') AND m.scope = :scope AND m.name = :name
+WHERE m.tenant = :tenant AND m.type IN ('fact', 'user_fact') AND m.scope = :scope AND m.name = :name
     AND m.version <= :at AND (m.withdrawn IS NULL OR m.withdrawn > :at)
 ORDER BY m.source DESC, m.version DESC, m.number DESC

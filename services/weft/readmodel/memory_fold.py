@@ -14,8 +14,8 @@ from weft.readmodel.store import OPEN, insert, statements
 
 _sql = statements("memory_fold")
 
-FACT, SAID, EPISODE = "fact", "said", "episode"
-"""Types of rows. `said` is a fact that a user's turn taught, `fact` any other one."""
+FACT, USER_FACT, EPISODE = "fact", "user_fact", "episode"
+"""Types of rows. `user_fact` is a fact that a user's turn taught, `fact` any other one."""
 
 Key = tuple[str, str, str, str]
 """Tenant, type, scope, and name: a fact's key or an episode's id."""

@@ -222,7 +222,7 @@ class FactRow(msgspec.Struct, frozen=True):
     """In which it was learned."""
     negates: tuple[str, ...] = ()
     """Values that were withdrawn, if it is a statement that something is not, or no longer, so."""
-    is_said: bool = False
+    by_user: bool = False
     """Whether a user's turn taught it."""
     said_later: FactRow | None = None
     """What the user said since and does not replace the value, since the application gave that."""

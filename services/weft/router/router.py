@@ -18,7 +18,7 @@ from weft.router.diversity import diversified
 from weft.router.fusion import Embeddings, Encoder, fused
 from weft.router.tree import Tree
 from weft.router.tree_builder import MAX_CHILDREN, TreeBuilder
-from weft.router.unranked import is_answerable, reason_for, unranked
+from weft.router.unranked import nothing_fits, reason_for, unranked
 from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import (
     UNRANKED,
@@ -91,7 +91,7 @@ class Router:
         """As `route`. If no tool has a word of the query, the cards are of tools that pass the
         filters, not ranked: each card and the reason say so, scores are 0, and it abstains."""
         reply = self.route(request, query)
-        if not is_answerable(reply):
+        if not nothing_fits(reply):
             return reply
         passing = self._passing(request)
         shown = unranked((self.items[one] for one in passing), request, request.top_k)

@@ -41,7 +41,7 @@ def reason_for(shown: Collection[SelectableItem], passing: int, request: RouteRe
     )
 
 
-def is_answerable(reply: RouteReply) -> bool:
+def nothing_fits(reply: RouteReply) -> bool:
     """Whether something was asked that nothing fits."""
     return not reply.cards and bool(reply.query.strip())
 

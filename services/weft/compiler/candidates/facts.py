@@ -90,7 +90,7 @@ def _derived_statements(view: SessionView) -> Statements:
             fact.sequence, fact.value, fact.sources[0] if fact.sources else fact.session
         )
         for fact in view.facts(view.scopes())
-        if not fact.is_said and (not fact.value or fact.key != remark(fact.value).key)
+        if not fact.by_user and (not fact.value or fact.key != remark(fact.value).key)
     }
 
 
@@ -115,7 +115,7 @@ def _is_same(derived: str, value: str) -> bool:
 def is_outdated(fact: FactRow, known: Statements) -> bool:
     """Whether an item states a newer value, or any other one than the user said."""
     one = known.get((fact.scope, fact.key))
-    if one is None or (one.sequence <= fact.sequence and not fact.is_said):
+    if one is None or (one.sequence <= fact.sequence and not fact.by_user):
         return False
     return not _is_same(fact.value, one.value)
 

@@ -8,8 +8,10 @@ from functools import lru_cache
 
 import msgspec
 
-from weft.compiler.profiles import EXPANSION_TERMS
+from weft.compiler.candidates.closure import Group
+from weft.compiler.profiles import EXPANSION_TERMS, MIN_ASKED_TERMS
 from weft.terms import analyse, words
+from weft_schemas.items import ItemKind
 
 STOP_WORDS = frozenset(
     analyse(
@@ -45,6 +47,16 @@ def understand(text: str) -> Question:
     repeated = tuple(term for term in terms for _ in range(1, asked[term]))
     names = frozenset(word.casefold().removesuffix("'s") for word in _NAME.findall(text))
     return Question(text, terms or tuple(analyse(text)), names, repeated)
+
+
+def open_question(groups: Sequence[Group], query: str) -> frozenset[str]:
+    """The terms of what the user said last, if the request has no query and nothing has happened
+    since; empty if they are so few (`yes, do that`) that they rest on what was said before."""
+    newest = groups[-1].rows[0] if groups else None
+    if newest is None or newest.kind is not ItemKind.USER_TURN or query:
+        return frozenset()
+    terms = frozenset(understand(newest.whole).terms)
+    return terms if len(terms) >= MIN_ASKED_TERMS else frozenset()
 
 
 def expansion(

@@ -77,25 +77,36 @@ def with_current_turn(choice: Choice, pinned: Shown, kept: Container[int] = ()) 
 
 
 def excess_with_outcome(choice: Choice, pinned: Shown) -> int:
-    """By how many tokens the pinned items and the outcome of the newest result exceed the budget;
+    """By how many tokens the pinned items with the outcome of the newest result exceed the budget;
     0 or less if they do not."""
-    newest = next(group for group in choice.current_turn if len(group.rows) > 1)
-    return choice.cost.exact(merged(pinned, [_shortest_forms(choice, newest)])) - choice.budget
+    newest, others = _newest_result(choice)
+    return choice.cost.exact(_with_outcomes(choice, pinned, newest, *others)) - choice.budget
 
 
 def newest_result_fit(choice: Choice, pinned: Shown) -> int:
     """How much of the newest result that says anything fits beside the pinned items, calls without
     results and newer results that are empty: 2 for all of it, within the turn's share of the
     budget, 1 for its outcome, 0 for nothing."""
+    newest, others = _newest_result(choice)
+    shown, cost = _with_outcomes(choice, pinned, *others), choice.cost
+    whole = {row.sequence: choice.renditions[row.sequence].whole() for row in newest.rows}
+    limit = min(choice.budget, cost.exact(shown) + int(choice.budget * CURRENT_TURN_SHARE))
+    outcome_fits = cost.fits(_with_outcomes(choice, shown, newest), choice.budget)
+    return outcome_fits + cost.fits(merged(shown, [whole]), limit)
+
+
+def _newest_result(choice: Choice) -> tuple[Group, list[Group]]:
+    """The call with the newest result that says anything; the calls without results, and those with
+    newer results that are empty."""
     answered = [group for group in choice.current_turn if len(group.rows) > 1]
     says = [group for group in answered if any(row.whole.strip() for row in group.rows[1:])]
     newest = says[0] if says else answered[0]
     others = [one for one in choice.current_turn if len(one.rows) == 1 or one.last > newest.last]
-    shown, cost = merged(pinned, [_shortest_forms(choice, one) for one in others]), choice.cost
-    whole = {row.sequence: choice.renditions[row.sequence].whole() for row in newest.rows}
-    limit = min(choice.budget, cost.exact(shown) + int(choice.budget * CURRENT_TURN_SHARE))
-    outcome_fits = cost.fits(merged(shown, [_shortest_forms(choice, newest)]), choice.budget)
-    return outcome_fits + cost.fits(merged(shown, [whole]), limit)
+    return newest, others
+
+
+def _with_outcomes(choice: Choice, shown: Shown, *groups: Group) -> Shown:
+    return merged(shown, [_shortest_forms(choice, one) for one in groups])
 
 
 def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, bool]:
