@@ -62,6 +62,16 @@ def test_a_short_result_before_the_turn_is_complete(phase: Phase) -> None:
         assert pack.stats.prompt_tokens <= budget
 
 
+def test_in_a_small_budget_the_newest_stands_before_older_ones_that_are_shorter() -> None:
+    items = session(is_called_since=False)
+    before = call_and_result(9, "block", '{"id": "ev_77b0", "ok": true}')
+    items = [*items[:-4], *before, *items[-4:]]
+    for budget in (330, 400, 500):
+        pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=budget)).pack
+        assert unquoted(ORDER) in unquoted(pack.prompt), budget
+        assert pack.stats.prompt_tokens <= budget
+
+
 def unquoted(text: str) -> str:
     return text.replace('"', "")
 

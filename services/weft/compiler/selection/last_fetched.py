@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import LAST_FETCHED_SHARE, RESULT_TRIES, WITHOUT_LAST_FETCHED
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.selection.choice import Choice
@@ -13,27 +14,37 @@ from weft.compiler.selection.runs import MAX_SAVED, fitting_run, merged
 def with_last_fetched(choice: Choice, shown: Shown) -> Shown:
     """With those of the calls between the two latest user turns that fit their share completely,
     newest first. Long results are left to the selection by parts."""
-    room = int(max(choice.budget - WITHOUT_LAST_FETCHED, 0) * LAST_FETCHED_SHARE)
-    rest = _complete(choice, shown, room) if room else []
-    if not rest:
+    if not choice.last_fetched:
         return shown
-    limit = min(choice.budget, choice.cost.exact(shown) + room)
+    used = choice.cost.exact(shown)
+    shown = _with_newest(choice, shown, used)
+    beyond = max(choice.budget - WITHOUT_LAST_FETCHED, 0) * LAST_FETCHED_SHARE
+    limit = min(choice.budget, used + int(beyond))
+    rest = _complete(choice, shown, choice.last_fetched, int(beyond))
     for _ in range(RESULT_TRIES):
-        run = _run(choice, shown, rest, limit)
-        shown = merged(shown, rest[:run])
         left = limit - choice.cost.exact(shown) + MAX_SAVED
-        rest = [one for one in rest[run + 1 :] if choice.cost.block_tokens(one) <= left]
+        rest = [one for one in rest if choice.cost.block_tokens(one) <= left]
         if not rest:
             break
+        run = _run(choice, shown, rest, limit)
+        shown, rest = merged(shown, rest[:run]), rest[run + 1 :]
     return shown
 
 
-def _complete(choice: Choice, shown: Shown, room: int) -> list[Shown]:
+def _with_newest(choice: Choice, shown: Shown, used: int) -> Shown:
+    """With the newest call if it fits half of the budget, however small that is: an older one that
+    fits instead of it says less."""
+    room = int(choice.budget * LAST_FETCHED_SHARE)
+    more = merged(shown, _complete(choice, shown, choice.last_fetched[:1], room))
+    return more if choice.cost.exact(more) <= min(choice.budget, used + room) else shown
+
+
+def _complete(choice: Choice, shown: Shown, groups: Sequence[Group], room: int) -> list[Shown]:
     """The calls that are not shown and not clearly too large, each with all of its parts, in the
     shortest form."""
     return [
         {row.sequence: choice.renditions[row.sequence].compact() for row in group.rows}
-        for group in choice.last_fetched
+        for group in groups
         if group.key not in shown and group.whole_tokens <= room
     ]
 
