@@ -1,9 +1,13 @@
 """What stands in every prompt, as far as it fits."""
 
+import json
+
 import msgspec
 import pytest
 from tests.choosing import choice_of
+from tests.session_view import ListView
 
+from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import PINS_SHARE
 from weft.compiler.rendering.cost import Shown
@@ -11,7 +15,9 @@ from weft.compiler.renditions.rendition import WHOLE
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.pins import note_pins, pinned_renditions
 from weft.compiler.selection.select import pins_of, select
+from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import Phase
 
 USER = ContextItem("u", ItemKind.USER_TURN, "Which of the two docks is free on Monday morning?")
 RULES = [ContextItem(f"p{n}", ItemKind.POLICY, f"Rule {n}: " + "be kind. " * 20) for n in range(3)]
@@ -71,6 +77,22 @@ def test_what_the_publisher_pins_stands_too() -> None:
     rest = [ContextItem(f"a{n}", ItemKind.AGENT_MSG, f"Step {n} is done.") for n in range(200)]
     views, _, _ = pinned([note, *rest, USER], 100)
     assert views == {"u": WHOLE, "n": WHOLE, "a199": WHOLE}
+
+
+def test_a_pinned_result_takes_no_room_that_a_policy_had_in_a_smaller_budget() -> None:
+    call = ContextItem("c", ItemKind.TOOL_CALL, metadata={"tool_name": "docks", "arguments": {}})
+    docks = json.dumps(
+        [{"id": f"dock {n}", "owner": "the harbour of the old town"} for n in range(9)]
+    )
+    result = ContextItem("r", ItemKind.TOOL_RESULT, docks, "c", metadata={"pin": True})
+    rule = ContextItem("p", ItemKind.POLICY, "Be kind.")
+    items, shown_before = [call, result, rule], set[str]()
+    for budget in range(0, 300, 3):
+        pack = compile_pack(ListView(items), CompileRequest(Phase.ROUTE, budget=budget)).pack
+        shown = set(pack.stats.included_items)
+        assert "p" in shown or "p" not in shown_before, budget
+        shown_before = shown
+    assert shown_before == {"c", "r", "p"}
 
 
 def test_with_a_query_the_pins_take_no_more_than_half() -> None:

@@ -26,11 +26,12 @@ def pinned_renditions(
     latest_share: float = 0.0,
 ) -> Shown:
     """Renditions of the pinned groups, which come in order of importance, policies last. First each
-    gets a little, as far as the budget goes; then each is shown whole if it fits the pins' share,
-    the first also if it fits `latest_share`, else with as many parts as fit. So a larger budget
-    never leaves one out. The little of what the agent said last comes on top of that share."""
+    gets a little, as far as the budget goes, calls after all others, since the little of a call is
+    more; then each is shown whole if it fits the pins' share, the first also if it fits
+    `latest_share`, else with as many parts as fit. So a larger budget never leaves one out. The
+    little of what the agent said last comes on top of that share."""
     shown: Shown = {}
-    for group in groups:
+    for group in sorted(groups, key=lambda one: one.is_call):
         least = _whole_or_beginning(group, renditions)
         if not cost.fits({**shown, **least}, budget):
             break
