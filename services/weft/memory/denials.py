@@ -61,14 +61,19 @@ _NEGATIONS = words_of("not no don isn aren stopped quit stop")
 """Each negated statement has one of these words; of `don't`, `don` is one."""
 
 
+def may_deny(words: frozenset[str]) -> bool:
+    """Whether a text with these words may have a negated statement."""
+    return not _NEGATIONS.isdisjoint(words)
+
+
 def denials_of(
     sentence: str, quoted: Spans, who: str, words: frozenset[str]
 ) -> Iterator[SelfStatement]:
     """What negated statements about the speaker withdraw, in a sentence of a text with these
     words."""
-    if _NEGATIONS.isdisjoint(words) or sentence.endswith(QUESTION_MARKS):
+    if not may_deny(words) or sentence.endswith(QUESTION_MARKS):
         return
-    remark = REMEMBER.match(sentence)
+    remark = REMEMBER.match(sentence, words)
     for match in DENIED.finditer(sentence):
         if _is_denied(sentence, match, quoted, remark) and not _is_hedged(sentence, match):
             yield from _denied(_affirmative(match) + _rest(sentence, match), who)
