@@ -140,6 +140,13 @@ def test_what_a_turn_states_besides_a_negation_stays() -> None:
     ]
 
 
+def test_a_longer_name_that_begins_the_same_stays() -> None:
+    text = "I work at Acme Health. I don't work at Acme any more."
+    assert facts_said(text) == [("user_employer", "Acme Health", ())]
+    text = "I work at Acme Inc. I don't work at Acme any more."
+    assert facts_said(text) == [("user_employer", "", ("Acme",))]
+
+
 def test_an_order_to_remember_a_negation_withdraws_too() -> None:
     said = facts_said("please remember that I no longer live in Berlin")
     assert said[1:] == [("user_location", "", ("Berlin",))]
