@@ -186,6 +186,13 @@ PATTERNS = [
     _pattern(
         "allergy", "allergic", rf"\bI(?:'m| am) allergic to {_VALUE}", phrases.things, is_free=True
     ),
+    _pattern(
+        "allergy",
+        "allergy",
+        rf"\bI have (?:an |any )?allergy to {_VALUE}",
+        phrases.things,
+        is_free=True,
+    ),
     _pattern("diet", values.DIET_WORDS, rf"\bI(?:'m| am) (?:an? )?{_VALUE}", values.diet),
     _pattern("birth_date", "born", rf"\bI was born (?:on|in) {_VALUE}", values.date, is_free=True),
     _pattern("birth_place", "born", rf"\bI was born in {_VALUE}", names.place, is_free=True),
@@ -201,6 +208,14 @@ _STATED_BY = frozenset[str]().union(*(one.words for one in PATTERNS))
 """Every text with one of these statements has one of these words."""
 INTRODUCED = _pattern("name", "", rf"^(?:I'm|I am|[Tt]his is) {_VALUE}", names.introduced_name)
 """What may be denied, or said instead of a denied name. By itself it is said of anything."""
+HAD_ALLERGY = _pattern(
+    "allergy",
+    "",
+    rf"^I have (?:an? |any |my )?{_VALUE}",
+    phrases.things_before_allergy,
+)
+"""What may be denied alone: the word before `allergy` does not tell in which number the thing was
+named when it was stated."""
 REMEMBER = WordedPattern(
     r"^(?:\w+,\s|please\s|and\s|also\s)*(?:remember|note|keep in mind|don't forget)(?:\s+that)?\s+"
     r"(?P<value>(?:my|I|I'm|I'd)\s\S.*)",
@@ -215,6 +230,9 @@ DENIED = re.compile(
     r"|\bI (?:no longer|do not|don't) (?P<be>am )?"
     r"|\bI(?:'ve| have)? (?:just )?(?:stopped|quit) (?P<stopped>work|liv|resid|be|preferr)ing "
     r"|\b(?:[Pp]lease )?(?:[Dd]on't|[Dd]o not|[Ss]top) (?P<call>call)(?:ing)? (?=me )"
+    r"|\bI used to (?P<was>be )?"
+    r"|\bI(?:'ve| have)? (?:just |recently )?moved (?P<away>away from|out of) "
+    r"|\bI (?P<had>have no|(?:have )?outgrown|outgrew) |\bI've (?P<outgrown>outgrown) "
 )
 """How a negated statement of `PATTERNS` begins."""
 _FORGET = WordedPattern(
