@@ -32,7 +32,7 @@ from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import MemoryRules, teaches
 
 WORKER = "memory"
-VERSION = "8"
+VERSION = "9"
 
 _ANYONE = ("", "user", "human", "customer")
 """Authors that stand for the one user of the session."""

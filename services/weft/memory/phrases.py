@@ -136,7 +136,7 @@ def allergies(rest: str) -> list[str]:
     return [] if any(is_state(one.split()[-1]) for one in found) else found
 
 
-_BEFORE_ALLERGY = re.compile(rf"(?P<things>.+?)\s+allerg(?:y|ies)(?=(?i:{VALUE_IS_OVER.pattern}))")
+_BEFORE_ALLERGY = re.compile(rf"(?P<things>.+?)\sallerg(?:y|ies)(?=(?i:{VALUE_IS_OVER.pattern}))")
 
 
 def things_before_allergy(rest: str) -> list[str]:
