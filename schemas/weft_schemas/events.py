@@ -83,8 +83,8 @@ class MemoryFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     sensitivity: Sensitivity = Sensitivity.PUBLIC
     negates: tuple[str, ...] = ()
     """Values that the source says are not, or no longer, true; `value` is then empty. The value in
-    force is withdrawn if it is one of them or begins with the words of one, whatever its case. Any
-    other stays in force."""
+    force is withdrawn if it is one of them, whatever its case, also with a company's legal form or
+    with what specifies it behind a comma. Any other stays in force."""
 
 
 class FactsEvent(

@@ -20,6 +20,7 @@ from weft.memory.derive import facts_said
         ("I stopped working at ACME", "employer", "ACME"),
         ("I've stopped working as a nurse", "job", "nurse"),
         ("I quit working at ACME", "employer", "ACME"),
+        ("I have just stopped working at ACME", "employer", "ACME"),
         ("Stop calling me Ada", "name", "Ada"),
         ("my pronouns AREN'T they", "pronouns", "they"),
         ("I stopped being vegan", "diet", "vegan"),
@@ -32,6 +33,16 @@ from weft.memory.derive import facts_said
         ("I'm not allergic to nuts after all", "allergy_nuts", "nuts"),
         ("I'm not allergic to tree nuts any more", "allergy_tree_nuts", "tree nuts"),
         ("My email isn't a@b.example any more", "email", "a@b.example"),
+        ("I no longer have an allergy to peanuts", "allergy_peanuts", "peanuts"),
+        ("I don't have any allergy to nuts any more.", "allergy_nuts", "nuts"),
+        ("I have no allergy to nuts", "allergy_nuts", "nuts"),
+        ("I stopped being allergic to nuts", "allergy_nuts", "nuts"),
+        ("I used to be allergic to nuts", "allergy_nuts", "nuts"),
+        ("I used to live in Berlin, by the way", "location", "Berlin"),
+        ("I used to work at Acme", "employer", "Acme"),
+        ("I'm not living in Berlin any more", "location", "Berlin"),
+        ("I moved away from Berlin", "location", "Berlin"),
+        ("I've just moved out of Berlin", "location", "Berlin"),
     ],
 )
 def test_a_negated_statement_withdraws_its_value(text: str, key: str, value: str) -> None:
@@ -54,6 +65,16 @@ def test_a_negated_statement_withdraws_its_value(text: str, key: str, value: str
         "I don't only live in Berlin",
         "my password isn't hunter2",
         "I don't know.",
+        "I used to think so",
+        "I'm used to Berlin",
+        "Did I use to live in Berlin?",
+        "I moved out of my flat",
+        "I have no idea",
+        "I have no allergies",
+        "We don't use Postgres any more",
+        "He no longer has a peanut allergy",
+        "Do I no longer have a peanut allergy?",
+        "My peanut allergy is bad",
     ],
 )
 def test_no_negation_of_a_fact(text: str) -> None:
@@ -140,6 +161,13 @@ def test_what_a_turn_states_besides_a_negation_stays() -> None:
     ]
 
 
+def test_a_longer_name_that_begins_the_same_stays() -> None:
+    text = "I work at Acme Health. I don't work at Acme any more."
+    assert facts_said(text) == [("user_employer", "Acme Health", ())]
+    text = "I work at Acme Inc. I don't work at Acme any more."
+    assert facts_said(text) == [("user_employer", "", ("Acme",))]
+
+
 def test_an_order_to_remember_a_negation_withdraws_too() -> None:
     said = facts_said("please remember that I no longer live in Berlin")
     assert said[1:] == [("user_location", "", ("Berlin",))]
@@ -149,6 +177,34 @@ def test_several_allergies_are_denied_at_once() -> None:
     assert facts_said("I'm not allergic to nuts, milk or eggs any more") == [
         (f"user_allergy_{one}", "", (one,)) for one in ("nuts", "milk", "eggs")
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I no longer have a peanut allergy",
+        "I don't have a peanut allergy any more.",
+        "I don't have my peanut allergy anymore",
+        "I've outgrown my peanut allergy",
+        "I outgrew my peanut allergy, luckily",
+        "I have no peanut allergy",
+        "I used to have a peanut allergy",
+        "My peanut allergy is gone",
+        "By the way, my peanut allergy has disappeared.",
+    ],
+)
+def test_a_thing_before_the_word_allergy_may_have_been_named_in_the_plural(text: str) -> None:
+    assert facts_said(text) == [
+        ("user_allergy_peanut", "", ("peanut",)),
+        ("user_allergy_peanuts", "", ("peanuts",)),
+    ]
+
+
+def test_several_things_before_the_word_allergies_are_denied_at_once() -> None:
+    said = facts_said("I no longer have tree nut and cherry allergies")
+    assert [one.negated for one in said] == [
+        ("tree nut",), ("tree nuts",), ("cherry",), ("cherries",),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

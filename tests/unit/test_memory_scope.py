@@ -92,6 +92,14 @@ def test_a_negated_fact_stands_in_no_session_of_its_scope_and_another_value_stay
     assert "user_location=Berlin" in log.prompt("a", as_of=before)
 
 
+def test_one_allergy_of_several_is_withdrawn_however_its_end_is_told(log: Log) -> None:
+    log.add("b", turn("b2", "I'm allergic to peanuts and milk.", metadata=SCOPE))
+    assert "user_allergy_peanuts=peanuts" in log.prompt("a")
+    log.add("b", turn("b3", "I no longer have a peanut allergy.", metadata=SCOPE))
+    assert "user_allergy_peanuts" not in log.prompt("a")
+    assert "user_allergy_milk=milk" in log.prompt("a")
+
+
 def test_what_a_user_says_never_replaces_what_the_application_gave(log: Log) -> None:
     given = "user_location=Berlin"
     log.add("a", ContextItem("f1", ItemKind.MEMORY_FACT, given, metadata=SCOPE))

@@ -156,6 +156,7 @@ def test_plain_statements_are_learned(text: str, facts: dict[str, str]) -> None:
         ("I'm allergic to nuts, shellfish and penicillin.", ["nuts", "shellfish", "penicillin"]),
         ("I'm allergic to peanut butter and almond butter", ["peanut butter", "almond butter"]),
         ("I am allergic to nuts or milk", ["nuts", "milk"]),
+        ("I have an allergy to nuts and milk.", ["nuts", "milk"]),
         ("My allergies are pollen and cats.", ["pollen", "cats"]),
         ("I'm allergic to nuts, thanks!", ["nuts"]),
         ("I'm allergic to nuts and need help", ["nuts"]),

@@ -266,9 +266,21 @@ def test_what_is_given_is_found_however_many_facts_there_are() -> None:
         ("Berliner Str. 5", "Berlin", False),
         ("Acme", "Acme Inc", False),
         ("New Acme", "Acme", False),
+        ("Acme Inc.", "Acme", True),
+        ("Acme, Inc.", "acme", True),
+        ("ACME  GmbH & Co. KG", "Acme", True),
+        ("Acme S.A.", "Acme", True),
+        ("Acme Inc.", "Acme Inc", True),
+        ("Acme Health", "Acme", False),
+        ("Acme Health Inc", "Acme", False),
+        ("Acme Inc Health", "Acme", False),
+        ("Acme Ltd", "Acme Inc", False),
+        ("New York", "New", False),
+        ("5 Elm Street, Springfield", "5 Elm Street", True),
+        ("Company", "Acme", False),
     ],
 )
-def test_a_negation_is_about_a_value_that_begins_with_its_words(
+def test_a_negation_is_about_its_value_also_with_a_legal_form_or_what_specifies_it(
     value: str, negated: str, is_gone: bool
 ) -> None:
     read = model(turn("a"), fact(1, "a", "k", value), turn("b"), negation(3, "b", "k", negated))

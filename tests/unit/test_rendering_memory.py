@@ -54,6 +54,19 @@ def test_the_relevant_facts_come_first_and_the_cap_holds() -> None:
     assert COUNT(made.text) <= 30
 
 
+def test_a_fact_comes_first_that_is_asked_for_in_other_words_than_its_keys() -> None:
+    facts = [fact("user_location", "Berlin")]
+    facts += [fact(f"user_setting_number_{n}", f"value number {n}") for n in range(100)]
+    (made,) = header(ListView(ITEMS, facts=facts), "Where do I live?")
+    assert made.text.startswith(f"{FACTS}user_location=Berlin (from u)")
+
+
+def test_a_fact_that_the_question_names_comes_before_one_that_it_may_ask_for() -> None:
+    facts = [fact("user_location", "Berlin"), fact("live_agent", "Ada of live support")]
+    (made,) = header(ListView(ITEMS, facts=facts), "Is a live agent available?")
+    assert made.text.startswith(f"{FACTS}live_agent")
+
+
 def test_the_header_takes_no_more_than_its_share_of_the_budget() -> None:
     facts = [fact(f"setting_{n}", f"value number {n}") for n in range(100)]
     view = ListView(ITEMS, facts=facts, episodes=[episode("e", "long " * 200)])

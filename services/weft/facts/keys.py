@@ -18,6 +18,13 @@ _SECRET = re.compile(
 _FILLER = re.compile(
     r"an?|the|to|of|in|on|at|for|and|or|that|this|is|are|was|be|i|my|me|we|our|you|your|it"
 )
+_LEGAL_FORM = re.compile(
+    r"inc|incorporated|corp|corporation|co|company|ltd|limited|plc|llc|llp|lp|pty|pte|pvt|gmbh|mbh"
+    r"|ag|ug|kg|kgaa|ohg|ev|se|sa|sas|sasu|sarl|srl|spa|snc|sl|slu|bv|nv|vof|ab|as|asa|aps|oy|oyj"
+    r"|doo|sro|kft|zrt|kk|gk|&"
+)
+"""Of a company, without its dots, or what joins two of them (`GmbH & Co. KG`): of ISO 20275, those
+that often follow a name."""
 
 
 def key_from(words: str) -> str:
@@ -31,14 +38,27 @@ def is_among(value: str, others: Iterable[str]) -> bool:
 
 
 def is_negated(value: str, negated: Iterable[str]) -> bool:
-    """Whether a fact's value is one of these values or begins with the words of one: who does not
-    work at Acme does not work at Acme Inc."""
-    folded = value.casefold()
+    """Whether a fact's value is one of these values, whatever its case and its blanks, or one of
+    them with a legal form or with what specifies it behind a comma: who does not work at Acme does
+    not work at Acme Inc, but may work at Acme Health; and who does not live in Berlin does not live
+    in `Berlin, Germany`."""
+    known, general = _folded_words(value), _folded_words(value.partition(",")[0])
     return any(
-        folded == one or re.match(rf"{re.escape(one)}[ ,]", folded)
-        for one in map(str.casefold, negated)
+        one == general
+        or (known[: len(one)] == one and all(map(_LEGAL_FORM.fullmatch, known[len(one) :])))
+        for one in map(_folded_words, negated)
         if one
     )
+
+
+def _folded_words(value: str) -> list[str]:
+    """Without the dots and commas behind them; those of legal forms without any dot."""
+    words = [word.rstrip(".,") for word in value.casefold().split()]
+    plain = (word.replace(".", "") for word in words)
+    return [
+        form if _LEGAL_FORM.fullmatch(form) else word
+        for form, word in zip(plain, words, strict=True)
+    ]
 
 
 def note_key(text: str) -> str:

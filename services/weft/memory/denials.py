@@ -16,6 +16,7 @@ from weft.memory.extent import after_value, is_named, text_value
 from weft.memory.languages import SelfStatement, words_of
 from weft.memory.statements import (
     DENIED,
+    HAD_ALLERGY,
     INTRODUCED,
     PATTERNS,
     QUESTION_MARKS,
@@ -57,8 +58,21 @@ _NO_MORE = re.compile(
 )
 
 
-_NEGATIONS = words_of("not no don isn aren stopped quit stop")
+_ALLERGY_IS_OVER = re.compile(
+    r"\bmy (?P<things>(?:[\w'-]+ ){1,3}allerg(?:y|ies)) (?:is|are|has|have|went) (?:now |finally )?"
+    r"(?:gone|over|cured|disappeared|away)\b",
+    re.I,
+)
+_NEGATIONS = words_of(
+    "not no don isn aren stopped quit stop used moved outgrown outgrew gone over cured disappeared"
+    " away"
+)
 """Each negated statement has one of these words; of `don't`, `don` is one."""
+
+
+def may_deny(words: frozenset[str]) -> bool:
+    """Whether a text with these words may have a negated statement."""
+    return not _NEGATIONS.isdisjoint(words)
 
 
 def denials_of(
@@ -66,9 +80,9 @@ def denials_of(
 ) -> Iterator[SelfStatement]:
     """What negated statements about the speaker withdraw, in a sentence of a text with these
     words."""
-    if _NEGATIONS.isdisjoint(words) or sentence.endswith(QUESTION_MARKS):
+    if not may_deny(words) or sentence.endswith(QUESTION_MARKS):
         return
-    remark = REMEMBER.match(sentence)
+    remark = REMEMBER.match(sentence, words)
     for match in DENIED.finditer(sentence):
         if _is_denied(sentence, match, quoted, remark) and not _is_hedged(sentence, match):
             yield from _denied(_affirmative(match) + _rest(sentence, match), who)
@@ -76,6 +90,9 @@ def denials_of(
         if _is_denied(sentence, match, quoted, remark) and not _is_hedged(sentence, match):
             found = list(_denied(f"{match['opening']} {_rest(sentence, match)}", who))
             yield from found if any(one.value for one in found) else ()
+    for match in _ALLERGY_IS_OVER.finditer(sentence):
+        if _is_denied(sentence, match, quoted, remark):
+            yield from _denied(f"I have {match['things']}", who)
     for match in _NOT_MINE.finditer(sentence):
         if _is_denied(sentence, match, quoted, remark) and not _is_hedged(sentence, match):
             yield from _denied_attribute(match["attribute"], _rest(sentence, match), who)
@@ -101,9 +118,11 @@ def _is_denied(
 
 
 def _is_hedged(sentence: str, match: re.Match[str]) -> bool:
-    """Whether it only denies that the statement is complete: `isn't just`, `not only`."""
+    """Whether it only denies that the statement is complete: `isn't just`, `not only`. In `I have
+    just stopped`, it does not."""
     following = sentence[match.end() : match.end() + 2 * MAX_VALUE]
-    return bool(_NOT_ALL.search(match[0]) or _NOT_ALL.match(following.lstrip()))
+    is_partial = match.re is not DENIED and _NOT_ALL.search(match[0]) is not None
+    return is_partial or _NOT_ALL.match(following.lstrip()) is not None
 
 
 _NOT_ALL = re.compile(r"\b(?:just|only|always|merely|simply|necessarily|exactly)\b", re.IGNORECASE)
@@ -120,13 +139,19 @@ def _affirmative(match: re.Match[str]) -> str:
         return "Call "
     if match["stopped"]:
         return f"{_STOPPED[match['stopped']]} "
+    if match["away"]:
+        return "I live in "
+    if match["had"] or match["outgrown"]:
+        return "I have "
+    if match["was"]:
+        return "I am "
     return f"I{match['am']} " if match["am"] else f"I {match['be'] or ''}"
 
 
 def _denied(statement: str, who: str) -> Iterator[SelfStatement]:
     """The value that a negated statement withdraws, and the value that it gives instead.
     `statement` begins with its affirmative."""
-    for one in (INTRODUCED, *PATTERNS):
+    for one in (INTRODUCED, HAD_ALLERGY, *PATTERNS):
         match = one.pattern.match(statement)
         if match is None:
             continue

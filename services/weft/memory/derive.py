@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from weft.facts.keys import is_negated, is_secret, key_from
 from weft.facts.memory_fact import parsed_facts
-from weft.memory.denials import denials_of
+from weft.memory.denials import denials_of, may_deny
 from weft.memory.languages import (
     Languages,
     SelfStatement,
@@ -17,7 +17,7 @@ from weft.memory.languages import (
     spoken_in,
     words_of,
 )
-from weft.memory.statements import facts_of, own_sentences, typed_text
+from weft.memory.statements import facts_of, may_state, own_sentences, typed_text
 from weft.memory.user_profile import facts_of_profile
 from weft_schemas.events import (
     EnvelopeEvent,
@@ -32,7 +32,7 @@ from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import MemoryRules, teaches
 
 WORKER = "memory"
-VERSION = "8"
+VERSION = "9"
 
 _ANYONE = ("", "user", "human", "customer")
 """Authors that stand for the one user of the session."""
@@ -67,11 +67,13 @@ def facts_said(
     """
     known = own_languages() if languages is None else languages
     typed = typed_text(text)
-    found: dict[str, SelfStatement] = {}
     words = words_of(typed)
     spoken = spoken_in(typed, words, known)
+    if not spoken and not may_state(words) and not may_deny(words):
+        return []
+    found: dict[str, SelfStatement] = {}
     for sentence, quoted in own_sentences(typed, words):
-        for key, value in facts_of(sentence, quoted, who):
+        for key, value in facts_of(sentence, quoted, who, words):
             _add(found, SelfStatement(key, value))
         for one in denials_of(sentence, quoted, who, words):
             _add(found, one)

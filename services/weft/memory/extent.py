@@ -8,14 +8,14 @@ from weft.facts.keys import MAX_VALUE
 from weft.memory.words import PREPOSITIONS, word_set
 
 VALUE_END = re.compile(
-    r"[,;!?？؟。]|\.\s|\.?\Z|\s[-—–]\s"  # noqa: RUF001
-    r"|\s(?:and|but|so|because|since|which|who|if|when|please|thanks?"
+    r"[,;!?？؟。]|\.(?:\s|\Z)|\Z|\s(?:[-—–]\s"  # noqa: RUF001
+    r"|(?:and|but|so|because|since|which|who|if|when|please|thanks?"
     r"|(?:can|could|would)\s+(?:you|we|i|someone))\s"
-    r"|\s(?:too|as well|actually|anymore|any more)\b(?=\W*\Z)|\sas\s(?:an?|the)\s",
+    r"|(?:too|as well|actually|anymore|any more)\b(?=\W*\Z)|as\s(?:an?|the)\s)",
     re.I,
 )
 """The signs and words after a value."""
-_HEDGE = re.compile(r"^(?:(?:now|actually|currently|still|just|also|simply)\s+)+", re.I)
+_HEDGE = re.compile(r"(?:(?:now|actually|currently|still|just|also|simply)\s+)*", re.I)
 _NO_VALUE = re.compile(
     r"(?:not|n't|no|never|wrong|incorrect|missing|unknown|the same|same|that|this|it|how|why|what"
     r"|being|going|very|too|broken|different|required|needed|already|in|on|there|here)\b",
@@ -43,7 +43,7 @@ _SPECIFIC = re.compile(r"[A-Z\d_@]|\w[.-]\w")
 
 def text_value(rest: str) -> str:
     """The value at the start of `rest`, whatever its form, empty if there is none."""
-    rest = _HEDGE.sub("", rest.strip())
+    rest = _after_hedge(rest)
     end = VALUE_END.search(rest)
     value = rest[: end.start() if end else MAX_VALUE].strip(MARKS)
     if not value or _NO_VALUE.match(value) or len(value.split()) > MAX_WORDS:
@@ -65,4 +65,10 @@ def is_named(value: str) -> bool:
 
 def without_hedge(rest: str) -> str:
     """The text from the first word of its value on."""
-    return _HEDGE.sub("", rest.strip()).lstrip(_OPENING)
+    return _after_hedge(rest).lstrip(_OPENING)
+
+
+def _after_hedge(rest: str) -> str:
+    rest = rest.strip()
+    hedge = _HEDGE.match(rest)
+    return rest if hedge is None else rest[hedge.end() :]

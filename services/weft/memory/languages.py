@@ -148,12 +148,13 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
     def _has_ascii(self) -> bool:
         return any(map(str.isascii, self._known))
 
-    def may_be_in(self, folded: str, words: frozenset[str]) -> bool:
+    def may_be_in(self, text: str, words: frozenset[str]) -> bool:
         """Whether a text with these folded words may contain one of the phrases."""
         if self.is_spaced:
             return "" in self._known or not self._known.isdisjoint(words)
-        if folded.isascii() and not self._has_ascii:
+        if text.isascii() and not self._has_ascii:
             return False
+        folded = _folded(text)
         return any(word in folded for word in self._known)
 
     def said(self, sentence: str) -> Iterator[SelfStatement]:
@@ -292,13 +293,18 @@ Languages = Mapping[str, Language]
 
 def words_of(text: str) -> frozenset[str]:
     """Its words, folded as a pattern that ignores case sees them."""
+    if text.isascii():
+        return frozenset(text.translate(_ASCII_WORDS).split())
     return frozenset(_WORD.findall(_folded(text)))
+
+
+_ASCII_WORDS = "".join(char.lower() if _WORD.match(char) else " " for char in map(chr, range(128)))
+"""The translation of ASCII text before it is split: it gives the same words in half the time."""
 
 
 def spoken_in(text: str, words: frozenset[str], languages: Languages) -> list[Language]:
     """The languages that may have a phrase in a text with these words."""
-    folded = _folded(text)
-    return [one for one in languages.values() if one.may_be_in(folded, words)]
+    return [one for one in languages.values() if one.may_be_in(text, words)]
 
 
 def said_in(sentence: str, languages: Iterable[Language]) -> Iterator[SelfStatement]:

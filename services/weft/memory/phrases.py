@@ -6,7 +6,13 @@ import re
 from collections.abc import Sequence
 
 from weft.facts.keys import MAX_VALUE
-from weft.memory.extent import MARKS, WORDS_AFTER_NAME, text_value, without_hedge
+from weft.memory.extent import (
+    MARKS,
+    VALUE_IS_OVER,
+    WORDS_AFTER_NAME,
+    text_value,
+    without_hedge,
+)
 from weft.memory.names import is_capital
 from weft.memory.words import ARTICLES, FUNCTION_WORDS, VERBS, is_state, word_set
 
@@ -128,6 +134,27 @@ def allergies(rest: str) -> list[str]:
     """What follows `my allergies are`: none if it tells how they are."""
     found = things(rest)
     return [] if any(is_state(one.split()[-1]) for one in found) else found
+
+
+_BEFORE_ALLERGY = re.compile(rf"(?P<things>.+?)\sallerg(?:y|ies)(?=(?i:{VALUE_IS_OVER.pattern}))")
+
+
+def things_before_allergy(rest: str) -> list[str]:
+    """What somebody who does not have `a peanut allergy` is not allergic to, also in the plural."""
+    found = _BEFORE_ALLERGY.match(rest)
+    listed = [] if found is None else things(found["things"])
+    return [form for one in listed for form in (one, *_plurals(one))]
+
+
+def _plurals(thing: str) -> list[str]:
+    """The regular plural of a noun, of one in `-o` both; none of what may be one itself."""
+    if thing.endswith("s"):
+        return []
+    if re.search(r"[^aeiou]y$", thing):
+        return [f"{thing[:-1]}ies"]
+    if thing.endswith("o"):
+        return [f"{thing}s", f"{thing}es"]
+    return [f"{thing}es" if thing.endswith(("x", "z", "ch", "sh")) else f"{thing}s"]
 
 
 def _thing(part: str) -> str:

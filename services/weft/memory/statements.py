@@ -10,7 +10,8 @@ a `memory_fact`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from weft.facts.keys import MAX_VALUE, is_secret, key_from, note_key
@@ -32,6 +33,14 @@ class WordedPattern:
         pattern's words, and looking for words costs a fraction of a search."""
         return None if self.words.isdisjoint(words) else self.pattern.search(sentence)
 
+    def match(self, sentence: str, words: frozenset[str]) -> re.Match[str] | None:
+        """The match at the beginning of a sentence of a text with these words."""
+        return None if self.words.isdisjoint(words) else self.pattern.match(sentence)
+
+    def finditer(self, sentence: str, words: frozenset[str]) -> Iterable[re.Match[str]]:
+        """All matches in a sentence of a text with these words."""
+        return () if self.words.isdisjoint(words) else self.pattern.finditer(sentence)
+
 
 _MAX_TEXT = 1_000
 """Longest turn, in characters. People state facts briefly; a longer text was pasted."""
@@ -42,9 +51,9 @@ _OPENING = "“”„«»‹「『《〈〝\"‘‚'"  # noqa: RUF001
 _CLOSED = ("”", "”", "“”", "»", "«", "›", "」", "』", "》", "〉", "〞〟", '"', "’", "‘’", "'")  # noqa: RUF001
 _CLOSING = dict(zip(_OPENING, _CLOSED, strict=True))
 """Opening quotation mark → the marks that close it."""
-_QUOTE = re.compile(r"[“”„«»‹「『《〈〝\"‚]|(?<!\w)[‘'](?=\w)")  # noqa: RUF001
+_QUOTE = re.compile(f"[{_OPENING}](?:(?<![‘'])|(?<!\\w[‘'])(?=\\w))")  # noqa: RUF001
 """A single mark opens a quotation only before a word. Within a word it is an apostrophe."""
-_SENTENCE = re.compile(r"(?<=[.!?;。！？؟])\s+")  # noqa: RUF001
+_SENTENCE_END = re.compile(r"[.!?;。！？؟]\s+")  # noqa: RUF001
 _IMAGINED = WordedPattern(
     r"\b(if|whether|unless|suppose|assuming|imagine|pretend|wish|(?<![.@-])example(?!\.\w))\b",
     "if whether unless suppose assuming imagine pretend wish example",
@@ -65,14 +74,20 @@ _HANDED_WORDS = (
     " report reports form forms ticket tickets"
 )
 _HANDED = "|".join(["e-mails?", *_HANDED_WORDS.split()])
-_HANDS_OVER = re.compile(
-    r"\W*(?:(?:please|now|then|and|ok(?:ay)?|(?:can|could|would|will) you|i want you to|let's)\W+)*"
+_HANDS_OVER = WordedPattern(
+    r"^\W*"
+    r"(?:(?:please|now|then|and|ok(?:ay)?|(?:can|could|would|will) you|i want you to|let's)\W+)*"
     r"(?:summari[sz]e|translate|rewrite|rephrase|paraphrase|proofread|reply|respond|draft|write"
     r"|compose|repeat|recite|read|quote|type|act|play|role-?play|speak|answer|classify|extract"
-    r"|analy[sz]e|check|review|edit|shorten|improve|continue|complete|process)\b"
-    r"|\W*(?:from|to|subject|sent|date|cc)\s*:",
-    re.I,
+    r"|analy[sz]e|check|review|edit|shorten|improve|continue|complete|process)\b",
+    "summarise summarize translate rewrite rephrase paraphrase proofread reply respond draft write"
+    " compose repeat recite read quote type act play roleplay speak answer classify extract analyse"
+    " analyze check review edit shorten improve continue complete process",
 )
+_BEGINS_ANOTHERS = re.compile(
+    r"\W*(?:from|to|subject|sent|date|cc)\s*:|you\s+are\s+(?:now\s+)?(?:an?|the|my)\b", re.I
+)
+"""A line of a mail's head, or the description of a role."""
 _HANDED_OVER = WordedPattern(
     rf"\b(?:(?:this|these|following|below|her|his|their)\s+(?:[\w-]+\s+){{0,2}}(?:{_HANDED})\b"
     rf"|(?:the|an?)\s+(?:[\w-]+\s+){{0,2}}(?:{_HANDED})\s+"
@@ -82,12 +97,11 @@ _HANDED_OVER = WordedPattern(
     r"|(?:ignore|forget|disregard)\s+(?:\w+\s+){0,3}instructions\b"
     r"|(?:said|says|sent|wrote|writes|forwarded|received|got)\s+(?:\w+\s+)?"
     r"(?:this|the following)\W*\Z"
-    r"|\A\W*you\s+are\s+(?:now\s+)?(?:an?|the|my)\b"
     r"|(?:sehr geehrte[rs]?|liebe[rs]?|estimad[oa]s?|cher|chère|gentile|egregio|prezad[oa]"
     r"|geachte|beste|kära?|kjære)\s+\w+\s*,)",
-    f"{_HANDED_WORDS} dear concern upon instructions this following you sehr liebe lieber liebes"
-    " estimado estimada estimados estimadas cher chère gentile egregio prezado prezada geachte"
-    " beste kär kära kjære",
+    f"{_HANDED_WORDS} dear concern upon instructions said says sent wrote writes forwarded received"
+    " got sehr liebe lieber liebes estimado estimada estimados estimadas cher chère gentile egregio"
+    " prezado prezada geachte beste kär kära kjære",
 )
 """Sentences that hand over a text, or begin one. What they say, and what follows them in the turn,
 may be somebody else's, as in `Summarise this mail. Hi, I'm Eve …`."""
@@ -116,8 +130,8 @@ _QUALIFIER = re.compile(r"favou?rite|preferred|default|usual|native|home")
 _NEW = re.compile(r"(?:new|current|actual|real|correct|updated|present)_(?=\w)")
 """Words for what an attribute is by now: its key is without them."""
 
-_MINE = re.compile(
-    r"\bmy\s+(?P<attribute>(?:[\w'-]+\s+){0,3}[\w-]+)\s*(?:\bis\b|\bare\b|=|:)\s*(?=\S)", re.I
+_MINE = WordedPattern(
+    r"\bmy\s+(?P<attribute>(?:[\w'-]+\s+){0,3}[\w-]+)\s*(?:\bis\b|\bare\b|=|:)\s*(?=\S)", "my"
 )
 _GREETING = (
     r"(?:hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day))"
@@ -130,8 +144,8 @@ class Pattern(NamedTuple):
     """A kind of statement about oneself."""
 
     key: str
-    needle: str
-    """Text that every matching sentence contains."""
+    words: frozenset[str]
+    """Every text with such a statement has one of these words."""
     pattern: re.Pattern[str]
     form: Form
     """Of its values."""
@@ -139,66 +153,73 @@ class Pattern(NamedTuple):
     """Whether a value is known by the words before it alone."""
 
 
-def _pattern(key: str, needle: str, pattern: str, form: Form, is_free: bool = False) -> Pattern:
-    return Pattern(key, needle, re.compile(pattern), form, is_free)
+def _pattern(key: str, words: str, pattern: str, form: Form, is_free: bool = False) -> Pattern:
+    return Pattern(key, words_of(words), re.compile(pattern), form, is_free)
 
 
 PATTERNS = [
     _pattern(
         "name",
-        "",
+        "hi hello hey hiya howdy greetings good",
         rf"^(?i:{_GREETING})(?:[Ii]['’]?m|[Ii] am|[Tt]his is|[Ii]t['’]?s) {_VALUE}",  # noqa: RUF001
         names.introduced_name,
     ),
-    _pattern("name", " is ", rf"^[Tt]his is {_VALUE}", names.speaking_name),
-    _pattern("name", "y name", rf"\b[Mm]y name['’]s {_VALUE}", names.own_name),  # noqa: RUF001
-    _pattern("name", "all me ", rf"\b(?:[Pp]lease )?[Cc]all me {_VALUE}", names.called_name),
-    _pattern("timezone", "I", rf"\bI(?:'m| am) (?:in|on) (?:the )?{_VALUE}", values.timezone),
+    _pattern("name", "speaking here calling", rf"^[Tt]his is {_VALUE}", names.speaking_name),
+    _pattern("name", "name", rf"\b[Mm]y name['’]s {_VALUE}", names.own_name),  # noqa: RUF001
+    _pattern("name", "call", rf"\b(?:[Pp]lease )?[Cc]all me {_VALUE}", names.called_name),
+    _pattern("timezone", "m am", rf"\bI(?:'m| am) (?:in|on) (?:the )?{_VALUE}", values.timezone),
     _pattern(
         "email",
-        " me ",
+        "reach email mail contact write",
         rf"\b(?:[Rr]each|[Ee]-?mail|[Cc]ontact|[Ww]rite to) me (?:at|on|via) {_VALUE}",
         values.email,
     ),
     _pattern(
         "location",
-        " in ",
+        "live based located reside residing living",
         rf"\bI(?:'m| am)? (?:live|based|located|reside|residing|living) in {_VALUE}",
         names.place,
     ),
+    _pattern("location", "moved", rf"\bI (?:have |just )?moved to {_VALUE}", names.place_moved_to),
+    _pattern("employer", "work", rf"\bI work (?:at|for) {_VALUE}", names.place),
+    _pattern("job", "work", rf"\bI work as {_VALUE}", phrases.occupation_worked_as, is_free=True),
     _pattern(
-        "location", "moved to ", rf"\bI (?:have |just )?moved to {_VALUE}", names.place_moved_to
-    ),
-    _pattern("employer", "I work ", rf"\bI work (?:at|for) {_VALUE}", names.place),
-    _pattern(
-        "job", "I work as ", rf"\bI work as {_VALUE}", phrases.occupation_worked_as, is_free=True
+        "allergy", "allergic", rf"\bI(?:'m| am) allergic to {_VALUE}", phrases.things, is_free=True
     ),
     _pattern(
         "allergy",
-        "allergic to ",
-        rf"\bI(?:'m| am) allergic to {_VALUE}",
+        "allergy",
+        rf"\bI have (?:an |any )?allergy to {_VALUE}",
         phrases.things,
         is_free=True,
     ),
-    _pattern("diet", "I", rf"\bI(?:'m| am) (?:an? )?{_VALUE}", values.diet),
-    _pattern(
-        "birth_date", "I was born ", rf"\bI was born (?:on|in) {_VALUE}", values.date, is_free=True
-    ),
-    _pattern("birth_place", "I was born ", rf"\bI was born in {_VALUE}", names.place, is_free=True),
+    _pattern("diet", values.DIET_WORDS, rf"\bI(?:'m| am) (?:an? )?{_VALUE}", values.diet),
+    _pattern("birth_date", "born", rf"\bI was born (?:on|in) {_VALUE}", values.date, is_free=True),
+    _pattern("birth_place", "born", rf"\bI was born in {_VALUE}", names.place, is_free=True),
     _pattern(
         "preference",
-        "prefer ",
+        "prefer",
         rf"\bI(?:'d| would)?(?: really| strongly| always| usually)? prefer {_VALUE}",
         phrases.preference,
         is_free=True,
     ),
 ]
+_STATED_BY = frozenset[str]().union(*(one.words for one in PATTERNS))
+"""Every text with one of these statements has one of these words."""
 INTRODUCED = _pattern("name", "", rf"^(?:I'm|I am|[Tt]his is) {_VALUE}", names.introduced_name)
 """What may be denied, or said instead of a denied name. By itself it is said of anything."""
-REMEMBER = re.compile(
+HAD_ALLERGY = _pattern(
+    "allergy",
+    "",
+    rf"^I have (?:an? |any |my )?{_VALUE}",
+    phrases.things_before_allergy,
+)
+"""What may be denied alone: the word before `allergy` does not tell in which number the thing was
+named when it was stated."""
+REMEMBER = WordedPattern(
     r"^(?:\w+,\s|please\s|and\s|also\s)*(?:remember|note|keep in mind|don't forget)(?:\s+that)?\s+"
     r"(?P<value>(?:my|I|I'm|I'd)\s\S.*)",
-    re.I,
+    "remember note mind forget",
 )
 """Only what begins with the speaker or what is his, such as `my wife …`: an order to remember
 anything else may come from anybody."""
@@ -209,15 +230,27 @@ DENIED = re.compile(
     r"|\bI (?:no longer|do not|don't) (?P<be>am )?"
     r"|\bI(?:'ve| have)? (?:just )?(?:stopped|quit) (?P<stopped>work|liv|resid|be|preferr)ing "
     r"|\b(?:[Pp]lease )?(?:[Dd]on't|[Dd]o not|[Ss]top) (?P<call>call)(?:ing)? (?=me )"
+    r"|\bI used to (?P<was>be )?"
+    r"|\bI(?:'ve| have)? (?:just |recently )?moved (?P<away>away from|out of) "
+    r"|\bI (?P<had>have no|(?:have )?outgrown|outgrew) |\bI've (?P<outgrown>outgrown) "
 )
 """How a negated statement of `PATTERNS` begins."""
-_FORGET = re.compile(
+_FORGET = WordedPattern(
     r"^\W*(?:please\s+)?forget\s+(?:about\s+)?my\s+(?P<attribute>(?:[\w'-]+\s+){0,3}[\w-]+?)"
     r"(?:,?\s+please)?[.!]*$",
-    re.I,
+    "forget",
 )
 _ANOTHERS = re.compile(r"\w['’]s\b", re.I)  # noqa: RUF001
 """What is remembered of oneself is not `my bank's new account`."""
+
+
+_AFFIRMATIVE = _STATED_BY | _MINE.words | REMEMBER.words
+"""Every text with an affirmative statement has one of these words."""
+
+
+def may_state(words: frozenset[str]) -> bool:
+    """Whether a text with these words may have an affirmative statement about the speaker."""
+    return not _AFFIRMATIVE.isdisjoint(words)
 
 
 def typed_text(text: str) -> str:
@@ -230,7 +263,7 @@ def own_sentences(typed: str, words: frozenset[str]) -> Iterator[tuple[str, Span
     """The sentences that are the speaker's own and indicative, each with its quotations."""
     spans, start = list(_quoted(typed)), 0
     is_imagined = is_anothers = False
-    for end in [*(match.end() for match in _SENTENCE.finditer(typed)), len(typed)]:
+    for end in [*(match.end() for match in _SENTENCE_END.finditer(typed)), len(typed)]:
         sentence, at, start = typed[start:end].rstrip(), start, end
         imagined = _IMAGINED.search(sentence, words)
         is_imagined = is_imagined or (
@@ -245,7 +278,9 @@ def own_sentences(typed: str, words: frozenset[str]) -> Iterator[tuple[str, Span
 
 def _hands_over(sentence: str, words: frozenset[str]) -> bool:
     return (
-        _HANDS_OVER.match(sentence) is not None or _HANDED_OVER.search(sentence, words) is not None
+        _HANDS_OVER.match(sentence, words) is not None
+        or _BEGINS_ANOTHERS.match(sentence) is not None
+        or _HANDED_OVER.search(sentence, words) is not None
     )
 
 
@@ -263,23 +298,25 @@ def _quoted(text: str) -> Iterator[tuple[int, int]]:
 Spans = list[tuple[int, int]]
 
 
-def facts_of(sentence: str, quoted: Spans, who: str) -> Iterator[tuple[str, str]]:
-    """Key and value of each affirmative statement about the speaker. The value is empty if he asks
-    to forget it."""
-    remark = REMEMBER.match(sentence)
+def facts_of(
+    sentence: str, quoted: Spans, who: str, words: frozenset[str]
+) -> Iterator[tuple[str, str]]:
+    """Key and value of each affirmative statement about the speaker, in a sentence of a text with
+    these words. The value is empty if he asks to forget it."""
+    remark = REMEMBER.match(sentence, words)
     if remark:
         if not sentence.endswith(QUESTION_MARKS) and not is_within(remark.start("value"), quoted):
-            stated = list(_stated(remark["value"], [], who))
+            stated = list(_stated(remark["value"], [], who, words))
             yield from stated or _remembered(remark["value"], who)
         return
-    forget = _FORGET.match(sentence)
+    forget = _FORGET.match(sentence, words)
     if forget and not is_within(forget.start("attribute"), quoted):
         key, form = attribute_form(forget["attribute"], who)
         if form is not None:
             yield key, ""
         return
-    yield from _stated(sentence, quoted, who)
-    for match in _MINE.finditer(sentence):
+    yield from _stated(sentence, quoted, who, words)
+    for match in _MINE.finditer(sentence, words):
         if is_plain(sentence, match, quoted, match.end()):
             yield from attribute_facts(match["attribute"], sentence[match.end() :], who)
 
@@ -309,10 +346,14 @@ def is_within(place: int, spans: Spans) -> bool:
     return any(first <= place < last for first, last in spans)
 
 
-def _stated(sentence: str, quoted: Spans, who: str) -> Iterator[tuple[str, str]]:
+def _stated(
+    sentence: str, quoted: Spans, who: str, words: frozenset[str]
+) -> Iterator[tuple[str, str]]:
     """What the statements of `PATTERNS` in a sentence say."""
-    for key, needle, pattern, form, _ in PATTERNS:
-        for match in pattern.finditer(sentence) if needle in sentence else ():
+    if _STATED_BY.isdisjoint(words):
+        return
+    for key, own_words, pattern, form, _ in PATTERNS:
+        for match in () if own_words.isdisjoint(words) else pattern.finditer(sentence):
             if is_plain(sentence, match, quoted, match.start("value")):
                 yield from keys_and_values(key, form(match["value"]), who)
 
@@ -340,6 +381,7 @@ def attribute_facts(attribute: str, rest: str, who: str) -> Iterator[tuple[str, 
         yield from ((key, value[:MAX_VALUE]) for value in form(rest))
 
 
+@lru_cache(maxsize=4_096)
 def attribute_form(attribute: str, who: str) -> tuple[str, Form | None]:
     """`my home time zone` → `user_home_timezone` and the form of its values, None if the attribute
     is unknown."""

@@ -84,14 +84,13 @@ amount = _shaped(
 currency = _either(_shaped(r"[A-Z]{3}|[$€£¥₹]"), _shaped(_CURRENCIES, re.I))
 phone = _shaped(r"\+?\(?\d[\d\s()./-]{3,24}\d(?:\s?(?:x|ext\.?)\s?\d{1,6})?", re.I)
 _DIGITS = re.compile(r"\d")
+_SHORT = re.compile(r"[A-Z]{1,4}|#|No\.?")
 
 
 def number(rest: str) -> list[str]:
     """An identifier with digits: all its words have some, but for short ones in capitals."""
     words = without_hedge(text_value(rest)).split()
-    is_number = all(
-        _DIGITS.search(word) or re.fullmatch(r"[A-Z]{1,4}|#|No\.?", word) for word in words
-    )
+    is_number = all(_DIGITS.search(word) or _SHORT.fullmatch(word) for word in words)
     return [" ".join(words).strip(MARKS)] if is_number and _DIGITS.search(" ".join(words)) else []
 
 
@@ -111,6 +110,11 @@ _DIETS = (
     r"|low[- ](?:carb|fat|salt|sodium|fodmap)|plant[- ]based"
 )
 diet = _shaped(_DIETS, re.I)
+DIET_WORDS = (
+    "vegan vegetarian pescatarian flexitarian omnivore carnivore kosher halal keto ketogenic paleo"
+    " mediterranean jain free low plant"
+)
+"""Each name of a diet has one of these words."""
 seat = _shaped(
     r"(?:seat\s)?(?:\d{1,3}\s?[A-L]|[A-L]\s?\d{1,3}|\d{1,3}|(?:an?\s|the\s)?"
     r"(?:window|aisle|middle|front|back|exit row)(?:\sseat|\srow)?)",

@@ -14,11 +14,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 import msgspec
 
 from weft.compiler.candidates.facts import NO_STATEMENTS, Statements, is_outdated
+from weft.compiler.ranking.asked_attributes import asked_attributes
 from weft.compiler.ranking.question import Question
 from weft.compiler.rendering.chat_tokens import break_chat_tokens
 from weft.readmodel.rows import EpisodeRow, FactRow
 from weft.readmodel.view import SessionView
-from weft.terms import analyse
+from weft.terms import analyse, words
 from weft_schemas.compile import CompileAudit, PackEntry
 from weft_schemas.ids import digest, session_scope
 from weft_schemas.items import ItemKind, Sensitivity
@@ -156,11 +157,14 @@ def _episodes(view: SessionView, policy: ContextPolicy) -> list[EpisodeRow]:
 
 
 def _by_relevance(rows: Sequence[Row], question: Question) -> list[Row]:
-    """By shared terms, then the newest."""
+    """By shared terms, among which counts that a fact's attribute is asked for in other words; then
+    the newest."""
+    asked = asked_attributes(question.terms)
 
     def shared(row: Row) -> int:
         held = analyse(_words(row))
-        return sum(term in held for term in question.terms)
+        is_asked_for = isinstance(row, FactRow) and not asked.isdisjoint(words(row.key))
+        return sum(term in held for term in question.terms) + is_asked_for
 
     return sorted(rows, key=lambda row: (-shared(row), -_since(row), _key(row)))
 
