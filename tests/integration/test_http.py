@@ -426,6 +426,17 @@ async def test_the_document_lists_every_operation_and_the_page_loads_nothing_fro
     assert 'service="publish"' in (await http.get("/metrics")).text
 
 
+async def test_a_compile_tells_how_many_pictures_it_only_names(http) -> None:
+    picture = {"type": "image", "source": {"type": "url", "url": "https://a.example/cat.png"}}
+    told = {"messages": [{"role": "user", "content": [{"type": "text", "text": "?"}, picture]}]}
+    address = "/v1/sessions/pictures"
+    after = (await http.post(f"{address}/messages", json=told)).json()["sequence"]
+    asked = {"phase": "answer", "after": after, "timeout": 60}
+    for query in ("", "?provider=anthropic"):
+        made = (await http.post(f"{address}/compile{query}", json=asked)).json()
+        assert made["left_out"] == {"image": 1}
+
+
 async def test_a_compile_shows_memory_of_no_more_scopes_than_it_asks_for(http) -> None:
     ada = {"scope": "user:ada"}
     fact = item(
