@@ -259,6 +259,15 @@ async def test_any_session_id_can_be_named(http, session):
     assert got["ack"]["session"] == session
 
 
+async def test_an_id_that_is_no_utf8_is_refused(http) -> None:
+    """Each such byte would read as the same character, and two sessions would be one."""
+    item = {"id": "m1", "kind": "user_turn", "text": "hello"}
+    for session, status in (("%ff", 400), ("a%c3", 400), ("%EF%BF%BD", 200), ("%C3%A9", 200)):
+        answer = await http.post(f"/v1/sessions/{session}/items", json=item)
+        assert answer.status_code == status, session
+        assert status == 200 or "is not UTF-8; percent-encode" in answer.json()["detail"]
+
+
 async def test_an_id_in_base64url_names_its_session_whatever_the_id(http):
     got = await publish(http, "=cGxhaW4taWQ", item("m1"))
     assert got["ack"]["session"] == "plain-id"

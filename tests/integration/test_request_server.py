@@ -4,6 +4,9 @@ to come again."""
 from __future__ import annotations
 
 import asyncio
+import re
+from math import inf, nan
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,8 +21,9 @@ from weft.runtime.request_server import RequestServer
 from weft.runtime.requests import ReceivedRequest
 from weft.runtime.settings import Settings
 from weft.supervision.embedded_server import EmbeddedServer
-from weft_schemas.compile import ErrorReply
+from weft_schemas.compile import CompileRequest, ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable
+from weft_schemas.policy import Phase
 from weft_schemas.subjects import REPLY_TIMEOUT_HEADER, REQUEST_ID_HEADER
 
 
@@ -133,6 +137,26 @@ async def test_a_request_whose_requester_is_gone_is_not_worked_on(
     await served.drain()
     await client.close()
     await process.connection.close()
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"budget": nan}, "budget is nan; give a whole number"),
+        ({"reserve": -inf}, "reserve is -inf; give a whole number"),
+        ({"timeout": inf}, "timeout is inf; give seconds, 0 to 60"),
+        ({"query": "a\ud800"}, "compile request: $.query has a lone surrogate; send valid Unic"),
+        ({"pin": ("a", "\udfff")}, "compile request: $.pin[1] has a lone surrogate; send val"),
+        ({"tools": ({"name": object()},)}, "compile request: $.tools cannot be written as JSON"),
+    ],
+)
+async def test_what_cannot_be_asked_is_named_by_its_field(
+    server: EmbeddedServer, fields: dict[str, Any], told: str
+) -> None:
+    client = await connect(server.url, name="asking")
+    with pytest.raises(InvalidInput, match=f"^{re.escape(told)}"):
+        await ask(client, ("t", "s", "compile"), CompileRequest(Phase.ANSWER, **fields), Answer)
+    await client.close()
 
 
 async def test_a_cancelled_request_is_worked_on_no_longer_and_others_are(

@@ -294,6 +294,7 @@ class Session:
         is not offered.
         """
         tools = checked_list("tools", tools)
+        checked_choice("provider", provider, Provider)
         try:
             pack = await self.compile(phase=phase, budget=budget, query=query, pin=pin)
         except Unavailable as error:

@@ -121,7 +121,7 @@ class Application:
         call = OperationCall(
             client=await self.clients.of(grant),
             log=lambda: self.clients.of_log(grant),
-            session=session_of(request.path_params["session"]) if of_session(operation) else "",
+            session=_session_in(request) if of_session(operation) else "",
             body=body_of(operation, content) if operation.body else None,
             query=query_of(operation, dict(request.query_params.items())),
             last_event=last_event_of(request.headers.get("last-event-id")),
@@ -259,6 +259,10 @@ async def _received(request: Request[Any, Any, Any]) -> bytes:
         return await request.body()
     except HTTPException as error:  # it is too large, or the caller has gone
         raise _request_error(request, error) from None
+
+
+def _session_in(request: Request[Any, Any, Any]) -> str:
+    return session_of(request.path_params["session"], request.scope.get("raw_path") or b"")
 
 
 def _json(content: bytes, headers: dict[str, str] | None = None) -> Response[bytes]:

@@ -24,6 +24,7 @@ from weft.log.connection import Connection
 from weft.log.wire import header_block, publish_command
 from weft_schemas.compile import CompileRequest, ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable
+from weft_schemas.lone_surrogates import lone_surrogate_in
 from weft_schemas.policy import Phase
 from weft_schemas.ranges import WAIT_SECONDS
 from weft_schemas.reply_errors import error_of_reply
@@ -75,7 +76,7 @@ async def ask(
             pending.cancel()
         raise
     except (msgspec.MsgspecError, TypeError, UnicodeEncodeError) as error:
-        raise InvalidInput(f"this request to {service} cannot be written: {error}") from None
+        raise InvalidInput(f"{service} request: {_why_unwritable(request, error)}") from None
     except nats.errors.MaxPayloadError:
         raise InvalidInput(
             f"this request to {service} is over the server's max_payload; send less"
@@ -216,12 +217,31 @@ def _decides_a_route(request: Any) -> bool:
 
 
 def _allowed(request: Any) -> float | None:
-    """For how many seconds the request allows its service to wait. Raises `InvalidInput` for a time
-    that JSON has no number for: it would be sent as null."""
-    timeout = getattr(getattr(request, "request", request), "timeout", None)
-    if not isinstance(timeout, int | float):
-        return None
-    if not isfinite(timeout):
-        least, most = WAIT_SECONDS
-        raise InvalidInput(f"timeout is {timeout}; give seconds, {least:g} to {most:g}")
-    return timeout
+    """For how many seconds the request allows its service to wait. Raises `InvalidInput` for a
+    number that JSON does not have: it would be sent as null, as if it had not been given."""
+    inner = getattr(request, "request", request)
+    for name in inner.__struct_fields__:
+        held = getattr(inner, name)
+        if type(held) is float and not isfinite(held):
+            least, most = WAIT_SECONDS
+            wanted = f"seconds, {least:g} to {most:g}" if name == "timeout" else "a whole number"
+            raise InvalidInput(f"{name} is {held}; give {wanted}")
+    timeout = getattr(inner, "timeout", None)
+    return timeout if isinstance(timeout, int | float) else None
+
+
+def _why_unwritable(request: msgspec.Struct, error: Exception) -> str:
+    """Names the field that no JSON can have."""
+    for name in request.__struct_fields__:
+        held = getattr(request, name)
+        if held is msgspec.UNSET:
+            continue
+        if where := lone_surrogate_in(
+            msgspec.to_builtins(held, builtin_types=(bytes,), enc_hook=str)
+        ):
+            return f"$.{name}{where[1:]} has a lone surrogate; send valid Unicode"
+        try:
+            msgspec.json.encode(held)
+        except (msgspec.MsgspecError, TypeError) as fault:
+            return f"$.{name} cannot be written as JSON ({fault}); give plain values"
+    return f"it cannot be written: {error}"
