@@ -74,16 +74,19 @@ class RequestServer:
         )
         subscriber(handler)
         self._subscribers.append(subscriber)
-        await self._cancellable.listen(self._process.connection)
         if self._process.answers:
-            await subscriber.start()
+            await self._start(subscriber)
 
     async def join(self) -> None:
         """Take requests from now on."""
         if not self._process.answers:
             self._process.answers = True
             for subscriber in self._subscribers:
-                await subscriber.start()
+                await self._start(subscriber)
+
+    async def _start(self, subscriber: RequestSubscriber) -> None:
+        await self._cancellable.listen(self._process.connection)
+        await subscriber.start()
 
     async def leave(self) -> None:
         """Take no more requests; earlier ones are answered."""
