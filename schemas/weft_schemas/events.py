@@ -269,7 +269,9 @@ def encode_event(event: Event) -> bytes:
     try:
         return _encoder.encode(event)
     except (UnicodeEncodeError, msgspec.MsgspecError, TypeError, RecursionError) as error:
-        raise InvalidInput(f"this {type(event).__name__} cannot be encoded: {error}") from None
+        raise InvalidInput(
+            f"this {type(event).__name__} cannot be encoded: {error}; give plain values"
+        ) from None
 
 
 def content_digest(payload: bytes) -> str:

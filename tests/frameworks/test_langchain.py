@@ -191,6 +191,28 @@ assert "maya: I pay for dinner." in text and "ben: And I?" in text, text
 """
 
 
+ROLES = """
+from langchain_core.messages import ChatMessage, FunctionMessage
+
+said = [ChatMessage(f"My name is {role}.", role=role) for role in ("critic", "developer", "human")]
+with weft.connect_sync() as client:
+    model, agent = made(client, AIMessage("Done."))
+    told = [HumanMessage("Who am I?"), FunctionMessage("My name is f.", name="f"), *said]
+    ask(agent, "roles", *told)
+"""
+
+
+async def test_only_the_users_words_are_the_users_whatever_role_others_have(url, tmp_path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(SCRIPTED + ROLES)
+    await run(script, tmp_path, url)
+    found = [(str(item.kind), item.reserved.author) for item in await logged(url, "roles")]
+    assert found == [
+        ("user_turn", None), ("doc_snippet", None), ("agent_msg", "critic"), ("user_turn", None),
+        ("agent_msg", None),
+    ]  # fmt: skip
+
+
 async def test_an_agent_that_runs_inside_a_tool_has_a_session_of_its_own(url, tmp_path) -> None:
     script = tmp_path / "program.py"
     script.write_text(SCRIPTED + NESTED)

@@ -78,6 +78,9 @@ async def validation(client):
         await agent.run("How much?", conversation_id="pydantic-validation")
         said.append([part.content for part in SENT[1][0][-1].parts])
     assert said[0] == said[1], said
+    events = [record.event() async for record in client.events("pydantic-validation")]
+    kinds = [event.kind for event in events if isinstance(event, weft.ContextItem)]
+    assert kinds == ["user_turn", "agent_msg", "doc_snippet", "tool_call"], kinds
 
 
 async def order(client):

@@ -42,6 +42,26 @@ async def test_recorded_compiles_are_listed_by_session_and_time(server, log: Con
     assert "1 earlier ones: --limit 2" in ran.err
 
 
+async def test_the_tokens_of_past_prompts_are_counted_from_the_log(server, log, replica):
+    long = ContextItem("a1", ItemKind.AGENT_MSG, "A page about lighthouses. " * 400)
+    [*_, last] = await publish(log, "s1", [TURN, long])
+    small = await compiled(log, after=last.sequence, budget=60)
+    [later] = await publish(log, "s1", [LATER])
+    large = await compiled(log, after=later.sequence)
+    assert small.stats.dropped_count + small.stats.shortened_count > 0
+
+    ran = await weft("compiles", "--tokens", *OF_ACME, "--json", url=server.url)
+    for row, pack in zip(ran.json, (small, large), strict=True):
+        stats = pack.stats
+        assert row["tokens"] == stats.prompt_tokens
+        assert (row["budget"], row["dropped"]) == (stats.budget, stats.dropped_count)
+        assert (row["items"], row["shortened"]) == (stats.included_count, stats.shortened_count)
+    ran = await weft("compiles", "--tokens", *OF_ACME, url=server.url)
+    assert f"{large.stats.prompt_tokens:,}" in ran.out
+    ran = await weft("compiles", *OF_ACME, "--json", url=server.url)
+    assert "tokens" not in ran.json[0]
+
+
 async def test_a_recorded_compile_is_explained_item_by_item(server, log: Connection, replica):
     [first] = await publish(log, "s1", [TURN])
     one = await compiled(log, after=first.sequence)

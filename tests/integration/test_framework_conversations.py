@@ -177,8 +177,9 @@ async def test_a_server_that_is_away_leaves_the_framework_its_own_history(
         agent = Conversations(
             client, "openai", on_unavailable=way, wait_timeout=0.1, spool=tmp_path / "spool"
         )
-        with pytest.warns(OwnHistoryWarning, match="framework's own history"):
+        with pytest.warns(OwnHistoryWarning, match="framework's own history") as told:
             assert await agent.compiled("s", [USER]) is None
+        assert [one.filename for one in told] == [__file__]
         assert "session 's': the model gets the framework's own history" in caplog.text
         await agent.answered("s", [ANSWER], IDS)
         await agent.ran("s", "a", RESULTS["a"])

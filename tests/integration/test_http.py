@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from tests.integration.serving import item, publish
+from tests.retrying import PATIENCE
 
 from weft.client import Client
 from weft.http.operations import OPERATIONS
+from weft.log.transport import connect
 from weft.runtime.settings import Settings
 from weft_schemas.routing import Catalog, SelectableItem
 
@@ -259,6 +261,15 @@ async def test_any_session_id_can_be_named(http, session):
     assert got["ack"]["session"] == session
 
 
+async def test_an_id_that_is_no_utf8_is_refused(http) -> None:
+    """Each such byte would read as the same character, and two sessions would be one."""
+    item = {"id": "m1", "kind": "user_turn", "text": "hello"}
+    for session, status in (("%ff", 400), ("a%c3", 400), ("%EF%BF%BD", 200), ("%C3%A9", 200)):
+        answer = await http.post(f"/v1/sessions/{session}/items", json=item)
+        assert answer.status_code == status, session
+        assert status == 200 or "is not UTF-8; percent-encode" in answer.json()["detail"]
+
+
 async def test_an_id_in_base64url_names_its_session_whatever_the_id(http):
     got = await publish(http, "=cGxhaW4taWQ", item("m1"))
     assert got["ack"]["session"] == "plain-id"
@@ -424,6 +435,41 @@ async def test_the_document_lists_every_operation_and_the_page_loads_nothing_fro
     assert (await http.get("/live")).text == "live\n"
     assert (await http.get("/ready")).text == "ready\n"
     assert 'service="publish"' in (await http.get("/metrics")).text
+
+
+async def test_a_caller_who_goes_away_ends_the_compile(http, nats_url) -> None:
+    address = "/v1/sessions/left/"
+    item = {"id": "m1", "kind": "user_turn", "text": "hello"}
+    assert (await http.post(f"{address}items", json=item)).status_code == 200
+    asked = {"phase": "answer", "after": 10**9, "timeout": 60}
+    log = await connect(nats_url)
+    for headers in ({}, {"accept": "text/event-stream"}):
+        begun, ended = asyncio.Event(), asyncio.Event()
+        listeners = [
+            await log.listen(
+                f"weft-rpc.default.left.{service}", lambda *_, heard=heard: heard.set()
+            )
+            for service, heard in (("compile", begun), ("cancel", ended))
+        ]
+        waiting = asyncio.create_task(http.post(f"{address}compile", json=asked, headers=headers))
+        async with asyncio.timeout(PATIENCE):
+            await begun.wait()
+            waiting.cancel()
+            await ended.wait()
+        for listener in listeners:
+            await listener.close()
+    await log.close()
+
+
+async def test_a_compile_tells_how_many_pictures_it_only_names(http) -> None:
+    picture = {"type": "image", "source": {"type": "url", "url": "https://a.example/cat.png"}}
+    told = {"messages": [{"role": "user", "content": [{"type": "text", "text": "?"}, picture]}]}
+    address = "/v1/sessions/pictures"
+    after = (await http.post(f"{address}/messages", json=told)).json()["sequence"]
+    asked = {"phase": "answer", "after": after, "timeout": 60}
+    for query in ("", "?provider=anthropic"):
+        made = (await http.post(f"{address}/compile{query}", json=asked)).json()
+        assert made["left_out"] == {"image": 1}
 
 
 async def test_a_compile_shows_memory_of_no_more_scopes_than_it_asks_for(http) -> None:

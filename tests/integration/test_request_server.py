@@ -4,6 +4,9 @@ to come again."""
 from __future__ import annotations
 
 import asyncio
+import re
+from math import inf, nan
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,9 +21,10 @@ from weft.runtime.request_server import RequestServer
 from weft.runtime.requests import ReceivedRequest
 from weft.runtime.settings import Settings
 from weft.supervision.embedded_server import EmbeddedServer
-from weft_schemas.compile import ErrorReply
+from weft_schemas.compile import CompileRequest, ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable
-from weft_schemas.subjects import REPLY_TIMEOUT_HEADER
+from weft_schemas.policy import Phase
+from weft_schemas.subjects import REPLY_TIMEOUT_HEADER, REQUEST_ID_HEADER
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -130,6 +134,94 @@ async def test_a_request_whose_requester_is_gone_is_not_worked_on(
     go_on.clear()
     await refused("3")
     assert (order, expired()) == (["begin 1", "end 1", "begin 3", "end 3"], 2)
+    await served.drain()
+    await client.close()
+    await process.connection.close()
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"budget": nan}, "budget is nan; give a whole number"),
+        ({"reserve": -inf}, "reserve is -inf; give a whole number"),
+        ({"timeout": inf}, "timeout is inf; give seconds, 0 to 60"),
+        ({"query": "a\ud800"}, "compile request: $.query has a lone surrogate; send valid Unic"),
+        ({"pin": ("a", "\udfff")}, "compile request: $.pin[1] has a lone surrogate; send val"),
+        ({"tools": ({"name": object()},)}, "compile request: $.tools cannot be written as JSON"),
+    ],
+)
+async def test_what_cannot_be_asked_is_named_by_its_field(
+    server: EmbeddedServer, fields: dict[str, Any], told: str
+) -> None:
+    client = await connect(server.url, name="asking")
+    with pytest.raises(InvalidInput, match=f"^{re.escape(told)}"):
+        await ask(client, ("t", "s", "compile"), CompileRequest(Phase.ANSWER, **fields), Answer)
+    await client.close()
+
+
+async def test_a_cancelled_request_is_worked_on_no_longer_and_others_are(
+    server: EmbeddedServer,
+) -> None:
+    process = Process("compiler", Settings())
+    process.connection = await connect(server.url, name="answering")
+    client = await connect(server.url, name="asking")
+    begun, ended, go_on = asyncio.Semaphore(0), asyncio.Queue[str](), asyncio.Event()
+
+    async def slow(asked: ReceivedRequest[Question]) -> Answer:
+        begun.release()
+        try:
+            await go_on.wait()
+        finally:
+            ended.put_nowait(asked.request.text)
+        return Answer("done")
+
+    async def quick(_: ReceivedRequest[Question]) -> Answer:
+        return Answer("")
+
+    def question(text: str, principal: str = "") -> asyncio.Task[Answer]:
+        asked = ask(client, ("t", "s", "slow"), Question(text), Answer, 60, principal)
+        return asyncio.create_task(asked)
+
+    async def next_ended() -> str:
+        async with asyncio.timeout(PATIENCE):
+            return await ended.get()
+
+    served = RequestServer(process, "group")
+    await served.answer("slow", Question, slow)
+    await served.answer("quick", Question, quick)
+    assert await process.connection.flushed()
+    tasks = {text: question(text) for text in ("stays", "cancelled", "too late")}
+    tasks["of a principal"] = question("of a principal", "assistant")
+    for _ in tasks:
+        await begun.acquire()
+    tasks["cancelled"].cancel()
+    assert await next_ended() == "cancelled"
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0):
+            await tasks["too late"]
+    assert await next_ended() == "too late"
+    tasks["of a principal"].cancel()
+    assert await next_ended() == "of a principal"
+    go_on.set()
+    assert (await tasks["stays"]).text == "done"
+
+    go_on.clear()
+    headers = {REQUEST_ID_HEADER: "1", REPLY_TIMEOUT_HEADER: "60"}
+    for cancel, told in (
+        ("weft-rpc.t.s.cancel", "was cancelled"),
+        ("weft-rpc.t.s.cancel.assistant", ""),
+        ("weft-rpc.t.other.cancel", ""),
+    ):
+        asked = replied(client, "weft-rpc.t.s.slow", b"{}", PATIENCE, headers)
+        pending = asyncio.create_task(asked)
+        await begun.acquire()
+        await client.publish(cancel, headers=headers)
+        if not told:
+            await client.flushed()
+            await ask(client, ("t", "s", "quick"), Question(), Answer)
+            go_on.set()
+        assert told in (await pending).data.decode()
+        assert ((await pending).headers or {}).get(ERROR_HEADER, "") == (told and "unavailable")
     await served.drain()
     await client.close()
     await process.connection.close()

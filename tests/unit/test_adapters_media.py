@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from weft.adapters import Transcript, read_transcripts
 from weft.adapters.image_dimensions import dimensions
-from weft.adapters.media import block_text, count_in_words, unknown_block
+from weft.adapters.media import block_text, count_in_words, placeholders_in, unknown_block
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x02\x80\x00\x00\x01\xe0" + b"pixels"
 GIF = b"GIF89a\x80\x02\xe0\x01" + b"pixels"
@@ -211,6 +211,21 @@ def test_a_part_of_an_unknown_type_is_named_and_counted() -> None:
         {"type": "hologram", "hologram": {"url": "https://x.test/h"}}, left_out
     ) == ("[hologram left out, https://x.test/h]")
     assert left_out == {"part": 1}
+
+
+def test_the_placeholders_of_a_text_are_counted_as_they_were_left_out() -> None:
+    left_out: Counter[str] = Counter()
+    blocks = [
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}},
+        {"type": "image", "source": {"type": "url", "url": "https://a.example/cat.png"}},
+        {"type": "input_audio", "input_audio": {"format": "wav", "data": "AAAA"}},
+        {"type": "file", "file": {"file_id": "file-7", "filename": "report.pdf"}},
+    ]
+    texts = [block_text(block, left_out) or "" for block in blocks]
+    texts.append(unknown_block({"type": "hologram", "url": "x"}, left_out))
+    texts.append('{"pictures": "' + texts[0] + '"}')
+    left_out["image"] += 1
+    assert placeholders_in(["nothing left out here [or there]", *texts]) == left_out
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,16 @@ def test_an_error_that_no_call_caused_is_not_a_result() -> None:
     assert (item.kind, item.parent_id) == (ItemKind.DOC_SNIPPET, None)
 
 
+def test_only_what_the_user_said_is_a_users_turn() -> None:
+    said = [
+        {"id": at, "source": source, "action": "message", "args": {"content": "My name is Eve."}}
+        for at, source in enumerate(("user", "agent", "environment"))
+    ]
+    found = [(item.kind, item.reserved.author) for item in read(*said)]
+    users, agents = ItemKind.USER_TURN, ItemKind.AGENT_MSG
+    assert found == [(users, None), (agents, None), (agents, "environment")]
+
+
 def test_finishing_is_said_by_the_agent() -> None:
     (item,) = read({"id": 1, "source": "agent", "action": "finish", "args": {"thought": "Done."}})
     assert (item.kind, item.text) == (ItemKind.AGENT_MSG, "Done.")

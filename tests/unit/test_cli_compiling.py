@@ -1,9 +1,11 @@
 """What `weft compile` says beside the prompt."""
 
+import msgspec
 import pytest
 from tests.audited import log_of, recorded
 
 from weft.cli.compiling import _how_to_wait, _named, _summarise
+from weft.client.pack import Pack
 from weft_schemas.compile import PendingItem
 
 
@@ -26,7 +28,7 @@ def test_what_was_pending_in_the_past_is_not_waited_for(
     is_past: bool, how: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pack, _ = recorded(log_of(), 3)
-    _summarise(pack, 0, is_past)  # type: ignore[arg-type]
+    _summarise(Pack(**msgspec.structs.asdict(pack)), 0, is_past)
     [line] = [one for one in capsys.readouterr().err.splitlines() if one.startswith("pending")]
     assert line == f"pending: r1 (no envelope yet); {how}"
 

@@ -8,7 +8,8 @@ import pytest
 import weft
 from weft import testing
 from weft.runtime.pool import TURN_SECONDS
-from weft_schemas.errors import InvalidInput
+from weft_schemas.errors import ConfigurationError, InvalidInput
+from weft_schemas.items import ContextItem, ItemKind
 
 CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 Call = Callable[[weft.Client, Any], Coroutine[Any, Any, Any]]
@@ -64,6 +65,29 @@ async def test_what_is_of_another_type_is_refused_with_what_to_give(
 ) -> None:
     with pytest.raises(InvalidInput, match=told):
         await call(weft.connect())
+
+
+async def test_an_unknown_provider_is_refused_before_anything_is_compiled() -> None:
+    wrong: Any = "mistral"
+    async with testing.in_memory() as client:
+        session = client.session("s1")
+        session.add({"role": "user", "content": "hello"})
+        with pytest.raises(InvalidInput, match=r"^provider='mistral' is unknown; use one of opena"):
+            await session.request(wrong)
+        assert session.pack is None
+
+
+async def test_what_is_no_item_is_named_by_its_place() -> None:
+    wrong: Any = [ContextItem("u", ItemKind.USER_TURN, "hello"), "hello"]
+    async with testing.in_memory() as client:
+        with pytest.raises(InvalidInput, match=r"^items\[1\]: expected a ContextItem, got str"):
+            await client.publish("s1", wrong)
+
+
+def test_no_tenant_is_not_the_default_one() -> None:
+    for connected in (weft.connect, weft.connect_sync):
+        with pytest.raises(ConfigurationError, match="WEFT_TENANT='': it is empty; name one"):
+            connected(tenant="")
 
 
 async def test_a_policy_or_a_catalogue_is_no_dict() -> None:

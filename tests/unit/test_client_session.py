@@ -87,6 +87,19 @@ async def test_what_the_server_never_takes_is_left_out_and_named() -> None:
     assert [one.text for one in events if isinstance(one, ContextItem)] == ["a", "c", "short", "e"]
 
 
+async def test_a_request_tells_how_many_pictures_it_only_names() -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    said = [{"type": "text", "text": "Which of these is older?"}, picture, picture]
+    async with weft.testing.in_memory() as client:
+        session = client.session("s", budget=2_000)
+        session.add({"role": "user", "content": said})
+        request = await session.request("openai")
+        assert "image left out" in str(request)
+        assert session.pack is not None
+        assert session.pack.left_out == {"image": 2}
+        assert (await client.compile("s", "answer")).left_out == {"image": 2}
+
+
 @pytest.mark.parametrize("way", ["raise", "wait", "spool"])
 @pytest.mark.parametrize("error", [InvalidInput("of the session"), UnknownVersion("a future one")])
 async def test_an_error_that_is_not_about_an_item_leaves_everything_added(

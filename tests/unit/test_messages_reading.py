@@ -267,6 +267,30 @@ class Block:
     text: str
 
 
+@pytest.mark.parametrize("role", ["tool", "function"])
+def test_a_text_beside_a_response_of_gemini_is_not_the_users(role: str) -> None:
+    response = {"function_response": {"name": "find", "response": {"result": "7"}}}
+    contents = [{"role": role, "parts": [{"text": "My name is Eve."}, response]}]
+    found = [item.kind for item in messages.read(contents, "gemini").items]
+    assert found == [ItemKind.DOC_SNIPPET, ItemKind.TOOL_RESULT]
+
+
+@pytest.mark.parametrize(
+    ("message", "format", "fault"),
+    [
+        ({"role": "user", "blocks": [{"text": "hi"}]}, "auto", "`content`, and this one has b"),
+        ({"role": "user", "items": [{"text": "hi"}]}, "openai-responses", "`content`"),
+        ({"role": "user", "parts": [{"text": "hi"}]}, "openai", "`content`"),
+        ({"role": "user", "content": "hi"}, "gemini", "`parts`, and this one has content"),
+    ],
+)
+def test_words_in_another_form_are_not_lost_without_a_word(
+    message: dict[str, Any], format: Any, fault: str
+) -> None:
+    with pytest.raises(InvalidInput, match=rf"messages\[0\]: \$: .* without {fault}"):
+        messages.read([message], format)
+
+
 def test_objects_of_libraries_are_read_as_what_they_say() -> None:
     said = {
         "role": "assistant",

@@ -38,5 +38,6 @@ def test_meaning_finds_what_words_do_not() -> None:
     router = Router(items, encoder=Letters())
     reply = router.route(RouteRequest("arts", "c", top_k=1))
     assert reply.cards[0].id == "a"
+    assert router.answer(RouteRequest("\0", "c")).cards == ()  # nothing is asked
     router.update(items[1:])
     assert [card.id for card in router.route(RouteRequest("arts", "c")).cards] == ["b"]

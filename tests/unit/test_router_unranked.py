@@ -83,8 +83,21 @@ def test_what_no_tool_can_answer_is_said() -> None:
     assert answer(items=()).reason == "nothing fits: the catalogue is empty"
 
 
-def test_where_nothing_is_asked_nothing_is_shown() -> None:
-    assert answer(" ").cards == ()
+@pytest.mark.parametrize("blank", ["", " ", "\0", "\u200b\n", "\u2060\ufeff"])
+def test_where_nothing_is_asked_nothing_is_shown(blank: str) -> None:
+    reply = answer(blank)
+    assert (reply.cards, reply.abstain) == ((), True)
+    assert reply.reason == "nothing is asked: query is empty; say what a tool is wanted for"
+
+
+@pytest.mark.parametrize("wordless", ["👍", "?!…", "--- *** ---", "what is this?", "_"])
+def test_a_query_without_a_word_that_says_what_is_wanted_is_told_so(wordless: str) -> None:
+    reply = answer(wordless, top_k=2)
+    assert (len(reply.cards), reply.abstain, reply.is_unranked) == (2, True, True)
+    assert reply.reason == (
+        "nothing fits: query has no word that says what is wanted; 2 of 6 tools are shown, not "
+        "ranked: say in words what a tool is wanted for"
+    )
 
 
 def test_what_a_word_finds_is_as_it_was() -> None:

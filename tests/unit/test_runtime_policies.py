@@ -2,7 +2,7 @@
 tenant's, else the default."""
 
 from weft.log.record import LogRecord
-from weft.runtime.policies import Policies
+from weft.runtime.policies import COMBINED_KEPT, Policies
 from weft_schemas.events import encode_event
 from weft_schemas.items import Sensitivity
 from weft_schemas.policy import ContextBudget, ContextPolicy
@@ -34,6 +34,18 @@ def test_a_sessions_policy_keeps_the_tenants_floor():
     policy = policies.of("acme", "s1")[1]
     assert (policy.budgets.answer, policy.sensitivity_floor) == (9, Sensitivity.INTERNAL)
     assert policies.of("acme", "s1") is policies.of("acme", "s1")  # made once
+
+
+def test_not_every_policy_that_was_ever_combined_is_kept():
+    policies = Policies()
+    policies.take(policy_record(1, ContextPolicy(sensitivity_floor=Sensitivity.INTERNAL)))
+    for sequence in range(2, 2 * COMBINED_KEPT):
+        policies.take(policy_record(sequence, ContextPolicy(session=f"s{sequence}")))
+        policies.of("acme", f"s{sequence}")
+    assert len(policies._combined) == COMBINED_KEPT
+    newest = f"s{sequence}"
+    assert policies.of("acme", newest) is policies.of("acme", newest)
+    assert policies.of("acme", "s2")[1].sensitivity_floor is Sensitivity.INTERNAL  # made again
 
 
 def test_the_newest_in_the_log_holds_in_whatever_order_they_are_heard_of():

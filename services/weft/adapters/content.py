@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from weft.adapters.drafting import Said, compact
@@ -32,6 +33,18 @@ def said_in(record: Record, content: Content, left_out: LeftOut, path: str = "$.
         "\n".join(text for text, is_document in parts if not is_document),
         tuple(text for text, is_document in parts if is_document),
     )
+
+
+def check_content(record: Record, message: Mapping[str, Any], read: Collection[str]) -> None:
+    """Raises `InvalidInput` for a message that has none of the keys that are `read` but others: a
+    framework of its own form (`blocks`, `items`) would be stored as if nobody had said anything."""
+    others = sorted(message.keys() - {"role", "name", "type", "id", "status"})
+    if others and message.keys().isdisjoint(read):
+        first = next(iter(read))
+        record.fail(
+            f"$: a message says nothing without `{first}`, and this one has {', '.join(others)}; "
+            f"put what is said into `{first}`"
+        )
 
 
 def _parts(

@@ -10,17 +10,26 @@ from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from weft.adapters.content import check_content
 from weft.adapters.conversation import Conversation, conversation
 from weft.adapters.conversation import steps_between_users as steps_of
 from weft.adapters.drafting import Draft, Reading, Said, compact
 from weft.adapters.media import BlockText, read_block, unknown_block
 from weft.adapters.reasoning import of_call, reasoning_metadata
 from weft.adapters.records import Record, TranscriptSource
+from weft.adapters.roles import TOOLS
 from weft.adapters.steps import AnsweredCall, Step
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
-_KINDS = {"user": ItemKind.USER_TURN, "model": ItemKind.AGENT_MSG, "system": ItemKind.POLICY}
+_KINDS = {
+    "user": ItemKind.USER_TURN,
+    "model": ItemKind.AGENT_MSG,
+    "system": ItemKind.POLICY,
+    **dict.fromkeys(TOOLS, ItemKind.DOC_SNIPPET),
+}
+"""Older examples give a response the role `function`. A text beside it is nobody's words."""
+_SPEAKERS = (ItemKind.USER_TURN, ItemKind.AGENT_MSG)
 _ANSWERED_AS = ("output", "result")
 """A response that is only a text has it under one of these keys."""
 CODE_EXECUTION = "code_execution"
@@ -47,10 +56,9 @@ def read(source: TranscriptSource) -> Reading:
         _read(draft, record, ItemKind.POLICY)
     for record in source.records:
         role = record.to(dict[str, Any]).get("role") or "user"
-        # Older examples give a response the role `function`.
-        role = "user" if role in ("function", "tool") else role
         if not isinstance(role, str) or role not in _KINDS:
             record.fail(f"$.role: {role!r} is unknown; use user or model")
+        check_content(record, record.value, ("parts",))
         _read(draft, record, _KINDS[role])
     return draft.reading()
 
@@ -73,7 +81,8 @@ def _read(draft: Draft, record: Record, kind: ItemKind) -> None:
 
     def say() -> None:
         nonlocal said
-        part = Said("\n".join(texts), tuple(documents))
+        text = "\n".join(texts)
+        part = Said("", (text,)) if kind is ItemKind.DOC_SNIPPET else Said(text, tuple(documents))
         texts.clear()
         documents.clear()
         said = draft.say(record, kind, part, turn_id=turn_id) or said
@@ -108,7 +117,7 @@ def _read(draft: Draft, record: Record, kind: ItemKind) -> None:
         else:
             text, is_document = _text(record, part, path, draft)
             if text:
-                (documents if is_document and kind is not ItemKind.POLICY else texts).append(text)
+                (documents if is_document and kind in _SPEAKERS else texts).append(text)
     say()
 
 

@@ -12,7 +12,7 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes, urlsplit
 
@@ -112,6 +112,16 @@ def unknown_block(block: Block, left_out: LeftOut) -> str:
     url = held if isinstance(held, str) else _words(_object(block, kind), "url")
     left_out["part"] += 1
     return f"[{', '.join(filter(None, [f'{kind} left out', _address(url)]))}]"
+
+
+def placeholders_in(texts: Iterable[str]) -> LeftOut:
+    """How many of each kind the texts have a placeholder for."""
+    return Counter(kind or "part" for text in texts for kind in _PLACEHOLDER.findall(text))
+
+
+_PLACEHOLDER = re.compile(
+    r"\[(?:(image|audio|video|file) left out: [^\[\]\n]+|[^\[\]\n,]+ left out(?:, [^\[\]\n]+)?)\]"
+)
 
 
 def count_in_words(left_out: Mapping[str, int]) -> str:

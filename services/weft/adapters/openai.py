@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from weft.adapters.content import Content, result_text, said_in, text_of
+from weft.adapters.content import Content, check_content, result_text, said_in, text_of
 from weft.adapters.conversation import Conversation, conversation, steps_with_memory
 from weft.adapters.drafting import Draft, Reading, Said, compact
 from weft.adapters.media import block_text
@@ -71,6 +71,7 @@ def read(source: TranscriptSource) -> Reading:
 
 
 def _read(draft: Draft, record: Record, message: _Message) -> None:
+    check_content(record, record.value, _CONTENT)
     match message.role:
         case "system" | "developer":
             text = text_of(record, message.content, draft.left_out)
@@ -124,6 +125,8 @@ def _assistant(draft: Draft, record: Record, message: _Message) -> None:
 
 THOUGHTS = ("reasoning_content", "reasoning_details", "thinking_blocks")
 """Keys of an assistant's message that contain the reasoning before its calls."""
+_CONTENT = ("content", "refusal", "audio", "tool_calls", "function_call", "tool_call_id", *THOUGHTS)
+"""Keys of a message beside its role and name."""
 
 
 def _signed(draft: Draft, call: _ToolCall) -> dict[str, Any]:

@@ -75,11 +75,12 @@ def _action(draft: Draft, record: Record, event: _Event, caused: dict[int, str])
 def _message(draft: Draft, record: Record, event: _Event, text: str) -> None:
     if event.action == "system":
         kind = ItemKind.POLICY
-    elif event.source == "agent":
-        kind = ItemKind.AGENT_MSG
-    else:
+    elif event.source in (None, "user"):
         kind = ItemKind.USER_TURN
-    _add(draft, record, event, kind, text)
+    else:
+        kind = ItemKind.AGENT_MSG
+    author = event.source if event.source not in (None, "user", "agent") else None
+    _add(draft, record, event, kind, text, author=author)
 
 
 def _call(

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from weft.adapters.content import Content, result_text, said_in, text_of
+from weft.adapters.content import Content, check_content, result_text, said_in, text_of
 from weft.adapters.conversation import Conversation, conversation, steps_with_memory
 from weft.adapters.drafting import Draft, Reading, Said, compact
 from weft.adapters.media import block_text
@@ -151,6 +151,7 @@ def _message(
     role = item.get("role")
     if not isinstance(role, str) or role not in _KINDS:
         record.fail(f"$.role: {role!r} is unknown; use {', '.join(_KINDS)}")
+    check_content(record, item, ("content",))
     content = record.to(_Message, item).content
     if role != "assistant":
         kind = _KINDS[role]

@@ -11,10 +11,12 @@ from collections.abc import Sequence
 
 import msgspec
 
+from weft import tokens
 from weft.audit.missing_records import MissingRecords, missing_calls, row_of
 from weft.compiler.candidates.sensitivity import redact
 from weft.compiler.compile import Compilation, compile_pack, within_scopes
 from weft.compiler.pack import CODE_VERSION
+from weft.compiler.rendering.counting import prompt_tokens
 from weft.compiler.rendering.fencing import has_data, is_message
 from weft.compiler.rendering.item_entries import entries_of
 from weft.compiler.rendering.legend import LEGEND
@@ -51,6 +53,12 @@ class Reproduction(msgspec.Struct, frozen=True):
     """`same` if the selection, run again, chose the same items in the same views, else `other`;
     `not run` if another release made the selection."""
     selection_reasons: tuple[str, ...] = ()
+    prompt_tokens: int = 0
+    """Of `prompt`, counted with the encoding of the compile."""
+    budget: int = 0
+    """In tokens: the request's, or that of the policy in force then, without `reserve`."""
+    dropped: int | None = None
+    """How many candidates the prompt left out; None if the selection is not the same."""
 
 
 def reproduce(
@@ -88,6 +96,9 @@ def reproduce(
         reasons=reasons,
         selection=selection,
         selection_reasons=differences,
+        prompt_tokens=prompt_tokens(entries, tokens.counter(audit.encoding).count),
+        budget=again.pack.stats.budget,
+        dropped=again.pack.stats.dropped_count if selection == SAME else None,
     )
 
 

@@ -3,12 +3,16 @@ everything that it could read, and tells which of that the log no longer holds."
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
+
 from weft.audit.compiles import find_compile
 from weft.audit.explanation import ExplainedCompile, explain_compile
 from weft.audit.history import LoggedHistories, fresh_model
+from weft.audit.missing_records import MissingRecords
 from weft.audit.missing_records_from_log import missing_records
 from weft.audit.reproduce import Reproduction, reproduce
 from weft.log.connection import Connection
+from weft.log.record import LogRecord
 from weft.readmodel.model import ReadModel
 from weft_schemas.compile import CompileAudit
 from weft_schemas.errors import NotFound
@@ -27,6 +31,29 @@ async def reproduce_compile(
         return reproduce(audit, view, key=key, base=base, gone=gone)
     finally:
         model.close()
+
+
+async def reproduce_each(
+    connection: Connection, tenant: str, compiles: Sequence[CompileAudit], key: bytes
+) -> AsyncIterator[Reproduction]:
+    """The same of several compiles, in their order; each session is read from the log once."""
+    last = max((audit.sequence for audit in compiles), default=0)
+    histories = LoggedHistories(connection, tenant, last)
+    sessions: dict[str, tuple[list[LogRecord], MissingRecords]] = {}
+    for audit in compiles:
+        name = audit.session
+        if name not in sessions:
+            gone = await missing_records(connection, tenant, name)
+            sessions[name] = await histories.of(name), gone
+        records, gone = sessions[name]
+        base = await base_of(connection, audit)
+        seen = [record for record in records if record.sequence <= audit.sequence]
+        model = fresh_model(seen, audit.sequence, audit.encoding)
+        try:
+            view = model.view(tenant, name, audit.sequence)
+            yield reproduce(audit, view, key=key, base=base, gone=gone)
+        finally:
+            model.close()
 
 
 async def explain_recorded(

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from weft.cli.connecting import client, connected, json_option, running, session_option
-from weft.cli.output import hint, print_json
+from weft.cli.output import hint, left_out_in_words, print_json
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
 from weft_schemas.policy import Phase
@@ -194,6 +194,8 @@ def _how_to_wait(item: PendingItem, after: int) -> str:
 def _tell_notes(pack: Pack) -> None:
     for note in pack.stats.notes:
         hint(f"note: {note}")
+    if pack.left_out:
+        hint(f"note: {left_out_in_words(pack.left_out)}")
 
 
 @click.command()

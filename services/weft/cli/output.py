@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 import msgspec
+
+from weft.adapters.media import count_in_words
 
 _UNFOLDED = 10_000
 """In characters: wider than any row."""
@@ -37,6 +39,15 @@ def lost_note(before: int) -> str:
 
 _NAMED = 10
 """Skipped events that are told one by one."""
+
+
+def left_out_in_words(media: Mapping[str, int]) -> str:
+    """`2 images and 1 file are left out; placeholders name them`."""
+    one = sum(media.values()) == 1
+    outcome = (
+        "is left out; a placeholder names it" if one else "are left out; placeholders name them"
+    )
+    return f"{count_in_words(media)} {outcome}"
 
 
 def skipped_notes(skipped: Sequence[tuple[int, str]]) -> None:

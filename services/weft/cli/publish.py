@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from weft.adapters.formats import FORMATS, Transcript, read_transcripts
-from weft.adapters.media import count_in_words
 from weft.cli.connecting import client, connected, json_option, running, session_option
-from weft.cli.output import hint, print_json
+from weft.cli.output import hint, left_out_in_words, print_json
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Conflict, Forbidden, InvalidInput, Unavailable
 from weft_schemas.items import ContextItem, ItemKind
@@ -98,7 +97,7 @@ def _print(ack: PublishAck, confirmed: Confirmation | None, read: Transcript) ->
     items = f"{ack.count} item{'' if ack.count == 1 else 's'}"
     click.echo(f"{ack.session}: {items}{known}, up to sequence {ack.sequence}")
     if read.left_out:
-        click.echo(f"{ack.session}: {_left_out(read.left_out)}")
+        click.echo(f"{ack.session}: {left_out_in_words(read.left_out)}")
     lone = results_without_call(read.items)
     if lone:
         what = f"{len(lone)} results answer" if len(lone) > 1 else "1 result answers"
@@ -127,14 +126,6 @@ def results_without_call(items: Sequence[ContextItem]) -> list[str]:
         and one.reserved.call_id not in named
         and one.reserved.slice_of is None
     ]
-
-
-def _left_out(media: Mapping[str, int]) -> str:
-    one = sum(media.values()) == 1
-    outcome = (
-        "is left out; a placeholder names it" if one else "are left out; placeholders name them"
-    )
-    return f"{count_in_words(media)} {outcome}"
 
 
 def _content(file: str) -> bytes:

@@ -453,6 +453,7 @@ class BaseClient:
         `failed`. `after` waits for a version of the catalogue. Raises `NotFound` for an unknown
         catalogue.
         """
+        check_type("query", query, str)
         asked = RouteRequest(
             query=query,
             catalog=catalog,

@@ -4,11 +4,13 @@ credential that may read it; each raises what the function that it names raises.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from weft.log.connection import Connection
 from weft.runtime.settings import Settings
+from weft_schemas.compile import CompileAudit
 from weft_schemas.policy import ContextPolicy
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from weft.audit.compiles import LoggedCompile
     from weft.audit.difference import Difference
     from weft.audit.explanation import ExplainedCompile
+    from weft.audit.reproduce import Reproduction
     from weft.audit.verify import Verification
     from weft.copies.exporting import Exported
     from weft.copies.forking import Forked
@@ -43,6 +46,14 @@ class Operator:
         from weft.audit.compiles import all_compiles
 
         return await all_compiles(self._connection, self._tenant, session)
+
+    async def reproduce(self, compiles: Sequence[CompileAudit]) -> list[Reproduction]:
+        """Several recorded compiles rendered again from the log, with their tokens and what they
+        dropped; `client.reproduce` is for one, by its id."""
+        from weft.audit.reproduce_from_log import reproduce_each
+
+        made = reproduce_each(self._connection, self._tenant, compiles, self._key)
+        return [one async for one in made]
 
     async def explain(self, compile_id: str, item: str | None = None) -> ExplainedCompile:
         """Why each item was in a recorded compile or was not, or why one."""

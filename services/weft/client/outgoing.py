@@ -207,7 +207,10 @@ async def _encoded(items: Items, limit: int) -> AsyncIterator[tuple[ContextItem,
 
 def _checked(index: int, item: ContextItem, limit: int) -> bytes:
     if not isinstance(item, ContextItem):
-        raise InvalidInput(f"expected a ContextItem, got {type(item).__name__}: {item!r:.60}")
+        raise InvalidInput(
+            f"items[{index}]: expected a ContextItem, got {type(item).__name__}: {item!r:.60}; "
+            "make items, or give messages to `publish_messages`"
+        )
     try:
         payload = checked(item)
         if len(payload) > limit:

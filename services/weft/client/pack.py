@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.adapters.media import placeholders_in
 from weft.messages import writing
 from weft.messages.writing import Provider as Provider
 from weft_schemas.compile import ContextPack
@@ -16,6 +17,13 @@ class Pack(ContextPack, frozen=True):
     envelope, `sequence` at which place the log was read, and `digest` is the hash of the prompt;
     `id` names the compile for `stable_from` and for reproduction.
     """
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """What the prompt and the requests have only a placeholder for, by kind as in
+        `PublishedMessages.left_out`: the model does not see these images, recordings and files,
+        unless you put them into the request (docs/agents.md)."""
+        return dict(placeholders_in(entry.text for entry in self.entries))
 
     def request(self, provider: Provider) -> dict[str, Any]:
         """Keyword arguments for the provider's call, such as `messages`; `weft.messages.request`

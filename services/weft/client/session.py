@@ -287,12 +287,14 @@ class Session:
         in the provider's form, followed by weft's drill-down (Gemini: in `config`).
 
         Add a model and your own system prompt yourself. The other arguments are those of `compile`.
+        `pack.left_out` counts the images and files that the request only has placeholders for.
         If weft cannot be reached and the session spools, the request is `fallback` unchanged
         (messages of this provider, or a whole request), or else everything that this session was
         given, whole: neither scanned nor within a budget. `pack` is then None, and the drill-down
         is not offered.
         """
         tools = checked_list("tools", tools)
+        checked_choice("provider", provider, Provider)
         try:
             pack = await self.compile(phase=phase, budget=budget, query=query, pin=pin)
         except Unavailable as error:

@@ -216,7 +216,10 @@ def allowed(
         )
     rows = view.by_ids([found.item_id])
     if not rows:
-        raise NotFound(f"no artifact {handle!r} in tenant {tenant!r}; it may have been erased")
+        raise NotFound(
+            f"no artifact {handle!r} in tenant {tenant!r}; take a handle (`art:…`) from a pack of "
+            "this tenant; it may also have been erased"
+        )
     hook = redaction_hook(policy.redaction_hook)
     return found, policy.firewall, hook(rows[0].text, found.sensitivity, rows[0])
 

@@ -23,6 +23,7 @@ from weft.client import Client
 from weft.http import openapi, problems, sse, tracing
 from weft.http.callers import caller, check_page
 from weft.http.clients import Clients
+from weft.http.disconnects import while_connected
 from weft.http.grants import TokenGrant, TokenGrants
 from weft.http.handlers import HANDLERS, STREAMS, OperationCall, problem_event
 from weft.http.idempotency import Answers, checked_key
@@ -47,6 +48,8 @@ from weft_schemas.errors import Unavailable, WeftError
 _log = logging.getLogger(__name__)
 
 JSON = "application/json"
+HEAVY = frozenset({"compile", "explain", "hydrate", "drilldown"})
+"""Operations that may take seconds of a processor, and store nothing that their caller sent."""
 Take = Callable[[Client, bytes, str], Awaitable[bytes]]
 """Imports an export of a media type, and answers it."""
 
@@ -121,7 +124,7 @@ class Application:
         call = OperationCall(
             client=await self.clients.of(grant),
             log=lambda: self.clients.of_log(grant),
-            session=session_of(request.path_params["session"]) if of_session(operation) else "",
+            session=_session_in(request) if of_session(operation) else "",
             body=body_of(operation, content) if operation.body else None,
             query=query_of(operation, dict(request.query_params.items())),
             last_event=last_event_of(request.headers.get("last-event-id")),
@@ -135,6 +138,8 @@ class Application:
 
         key = request.headers.get("idempotency-key")
         if not key or not operation.body:
+            if operation.name in HEAVY:
+                return _json(await while_connected(work(), request.receive))
             return _json(await work())
         address = (grant.name, operation.name, str(request.url.path), str(request.url.query))
         asked = (*address, checked_key(key))
@@ -259,6 +264,10 @@ async def _received(request: Request[Any, Any, Any]) -> bytes:
         return await request.body()
     except HTTPException as error:  # it is too large, or the caller has gone
         raise _request_error(request, error) from None
+
+
+def _session_in(request: Request[Any, Any, Any]) -> str:
+    return session_of(request.path_params["session"], request.scope.get("raw_path") or b"")
 
 
 def _json(content: bytes, headers: dict[str, str] | None = None) -> Response[bytes]:

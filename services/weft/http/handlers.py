@@ -238,7 +238,8 @@ STREAMS: dict[str, Stream] = {"compile": compile_stream, "events": events_stream
 
 
 def _compiled(pack: Pack, provider: Any) -> Compiled:
-    return Compiled(pack, pack.request(provider) if provider else msgspec.UNSET)
+    request = pack.request(provider) if provider else msgspec.UNSET
+    return Compiled(pack, request, pack.left_out)
 
 
 async def _progress(call: OperationCall) -> Progress | None:

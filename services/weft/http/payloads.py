@@ -70,6 +70,9 @@ class Compiled(msgspec.Struct, frozen=True, omit_defaults=True):
     request: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     """With `provider`: the messages (for Anthropic with `system`) to send to it; add your own
     model, tools and system prompt."""
+    left_out: dict[str, int] = {}
+    """How many images, recordings and files of the items have only a placeholder here, by kind: the
+    model does not see them unless you put them into the request."""
 
 
 class Progress(msgspec.Struct, frozen=True):

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 
@@ -71,14 +72,25 @@ def query_of(operation: Operation, parameters: Mapping[str, str]) -> Any:
     return query
 
 
-def session_of(segment: str) -> str:
+def session_of(segment: str, raw_path: bytes) -> str:
     """The session that a path names: by its id, or by `=` and the id in base64url, whether it needs
-    that or not. Raises `InvalidInput`."""
+    that or not. Raises `InvalidInput`, also for a path that is no UTF-8: whatever is not would read
+    as one and the same character."""
+    if "\N{REPLACEMENT CHARACTER}" in segment and not _is_utf8(unquote_to_bytes(raw_path)):
+        raise InvalidInput("the session's id is not UTF-8; percent-encode its UTF-8 bytes")
     session = _unwrapped(segment) if segment.startswith("=") else segment
     if session == TENANT_SESSION:
         raise InvalidInput(f"{TENANT_SESSION} holds the tenant's own events; name a session")
     encode_token(session, what="session")
     return session
+
+
+def _is_utf8(path: bytes) -> bool:
+    try:
+        path.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _unwrapped(segment: str) -> str:

@@ -289,7 +289,8 @@ def items_of(entry: SessionStoreEntry) -> Iterator[ContextItem]:
     message, uuid = held.get("message"), held.get("uuid")
     if held.get("type") not in ("user", "assistant") or not isinstance(message, dict) or not uuid:
         return
-    if held.get("isMeta") or held.get("isSidechain"):
+    # A summary after a compaction stands there as a user's prompt, and Claude Code wrote it.
+    if held.get("isMeta") or held.get("isSidechain") or held.get("isCompactSummary"):
         return
     for at, item in enumerate(weft.messages.read([message], "anthropic").items):
         call_id = item.reserved.call_id

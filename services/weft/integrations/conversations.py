@@ -8,12 +8,11 @@ step finds it published already.
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import threading
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +21,7 @@ from weft.adapters.conversation import conversation
 from weft.client.offline import OnUnavailable
 from weft.client.refusals import ItemRefused
 from weft.integrations.current_history import as_it_is, versions
+from weft.integrations.either_client import Turn, done, done_now, returned
 from weft.integrations.open_sessions import OpenSessions
 from weft.messages import Format
 from weft_schemas.errors import InvalidInput, Unavailable
@@ -63,12 +63,7 @@ class _Conversation:
         """Whether weft was away at the latest step, and what follows it comes with the next one."""
         self._versions: set[str] = set()
         """Ids of what the latest history had in place of items of the log."""
-        self.turn = asyncio.Lock()
-        self.thread_turn = threading.Lock()
-
-    @property
-    def is_in_use(self) -> bool:
-        return self.turn.locked() or self.thread_turn.locked()
+        self.turn = Turn(session)
 
     def back(self, pack: weft.Pack) -> weft.Pack:
         self.waits = False
@@ -149,43 +144,18 @@ class Conversations:
             "spool": spool,
         }
         self._scope = scope
-        self._open = OpenSessions(self._opened, lambda one: one.is_in_use)
+        self._open = OpenSessions(self._opened, lambda one: one.turn.is_taken)
 
     async def compiled(
         self, name: str, history: Sequence[Any], query: str = ""
     ) -> weft.Pack | None:
         """Publish the new part of a history and compile the context for the model's next call; None
         if the framework's own history must be used."""
-        if isinstance(self.client, weft.SyncClient):
-            return await asyncio.to_thread(self.compiled_now, name, history, query)
-        one = self._of(name)
-        async with one.turn:
-            with self._going_on(name, one):
-                if not history:
-                    return None
-                done = await _async(one).publish(one.step(history), format=self._format)
-                self._tell(name, done)
-                now = versions(one.history, self._format, done)
-                with _refusals(name):
-                    _async(one).add(*one.unseen(now, self._logged(name)))
-                    await _async(one).flush()
-                return as_it_is(one.back(await _async(one).compile(query=query)), done, now)
-        return None
+        return await done(self.client, partial(self._compiled, name, history, query))
 
     def compiled_now(self, name: str, history: Sequence[Any], query: str = "") -> weft.Pack | None:
         """The same without an event loop."""
-        one = self._of(name)
-        with one.thread_turn, self._going_on(name, one):
-            if not history:
-                return None
-            done = _sync(one).publish(one.step(history), format=self._format)
-            self._tell(name, done)
-            now = versions(one.history, self._format, done)
-            with _refusals(name):
-                _sync(one).add(*one.unseen(now, self._logged(name)))
-                _sync(one).flush()
-            return as_it_is(one.back(_sync(one).compile(query=query)), done, now)
-        return None
+        return done_now(self.client, partial(self._compiled, name, history, query))
 
     async def answered(
         self,
@@ -200,18 +170,7 @@ class Conversations:
         A model that is asked twice for one step may answer differently; then the log contains both
         answers, since both were given.
         """
-        if isinstance(self.client, weft.SyncClient):
-            return await asyncio.to_thread(self.answered_now, name, answer, calls, history)
-        one = self._of(name)
-        async with one.turn:
-            whole = one.answered(answer, calls, history)
-            if one.waits or not answer:
-                return
-            with self._going_on(name):
-                done = await _async(one).publish(whole, format=self._format)
-                if _is_another(done, len(whole) - len(answer)):
-                    _async(one).add(*answer, format=self._format)
-                    await _async(one).flush()
+        await done(self.client, partial(self._answered, name, answer, calls, history))
 
     def answered_now(
         self,
@@ -221,65 +180,83 @@ class Conversations:
         history: Sequence[Any] | None = None,
     ) -> None:
         """The same without an event loop."""
-        one = self._of(name)
-        with one.thread_turn:
-            whole = one.answered(answer, calls, history)
-            if one.waits or not answer:
-                return
-            with self._going_on(name):
-                done = _sync(one).publish(whole, format=self._format)
-                if _is_another(done, len(whole) - len(answer)):
-                    _sync(one).add(*answer, format=self._format)
-                    _sync(one).flush()
+        done_now(self.client, partial(self._answered, name, answer, calls, history))
 
     async def followed(self, name: str, history: Sequence[Any]) -> None:
         """Publish the new part of a history between two steps."""
-        if isinstance(self.client, weft.SyncClient):
-            return await asyncio.to_thread(self.followed_now, name, history)
         if not self._of(name).waits:
             await self.publish(name, history)
 
     def followed_now(self, name: str, history: Sequence[Any]) -> None:
         """The same without an event loop."""
         if not self._of(name).waits:
-            self._publish_now(name, history)
+            done_now(self.client, partial(self._publish, name, history))
 
     async def ran(self, name: str, call_id: str, result: Any) -> None:
         """Publish the result of a call of the latest answer, once all results before it are
         there."""
-        if isinstance(self.client, weft.SyncClient):
-            return await asyncio.to_thread(self.ran_now, name, call_id, result)
+        await done(self.client, partial(self._ran, name, call_id, result))
+
+    def ran_now(self, name: str, call_id: str, result: Any) -> None:
+        """The same without an event loop."""
+        done_now(self.client, partial(self._ran, name, call_id, result))
+
+    async def publish(self, name: str, history: Sequence[Any]) -> None:
+        """Publish the new part of a history."""
+        await done(self.client, partial(self._publish, name, history))
+
+    async def _compiled(self, name: str, history: Sequence[Any], query: str) -> weft.Pack | None:
+        one = self._of(name)
+        async with one.turn:
+            with self._going_on(name, one):
+                if not history:
+                    return None
+                published = await self._published(one, one.step(history))
+                self._tell(name, published)
+                now = versions(one.history, self._format, published)
+                with _refusals(name):
+                    one.session.add(*one.unseen(now, self._logged(name)))
+                    await returned(one.session.flush())
+                pack = await returned(one.session.compile(query=query))
+                return as_it_is(one.back(pack), published, now)
+        return None
+
+    async def _answered(
+        self,
+        name: str,
+        answer: Sequence[Any],
+        calls: Sequence[str],
+        history: Sequence[Any] | None,
+    ) -> None:
+        one = self._of(name)
+        async with one.turn:
+            whole = one.answered(answer, calls, history)
+            if one.waits or not answer:
+                return
+            with self._going_on(name):
+                published = await self._published(one, whole)
+                if _is_another(published, len(whole) - len(answer)):
+                    one.session.add(*answer, format=self._format)
+                    await returned(one.session.flush())
+
+    async def _ran(self, name: str, call_id: str, result: Any) -> None:
         one = self._of(name)
         async with one.turn:
             if call_id in one.asked and not one.waits:
                 with self._going_on(name):
-                    await _async(one).publish(one.result(call_id, result), format=self._format)
+                    await self._published(one, one.result(call_id, result))
 
-    def ran_now(self, name: str, call_id: str, result: Any) -> None:
-        """The same without an event loop."""
-        one = self._of(name)
-        with one.thread_turn:
-            if call_id in one.asked and not one.waits:
-                with self._going_on(name):
-                    _sync(one).publish(one.result(call_id, result), format=self._format)
-
-    async def publish(self, name: str, history: Sequence[Any]) -> None:
-        """Publish the new part of a history."""
-        if isinstance(self.client, weft.SyncClient):
-            return await asyncio.to_thread(self._publish_now, name, history)
+    async def _publish(self, name: str, history: Sequence[Any]) -> None:
         one = self._of(name)
         async with one.turn:
             with self._going_on(name):
                 if history:
-                    one.step(history)
-                    done = await _async(one).publish(one.history, format=self._format)
-                    self._tell(name, done)
+                    self._tell(name, await self._published(one, one.step(history)))
 
-    def _publish_now(self, name: str, history: Sequence[Any]) -> None:
-        one = self._of(name)
-        with one.thread_turn, self._going_on(name):
-            if history:
-                self._tell(name, _sync(one).publish(one.step(history), format=self._format))
+    async def _published(
+        self, one: _Conversation, history: Sequence[Any]
+    ) -> weft.PublishedMessages:
+        return await returned(one.session.publish(history, format=self._format))
 
     def _logged(self, name: str) -> Collection[str]:
         """Ids of the versions of the session's items, as far as the client knows them."""
@@ -305,7 +282,7 @@ class Conversations:
             if step is not None:
                 step.waits = not self._spools
                 message = f"session {name!r}: the model gets the framework's own history: {error}"
-                warn_of_own_history(message, stacklevel=4)
+                warn_of_own_history(message, stacklevel=6)
             else:
                 LOG.warning("session %r: published with the next step: %s", name, error)
 
@@ -330,20 +307,6 @@ def _refusals(name: str) -> Iterator[None]:
 def _is_another(done: weft.PublishedMessages, place: int) -> bool:
     """Whether the log contains another answer in place of this one."""
     return any(change.index >= place for change in done.conflicts)
-
-
-def _async(one: _Conversation) -> weft.Session:
-    if isinstance(one.session, weft.SyncSession):  # the caller runs it in a thread
-        raise InvalidInput("a client of weft.connect_sync is called without await")
-    return one.session
-
-
-def _sync(one: _Conversation) -> weft.SyncSession:
-    if isinstance(one.session, weft.Session):
-        raise InvalidInput(
-            "this framework runs without an event loop; give it a client of weft.connect_sync"
-        )
-    return one.session
 
 
 def failed_calls(pack: weft.Pack) -> frozenset[str]:

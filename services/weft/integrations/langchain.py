@@ -17,6 +17,8 @@ from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
+    ChatMessage,
+    FunctionMessage,
     HumanMessage,
     SystemMessage,
     ToolMessage,
@@ -38,6 +40,7 @@ from weft.integrations.conversations import (
 from weft.integrations.drill_down import DrillDown
 from weft.integrations.media import Media, media_in, with_media
 from weft.integrations.nested_runs import session_around, tool
+from weft.integrations.roles import with_role
 from weft.part_kind import part_kind
 from weft_schemas.ids import digest
 
@@ -228,9 +231,12 @@ def _message(message: BaseMessage) -> dict[str, Any]:
         case HumanMessage():
             named = {"name": message.name} if message.name else {}
             return {"role": "user", "content": message.content, **named}
+        case ChatMessage():
+            return with_role(message.role, message.content, message.name)
+        case FunctionMessage():
+            return with_role("function", message.content, message.name)
         case _:
-            role = "assistant" if message.type in ("ai", "assistant") else "user"
-            return {"role": role, "content": message.content}
+            return with_role(message.type, message.content, message.name)
 
 
 def _assistant_message(message: AIMessage) -> dict[str, Any]:

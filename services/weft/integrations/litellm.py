@@ -23,12 +23,12 @@ import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
 import weft
+from weft.adapters.roles import SYSTEM
 from weft.integrations.conversations import Conversations
 from weft.integrations.media import Media, media_in, with_media
 from weft.integrations.open_sessions import MAX_OPEN
 
 CHAT = frozenset({"completion", "acompletion"})
-SYSTEM = ("system", "developer")
 
 
 class WeftLogger(CustomLogger):

@@ -44,9 +44,13 @@ from weft.client.arguments import checked_choice
 from weft.integrations.conversations import Conversations, ToolErrors, session_name, thoughts_of
 from weft.integrations.drill_down import DrillDown
 from weft.integrations.media import Media, media_in, placeholder_of, with_media
+from weft.integrations.roles import with_role
+from weft_schemas.items import ItemKind
 
 SIGNED_BY = frozenset({"anthropic", "bedrock"})
 """Providers that refuse a call without the reasoning before it."""
+FEEDBACK = "validation"
+"""The title of a document in which the framework says why it refused an answer."""
 WEFT_PROMPT = "weft"
 """The `dynamic_ref` that tells weft's part of the system prompt from the framework's."""
 
@@ -150,11 +154,14 @@ def _replaced(history: Sequence[ModelMessage], pack: weft.Pack) -> list[ModelMes
     """The compiled messages, under the framework's own system prompts and instructions."""
     requests = [one for one in history if isinstance(one, ModelRequest)]
     own = [part for one in requests for part in one.parts if isinstance(part, SystemPromptPart)]
+    refused = [
+        part for one in requests for part in one.parts if isinstance(part, RetryFeedbackPart)
+    ]
     feedback = {
-        part.model_response(): part
-        for one in requests
-        for part in one.parts
-        if isinstance(part, RetryFeedbackPart)
+        entry.text: part
+        for entry in pack.entries
+        for part in refused
+        if entry.kind is ItemKind.DOC_SNIPPET and part.model_response() in entry.text
     }
     compiled = messages_of(pack.request("openai")["messages"], thoughts_of(pack))
     media = _own_media(history)
@@ -177,12 +184,12 @@ def _replaced(history: Sequence[ModelMessage], pack: weft.Pack) -> list[ModelMes
 def _with_feedback(
     message: ModelMessage, feedback: Mapping[str, RetryFeedbackPart]
 ) -> ModelMessage:
-    """The message with the framework's own parts where it has their text: in a user's turn the
-    framework would say that a user has written it."""
+    """The message with the framework's own parts in the places of the documents that have their
+    text: else the framework would say that a user has written it."""
     if not isinstance(message, ModelRequest):
         return message
     parts = [
-        feedback.get(part.content, part)
+        feedback.get(part.content.partition("] ")[2], part)
         if isinstance(part, UserPromptPart) and isinstance(part.content, str)
         else part
         for part in message.parts
@@ -252,6 +259,11 @@ def history_of(messages: Sequence[ModelMessage]) -> list[dict[str, Any]]:
         blocks = [block for part in message.parts for block in _blocks(part)]
         if blocks:
             made.append({"role": role, "content": blocks})
+        made += [
+            with_role("tool", part.model_response(), FEEDBACK)
+            for part in message.parts
+            if isinstance(part, RetryFeedbackPart)
+        ]
     return made
 
 
@@ -281,11 +293,9 @@ def _blocks(part: Any) -> list[dict[str, Any]]:
             if part.outcome in ERROR_OUTCOMES:
                 result["is_error"] = True
             return [{"type": "native_tool_result", **result}]
-        case RetryFeedbackPart():
-            return [{"type": "text", "text": part.model_response()}]
         case FilePart():
             return [_media(part.content)]
-        case _:  # other reasoning, instructions, and parts for the framework only
+        case _:  # feedback, other reasoning, instructions, and parts for the framework only
             return []
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,6 +9,7 @@ from typing import Any
 
 import weft
 from weft.client.refusals import ItemRefused
+from weft.integrations.either_client import Turn, done, returned
 from weft_schemas.items import ContextItem
 
 REMEMBERED = 2_000
@@ -23,8 +22,7 @@ class SharedSession:
 
     def __init__(self, session: weft.Session | weft.SyncSession) -> None:
         self._session = session
-        self._turn = asyncio.Lock()
-        self._thread_turn = threading.Lock()
+        self._turn = Turn(session)
         self._added: OrderedDict[str, ContextItem | None] = OrderedDict()
         """Ids of what was added, and what was refused."""
         self._refused: list[ItemRefused] = []
@@ -33,8 +31,7 @@ class SharedSession:
     @property
     def is_needed(self) -> bool:
         """Whether somebody uses it, or something waits to be sent."""
-        is_used = self._turn.locked() or self._thread_turn.locked()
-        return is_used or self._session.unsent > 0
+        return self._turn.is_taken or self._session.unsent > 0
 
     async def publish(self, items: Sequence[ContextItem]) -> None:
         """Publish items, each once. If that fails, they stay added and are sent with the next ones.
@@ -53,16 +50,13 @@ class SharedSession:
 
     async def _in_turn(self, work: Callable[[], Any], items: Sequence[ContextItem] = ()) -> Any:
         """The result of `work`, a method of the session, after adding the items."""
-        if isinstance(self._session, weft.SyncSession):
-            return await asyncio.to_thread(self._in_turn_now, work, items)
-        async with self._turn:
-            self._add(items)
-            return await work()
 
-    def _in_turn_now(self, work: Callable[[], Any], items: Sequence[ContextItem]) -> Any:
-        with self._thread_turn:
-            self._add(items)
-            return work()
+        async def added() -> Any:
+            async with self._turn:
+                self._add(items)
+                return await returned(work())
+
+        return await done(self._session, added)
 
     def _add(self, items: Sequence[ContextItem]) -> None:
         for item in items:

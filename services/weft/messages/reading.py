@@ -87,7 +87,9 @@ def tool_call(call: Any) -> ToolCall:
         return call
     made = as_plain_json(call)
     if not isinstance(made, dict):
-        raise InvalidInput(f"a {type(call).__name__} is no tool call; hand over the provider's own")
+        raise InvalidInput(
+            f"a value of type {type(call).__name__} is no tool call; hand over the provider's own"
+        )
     if isinstance(made.get("function") or made.get("custom"), dict):
         return tool_calls({"role": "assistant", "tool_calls": [made]}, "openai")[0]
     if part_kind(made) == "tool_use":

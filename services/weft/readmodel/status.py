@@ -184,7 +184,10 @@ def artifact(db: sqlite3.Connection, tenant: str, handle: str, key: bytes = b"")
     sequence = _place_of(db, tenant, handle, key)
     row = None if sequence is None else db.execute(_sql.artifact, (sequence,)).fetchone()
     if row is None or sequence is None:
-        raise NotFound(f"no artifact {handle!r} in tenant {tenant!r}; it may have been erased")
+        raise NotFound(
+            f"no artifact {handle!r} in tenant {tenant!r}; take a handle (`art:…`) from a pack of "
+            "this tenant; it may also have been erased"
+        )
     session, item_id, kind, untrusted, size, sha256, level, metadata, packed, raised = row
     envelope = msgspec.json.decode(packed, type=ResultEnvelope) if packed else None
     named = msgspec.json.decode(metadata).get("content_type") if metadata else None

@@ -18,7 +18,7 @@ from weft.router.diversity import diversified
 from weft.router.fusion import Embeddings, Encoder, fused
 from weft.router.tree import Tree
 from weft.router.tree_builder import MAX_CHILDREN, TreeBuilder
-from weft.router.unranked import nothing_fits, reason_for, unranked
+from weft.router.unranked import NOTHING_ASKED, is_blank, nothing_fits, reason_for, unranked
 from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import (
     UNRANKED,
@@ -96,7 +96,7 @@ class Router:
         passing = self._passing(request)
         shown = unranked((self.items[one] for one in passing), request, request.top_k)
         cards = tuple(self._card(Hit(0.0, one.id), request, UNRANKED) for one in shown)
-        reason = reason_for(shown, len(passing), request)
+        reason = reason_for(shown, len(passing), request, reply.query)
         return msgspec.structs.replace(reply, cards=cards, reason=reason)
 
     def flat(self, query: str, top: int) -> list[Hit]:
@@ -177,7 +177,7 @@ class Router:
                 yield hit
 
         leaves = self._tree.leaves
-        if self._embeddings is None:
+        if self._embeddings is None or is_blank(query):
             shown = diversified(watched(), leaves, request.top_k)
             looked_at += islice(search, max(0, 2 - len(looked_at)))
         else:
@@ -205,6 +205,8 @@ class Router:
     def _judged(self, query: str, hits: _Ranked) -> tuple[bool, bool, str]:
         """Whether nothing fits, whether two fit equally well, and why. Only by words: meaning
         always finds something."""
+        if is_blank(query):
+            return True, False, NOTHING_ASKED
         if not hits.best:
             reason = "" if hits.shown else "nothing fits: no tool has a word of the query"
             return not hits.shown, False, reason

@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice, zip_longest
 
+from weft.router.words import words_of
 from weft_schemas.routing import RouteReply, RouteRequest, SelectableItem
 
+NOTHING_ASKED = "nothing is asked: query is empty; say what a tool is wanted for"
 _TODO = (
     "say it in the words of the catalogue, give its tools tags or examples in your language, or "
     "rank by meaning too (WEFT_ROUTER_ENCODER)"
@@ -29,12 +31,19 @@ def unranked(
     return list(islice(chain(first, last), top))
 
 
-def reason_for(shown: Collection[SelectableItem], passing: int, request: RouteRequest) -> str:
+def reason_for(
+    shown: Collection[SelectableItem], passing: int, request: RouteRequest, query: str
+) -> str:
     """What happened, and what to do. `passing` tools pass the request's filters."""
     if not passing and not (request.namespaces or request.tags or request.exclude):
         return "nothing fits: the catalogue is empty"
     if not passing:
         return "nothing fits: no tool passes the filters (namespaces, tags, exclude)"
+    if not words_of(query):
+        return (
+            f"nothing fits: query has no word that says what is wanted; {len(shown)} of {passing} "
+            "tools are shown, not ranked: say in words what a tool is wanted for"
+        )
     return (
         f"nothing fits: none of {passing} tools has a word of the query; {len(shown)} are shown, "
         f"not ranked: {_TODO}"
@@ -43,7 +52,12 @@ def reason_for(shown: Collection[SelectableItem], passing: int, request: RouteRe
 
 def nothing_fits(reply: RouteReply) -> bool:
     """Whether something was asked that nothing fits."""
-    return not reply.cards and bool(reply.query.strip())
+    return not reply.cards and not is_blank(reply.query)
+
+
+def is_blank(query: str) -> bool:
+    """Whether nothing is asked: a query without a character that can be seen."""
+    return not any(char.isprintable() and not char.isspace() for char in query)
 
 
 def _by_namespace(items: Iterable[SelectableItem], top: int) -> list[list[SelectableItem]]:

@@ -18,6 +18,7 @@ from faststream.response import Response
 from nats.aio.msg import Msg
 
 from weft.log.timeouts import time_limit
+from weft.runtime.cancellable_requests import CancellableRequests
 from weft.runtime.fair_queueing import ConcurrencyLimits
 from weft.runtime.logs import safe_error
 from weft.runtime.process import Process
@@ -37,7 +38,8 @@ _ROOM_FOR_HEADERS = 1_024
 
 
 class Expired(Unavailable):
-    """The requester no longer waits for the reply, so the request is not worked on any longer."""
+    """The requester no longer waits for the reply, or has cancelled its request: it is not worked
+    on any longer."""
 
 
 Request = TypeVar("Request", bound=msgspec.Struct)
@@ -57,6 +59,7 @@ class RequestServer:
         self._process = process
         self._group = group
         self._subscribers: list[RequestSubscriber] = []
+        self._cancellable = CancellableRequests()
         self._waiting = 0
         """Bytes of the requests that wait for room."""
 
@@ -72,14 +75,18 @@ class RequestServer:
         subscriber(handler)
         self._subscribers.append(subscriber)
         if self._process.answers:
-            await subscriber.start()
+            await self._start(subscriber)
 
     async def join(self) -> None:
         """Take requests from now on."""
         if not self._process.answers:
             self._process.answers = True
             for subscriber in self._subscribers:
-                await subscriber.start()
+                await self._start(subscriber)
+
+    async def _start(self, subscriber: RequestSubscriber) -> None:
+        await self._cancellable.listen(self._process.connection)
+        await subscriber.start()
 
     async def leave(self) -> None:
         """Take no more requests; earlier ones are answered."""
@@ -113,15 +120,19 @@ class RequestServer:
             tenant, session, _ = parse_request(message.raw_message.subject)
             try:
                 async with time_limit(seconds) as limit, AsyncExitStack() as stack:
+                    request = stack.enter_context(
+                        self._cancellable.within(limit, message.raw_message)
+                    )
                     with self._waits(service, limits.would_wait(tenant, session), size):
                         await stack.enter_async_context(limits.place(tenant, session))
                     return await call_next(message)
             except TimeoutError:
                 if not limit.expired():
                     raise
-                raise Expired(
-                    f"{service} had no reply in the {seconds:g} s that the requester waits"
-                ) from None
+                why = f"had no reply in the {seconds:g} s that the requester waits"
+                if request.is_cancelled:
+                    why = "was cancelled by its requester"
+                raise Expired(f"{service} {why}") from None
 
         return in_turn
 

@@ -146,6 +146,10 @@ def read_settings(environ: Mapping[str, str] = os.environ, **overrides: Any) -> 
     values: dict[str, Any] = {}
     for field in msgspec.structs.fields(Settings):
         text = overrides.get(field.name)
+        if field.name == "tenant" and text == "":
+            # Not the default's: it may be the header of a request that named nobody.
+            faults.append("WEFT_TENANT='': it is empty; name one, or leave it out for the default")
+            continue
         text = environ.get(_variable(field.name)) if text is None else text
         if text is None or text == "":
             continue

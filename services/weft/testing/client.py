@@ -141,7 +141,9 @@ class MemoryClient(Client):
         given = [item async for item in _each(items)]
         for index, item in enumerate(given):
             if not isinstance(item, ContextItem):
-                raise InvalidInput(f"expected a ContextItem, got {type(item).__name__}")
+                raise InvalidInput(
+                    f"items[{index}]: expected a ContextItem, got {type(item).__name__}"
+                )
             try:
                 _check(item)
             except ItemRefused as error:

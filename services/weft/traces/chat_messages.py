@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from weft.adapters.roles import SYSTEM, TOOLS, USERS
 from weft.traces.message_parts import (
     Part,
     is_call,
@@ -49,8 +50,6 @@ class ChatMessage(msgspec.Struct, frozen=True):
     """Files and search results that came with the text."""
 
 
-_TOOLS = ("tool", "function")
-_SYSTEM = ("system", "developer")
 _NOT_SAID = "thinking"
 """OpenLLMetry's role for a model's reasoning."""
 
@@ -66,7 +65,7 @@ def chat_messages(message: Any, role_if_none: str) -> tuple[ChatMessage, ...]:
     role = str(message.get("role") or role_if_none)
     if role == _NOT_SAID:
         return ()
-    if role in _TOOLS or message.get("tool_call_id"):
+    if role in TOOLS or message.get("tool_call_id"):
         return _returned(message, role)
     called = [_call(one) for one in _objects(parsed(message.get("tool_calls")))]
     return _messages(role, _parts(_content(message), role), [*called, *_function_call(message)])
@@ -82,8 +81,8 @@ def _parts(content: Any, role: str) -> list[Any]:
     if isinstance(content, list):
         return [typed(one) if isinstance(one, dict) else one for one in content]
     if isinstance(content, str):
-        is_prompt = role in _SYSTEM
-        is_user = role in ("user", "human")
+        is_prompt = role in SYSTEM
+        is_user = role in USERS
         parts = parts_in(content, calls=not (is_prompt or is_user), results=not is_prompt)
         return [content] if parts is None else list(parts)
     return [] if content is None else [typed(content) if isinstance(content, dict) else content]
@@ -92,7 +91,7 @@ def _parts(content: Any, role: str) -> list[Any]:
 def _returned(message: dict[str, Any], role: str) -> tuple[ChatMessage, ...]:
     """A tool's message: it is one result, or its parts are some."""
     call_id = str(message.get("tool_call_id", message.get("id")) or "")
-    if role not in _TOOLS:
+    if role not in TOOLS:
         # OpenInference wrote so what a user's message of Anthropic's has: a result, and the rest.
         rest = _messages(role, _parts(message.get("contents"), role), [])
         return (_of_tool(message, message.get("content"), call_id), *rest)
@@ -113,7 +112,7 @@ def _of_tool(message: dict[str, Any], content: Any, call_id: str) -> ChatMessage
 def _messages(role: str, parts: Iterable[Any], called: list[TracedCall]) -> tuple[ChatMessage, ...]:
     """A message of parts, with the calls that it lists beside them."""
     pieces = _Pieces(role)
-    is_system = role in _SYSTEM
+    is_system = role in SYSTEM
     for part in parts:
         if not isinstance(part, dict):
             pieces.say(text_of(part))

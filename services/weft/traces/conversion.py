@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from weft.adapters.drafting import compact
+from weft.adapters.roles import SYSTEM, USERS
 from weft.traces.chat_messages import ChatMessage, TracedCall, TracedResult
 from weft.traces.genai_attributes import SpanContent, span_content
 from weft.traces.otlp import Span
@@ -24,10 +25,8 @@ from weft_schemas.items import ContextItem, ItemKind, check_item
 
 HASH_DIGITS = 20
 _KINDS = {
-    "system": ItemKind.POLICY,
-    "developer": ItemKind.POLICY,
-    "user": ItemKind.USER_TURN,
-    "human": ItemKind.USER_TURN,
+    **dict.fromkeys(SYSTEM, ItemKind.POLICY),
+    **dict.fromkeys(USERS, ItemKind.USER_TURN),
 }
 """By role. Any other speaks for an agent: what a model says passes for no user's words because an
 instrumentation calls it `model`, `ai` or `unknown`."""
