@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from weft.secrets.assigned import NAMES, assigned_secrets
+from weft.secrets.hashes import HASHES
 from weft.secrets.in_code import IN_CODE
 from weft.secrets.in_commands import IN_COMMANDS
 from weft.secrets.in_context import IN_CONTEXT
@@ -39,10 +40,17 @@ from weft.secrets.values import (
 )
 from weft.secrets.vendors import VENDORS
 
-_TOGETHER = ((PUBLISHED, 40), (VENDORS, 40), (IN_CONTEXT, 8), (IN_COMMANDS, 24), (IN_LANGUAGES, 4))
+_TOGETHER = (
+    (PUBLISHED, 40),
+    (VENDORS, 40),
+    (HASHES, 16),
+    (IN_CONTEXT, 8),
+    (IN_COMMANDS, 24),
+    (IN_LANGUAGES, 4),
+)
 """How many rules RE2 searches for together as fast as for one. Not those that may begin nearly
 everywhere, nor those for code: their automata multiply."""
-RULES = (*PUBLISHED, *VENDORS, *IN_CONTEXT, *IN_COMMANDS, *IN_CODE, *IN_LANGUAGES)
+RULES = (*PUBLISHED, *VENDORS, *HASHES, *IN_CONTEXT, *IN_COMMANDS, *IN_CODE, *IN_LANGUAGES)
 
 _LONG = 200
 """How many bytes of a value its rule's pattern may have cut off."""

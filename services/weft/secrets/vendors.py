@@ -44,6 +44,7 @@ _PREFIXED = (
     ("gemini_key", "AQ.Ab8RN6", f"{_WORD}{{44}}"),
     ("gitlab_token", "glffct-", f"{_WORD}{{20,60}}"),
     ("gitlab_session", "_gitlab_session=", "[0-9a-z]{32}"),
+    ("k3s_token", "K10", f"{_HEX}{{64}}::[A-Za-z0-9_-]{{1,40}}:{_ALNUM}{{10,100}}"),
     ("kolide_key", "k2sk_v1_", f"{_ALNUM}{{24}}"),
     ("langfuse_key", "sk-lf-", _UUID),
     ("llamaindex_key", "llx-", f"{_ALNUM}{{44,52}}"),
@@ -217,6 +218,12 @@ VENDORS: tuple[SecretRule, ...] = (
     rule("runpod_key", "rpa_", rf"\brpa_{_ALNUM}{{30,60}}\b"),
     rule("salesforce_token", "00d", rf"\b00{_ALNUM}{{13}}![A-Za-z0-9._-]{{80,260}}"),
     rule("scalingo_token", "tk-us-", rf"\btk-us-{_WORD}{{48}}"),
+    rule(
+        "bitwarden_session",
+        "bw_session",
+        r"\bBW_SESSION[\"']?[ \t]?[:=][ \t]?[\"']?([A-Za-z0-9+/]{86}==)",
+        1,
+    ),
     rule("brevo_key", "xkeysib- xsmtpsib-", rf"\bx(?:key|smtp)sib-{_HEX}{{64}}-{_ALNUM}{{16}}"),
     rule("settlemint_token", "sm_aat_ sm_pat_ sm_sat_", rf"\bsm_[aps]at_{_ALNUM}{{16,40}}"),
     rule("shippo_token", "shippo_", r"\bshippo_(?:live|test)_[0-9a-fA-F]{40}"),
@@ -260,6 +267,17 @@ VENDORS: tuple[SecretRule, ...] = (
     rule("vercel_token", "vercel_blob_rw_", r"\bvercel_blob_rw_\w{30,70}"),
     rule("voiceflow_key", "vf.", rf"\bVF\.(?:[A-Z]+\.)?{_HEX}{{24}}\.{_ALNUM}{{16}}"),
     rule("wakatime_key", "waka_", rf"\bwaka_(?:[a-z]+_)?{_UUID}"),
+    rule(
+        "wallet_key",
+        "xprv yprv zprv tprv",
+        r"\b[tuvxyz]prv[1-9A-HJ-NP-Za-km-z]{100,112}\b",
+    ),
+    rule(
+        "wallet_key",
+        ["wif:", 'wif"', "wif'", "wif=", "wif ", "_wif"],
+        r"(?i)(?:\b|_)wif[\"']?[ \t]{0,4}[:= ][ \t]{0,4}[\"']?((?-i:[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51}))\b",
+        1,
+    ),
     rule("xata_key", "xau_", rf"\bxau_{_ALNUM}{{30,60}}"),
     rule(
         "yandex_token",
