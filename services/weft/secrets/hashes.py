@@ -7,7 +7,7 @@ from weft.secrets.published import NO_BASE64
 from weft.secrets.rule import SecretRule, rule
 
 _SIGNS = "[./A-Za-z0-9+=_-]"
-_UPPER_HEX = "[0-9A-Fa-f]"
+_HEX = "[0-9A-Fa-f]"
 
 HASHES: tuple[SecretRule, ...] = (
     rule(
@@ -33,7 +33,7 @@ HASHES: tuple[SecretRule, ...] = (
         "password_hash",
         "md5$ sha1$ sha256$",
         # Django's unsalted and salted digests, and Werkzeug's
-        rf"\b(?:md5|sha1|sha256)\$[A-Za-z0-9]{{0,40}}\${_UPPER_HEX}{{32,64}}\b",
+        rf"\b(?:md5|sha1|sha256)\$[A-Za-z0-9]{{0,40}}\${_HEX}{{32,64}}\b",
     ),
     rule(
         "password_hash",
@@ -56,9 +56,9 @@ HASHES: tuple[SecretRule, ...] = (
     ),
     rule(
         "password_hash",
-        "mysql_native_password authentication_string",
-        rf"(?:^|[\s'\"|,])(\*{_UPPER_HEX}{{40}})\b",
-        1,
+        "*",
+        # MySQL and MariaDB
+        r"\*[0-9A-F]{40}\b",
     ),
     rule("password_hash", "grub.pbkdf2.", rf"\bgrub\.pbkdf2\.[\w.]{{100,600}}"),
     rule(

@@ -13,7 +13,7 @@ from weft.secrets.masking import Finding
 
 _NAMES = """
 passw pwd passphrase secret credential _token -token authtoken accesstoken api_key api-key apikey
-access_key private_key _pass
+access_key private_key _pass _key
 """
 NAMES = frozenset(_NAMES.encode().split())
 """A text that has none of these has no such member."""

@@ -15,6 +15,8 @@ import msgspec
 from weft.secrets.assigned import NAMES, assigned_secrets
 from weft.secrets.hashes import HASHES
 from weft.secrets.in_code import IN_CODE
+from weft.secrets.in_columns import NAMES as OF_COLUMNS
+from weft.secrets.in_columns import values_of_columns
 from weft.secrets.in_commands import IN_COMMANDS
 from weft.secrets.in_context import IN_CONTEXT
 from weft.secrets.in_languages import IN_LANGUAGES
@@ -60,7 +62,7 @@ _GOES_ON = re.compile(rb"[A-Za-z0-9+/=_.~%-]{0,8000}")
 def find_secrets(data: bytes, present: frozenset[bytes]) -> list[Finding]:
     """Spans of `data` that contain credentials; they may overlap.
 
-    `present` are those of the rules' needles, and of both modules' names, that occur in
+    `present` are those of the rules' needles, and of the modules' names, that occur in
     `data.lower()`. Every one is found, however many there are: what is left out would be shown.
     Linear in the length of `data`.
     """
@@ -75,6 +77,8 @@ def find_secrets(data: bytes, present: frozenset[bytes]) -> list[Finding]:
         found += assigned_secrets(data)
     if not present.isdisjoint(OF_MEMBERS):
         found += values_of_members(data)
+    if not present.isdisjoint(OF_COLUMNS):
+        found += values_of_columns(data)
     if not present.isdisjoint(OF_MANIFESTS):
         found += values_of_secrets(data)
     return found

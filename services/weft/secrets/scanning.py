@@ -11,6 +11,7 @@ from weft.secrets.assigned import NAMES
 from weft.secrets.deployment_rules import NONE, DeploymentRules
 from weft.secrets.escapes import Origins, unescaped
 from weft.secrets.hidden_characters import spans_in_source
+from weft.secrets.in_columns import NAMES as OF_COLUMNS
 from weft.secrets.in_manifests import NAMES as OF_MANIFESTS
 from weft.secrets.masking import Finding, masked, masks_of, without_overlaps
 from weft.secrets.members import NAMES as OF_MEMBERS
@@ -19,10 +20,11 @@ from weft.secrets.private_keys import NAMES as OF_PRIVATE_KEYS
 from weft.secrets.rule_matching import RULES, find_secrets
 
 OF_RULES = (needle for rule in RULES for needle in rule.needles)
-NEEDLES = (*OF_RULES, *NAMES, *OF_MEMBERS, *OF_MANIFESTS, *OF_PRIVATE_KEYS)
+NEEDLES = (*OF_RULES, *NAMES, *OF_MEMBERS, *OF_COLUMNS, *OF_MANIFESTS, *OF_PRIVATE_KEYS)
 """A text without any of these contains no credential that weft's own rules know."""
 SIGNS = {
     **literals(NEEDLES),
+    b"*": r"\*[0-9a-f]{40}",
     b".": r"[a-z0-9]\.[a-z0-9_-]{6}\.[a-z0-9_-]",
     b"akc": "akc[a-z0-9]{20}",
     b"cio": "cio[a-z0-9]{20}",
