@@ -24,6 +24,7 @@ from weft.secrets.values import (
     is_bare_code,
     is_basic,
     is_cut_placeholder,
+    is_irregular,
     is_key_like,
     is_ledger_address,
     is_mixed,
@@ -189,7 +190,7 @@ _BEHIND_ESCAPED = re.compile(
 
 def _bare(data: bytes, match: Any, begin: int) -> tuple[int, int] | None:
     held = _BRACKETED.match(data, match.end() - 1)
-    if held is not None and is_key_like(held.group(held.lastindex or 0)):
+    if held is not None and _is_key(held.group(held.lastindex or 0)):
         return held.span(held.lastindex or 0)
     value = _BARE.match(data, match.end() - 1)
     if value is None:
@@ -205,6 +206,14 @@ def _bare(data: bytes, match: Any, begin: int) -> tuple[int, int] | None:
     if data[end : end + 1] in (b"(", b"["):
         return None  # code that does something with a password
     return start, _without_escape(data, start, end)
+
+
+_WORDS = re.compile(rb"[A-Za-z]+(?:[_-](?:[A-Za-z]+|[0-9]{1,3}))*\Z")
+
+
+def _is_key(value: bytes) -> bool:
+    """Whether a value in brackets is none of the words that stand for one."""
+    return is_key_like(value) and (_WORDS.match(value) is None or is_irregular(value))
 
 
 _NESTED_NUMBER = re.compile(rb"\[+-?[0-9][0-9.eE+-]*\Z")

@@ -39,7 +39,7 @@ _CUTS = {
 _CUTS_OF_ROW = re.compile(rb"'(?:[^'\\\n]|\\.)*'|(,)|[()]")
 _MAX_LINE = 4_000
 """Most bytes of a line that is read as one of a table, and of a row that is inserted."""
-_NAME = re.compile(rb"[A-Za-z_#][\w .#/*-]{0,60}\Z|\Z")
+_NAME = re.compile(rb"[A-Za-z_#][\w .#/*-]{0,60}\Z")
 _AROUND = b" \t\r\"'`*\\"
 """What stands around the text of a field."""
 _RULE = re.compile(rb"[\s|+:=-]*\Z")
@@ -94,14 +94,14 @@ def _of_lines(data: bytes, at: int) -> _Table:
         start = opened.end()
     line = data[start:end]
     separator = next((one for one in _CUTS if one in line), b"")
-    names = _names(data, _fields(data, start, end, separator)) if separator else []
-    if len(names) < 2:
+    names = _names(data[start:end], separator) if separator else []
+    if not names:
         return _Table((), (), end)
     rows = []
     while end < len(data):
         start, after = end + 1, _line_end(data, end + 1)
         is_rule = _RULE.match(data, start, after) is not None and after > start
-        fields = [] if is_rule else _fields(data, start, after, separator)
+        fields = [] if is_rule else _between(_CUTS[separator], data, start, after)
         if not is_rule and len(fields) != len(names):
             break
         rows += [fields] if fields else []
@@ -109,10 +109,15 @@ def _of_lines(data: bytes, at: int) -> _Table:
     return _Table(names, rows, end)
 
 
-def _names(data: bytes, fields: _Fields) -> list[bytes]:
-    """What stands in the head; empty if that is not names alone."""
-    names = [data[start:end].strip(_AROUND) for start, end in fields]
-    return names if all(map(_NAME.match, names)) else []
+def _names(line: bytes, separator: bytes) -> list[bytes]:
+    """The names in a head; empty if it is none. A list in prose or in code has a blank or nothing
+    behind its commas."""
+    fields = [line[start:end] for start, end in _between(_CUTS[separator], line, 0, len(line))]
+    names = [field.strip(_AROUND) for field in fields]
+    if separator == b"," and any(field[:1] in (b"", b" ", b"\t", b"\r") for field in fields):
+        return []
+    told = names[1:-1] if separator == b"|" and names[0] == names[-1] == b"" else names
+    return names if len(told) > 1 and all(map(_NAME.match, told)) else []
 
 
 def _line(data: bytes, at: int) -> tuple[int, int]:
@@ -124,10 +129,6 @@ def _line(data: bytes, at: int) -> tuple[int, int]:
 def _line_end(data: bytes, at: int) -> int:
     found = data.find(b"\n", at, at + _MAX_LINE)
     return found if found >= 0 else min(len(data), at + _MAX_LINE)
-
-
-def _fields(data: bytes, start: int, end: int, separator: bytes) -> _Fields:
-    return _between(_CUTS[separator], data, start, end)
 
 
 def _between(cuts: re.Pattern[bytes], data: bytes, start: int, end: int) -> _Fields:

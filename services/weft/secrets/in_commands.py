@@ -205,7 +205,7 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     rule(
         "configured_password",
         ["requirepass", "masterauth", "stats auth"],
-        r"(?im)^[ \t]*(?:requirepass|masterauth|stats[ \t]+auth[ \t]+[^\s:]{1,60}:)[ \t]*[\"']?"
+        r"(?im)(?:^|\")[ \t]*(?:requirepass|masterauth|stats[ \t]+auth[ \t]+[^\s:]{1,60}:)[ \t]*[\"']?"
         r"([^\s\"']{3,200})",
         1,
         check="word",
@@ -229,7 +229,7 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     rule(
         "pgpass_password",
         ":5432: :5433: :5439: :6432: :25060: :25061: :26257: :*:",
-        r"(?m)^[\w.*-]{1,100}:(?:[0-9]{4,5}|\*):[\w*-]{1,60}:[\w.@-]{1,60}:([^\s:\"']{3,100})"
+        r"(?m)(?:^|\")[\w.*-]{1,100}:(?:[0-9]{4,5}|\*):[\w*-]{1,60}:[\w.@-]{1,60}:([^\s:\"']{3,100})"
         r"(?:[ \t\r]*$|\")",
         1,
         check="shown",

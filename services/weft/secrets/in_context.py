@@ -93,7 +93,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     rule(
         "xml_secret",
         "value= content=",
-        rf"(?i)\b(?:key|name)=[\"'][\w.:-]{{0,60}}{_KEY}[\"']\s+(?:value|content)="
+        rf"(?i)\b(?:key|name)= ?[\"'][\w.:-]{{0,60}}{_KEY} ?[\"']\s+(?:value|content)= ?"
         r"[\"']([^\"'\n]{4,600})[\"']",
         1,
         check="password",
@@ -325,7 +325,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         "cookie",
         ["\ttrue", "\tfalse"],
         # the file of cookies that curl and wget write
-        r"(?m)^\S{1,255} ?\t(?:TRUE|FALSE) ?\t\S{1,255} ?\t(?:TRUE|FALSE) ?\t[0-9]{1,20} ?\t\S{1,255} ?\t"
+        r"(?m)(?:^|\")[^\s\"]{1,255} ?\t(?:TRUE|FALSE) ?\t\S{1,255} ?\t(?:TRUE|FALSE) ?\t[0-9]{1,20} ?\t\S{1,255} ?\t"
         r"([^\s\"]{16,1000})",
         1,
         doubtful=True,
@@ -334,8 +334,8 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         "cookie",
         "domain",
         # what browsers' drivers store
-        r"\"name\":\s{0,40}\"[^\"\n]{1,255}\",\s{0,40}\"value\":\s{0,40}\"([^\"\n]{16,1000})\",\s{0,40}"
-        r"\"domain\":",
+        r"\"name ?\":\s{0,40}\"[^\"\n]{1,255}\",\s{0,40}\"value ?\":\s{0,40}\"([^\"\n]{16,1000})\","
+        r"\s{0,40}\"domain ?\":",
         1,
         doubtful=True,
     ),

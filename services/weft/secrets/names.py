@@ -69,7 +69,7 @@ booking reservation hold offer quote rate fare itinerary flight departure proper
 cart basket slot seat price delta skip lease fencing dedup deduplication correlation
 """
 _PLACE_WORDS = """
-after before since results iterator position sequence resumption partition concurrency
+after before since more results iterator position sequence resumption partition concurrency
 """
 _OFFERED = frozenset((_OFFER_WORDS + _PLACE_WORDS).encode().split())
 """Things that an application offers, holds or counts, and places in a listing or a stream, named by

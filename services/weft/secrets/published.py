@@ -38,7 +38,8 @@ RULES = (
     rule(
         "aws_secret_key",
         "secret",
-        rf"(?i)(?:aws.{{0,20}}?secret|secret_?access).{{0,20}}?[\"'\s]*[:=|][\"'\s]*({_B64}{{40}})\b",
+        rf"(?i)(?:aws.{{0,20}}?secret|secret_?access).{{0,20}}?[\"'\s]*[:=|][\"'\s]*({_B64}{{40}})"
+        r"(?:[^A-Za-z0-9+/=]|\z)",
         1,
     ),
     rule(
