@@ -21,9 +21,9 @@ TABLES = {
     "csv, quoted": 'name,api_key,note\n"ada",{a},"a, b"\n"bob","{b}","c"\n',
     "tabs": "id\tpassword\tnote\n1\t{a}\tx\n2\t{b}\ty\n",
     "markdown": "| user | password |\n|------|---------|\n| ada | {a} |\n| bob | `{b}` |\n",
-    "psql": " id | mail | api_token\n----+------+-----\n  1 | a@x  | {a}\n  2 | b@x  | {b}\n(2 rows)\n",
+    "psql": " id | mail | api_token\n----+------+-----\n  1 | a@x  | {a}\n  2 | b@x  | {b}\n(2)\n",
     "mysql": "+----+----+\n| id | secret |\n+----+----+\n| 1 | {a} |\n| 2 | {b} |\n+----+----+\n",
-    "insert": "INSERT INTO keys (id, api_key, note) VALUES (1, '{a}', 'it''s'),\n (2, '{b}', now());",
+    "insert": "INSERT INTO keys (id, api_key, n) VALUES (1, '{a}', 'it''s'),\n (2, '{b}', now());",
 }
 
 
@@ -52,7 +52,7 @@ def test_the_values_of_a_secrets_column_are_masked_and_the_others_stay(name: str
 @pytest.mark.parametrize(
     "text",
     [
-        "| option | token | default |\n|---|---|---|\n| a | required | none |\n| b | /etc/x2 | 30s |",
+        "| option | token | default |\n|---|---|---|\n| a | required | none |\n| b | /x/y2 | 30s |",
         "| password | string | the one of the account |\n| port2 | integer3 | the port |",
         "from x509 import (\n    PrivateKey,\n    Ed25519PublicKey,\n    load_pkcs7_data,\n)\n",
         "use a password, token, secret\nor x25519key1234, y25519key1234, z25519key1234\n",

@@ -5,7 +5,7 @@ import json
 import random
 
 import pytest
-from tests.firewall_cases import ALNUM, HEX, UPPER, URLSAFE, body
+from tests.firewall_cases import ALNUM, HEX, URLSAFE, body
 from tests.firewall_made import KEY
 
 from weft.firewall.guards import scan

@@ -152,7 +152,8 @@ def _is_said_of_another(data: bytes, begin: int, match: Any) -> bool:
 
 
 _BESIDE_TOKEN = re.compile(
-    rb"(?i)(?:\A|[^\w-])(?:(?:page|pagination|paging|next|prev|previous|cursor|sync|continuation|resume) "
+    rb"(?i)(?:\A|[^\w-])"
+    rb"(?:(?:page|pagination|paging|next|prev|previous|cursor|sync|continuation|resume) "
     rb"|(?:pagination|paging|next|prev|previous|cursors?|continuation)[\"']?\s{0,8}[:=]>?\s{0,8}"
     rb"\{[^{}]{0,40})\Z"
 )

@@ -60,7 +60,7 @@ HASHES: tuple[SecretRule, ...] = (
         # MySQL and MariaDB
         r"\*[0-9A-F]{40}\b",
     ),
-    rule("password_hash", "grub.pbkdf2.", rf"\bgrub\.pbkdf2\.[\w.]{{100,600}}"),
+    rule("password_hash", "grub.pbkdf2.", r"\bgrub\.pbkdf2\.[\w.]{100,600}"),
     rule(
         "password_hash",
         ":::",

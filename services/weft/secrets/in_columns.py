@@ -36,7 +36,7 @@ _CUTS = {
     b",": re.compile(rb"\"[^\"\n]*\"|(,)"),
 }
 """What parts the fields of a line, the surest first; not what is quoted."""
-_CUTS_OF_ROW = re.compile(rb"'(?:[^'\\\n]|\\.)*'|(,)|[()]")
+_CUTS_OF_ROW = re.compile(rb"'(?:[^'\\\n]|\\.)*'?|(,)|[()]")
 _MAX_LINE = 4_000
 """Most bytes of a line that is read as one of a table, and of a row that is inserted."""
 _NAME = re.compile(rb"[A-Za-z_#][\w .#/*-]{0,60}\Z")
@@ -82,9 +82,7 @@ def _is_secret(name: bytes, value: bytes) -> bool:
     """Words stay: in a table they say something about passwords."""
     if b" " in value or not is_secret_value(name, value, True, False):
         return False
-    return looks_random(value) or (
-        names_password(name) and is_mixed(value) and not is_place(value)
-    )
+    return looks_random(value) or (names_password(name) and is_mixed(value) and not is_place(value))
 
 
 def _of_lines(data: bytes, at: int) -> _Table:

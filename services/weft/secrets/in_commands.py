@@ -16,7 +16,7 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     ),
     rule(
         "command_password",
-        ["http ", "https "],
+        ["http -a", "https -a", "http --auth", "https --auth"],
         r"\bhttps?[ \t](?:[^\n|;]{0,200}?[ \t])?(?:-a|--auth)[ =][\"']?[^\s:'\"]{1,100}:"
         r"([^\s'\"]{1,200})",
         1,
@@ -131,9 +131,9 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     ),
     rule(
         "command_password",
-        "zip 7z rar",
-        r"\b(?:(?:un)?zip\b[^\n|;]{0,200}?[ \t]-P[ \t]{0,2}|(?:7z[ar]?|rar|unrar)[ \t]+[a-z]{1,2}[ \t]"
-        r"(?:[^\n|;]{0,200}?[ \t])?-h?p)[\"']?([^\s'\"$-][^\s'\"]{2,100})",
+        ["zip -", "7z ", "7za ", "rar a ", "rar e ", "rar x "],
+        r"\b(?:(?:un)?zip\b[^\n|;]{0,200}?[ \t]-P[ \t]{0,2}"
+        r"|(?:7z[ar]?|rar|unrar)[ \t]+[a-z]{1,2}[ \t](?:[^\n|;]{0,200}?[ \t])?-h?p)[\"']?([^\s'\"$-][^\s'\"]{2,100})",
         1,
         check="shown",
     ),
@@ -197,16 +197,16 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     rule(
         "device_password",
         "snmp-server radius-server tacacs-server",
-        r"(?i)\b(?:snmp-server[ \t]+community|(?:radius|tacacs)-server\b[^\n]{0,120}?[ \t]key)[ \t]+"
-        r"(?:[0-9][ \t]+)?[\"']?([^\s\"']{4,100})",
+        r"(?i)\b(?:snmp-server[ \t]+community|(?:radius|tacacs)-server\b[^\n]{0,120}?[ \t]key)"
+        r"[ \t]+(?:[0-9][ \t]+)?[\"']?([^\s\"']{4,100})",
         1,
         check="password",
     ),
     rule(
         "configured_password",
         ["requirepass", "masterauth", "stats auth"],
-        r"(?im)(?:^|\")[ \t]*(?:requirepass|masterauth|stats[ \t]+auth[ \t]+[^\s:]{1,60}:)[ \t]*[\"']?"
-        r"([^\s\"']{3,200})",
+        r"(?im)(?:^|\")[ \t]*(?:requirepass|masterauth|stats[ \t]+auth[ \t]+[^\s:]{1,60}:)"
+        r"[ \t]*[\"']?([^\s\"']{3,200})",
         1,
         check="word",
     ),

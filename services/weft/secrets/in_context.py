@@ -6,7 +6,7 @@ from __future__ import annotations
 from weft.secrets.published import SERVICES
 from weft.secrets.rule import SecretRule, rule
 
-_KEY = (
+KEY = (
     r"(?:passw(?:or)?d|passwd|pwd|passphrase|secret|(?:access|auth|api|refresh|bearer)?[_-]?token"
     r"|api[_-]?key|access[_-]?key|client[_-]?secret|private[_-]?key|secret[_-]?key)"
 )
@@ -84,7 +84,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     rule(
         "xml_secret",
         "</",
-        rf"(?i)<(?:[\w.:-]{{1,40}})?(?:{_KEY}|{SERVICES}_?key)(?:\s[^<>]{{0,200}})?>\s*(?:[^<>]{{0,80}}\s)?"
+        rf"(?i)<(?:[\w.:-]{{1,40}})?(?:{KEY}|{SERVICES}_?key)(?:\s[^<>]{{0,200}})?>\s*(?:[^<>]{{0,80}}\s)?"
         r"([^<>\s]{8,600})\s*</",
         1,
         doubtful=True,
@@ -92,8 +92,8 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     ),
     rule(
         "xml_secret",
-        "value= content=",
-        rf"(?i)\b(?:key|name)= ?[\"'][\w.:-]{{0,60}}{_KEY} ?[\"']\s+(?:value|content)= ?"
+        ["value=", *(f"token{end} content=" for end in ('"', "'", ' "', " '"))],
+        rf"(?i)\b(?:key|name)= ?[\"'][\w.:-]{{0,60}}{KEY} ?[\"']\s+(?:value|content)= ?"
         r"[\"']([^\"'\n]{4,600})[\"']",
         1,
         check="password",
@@ -111,7 +111,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         "xml_secret",
         "</",
         rf"(?i)<\w{{1,40}}\s[^<>]{{0,80}}\b(?:key|name)=[\"'][\w.:-]{{0,60}}"
-        rf"(?:{_KEY}|{SERVICES}[._-]?key)[\"']"
+        rf"(?:{KEY}|{SERVICES}[._-]?key)[\"']"
         r"[^<>]{0,80}>"
         r"\s*([^<>\s]{4,600})\s*</",
         1,
@@ -119,26 +119,9 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         named=True,
     ),
     rule(
-        "xml_secret",
-        "</key>",
-        rf"(?i)<key>[\w .:-]{{0,60}}{_KEY}</key>\s*<string>\s*([^<>\s]{{4,600}})\s*</",
-        1,
-        check="password",
-        named=True,
-    ),
-    rule(
-        "form_secret",
-        "%22 &quot; &#34;",
-        rf"(?i)(?:%22|&quot;|&#34;)[\w.-]{{0,40}}{_KEY}(?:%22|&quot;|&#34;)\s?(?::|%3a)"
-        r"(?:\s|%20|\+)?(?:%22|&quot;|&#34;)([^\s\"'<>&%]{4,600})(?:%22|&)",
-        1,
-        check="password",
-        named=True,
-    ),
-    rule(
         "block_secret",
         "password secret token passphrase private_key",
-        rf"(?i)(?:^|\n)[ \t-]*[\w.-]{{0,40}}{_KEY}[\"']?:[ \t]*[|>][+-]?\d?[ \t]*\r?\n[ \t]+"
+        rf"(?i)(?:^|\n)[ \t-]*[\w.-]{{0,40}}{KEY}[\"']?:[ \t]*[|>][+-]?\d?[ \t]*\r?\n[ \t]+"
         r"([^\s\n][^\n]{3,600})",
         1,
         check="password",
@@ -187,45 +170,6 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     ),
     rule(
         "told_password",
-        "temporary generated initial bootstrap",
-        # what an installer writes into its log, at the end of a line
-        r"(?im)\b(?:temporary|generated|initial|bootstrap)\b[^\n:]{0,80}?\bpassword\b[^\n:]{0,80}"
-        r":[ \t]+[\"'`]?([^\s\"'`]{6,100})(?:[\"'`]|[ \t\r]*$)",
-        1,
-        check="password",
-    ),
-    rule(
-        "told_password",
-        "password",
-        r"(?im)\bpassword\b[^\n:]{0,60}\b(?:changed|reset|set|created|generated)\b[^\n:]{0,40}"
-        r"(?::[ \t]+|\n[ \t]*new value:[ \t]*)[\"'`]?([^\s\"'`]{6,100})(?:[\"'`]|[ \t\r]*$)",
-        1,
-        check="password",
-    ),
-    rule(
-        "told_password",
-        "password passphrase token key",
-        # alone on the next line
-        r"(?im)\b(?:password|passphrase|(?:enrollment|api|access|secret|private|auth|join|license) "
-        r"(?:token|key))\b[^\n]{0,120}:[ \t\r]*\n[ \t\r\n]{0,40}([A-Za-z0-9+/=*_~!@#%^&-]{12,400})"
-        r"[ \t\r]*(?:$|\")",
-        1,
-        doubtful=True,
-        check="shown",
-        named=True,
-    ),
-    rule(
-        "printed_password",
-        "initialadminpassword initial-password admin.password admin_password master.key get",
-        # what a command prints that names the secret
-        r"(?im)(?:\bcat[ \t][^\n]{0,200}?(?:initial-?admin-?password|admin[._]password|master\.key)"
-        r"|[ \t]initial-password\b|\bget[ \t]+secrets?[ \t][^\n]{0,200}?data[\w.\\-]{0,60}"
-        r"(?:password|token|secret|key))[^\n]{0,80}\n([A-Za-z0-9+/=_!@#%^&*-]{12,300})[ \t\r]*(?:$|\")",
-        1,
-        doubtful=True,
-    ),
-    rule(
-        "told_password",
         "creds credential login zugangsdaten identifiants credencia credenzial",
         r"(?i)\b(?:creds|credentials?|login(?:\s(?:data|details))?|zugangsdaten|identifiants"
         r"|credencia(?:les|is)|credenziali)\b[^\n:=]{0,60}[:=]\s{0,3}[\w.@+-]{2,60}\s{0,2}[/|:]\s{0,2}"
@@ -263,20 +207,6 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         1,
         doubtful=True,
         named=True,
-    ),
-    rule(
-        "told_secret",
-        ["unseal key", "recovery key"],
-        r"(?i)\b(?:unseal|recovery) key [0-9]{1,2}:[ \t]*([A-Za-z0-9+/]{40,100}={0,2})",
-        1,
-    ),
-    rule(
-        "told_secret",
-        ["secretid", "secret id", "secret_id_accessor"],
-        # Consul and Nomad; Vault's AppRole
-        r"\b(?:Secret ?ID[\"']?[ \t]{0,20}[:=]|secret_id\b)[\s:=\"']{0,20}"
-        r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b",
-        1,
     ),
     rule(
         "told_secret",
@@ -322,24 +252,6 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         doubtful=True,
     ),
     rule(
-        "cookie",
-        ["\ttrue", "\tfalse"],
-        # the file of cookies that curl and wget write
-        r"(?m)(?:^|\")[^\s\"]{1,255} ?\t(?:TRUE|FALSE) ?\t\S{1,255} ?\t(?:TRUE|FALSE) ?\t[0-9]{1,20} ?\t\S{1,255} ?\t"
-        r"([^\s\"]{16,1000})",
-        1,
-        doubtful=True,
-    ),
-    rule(
-        "cookie",
-        "domain",
-        # what browsers' drivers store
-        r"\"name ?\":\s{0,40}\"[^\"\n]{1,255}\",\s{0,40}\"value ?\":\s{0,40}\"([^\"\n]{16,1000})\","
-        r"\s{0,40}\"domain ?\":",
-        1,
-        doubtful=True,
-    ),
-    rule(
         "private_key",
         "client-key-data ls0tls1crudjt",
         r"(?i)\bclient-key-data[\"']?:\s{0,4}[\"']?([A-Za-z0-9+/=]{40,})",
@@ -378,13 +290,6 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         "code otp",
         r"(?i)\b(?:verification|security|one[- ]time|log-?in|auth(?:entication)?|2fa|mfa|otp)[ _-]?"
         r"(?:pass)?(?:code|pin)?[\"']?\s*(?:is|:|=)\s*[\"']?([0-9]{4,8})\b",
-        1,
-    ),
-    rule(
-        "one_time_code",
-        "code",
-        r"(?i)\b([0-9]{4,8})\s+is\s+your\s+(?:[\w'-]{1,30}\s+){0,4}?(?:verification|security|one[- ]time"
-        r"|log-?in|sign-?in|confirmation|authenti\w{2,12})\s+(?:pass)?code\b",
         1,
     ),
     rule(

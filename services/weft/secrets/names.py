@@ -73,9 +73,9 @@ after before since more results iterator position sequence resumption partition 
 """
 _OFFERED = frozenset((_OFFER_WORDS + _PLACE_WORDS).encode().split())
 """Things that an application offers, holds or counts, and places in a listing or a stream, named by
-a token or key that the next call has to copy. That holds only if the word stands right before `token` or `key`: a
-`booking_partner_token` is a partner's. In a setting, in capitals, such a word is the name of a
-service, which the token opens."""
+a token or key that the next call has to copy. That holds only if the word stands right before
+`token` or `key`: a `booking_partner_token` is a partner's. In a setting, in capitals, such a word
+is the name of a service, which the token opens."""
 _ROW_WORDS = "primary foreign partition sort row object index range issue evaluated"
 _ROW = frozenset(_ROW_WORDS.encode().split())
 """Words that mark a key as one by which a record is found."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from weft.secrets.rule import rule
 
 _SERVICES = """
-ably abuseipdb adafruit airbrake airtable akamai algolia alchemy alibaba amplitude anthropic app application
-appsync artifactory asana assemblyai atlassian auth0 aws azure binance bing bitbucket bittrex
+ably abuseipdb adafruit airbrake airtable akamai algolia alchemy alibaba amplitude anthropic app
+application appsync artifactory asana assemblyai atlassian auth0 aws azure binance bing bitbucket bittrex
 braintree brevo bugsnag censys circleci clearbit cloudflare cloudinary codeclimate codecov cohere
 coinbase confluence consumer contentful coveralls datadog deepgram deepl deepseek deploy
 digitalocean discord docker dropbox elastic elevenlabs etherscan facebook fastly fb figma finnhub
@@ -100,9 +100,10 @@ RULES = (
     rule(
         # without its first line: how PKCS #8, PKCS #1, SEC 1 and OpenSSH begin
         "private_key",
-        "ibadanbgkqhkig9w0baqefaasc aibaakc mhccaqeei mihcageb b3blbnnzac1rzxktdje",
-        rf"{NO_BASE64}((?:MII[A-Z][A-Za-z0-9+/]{{2}}IBA(?:DANBgkqhkiG9w0BAQEFAASC|AKC)|MHcCAQEEI"
-        r"|b3BlbnNzaC1rZXktdjE)[A-Za-z0-9+/]{20,}={0,2}(?:\s{1,4}[A-Za-z0-9+/]{40,}={0,2})*"
+        "ibadanbgkqhkig9w0baqefaasc aibaakc mhccaqeei mihcageb mighageambmgbyqgsm49"
+        " mc4caqawbqydk2vwbciei b3blbnnzac1rzxktdje",
+        rf"{NO_BASE64}((?:MII[A-Z][A-Za-z0-9+/]{{2}}IBA(?:DANBgkqhkiG9w0BAQEFAASC|AKC)|MHcCAQEEI|MIHcAgEB"
+        r"|MIGHAgEAMBMGByqGSM49|MC4CAQAwBQYDK2VwBCIEI|b3BlbnNzaC1rZXktdjE)[A-Za-z0-9+/]{20,}={0,2}(?:\s{1,4}[A-Za-z0-9+/]{40,}={0,2})*"
         r"(?:\s{1,4}[A-Za-z0-9+/]{1,70}={0,2}(?:\s|\z))?)",
         1,
     ),
@@ -177,10 +178,11 @@ RULES = (
     ),
     rule(
         "url_password",
-        "https://",
+        ":@ :x-oauth-basic@ @git @www.git @gist.git @api.git @bitbucket @dev.azure @codeberg"
+        " @huggingface",
         # a token in place of a user's name
         r"\bhttps://([A-Za-z0-9_.-]{20,255})(?::(?:x-oauth-basic)?@"
-        r"|@(?:[\w.-]{0,60}\.)?(?:git|bitbucket|dev\.azure|visualstudio|codeberg|huggingface))",
+        r"|@(?:(?:www|gist|api)\.)?(?:git|bitbucket|dev\.azure|codeberg|huggingface))",
         1,
         doubtful=True,
     ),

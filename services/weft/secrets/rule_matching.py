@@ -22,6 +22,7 @@ from weft.secrets.in_context import IN_CONTEXT
 from weft.secrets.in_languages import IN_LANGUAGES
 from weft.secrets.in_manifests import NAMES as OF_MANIFESTS
 from weft.secrets.in_manifests import values_of_secrets
+from weft.secrets.in_output import IN_OUTPUT
 from weft.secrets.masking import Finding
 from weft.secrets.members import NAMES as OF_MEMBERS
 from weft.secrets.members import values_of_members
@@ -42,17 +43,17 @@ from weft.secrets.values import (
 )
 from weft.secrets.vendors import VENDORS
 
+_FORMATS = (*PUBLISHED, *VENDORS, *HASHES)
 _TOGETHER = (
-    (PUBLISHED, 40),
-    (VENDORS, 40),
-    (HASHES, 16),
+    (_FORMATS, 40),
     (IN_CONTEXT, 8),
-    (IN_COMMANDS, 24),
+    (IN_OUTPUT, 12),
+    (IN_COMMANDS, 32),
     (IN_LANGUAGES, 4),
 )
 """How many rules RE2 searches for together as fast as for one. Not those that may begin nearly
 everywhere, nor those for code: their automata multiply."""
-RULES = (*PUBLISHED, *VENDORS, *HASHES, *IN_CONTEXT, *IN_COMMANDS, *IN_CODE, *IN_LANGUAGES)
+RULES = (*_FORMATS, *IN_CONTEXT, *IN_OUTPUT, *IN_COMMANDS, *IN_CODE, *IN_LANGUAGES)
 
 _LONG = 200
 """How many bytes of a value its rule's pattern may have cut off."""

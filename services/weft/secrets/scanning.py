@@ -26,6 +26,8 @@ SIGNS = {
     **literals(NEEDLES),
     b"*": r"\*[0-9a-f]{40}",
     b".": r"[a-z0-9]\.[a-z0-9_-]{6}\.[a-z0-9_-]",
+    b"aqaaaa": "aqaaaa[aei]a[a-z0-9+/]{4}aaaae",
+    b"asia": "asia[a-z0-9]{16}",
     b"akc": "akc[a-z0-9]{20}",
     b"cio": "cio[a-z0-9]{20}",
     b"eaa": "eaa[a-z0-9]{20}",

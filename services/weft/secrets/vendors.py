@@ -44,7 +44,6 @@ _PREFIXED = (
     ("gemini_key", "AQ.Ab8RN6", f"{_WORD}{{44}}"),
     ("gitlab_token", "glffct-", f"{_WORD}{{20,60}}"),
     ("gitlab_session", "_gitlab_session=", "[0-9a-z]{32}"),
-    ("k3s_token", "K10", f"{_HEX}{{64}}::[A-Za-z0-9_-]{{1,40}}:{_ALNUM}{{10,100}}"),
     ("kolide_key", "k2sk_v1_", f"{_ALNUM}{{24}}"),
     ("langfuse_key", "sk-lf-", _UUID),
     ("llamaindex_key", "llx-", f"{_ALNUM}{{44,52}}"),
@@ -154,6 +153,9 @@ VENDORS: tuple[SecretRule, ...] = (
     rule("hubspot_token", "pat-", rf"\bpat-(?:na|eu|ap)[0-9]-{_UUID}"),
     rule("infracost_key", "ico-", rf"\bico-{_ALNUM}{{32}}\b"),
     rule("intra42_secret", "s-s4t2", rf"\bs-s4t2(?:ud|af)-{_HEX}{{64}}"),
+    rule(
+        "k3s_token", "::server: ::node:", rf"\bK10{_HEX}{{64}}::(?:server|node):{_ALNUM}{{10,100}}"
+    ),
     rule("jina_key", "jina_", rf"\bjina_{_WORD}{{40,70}}"),
     rule("langsmith_key", "lsv2_", r"\blsv2_(?:pt|sk)_[0-9a-fA-F]{32}_[0-9a-fA-F]{10}"),
     rule("launchdarkly_key", "api- sdk-", rf"\b(?:api|sdk)-{_UUID}"),
@@ -275,7 +277,8 @@ VENDORS: tuple[SecretRule, ...] = (
     rule(
         "wallet_key",
         ["wif:", 'wif"', "wif'", "wif=", "wif ", "_wif"],
-        r"(?i)(?:\b|_)wif[\"']?[ \t]{0,4}[:= ][ \t]{0,4}[\"']?((?-i:[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51}))\b",
+        r"(?i)(?:\b|_)wif[\"']?[ \t]{0,4}[:= ][ \t]{0,4}[\"']?"
+        r"((?-i:[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51}))\b",
         1,
     ),
     rule("xata_key", "xau_", rf"\bxau_{_ALNUM}{{30,60}}"),
