@@ -133,7 +133,8 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
         "command_password",
         ["zip -", "7z ", "7za ", "rar a ", "rar e ", "rar x "],
         r"\b(?:(?:un)?zip\b[^\n|;]{0,200}?[ \t]-P[ \t]{0,2}"
-        r"|(?:7z[ar]?|rar|unrar)[ \t]+[a-z]{1,2}[ \t](?:[^\n|;]{0,200}?[ \t])?-h?p)[\"']?([^\s'\"$-][^\s'\"]{2,100})",
+        r"|(?:7z[ar]?|rar|unrar)[ \t]+[a-z]{1,2}[ \t](?:[^\n|;]{0,200}?[ \t])?-h?p)"
+        r"[\"']?([^\s'\"$-][^\s'\"]{2,100})",
         1,
         check="shown",
     ),

@@ -127,7 +127,8 @@ IN_OUTPUT: tuple[SecretRule, ...] = (
         "one_time_code",
         [" is your"],
         r"(?i)\b([0-9]{4,8})\s+is\s+your\s+(?:[\w'-]{1,30}\s+){0,4}?"
-        r"(?:verification|security|one[- ]time|log-?in|sign-?in|confirmation|authenti\w{2,12})\s+(?:pass)?code\b",
+        r"(?:verification|security|one[- ]time|log-?in|sign-?in|confirmation|authenti\w{2,12})"
+        r"\s+(?:pass)?code\b",
         1,
     ),
 )

@@ -6,9 +6,9 @@ from weft.secrets.rule import rule
 
 _SERVICES = """
 ably abuseipdb adafruit airbrake airtable akamai algolia alchemy alibaba amplitude anthropic app
-application appsync artifactory asana assemblyai atlassian auth0 aws azure binance bing bitbucket bittrex
-braintree brevo bugsnag censys circleci clearbit cloudflare cloudinary codeclimate codecov cohere
-coinbase confluence consumer contentful coveralls datadog deepgram deepl deepseek deploy
+application appsync artifactory asana assemblyai atlassian auth0 aws azure binance bing bitbucket
+bittrex braintree brevo bugsnag censys circleci clearbit cloudflare cloudinary codeclimate codecov
+cohere coinbase confluence consumer contentful coveralls datadog deepgram deepl deepseek deploy
 digitalocean discord docker dropbox elastic elevenlabs etherscan facebook fastly fb figma finnhub
 firebase fireworks gcp gemini giphy git(?:hub|lab) google grafana groq heroku hetzner hmac
 hockeyapp honeycomb hubspot huggingface infura intercom ipinfo ipstack jenkins jfrog jira jwt

@@ -22,6 +22,8 @@ from weft.secrets.rule_matching import RULES, find_secrets
 OF_RULES = (needle for rule in RULES for needle in rule.needles)
 NEEDLES = (*OF_RULES, *NAMES, *OF_MEMBERS, *OF_COLUMNS, *OF_MANIFESTS, *OF_PRIVATE_KEYS)
 """A text without any of these contains no credential that weft's own rules know."""
+_BEGINS = r"(?:^|[^a-z0-9]|\\u[0-9a-f]{4}|\\[bf])"
+"""What stands before a word (`weft.secrets.rule.WORD_START`), in lower case."""
 SIGNS = {
     **literals(NEEDLES),
     b"*": r"\*[0-9a-f]{40}",
@@ -32,11 +34,14 @@ SIGNS = {
     b"cio": "cio[a-z0-9]{20}",
     b"eaa": "eaa[a-z0-9]{20}",
     b"net": r"net\s+user",
+    b"pin": rf"{_BEGINS}pin",
+    b"pw": rf"{_BEGINS}pw",
+    b"sk_": rf"{_BEGINS}sk_",
     b"pat": r"pat[a-z0-9]{14}\.",
     b"sk": "sk[0-9a-f]{20}",
 }
 """Signs that a needle is present. A full stop is in nearly every text, and other short needles are
-in many; the one rule of such a needle requires more text behind it, and so does its sign."""
+in many; what the rules of such a needle require before or behind it, its sign requires, too."""
 _prefilter = Prefilter(SIGNS)
 
 
