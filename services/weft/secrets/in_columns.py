@@ -39,6 +39,8 @@ _CUTS = {
 _CUTS_OF_ROW = re.compile(rb"'(?:[^'\\\n]|\\.)*'?|(,)|[()]")
 _MAX_LINE = 4_000
 """Most bytes of a line that is read as one of a table, and of a row that is inserted."""
+_MAX_DEPTH = 4
+"""Brackets in each other in a row that is inserted."""
 _NAME = re.compile(rb"[A-Za-z_#][\w .#/*-]{0,60}\Z")
 _AROUND = b" \t\r\"'`*\\"
 """What stands around the text of a field."""
@@ -152,10 +154,13 @@ _NEXT_ROW = re.compile(rb"\)\s{0,40},\s{0,40}\(")
 
 
 def _row_end(data: bytes, at: int) -> int:
-    """Where the bracket closes that opens before `at`; `at` if it does not."""
+    """Where the bracket closes that opens before `at`; `at` if it does not, or if it holds more
+    brackets in each other than a row does."""
     depth = 1
     for part in _CUTS_OF_ROW.finditer(data, at, at + _MAX_LINE):
         depth += {b"(": 1, b")": -1}.get(part.group(), 0)
         if depth == 0:
             return part.start()
+        if depth > _MAX_DEPTH:
+            break
     return at
