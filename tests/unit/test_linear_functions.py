@@ -109,7 +109,8 @@ UNCALLED = {
         weft.memory.denials._said_instead(statement)
         weft.memory.statements._is_own(sentence) weft.memory.statements.is_plain(sentence)
         weft.secrets.assigned._bare(data) weft.secrets.assigned._is_said_of_another(data)
-        weft.secrets.assigned._quoted(data)
+        weft.secrets.assigned._quoted(data) weft.secrets.in_columns._between(data)
+        weft.secrets.in_columns._inserted(data)
     """,
 }
 """Why a parameter is given no made-up text: what else its function takes is not made here."""

@@ -84,6 +84,29 @@ def test_a_legend_stands_only_where_there_is_a_mark_to_explain() -> None:
     assert cost.entries(cut)[0].section == "legend"
 
 
+def test_a_masked_secret_is_explained_where_one_is_shown_and_counted() -> None:
+    masked = "The key is [secret:github_token:3f9a2b7c]."
+    called = {"tool_name": "get", "arguments": {"key": "[secret:github_token]"}}
+    for kind, metadata in (
+        (ItemKind.USER_TURN, {}),
+        (ItemKind.TOOL_CALL, called),
+    ):
+        text = "" if metadata else masked
+        cost, shown = cost_of(ListView([*items(), ContextItem("s", kind, text, metadata=metadata)]))
+        entries = cost.entries(shown)
+        assert entries[0].section == "legend"
+        assert "on purpose" in entries[0].text
+        assert cost.size(shown) == pytest.approx(cost.exact(shown), abs=24)
+        del shown[max(shown)]
+        assert not any("on purpose" in one.text for one in cost.entries(shown))
+
+
+def test_a_secret_masked_in_memory_is_explained() -> None:
+    above = (PackEntry("", ItemKind.MEMORY_FACT, "memory: token [secret:jwt]", "header"),)
+    groups: tuple[Group, ...] = dependency_closure(ListView(items()), (), Ledger())
+    assert "on purpose" in PromptCost(above, groups, make, COUNT).entries({})[0].text
+
+
 def test_what_fits_fits_exactly() -> None:
     cost, shown = cost_of(ListView(items()))
     exact = cost.exact(shown)

@@ -24,7 +24,9 @@ from weft.secrets.values import (
     is_bare_code,
     is_basic,
     is_cut_placeholder,
+    is_irregular,
     is_key_like,
+    is_ledger_address,
     is_mixed,
     is_passphrase,
     is_place,
@@ -70,7 +72,7 @@ _ASSIGNED = re2.compile(
     rb"[ \t\\]{0,40}[\"'\]]{0,2}(?:\[\])?[ \t]{0,40}"
     + _DECLARED
     + rb"(?::=|=>|[!=]={1,2}|\+?=|:)[ \t\\]{0,20}"
-    rb"(?:" + _MADE + rb"[bfrul@$]?([\"'`])|(?:!!?[a-z]{3,8}[ \t]{1,4})?([^\s\"',;)\]}<>(]))",
+    rb"(?:" + _MADE + rb"[bfrul@$]?([\"'`])|(?:!!?[a-z]{3,8}[ \t]{1,4})?([^\s\"',;)\]}>]))",
     _OPTIONS,
 )
 """Starts at the telling part of a name: a pattern that began with what may precede it would be far
@@ -82,6 +84,11 @@ _QUOTE = 2
 """Group of the quote that opens a value, and group of the first character of a bare value."""
 _QUOTED = re.compile(rb"\"([^\"\n]{4,4000})\"|'([^'\n]{4,4000})'|`([^`\n]{4,4000})`")
 _BARE = re.compile(rb"[^\s\"',;)\]}<>(]{4,4000}")
+_BRACKETED = re.compile(
+    rb"\[([\w+/-]{16,512}={0,2})\]|\(([\w+/-]{16,512}={0,2})\)"
+    rb"|\{([\w+/-]{16,512}={0,2})\}|<([\w+/-]{16,512}={0,2})>"
+)
+"""A value in brackets, which is a placeholder more often than a key."""
 _REST, _REST_IN_QUOTES = (
     re.compile(
         rb"[^\s%b]{0,200}?(?=[,;)\]}]{0,4}(?:[ \t]{0,80}(?:[\r\n]|\Z)|[ \t]{1,80}#%b))" % but
@@ -111,7 +118,7 @@ def assigned_secrets(data: bytes) -> Iterator[Finding]:
             continue
         start, end = span
         done = end
-        if _is_said_of_another(data, begin, match):
+        if _is_said_of_another(data, begin, match) or _is_of_listing(data, begin, name):
             continue
         alone = quoted or _is_field(data, begin, end)
         if is_secret_value(name, data[start:end].replace(b' "', b'"').lstrip(b" "), alone, quoted):
@@ -144,6 +151,22 @@ def _is_said_of_another(data: bytes, begin: int, match: Any) -> bool:
     )
 
 
+_BESIDE_TOKEN = re.compile(
+    rb"(?i)(?:\A|[^\w-])"
+    rb"(?:(?:page|pagination|paging|next|prev|previous|cursor|sync|continuation|resume) "
+    rb"|(?:pagination|paging|next|prev|previous|cursors?|continuation)[\"']?\s{0,8}[:=]>?\s{0,8}"
+    rb"\{[^{}]{0,40})\Z"
+)
+
+
+def _is_of_listing(data: bytes, begin: int, name: bytes) -> bool:
+    """Whether a mere `token` is one of a listing by the word before it, or by the object that it
+    stands in: `Next page token: …`, `"paging": {"token": …}`."""
+    if name.lower() != b"token":
+        return False
+    return _BESIDE_TOKEN.search(data[max(0, begin - _AROUND) : begin]) is not None
+
+
 def _quoted(data: bytes, match: Any) -> tuple[int, int] | None:
     value = _QUOTED.match(data, match.end() - 1)
     if value is None or _is_key_of_object(data, value.start() + 1, value.end()):
@@ -167,6 +190,9 @@ _BEHIND_ESCAPED = re.compile(
 
 
 def _bare(data: bytes, match: Any, begin: int) -> tuple[int, int] | None:
+    held = _BRACKETED.match(data, match.end() - 1)
+    if held is not None and _is_key(held.group(held.lastindex or 0)):
+        return held.span(held.lastindex or 0)
     value = _BARE.match(data, match.end() - 1)
     if value is None:
         return None
@@ -181,6 +207,14 @@ def _bare(data: bytes, match: Any, begin: int) -> tuple[int, int] | None:
     if data[end : end + 1] in (b"(", b"["):
         return None  # code that does something with a password
     return start, _without_escape(data, start, end)
+
+
+_WORDS = re.compile(rb"[A-Za-z]+(?:[_-](?:[A-Za-z]+|[0-9]{1,3}))*\Z")
+
+
+def _is_key(value: bytes) -> bool:
+    """Whether a value in brackets is none of the words that stand for one."""
+    return is_key_like(value) and (_WORDS.match(value) is None or is_irregular(value))
 
 
 _NESTED_NUMBER = re.compile(rb"\[+-?[0-9][0-9.eE+-]*\Z")
@@ -254,7 +288,7 @@ def is_secret_value(name: bytes, value: bytes, alone: bool, quoted: bool) -> boo
         or (is_quoted_code(value) if quoted else is_bare_code(value) or is_cut_placeholder(value))
     ):
         return False
-    if _is_object_of_cluster(name, value) or _ADDRESS.search(value):
+    if _is_object_of_cluster(name, value) or is_ledger_address(value):
         return False
     if b" " in value:
         return quoted and names_phrase(name) and is_passphrase(value)
@@ -273,8 +307,6 @@ def is_secret_value(name: bytes, value: bytes, alone: bool, quoted: bool) -> boo
     return is_mixed(value) and not is_place(value)
 
 
-_ADDRESS = re.compile(rb"\A0x[0-9a-fA-F]{40}\Z")
-"""Of an account or a contract of a blockchain, which everybody may know."""
 _HOLDS_NAME = re.compile(rb"(?i)(?:existing|pull|password|tls|cert)[ _.-]?secret\Z")
 _OBJECT_NAME = re.compile(rb"\A(?=[a-z0-9-]*\b[a-z]{3,})[a-z0-9]{1,40}(?:-[a-z0-9]{1,40}){1,8}\Z")
 

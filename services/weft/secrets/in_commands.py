@@ -16,6 +16,14 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     ),
     rule(
         "command_password",
+        ["http -a", "https -a", "http --auth", "https --auth"],
+        r"\bhttps?[ \t](?:[^\n|;]{0,200}?[ \t])?(?:-a|--auth)[ =][\"']?[^\s:'\"]{1,100}:"
+        r"([^\s'\"]{1,200})",
+        1,
+        check="shown",
+    ),
+    rule(
+        "command_password",
         "mysql mariadb",
         r"\b(?:mysql\w{0,12}|mariadb[\w-]{0,12})\b[^\n|;]{0,200}?[ \t]-p[\"']?"
         r"([^\s'\"-][^\s'\"]{2,100})",
@@ -46,8 +54,8 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     ),
     rule(
         "command_password",
-        "-pass -pw -token -api -secret _token _password -bearer tlspass",
-        r"(?i)(?:^|[\s\"'(])--?(?:[a-z][\w-]{0,30}[_-]|tls)?(?:pass(?:word|wd|phrase)?|pwd?"
+        "-pass -pw -token -api -secret _token _password -bearer tlspass -storepass -keypass",
+        r"(?i)(?:^|[\s\"'(])--?(?:[a-z][\w-]{0,30}[_-]|tls|store|key)?(?:pass(?:word|wd|phrase)?|pwd?"
         r"|token|bearer"
         r"|api-?key|secret(?:[_-]?(?:key|token))?)[ =][\"']?([^\s'\"-][^\s'\"]{3,300})",
         1,
@@ -73,17 +81,6 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
         named=True,
     ),
     rule(
-        "password_hash",
-        "$apr1$ $1$ $2a$ $2b$ $2y$ $5$ $6$ $8$ $y$ $argon2",
-        r"\$(?:apr1|1|2[abxy]|5|6|8|y|argon2(?:id?|d))\$[./A-Za-z0-9$=,+]{16,200}",
-    ),
-    rule(
-        "password_hash",
-        "pbkdf2 scrypt",
-        r"(?i)\b(?:pbkdf2[_:-](?:hmac[_-])?sha(?:1|256|384|512)|scrypt)(?:[$:][0-9]{1,9}){1,3}"
-        r"\$[A-Za-z0-9./+=-]{4,100}\$[A-Za-z0-9./+=-]{20,200}",
-    ),
-    rule(
         "netrc_password",
         "machine",
         r"\bmachine\s+\S{1,200}\s+login\s+[^\s\"']{1,200}\s+password\s+[\"']?([^\s\"']{1,200})",
@@ -100,9 +97,9 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     ),
     rule(
         "command_password",
-        "sudo",
-        r"\becho[ \t]+(?:-\w+[ \t]+)?[\"']?([^\s\"'|]{3,100})[\"']?[ \t]*\|[ \t]*sudo[ \t]+"
-        r"(?:-\w+[ \t]+)*-S\b",
+        "sudo --password-stdin --with-token",
+        r"\becho[ \t]+(?:-\w+[ \t]+)?[\"']?([^\s\"'|]{3,300})[\"']?[ \t]*\|[ \t]*(?:sudo[ \t]+"
+        r"(?:-\w+[ \t]+)*-S\b|[^\n|;]{1,200}?[ \t]--(?:password-stdin|with-token)\b)",
         1,
         check="shown",
     ),
@@ -119,6 +116,36 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     ),
     rule(
         "command_password",
+        "rabbitmqctl",
+        r"\brabbitmqctl\b[^\n|;]{0,100}?[ \t](?:add_user|change_password|authenticate_user)[ \t]+"
+        r"(?:--[ \t]+)?[\"']?[^\s'\"-]\S{0,60}[ \t]+[\"']?([^\s'\"$-][^\s'\"]{2,100})",
+        1,
+        check="shown",
+    ),
+    rule(
+        "command_password",
+        ["vault login"],
+        r"\bvault[ \t]+login[ \t]+(?:-\S{1,80}[ \t]+){0,8}([A-Za-z0-9][\w.-]{15,200})",
+        1,
+        doubtful=True,
+    ),
+    rule(
+        "command_password",
+        ["zip -", "7z ", "7za ", "rar a ", "rar e ", "rar x "],
+        r"\b(?:(?:un)?zip\b[^\n|;]{0,200}?[ \t]-P[ \t]{0,2}"
+        r"|(?:7z[ar]?|rar|unrar)[ \t]+[a-z]{1,2}[ \t](?:[^\n|;]{0,200}?[ \t])?-h?p)"
+        r"[\"']?([^\s'\"$-][^\s'\"]{2,100})",
+        1,
+        check="shown",
+    ),
+    rule(
+        "cloudflare_token",
+        "cloudflared",
+        r"\bcloudflared\b[^\n]{0,200}?[ \t=](eyJ[A-Za-z0-9+/_-]{80,1000}={0,2})",
+        1,
+    ),
+    rule(
+        "command_password",
         "mongo mongodump mongosh docker az plink",
         r"\b(?:mongo\w{0,8}|az[ \t]+login|plink|pscp)\b[^\n|;]{0,200}?[ \t]-(?:p|pw)[ =][\"']?"
         r"([^\s'\"$-][^\s'\"]{2,100})",
@@ -129,6 +156,13 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
         "command_password",
         "passin passout -pass",
         r"[ \t]-pass(?:in|out)?[ \t]+pass:[\"']?([^\s'\"$][^\s'\"]{2,100})",
+        1,
+        check="shown",
+    ),
+    rule(
+        "command_password",
+        ["openssl enc"],
+        r"\bopenssl[ \t]+enc\b[^\n|;]{0,200}?[ \t]-k[ \t]+[\"']?([^\s'\"$-][^\s'\"]{2,100})",
         1,
         check="shown",
     ),
@@ -162,6 +196,28 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
         check="password",
     ),
     rule(
+        "device_password",
+        "snmp-server radius-server tacacs-server",
+        r"(?i)\b(?:snmp-server[ \t]+community|(?:radius|tacacs)-server\b[^\n]{0,120}?[ \t]key)"
+        r"[ \t]+(?:[0-9][ \t]+)?[\"']?([^\s\"']{4,100})",
+        1,
+        check="password",
+    ),
+    rule(
+        "configured_password",
+        ["requirepass", "masterauth", "stats auth"],
+        r"(?im)(?:^|\")[ \t]*(?:requirepass|masterauth|stats[ \t]+auth[ \t]+[^\s:]{1,60}:)"
+        r"[ \t]*[\"']?([^\s\"']{3,200})",
+        1,
+        check="word",
+    ),
+    rule(
+        "basic_auth",
+        ["auth plain"],
+        r"\bAUTH PLAIN ([A-Za-z0-9+/]{12,400}={0,2})",
+        1,
+    ),
+    rule(
         "wireless_password",
         "psk wpa",
         r"(?i)\b(?:psk|wpa_passphrase|wpa-psk|pre-?shared-?key)(?:[ \t]*[=:][ \t]*|[ \t]+)(?:"
@@ -173,15 +229,10 @@ IN_COMMANDS: tuple[SecretRule, ...] = (
     rule("wireless_password", "psk", r"\bpsk[ \t]*=[ \t]*([0-9a-f]{64})\b", 1),
     rule(
         "pgpass_password",
-        ":5432: :5433: :5439: :6432: :*:",
-        r"(?m)^[\w.*-]{1,100}:(?:[0-9]{4}|\*):[\w*-]{1,60}:[\w.@-]{1,60}:([^\s:\"']{3,100})"
+        ":5432: :5433: :5439: :6432: :25060: :25061: :26257: :*:",
+        r"(?m)(?:^|\")[\w.*-]{1,100}:(?:[0-9]{4,5}|\*):[\w*-]{1,60}:[\w.@-]{1,60}:([^\s:\"']{3,100})"
         r"(?:[ \t\r]*$|\")",
         1,
         check="shown",
-    ),
-    rule(
-        "password_hash",
-        "{sha} {ssha} {ssha512} {crypt} {md5} {smd5}",
-        r"(?i)\{(?:S?SHA(?:256|512)?|S?MD5)\}[A-Za-z0-9+/]{20,120}={0,2}",
     ),
 )

@@ -6,7 +6,7 @@ from __future__ import annotations
 from weft.secrets.published import SERVICES
 from weft.secrets.rule import SecretRule, rule
 
-_KEY = (
+KEY = (
     r"(?:passw(?:or)?d|passwd|pwd|passphrase|secret|(?:access|auth|api|refresh|bearer)?[_-]?token"
     r"|api[_-]?key|access[_-]?key|client[_-]?secret|private[_-]?key|secret[_-]?key)"
 )
@@ -16,8 +16,8 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     rule(
         "sql_password",
         "identified",
-        r"(?i)\bidentified\s+(?:with\s+\S{1,60}\s+)?(?:by|as)\s+(?:password\s+)?"
-        r"[\"']([^\"'\n]{1,200})[\"']",
+        r"(?i)\bidentified\s+(?:with\s+\S{1,60}\s+)?(?:by|as)\s+"
+        r"(?:(?:password|values)\s+)?[\"']([^\"'\n]{1,200})[\"']",
         1,
         check="shown",
     ),
@@ -84,7 +84,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     rule(
         "xml_secret",
         "</",
-        rf"(?i)<(?:[\w.:-]{{1,40}})?(?:{_KEY}|{SERVICES}_?key)(?:\s[^<>]{{0,200}})?>\s*(?:[^<>]{{0,80}}\s)?"
+        rf"(?i)<(?:[\w.:-]{{1,40}})?(?:{KEY}|{SERVICES}_?key)(?:\s[^<>]{{0,200}})?>\s*(?:[^<>]{{0,80}}\s)?"
         r"([^<>\s]{8,600})\s*</",
         1,
         doubtful=True,
@@ -92,8 +92,9 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     ),
     rule(
         "xml_secret",
-        "value=",
-        rf"(?i)\b(?:key|name)=[\"'][\w.:-]{{0,60}}{_KEY}[\"']\s+value=[\"']([^\"'\n]{{4,600}})[\"']",
+        ["value=", *(f"token{end} content=" for end in ('"', "'", ' "', " '"))],
+        rf"(?i)\b(?:key|name)= ?[\"'][\w.:-]{{0,60}}{KEY} ?[\"']\s+(?:value|content)= ?"
+        r"[\"']([^\"'\n]{4,600})[\"']",
         1,
         check="password",
         named=True,
@@ -110,7 +111,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         "xml_secret",
         "</",
         rf"(?i)<\w{{1,40}}\s[^<>]{{0,80}}\b(?:key|name)=[\"'][\w.:-]{{0,60}}"
-        rf"(?:{_KEY}|{SERVICES}[._-]?key)[\"']"
+        rf"(?:{KEY}|{SERVICES}[._-]?key)[\"']"
         r"[^<>]{0,80}>"
         r"\s*([^<>\s]{4,600})\s*</",
         1,
@@ -120,7 +121,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     rule(
         "block_secret",
         "password secret token passphrase private_key",
-        rf"(?i)(?:^|\n)[ \t-]*[\w.-]{{0,40}}{_KEY}[\"']?:[ \t]*[|>][+-]?\d?[ \t]*\r?\n[ \t]+"
+        rf"(?i)(?:^|\n)[ \t-]*[\w.-]{{0,40}}{KEY}[\"']?:[ \t]*[|>][+-]?\d?[ \t]*\r?\n[ \t]+"
         r"([^\s\n][^\n]{3,600})",
         1,
         check="password",
@@ -128,8 +129,8 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     ),
     rule(
         "told_password",
-        "password passphrase passcode pwd",
-        r"(?i)\b(?:password|passphrase|passcode|pwd)\s+(?:\w+\s+){0,3}?(?:is|was|to)(?:\s+|:\s*)"
+        "password passphrase passcode pwd pw",
+        r"(?i)\b(?:password|passphrase|passcode|pwd|pw)\s+(?:\w+\s+){0,3}?(?:is|was|to)(?:\s+|:\s*)"
         rf"(?:now\s+|set to\s+)?[\"'`]?({_VALUE}{{4,100}})",
         1,
         check="password",
@@ -193,7 +194,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     rule(
         "generated_password",
         "random_password",
-        r"random_password\b[^{}]{0,200}[{}\[\]\w\"'\\:,\s=.-]{0,800}?\bresult\\?[\"']?\s{0,8}[:=]\s{0,8}"
+        r"random_password\b[^{}]{0,200}[{}\[\]\w\"'\\:,\s=.$/-]{0,800}?\bresult\\?[\"']?\s{0,8}[:=]\s{0,8}"
         r"\\?[\"']([^\"'\n\\]{4,200})\\?[\"']",
         1,
         check="shown",
@@ -274,8 +275,8 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         "seed mnemonic recovery",
         r"(?i)\b(?:seed|mnemonic|recovery|secret)(?:[ _-](?:phrase|words?|recovery|seed))*[\"']?"
         r"(?:\s+(?:is|are|was))?\s*[:=]?\s*[\"'\[]{0,2}\s*"
-        r"((?:(?:[a-z]{3,8}[ ,]+){11,23}|(?:[a-z]{3,8} ?[\"'],\s{0,40}[\"']){11,23})"
-        r"[a-z]{3,8})\b",
+        r"((?:(?:[a-z]{3,8}[ ,]+){11,23}|(?:[a-z]{3,8} ?[\"'],\s{0,40}[\"']){11,23}"
+        r"|1[.):]\s(?:[a-z]{3,8}[\s,]{1,8}[0-9]{1,2}[.):]\s{1,3}){11,23})[a-z]{3,8})\b",
         1,
     ),
     rule(

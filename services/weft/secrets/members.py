@@ -12,8 +12,8 @@ from weft.secrets.assigned import assignment_rule, is_secret_value
 from weft.secrets.masking import Finding
 
 _NAMES = """
-passw pwd passphrase secret credential _token -token authtoken accesstoken api_key api-key apikey
-access_key private_key _pass
+passw pwd passphrase secret credential _token -token authtoken accesstoken refreshtoken
+sessiontoken bearertoken apitoken idtoken api_key api-key apikey access_key private_key _pass _key
 """
 NAMES = frozenset(_NAMES.encode().split())
 """A text that has none of these has no such member."""

@@ -21,6 +21,7 @@ type name username path file url uri endpoint field label hint expires expiry ex
 length budget cache arn id ids input output reset strength required enabled rotation manager store
 provider method mode level version ref reference
 at date time datetime timestamp age days last changed updated created modified rotated
+encryption algorithm hasher hashers scheme iterations
 """
 _HARMLESS = frozenset(_HARMLESS_WORDS.encode().split())
 """Words that make a name harmless behind the word that tells of a secret: a type or a path only
@@ -67,11 +68,14 @@ _OFFER_WORDS = """
 booking reservation hold offer quote rate fare itinerary flight departure property availability
 cart basket slot seat price delta skip lease fencing dedup deduplication correlation
 """
-_OFFERED = frozenset(_OFFER_WORDS.encode().split())
-"""Things that an application offers, holds or counts, named by a token or key that the next call
-has to copy. That holds only if the word stands right before `token` or `key`: a
-`booking_partner_token` is a partner's. In a setting, in capitals, such a word is the name of a
-service, which the token opens."""
+_PLACE_WORDS = """
+after before since more results iterator position sequence resumption partition concurrency
+"""
+_OFFERED = frozenset((_OFFER_WORDS + _PLACE_WORDS).encode().split())
+"""Things that an application offers, holds or counts, and places in a listing or a stream, named by
+a token or key that the next call has to copy. That holds only if the word stands right before
+`token` or `key`: a `booking_partner_token` is a partner's. In a setting, in capitals, such a word
+is the name of a service, which the token opens."""
 _ROW_WORDS = "primary foreign partition sort row object index range issue evaluated"
 _ROW = frozenset(_ROW_WORDS.encode().split())
 """Words that mark a key as one by which a record is found."""

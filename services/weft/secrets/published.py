@@ -6,9 +6,9 @@ from weft.secrets.rule import rule
 
 _SERVICES = """
 ably abuseipdb adafruit airbrake airtable akamai algolia alchemy alibaba amplitude anthropic app
-appsync artifactory asana assemblyai atlassian auth0 aws azure binance bing bitbucket bittrex
-braintree brevo bugsnag censys circleci clearbit cloudflare cloudinary codeclimate codecov cohere
-coinbase confluence consumer contentful coveralls datadog deepgram deepl deepseek deploy
+application appsync artifactory asana assemblyai atlassian auth0 aws azure binance bing bitbucket
+bittrex braintree brevo bugsnag censys circleci clearbit cloudflare cloudinary codeclimate codecov
+cohere coinbase confluence consumer contentful coveralls datadog deepgram deepl deepseek deploy
 digitalocean discord docker dropbox elastic elevenlabs etherscan facebook fastly fb figma finnhub
 firebase fireworks gcp gemini giphy git(?:hub|lab) google grafana groq heroku hetzner hmac
 hockeyapp honeycomb hubspot huggingface infura intercom ipinfo ipstack jenkins jfrog jira jwt
@@ -38,8 +38,18 @@ RULES = (
     rule(
         "aws_secret_key",
         "secret",
-        rf"(?i)(?:aws.{{0,20}}?secret|secret_?access).{{0,20}}?[\"'\s]*[:=][\"'\s]*({_B64}{{40}})\b",
+        rf"(?i)(?:aws.{{0,20}}?secret|secret_?access).{{0,20}}?[\"'\s]*[:=|][\"'\s]*({_B64}{{40}})"
+        r"(?:[^A-Za-z0-9+/=]|\z)",
         1,
+    ),
+    rule(
+        "aws_secret_key",
+        "akia asia",
+        # beside the key's id, as in a table or in two columns
+        rf"\b(?:AKIA|ASIA)[A-Z0-9]{{16}}(?:[^\nA-Za-z0-9+/][^\n]{{0,60}})?[\s,|\"':=]({_B64}{{40}})"
+        r"(?:[^A-Za-z0-9+/=]|\z)",
+        1,
+        check="key",
     ),
     rule("github_token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\bgh[pousr]_[A-Za-z0-9]{36,255}"),
     rule("github_pat", "github_pat_", r"\bgithub_pat_[A-Za-z0-9_]{22,255}"),
@@ -81,6 +91,22 @@ RULES = (
         rf"\bsk-(?:(?:proj|svcacct|admin|or-v[0-9]|lf)-{_WORD}{{20,250}}|[A-Za-z0-9]{{32,64}}\b)",
     ),
     rule("jwt", "eyj", rf"\beyJ{_WORD}{{8,}}\.eyJ{_WORD}{{8,}}(?:\.{_WORD}*)?"),
+    rule(
+        # encrypted: a header and four other parts
+        "jwt",
+        "eyj",
+        rf"\beyJ{_WORD}{{16,}}\.{_WORD}{{0,800}}\.{_WORD}{{16,24}}\.{_WORD}{{8,}}\.{_WORD}{{22,}}",
+    ),
+    rule(
+        # without its first line: how PKCS #8, PKCS #1, SEC 1 and OpenSSH begin
+        "private_key",
+        "ibadanbgkqhkig9w0baqefaasc aibaakc mhccaqeei mihcageb mighageambmgbyqgsm49"
+        " mc4caqawbqydk2vwbciei b3blbnnzac1rzxktdje",
+        rf"{NO_BASE64}((?:MII[A-Z][A-Za-z0-9+/]{{2}}IBA(?:DANBgkqhkiG9w0BAQEFAASC|AKC)|MHcCAQEEI|MIHcAgEB"
+        r"|MIGHAgEAMBMGByqGSM49|MC4CAQAwBQYDK2VwBCIEI|b3BlbnNzaC1rZXktdjE)[A-Za-z0-9+/]{20,}={0,2}(?:\s{1,4}[A-Za-z0-9+/]{40,}={0,2})*"
+        r"(?:\s{1,4}[A-Za-z0-9+/]{1,70}={0,2}(?:\s|\z))?)",
+        1,
+    ),
     rule(
         "private_key",
         "private-lines:",
@@ -145,9 +171,20 @@ RULES = (
     rule(
         "url_password",
         "://",
-        r"\b[A-Za-z][A-Za-z0-9+.-]{1,24}://[^\s:/?#\"'<>\\]{0,100}:([^\s/@\"'<>\\]{1,200})@[\w.\[-]",
+        r"\b[A-Za-z][A-Za-z0-9+.-]{1,24}://[^\s:/?#\"'<>\\]{0,100}:([^\s/@\"'<>\\]{1,200}"
+        r"(?:@[^\s/@\"'<>\\?#,&=]{1,100}){0,3})@[\w.\[-]",
         1,
         check="shown",
+    ),
+    rule(
+        "url_password",
+        ":@ :x-oauth-basic@ @git @www.git @gist.git @api.git @bitbucket @dev.azure @codeberg"
+        " @huggingface",
+        # a token in place of a user's name
+        r"\bhttps://([A-Za-z0-9_.-]{20,255})(?::(?:x-oauth-basic)?@"
+        r"|@(?:(?:www|gist|api)\.)?(?:git|bitbucket|dev\.azure|codeberg|huggingface))",
+        1,
+        doubtful=True,
     ),
     rule(
         "basic_auth",

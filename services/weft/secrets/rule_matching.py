@@ -13,12 +13,16 @@ from typing import Any
 import msgspec
 
 from weft.secrets.assigned import NAMES, assigned_secrets
+from weft.secrets.hashes import HASHES
 from weft.secrets.in_code import IN_CODE
+from weft.secrets.in_columns import NAMES as OF_COLUMNS
+from weft.secrets.in_columns import values_of_columns
 from weft.secrets.in_commands import IN_COMMANDS
 from weft.secrets.in_context import IN_CONTEXT
 from weft.secrets.in_languages import IN_LANGUAGES
 from weft.secrets.in_manifests import NAMES as OF_MANIFESTS
 from weft.secrets.in_manifests import values_of_secrets
+from weft.secrets.in_output import IN_OUTPUT
 from weft.secrets.masking import Finding
 from weft.secrets.members import NAMES as OF_MEMBERS
 from weft.secrets.members import values_of_members
@@ -39,10 +43,17 @@ from weft.secrets.values import (
 )
 from weft.secrets.vendors import VENDORS
 
-_TOGETHER = ((PUBLISHED, 40), (VENDORS, 40), (IN_CONTEXT, 8), (IN_COMMANDS, 24), (IN_LANGUAGES, 4))
+_FORMATS = (*PUBLISHED, *VENDORS, *HASHES)
+_TOGETHER = (
+    (_FORMATS, 40),
+    (IN_CONTEXT, 8),
+    (IN_OUTPUT, 12),
+    (IN_COMMANDS, 32),
+    (IN_LANGUAGES, 4),
+)
 """How many rules RE2 searches for together as fast as for one. Not those that may begin nearly
 everywhere, nor those for code: their automata multiply."""
-RULES = (*PUBLISHED, *VENDORS, *IN_CONTEXT, *IN_COMMANDS, *IN_CODE, *IN_LANGUAGES)
+RULES = (*_FORMATS, *IN_CONTEXT, *IN_OUTPUT, *IN_COMMANDS, *IN_CODE, *IN_LANGUAGES)
 
 _LONG = 200
 """How many bytes of a value its rule's pattern may have cut off."""
@@ -52,7 +63,7 @@ _GOES_ON = re.compile(rb"[A-Za-z0-9+/=_.~%-]{0,8000}")
 def find_secrets(data: bytes, present: frozenset[bytes]) -> list[Finding]:
     """Spans of `data` that contain credentials; they may overlap.
 
-    `present` are those of the rules' needles, and of both modules' names, that occur in
+    `present` are those of the rules' needles, and of the modules' names, that occur in
     `data.lower()`. Every one is found, however many there are: what is left out would be shown.
     Linear in the length of `data`.
     """
@@ -67,6 +78,8 @@ def find_secrets(data: bytes, present: frozenset[bytes]) -> list[Finding]:
         found += assigned_secrets(data)
     if not present.isdisjoint(OF_MEMBERS):
         found += values_of_members(data)
+    if not present.isdisjoint(OF_COLUMNS):
+        found += values_of_columns(data)
     if not present.isdisjoint(OF_MANIFESTS):
         found += values_of_secrets(data)
     return found

@@ -11,6 +11,7 @@ from weft.secrets.assigned import NAMES
 from weft.secrets.deployment_rules import NONE, DeploymentRules
 from weft.secrets.escapes import Origins, unescaped
 from weft.secrets.hidden_characters import spans_in_source
+from weft.secrets.in_columns import NAMES as OF_COLUMNS
 from weft.secrets.in_manifests import NAMES as OF_MANIFESTS
 from weft.secrets.masking import Finding, masked, masks_of, without_overlaps
 from weft.secrets.members import NAMES as OF_MEMBERS
@@ -19,20 +20,28 @@ from weft.secrets.private_keys import NAMES as OF_PRIVATE_KEYS
 from weft.secrets.rule_matching import RULES, find_secrets
 
 OF_RULES = (needle for rule in RULES for needle in rule.needles)
-NEEDLES = (*OF_RULES, *NAMES, *OF_MEMBERS, *OF_MANIFESTS, *OF_PRIVATE_KEYS)
+NEEDLES = (*OF_RULES, *NAMES, *OF_MEMBERS, *OF_COLUMNS, *OF_MANIFESTS, *OF_PRIVATE_KEYS)
 """A text without any of these contains no credential that weft's own rules know."""
+_BEGINS = r"(?:^|[^a-z0-9]|\\u[0-9a-f]{4}|\\[bf])"
+"""What stands before a word (`weft.secrets.rule.WORD_START`), in lower case."""
 SIGNS = {
     **literals(NEEDLES),
+    b"*": r"\*[0-9a-f]{40}",
     b".": r"[a-z0-9]\.[a-z0-9_-]{6}\.[a-z0-9_-]",
+    b"aqaaaa": "aqaaaa[aei]a[a-z0-9+/]{4}aaaae",
+    b"asia": "asia[a-z0-9]{16}",
     b"akc": "akc[a-z0-9]{20}",
     b"cio": "cio[a-z0-9]{20}",
     b"eaa": "eaa[a-z0-9]{20}",
     b"net": r"net\s+user",
+    b"pin": rf"{_BEGINS}pin",
+    b"pw": rf"{_BEGINS}pw",
+    b"sk_": rf"{_BEGINS}sk_",
     b"pat": r"pat[a-z0-9]{14}\.",
     b"sk": "sk[0-9a-f]{20}",
 }
 """Signs that a needle is present. A full stop is in nearly every text, and other short needles are
-in many; the one rule of such a needle requires more text behind it, and so does its sign."""
+in many; what the rules of such a needle require before or behind it, its sign requires, too."""
 _prefilter = Prefilter(SIGNS)
 
 

@@ -37,10 +37,12 @@ _ELSEWHERE = re.compile(
 )
 """Says where a credential is stored, and not its value: a file, an address, a place in a store of
 secrets."""
-_CODE = re.compile(rb"\A[A-Za-z_][\w.]*[(\[]|\A[a-z_]+(?:\.[a-z_]+)+\Z|::|\A[:+]")
-"""A call, an element, an attribute: what a program does with a password."""
+_CODE = re.compile(
+    rb"\A[A-Za-z_][\w.]*[(\[]|\A[a-z_]+(?:\.[a-z_]+)+\Z|::|\A[:+]|\A[A-Z][A-Za-z]{2,}<[\w<>|]+>\Z"
+)
+"""A call, an element, an attribute, a type: what a program does with a password."""
 _QUOTED_CODE = re.compile(
-    rb"\A[A-Za-z_][\w.]*[(\[].*[)\]];?\Z|\A[a-z_]+(?:\.[a-z_]+)+\Z|\A[A-Za-z_]+(?:::[A-Za-z_]+)+\Z"
+    rb"\A[A-Za-z_][\w.]*[(\[].*[)\]];?\Z|\A[a-z_]+(?:\.[a-z_]+)+(?:(?<=[a-z]{2})\.[A-Z][A-Za-z0-9]+)?\Z|\A[A-Za-z_]+(?:::[A-Za-z_]+)+\Z"
     rb"|\A\+.*\+\Z|\A:[A-Za-z_.]*\Z"
 )
 """The same in quotes, where a password may contain a bracket: only if it is code to its end."""
@@ -72,7 +74,7 @@ _PLACE = re.compile(
 _NAMED = re.compile(
     rb"(?i)pass|pwd|secret|token|key|user|name|login|auth|cred|default|value|env|config"
 )
-_KEY_LIKE = re.compile(rb"\A[A-Za-z0-9+/_-]{16,512}={0,2}\Z")
+_KEY_LIKE = re.compile(rb"\A(?:base64:)?[A-Za-z0-9+/_-]{16,512}={0,2}\Z")
 _SAID_IN_MESSAGES = """
 password passwords passphrase secret token key login username user enter please your you must cannot
 can invalid forgot forgotten reset change changed confirm new current old minimum characters again
@@ -176,7 +178,18 @@ def looks_random(value: bytes) -> bool:
         return False
     if value.replace(b".", b"").replace(b"-", b"").replace(b":", b"").isdigit():
         return False
+    if is_ledger_address(value):
+        return False
     return entropy(value[:256]) >= 3.0
+
+
+def is_ledger_address(value: bytes) -> bool:
+    """Whether it is the address of an account or a contract of a blockchain, which everybody may
+    know."""
+    return _LEDGER_ADDRESS.search(value) is not None
+
+
+_LEDGER_ADDRESS = re.compile(rb"\A0x[0-9a-fA-F]{40}\Z")
 
 
 def is_key_like(value: bytes) -> bool:

@@ -153,6 +153,9 @@ VENDORS: tuple[SecretRule, ...] = (
     rule("hubspot_token", "pat-", rf"\bpat-(?:na|eu|ap)[0-9]-{_UUID}"),
     rule("infracost_key", "ico-", rf"\bico-{_ALNUM}{{32}}\b"),
     rule("intra42_secret", "s-s4t2", rf"\bs-s4t2(?:ud|af)-{_HEX}{{64}}"),
+    rule(
+        "k3s_token", "::server: ::node:", rf"\bK10{_HEX}{{64}}::(?:server|node):{_ALNUM}{{10,100}}"
+    ),
     rule("jina_key", "jina_", rf"\bjina_{_WORD}{{40,70}}"),
     rule("langsmith_key", "lsv2_", r"\blsv2_(?:pt|sk)_[0-9a-fA-F]{32}_[0-9a-fA-F]{10}"),
     rule("launchdarkly_key", "api- sdk-", rf"\b(?:api|sdk)-{_UUID}"),
@@ -217,6 +220,12 @@ VENDORS: tuple[SecretRule, ...] = (
     rule("runpod_key", "rpa_", rf"\brpa_{_ALNUM}{{30,60}}\b"),
     rule("salesforce_token", "00d", rf"\b00{_ALNUM}{{13}}![A-Za-z0-9._-]{{80,260}}"),
     rule("scalingo_token", "tk-us-", rf"\btk-us-{_WORD}{{48}}"),
+    rule(
+        "bitwarden_session",
+        "bw_session",
+        r"\bBW_SESSION[\"']?[ \t]?[:=][ \t]?[\"']?([A-Za-z0-9+/]{86}==)",
+        1,
+    ),
     rule("brevo_key", "xkeysib- xsmtpsib-", rf"\bx(?:key|smtp)sib-{_HEX}{{64}}-{_ALNUM}{{16}}"),
     rule("settlemint_token", "sm_aat_ sm_pat_ sm_sat_", rf"\bsm_[aps]at_{_ALNUM}{{16,40}}"),
     rule("shippo_token", "shippo_", r"\bshippo_(?:live|test)_[0-9a-fA-F]{40}"),
@@ -260,6 +269,18 @@ VENDORS: tuple[SecretRule, ...] = (
     rule("vercel_token", "vercel_blob_rw_", r"\bvercel_blob_rw_\w{30,70}"),
     rule("voiceflow_key", "vf.", rf"\bVF\.(?:[A-Z]+\.)?{_HEX}{{24}}\.{_ALNUM}{{16}}"),
     rule("wakatime_key", "waka_", rf"\bwaka_(?:[a-z]+_)?{_UUID}"),
+    rule(
+        "wallet_key",
+        "xprv yprv zprv tprv",
+        r"\b[tuvxyz]prv[1-9A-HJ-NP-Za-km-z]{100,112}\b",
+    ),
+    rule(
+        "wallet_key",
+        ["wif:", 'wif"', "wif'", "wif=", "wif ", "_wif"],
+        r"(?i)(?:\b|_)wif[\"']?[ \t]{0,4}[:= ][ \t]{0,4}[\"']?"
+        r"((?-i:[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51}))\b",
+        1,
+    ),
     rule("xata_key", "xau_", rf"\bxau_{_ALNUM}{{30,60}}"),
     rule(
         "yandex_token",

@@ -25,6 +25,8 @@ from weft.compiler.rendering.legend import (
     OMISSIONS,
     OMITTED_CALLS,
     OPENING,
+    SECRETS,
+    has_secret_mark,
     legend,
 )
 from weft.compiler.rendering.message_tokens import message_tokens
@@ -72,6 +74,7 @@ class _Cost(NamedTuple):
     has_fence: bool
     has_message: bool
     has_handle: bool
+    has_secret: bool
 
 
 class Costed(msgspec.Struct, frozen=True):
@@ -106,6 +109,7 @@ class PromptCost:
         self._lists: dict[tuple[int, ...], str] = {}
         self._entries: dict[int, tuple[Rendition, PackEntry, _Cost]] = {}
         self._above = sum(count(made.text + "\n") for made in self.above)
+        self._has_secret_above = any(map(has_secret_mark, self.above))
         self._costed: dict[frozenset[int], Costed] = {}
         self._sized: dict[frozenset[int], tuple[int, int]] = {}
 
@@ -128,7 +132,7 @@ class PromptCost:
                     one, omitted_before=missing[sequence], omitted_calls=calls.get(sequence, "")
                 )
             made.append(one)
-        notation = legend(made)
+        notation = legend([*self.above, *made])
         return [*([notation] if notation else []), *self.above, *without_same_day_times(made)]
 
     def _missing(self, shown: Mapping[int, Rendition]) -> dict[int, int]:
@@ -243,6 +247,7 @@ class PromptCost:
                 (any(cost.has_fence for cost in costs), FENCES),
                 (any(cost.has_message for cost in costs), MESSAGES),
                 (any(cost.has_handle for cost in costs), HANDLES),
+                (self._has_secret_above or any(cost.has_secret for cost in costs), SECRETS),
             )
             if is_used
         ]
@@ -320,6 +325,7 @@ def _cost(made: PackEntry, count: Count) -> _Cost:
         has_data(made.text),
         is_message(made.text),
         "[art:" in made.text,
+        has_secret_mark(made),
     )
 
 

@@ -12,7 +12,7 @@ from weft.days import day_of, day_text
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
-RENDER_VERSION = "16"
+RENDER_VERSION = "17"
 """Raised when the same entries would render to another prompt, or the same views to other entries.
 """
 
