@@ -63,6 +63,14 @@ def test_a_long_line_may_be_the_only_error() -> None:
     assert failed in shown([*map(line, range(60)), failed, *map(line, range(60, 90))], 0)
 
 
+def test_what_belongs_with_an_error_is_shown_with_it_though_other_errors_follow() -> None:
+    required = ["  required: Options", "  found: nothing"]
+    others = [line(n, "ERROR", f"{'ab'[n % 2]} refused " * 9) for n in range(60, 64)]
+    before = [one for n in range(60) for one in (line(n), f"  took {n} ms", "  in all")]
+    text = shown([*before, FAILED, *required, *others, *before], 0)
+    assert "\n".join((FAILED, *required)) in text
+
+
 ROWS = [f"Zeile {n}: übernommen (Kunde {n * 37})" for n in range(60)]
 HOSTS = [f"host=web-{n} status=up ms={n}" for n in range(60)]
 

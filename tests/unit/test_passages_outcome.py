@@ -62,3 +62,14 @@ def test_what_the_last_traceback_of_a_chain_raised_tells_the_outcome() -> None:
     assert text[raised_at(text) :] == "OSError: 1\n"
     assert told(*text.splitlines(), "done") == ["OSError: 1"]
     assert raised_at("KeyError: 1") is None
+
+
+def test_a_traceback_of_a_notebook_tells_what_was_raised_at_its_end() -> None:
+    text = (
+        "a  1\n-----\nKeyError         Traceback (most recent call last)\nCell In[2], line 3\n"
+        "----> 3 a[0]\n\nFile x.py:7, in get(key)\n      7 raise KeyError(key)\n\nKeyError: 0\n"
+    )
+    assert text[raised_at(text) :] == "KeyError: 0\n"
+    again = text.replace("KeyError", "OSError")
+    assert raised_at(text + again) == len(text) + raised_at(again)
+    assert raised_at("KeyError         Traceback (most recent call last)\nOSError: 1\n") is None

@@ -5,7 +5,7 @@ from tests.firewall_made import envelope
 
 from weft.passages.part import leaves
 from weft.passages.splitting import outline_of
-from weft.passages.test_run import Line, kinds_of, split_test_run
+from weft.passages.test_run import TEST_RUN, Line, kinds_of, split_test_run
 from weft_schemas.policy import FirewallRules
 
 PYTEST = (
@@ -184,3 +184,12 @@ def test_a_few_passed_tests_are_no_asides() -> None:
     made = split_test_run(SWEEP.replace("--- PASS", "ok is --- PASS"), "text/x-test-run")
     assert made is not None
     assert not any(one.is_aside for one in leaves(made))
+
+
+def test_what_a_panic_says_below_its_place_is_shown_with_any_part() -> None:
+    said = "thread 'clock' panicked at src/burst.rs:93:5:\ntokens were lost: 31.2 < 32.0\n"
+    passed = "".join(f"test burst::t{n} ... ok\n" for n in range(60))
+    text = f"{passed}test burst::clock ... FAILED\n\n{said}\ntest result: FAILED. 1 failed\n"
+    root = split_test_run(text, TEST_RUN)
+    assert root is not None
+    assert any(text[one.start : one.end] == said for one in root.children if one.identifies)

@@ -34,6 +34,7 @@ from weft.compiler.selection.left_out import most_names
 from weft.compiler.selection.part_scores import Scores
 from weft.compiler.selection.pins import beginnings_of_all
 from weft.compiler.selection.repeats import outdated_by_repetition, repeated_results
+from weft.compiler.selection.unresolved import unresolved_calls
 from weft.compiler.state import State
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
@@ -64,6 +65,7 @@ def choice_of(state: State) -> Choice:
         for row in group.rows
     }
     is_all = state.ledger.total >= state.view.item_count()
+    older = _older_calls(state) if counts_values and not is_all else ()
     return Choice(
         groups=state.groups,
         scores=_scores(state, rows, ahead, counts_values, old),
@@ -85,7 +87,8 @@ def choice_of(state: State) -> Choice:
         budget=state.budget,
         is_all=is_all,
         names_calls=counts_values,
-        older_calls=_older_calls(state) if counts_values and not is_all else (),
+        unresolved=unresolved_calls((*reversed(older), *state.groups)),
+        older_calls=older,
         withheld=state.redacted | state.flags.keys(),
         has_query=bool(state.query),
     )

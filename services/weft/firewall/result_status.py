@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
+from weft.firewall.refused_reply import is_refused_reply, names_a_thing
 from weft.firewall.text_status import (
     NO_ERROR,
     REASONS,
@@ -59,20 +58,20 @@ _READ = 100_000
 def _is_error_reply(value: object) -> bool:
     """Whether JSON is about a call that failed, and not data in which something has failed."""
     if not isinstance(value, dict) or value.keys().isdisjoint(_VERDICT_KEYS):
-        return _all_failed(value)  # as most are
+        return _all_failed(value) or is_refused_reply(value)  # as most are
     if value.get("success") is False or value.get("ok") is False:
         return True
     if value.get("accepted") is False and any(
         isinstance(held, str) and normalised_key(key) in REASONS for key, held in value.items()
     ):
-        return not any(map(_names_a_thing, value))
+        return not any(map(names_a_thing, value))
     settled = _settled(value)
     if settled is not None:
         return settled
     has_error = any(_says_error(value.get(key)) for key in _ERROR_KEYS)
-    if not has_error and not any(map(_names_a_thing, value)):
+    if not has_error and not any(map(names_a_thing, value)):
         has_error = any(_says_error(value.get(key)) for key in value.keys() & _TRANSLATED)
-    return has_error or _is_bad_reply(value) or _all_failed(value)
+    return has_error or _is_bad_reply(value) or _all_failed(value) or is_refused_reply(value)
 
 
 def _settled(value: dict[str, object]) -> bool | None:
@@ -122,7 +121,7 @@ def _is_bad_reply(value: dict[str, object]) -> bool:
         others = sum(
             held not in _EMPTY and normalised_key(key) not in known for key, held in value.items()
         )
-        if has_code and others <= _OTHERS and not any(map(_names_a_thing, value)):
+        if has_code and others <= _OTHERS and not any(map(names_a_thing, value)):
             return True
         known |= _OF_A_CALL
     return all(held in _EMPTY or normalised_key(key) in known for key, held in value.items())
@@ -131,18 +130,6 @@ def _is_bad_reply(value: dict[str, object]) -> bool:
 _OTHERS = 2
 """Fields of a reply beside its status, code and message that may say more of the call; a record of
 something has more."""
-
-
-def _names_a_thing(key: str) -> bool:
-    """Whether a field says which thing a record is about; a call's own ids name no thing."""
-    bare = normalised_key(key)
-    return bare == "name" or (_ID.search(key) is not None and bare not in _OF_THE_CALL)
-
-
-_ID = re.compile(r"(?:^|[_.-])(?:id|ID|Id)$|[a-z](?:Id|ID)$")
-
-
-_OF_THE_CALL = frozenset(("requestid", "traceid", "correlationid", "spanid", "callid"))
 
 
 _STATUS_KEYS = ("status", "statusCode", "status_code", "http_status", "code")
@@ -202,7 +189,7 @@ def _all_failed(value: object) -> bool:
 
 def _is_fault(record: object) -> bool:
     """Whether a record is about an error, and about no other thing: a code, and what it means."""
-    if not isinstance(record, dict) or any(map(_names_a_thing, record)):
+    if not isinstance(record, dict) or any(map(names_a_thing, record)):
         return False
     if record.get("success") is True or record.get("ok") is True:
         return False

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.passages.always_shown import split_around
+from weft.passages.error_details import MAX_LENGTH, details_below
 from weft.passages.error_lines import VARIABLE, level_of, may_tell, tells_error
 from weft.passages.outcome import outcome_lines
 from weft.passages.outlier_lines import first_warnings, outlier_lines, rare_warnings
@@ -57,7 +58,8 @@ LEVELLED = 20
 
 
 def _first_errors(text: str, lines: Sequence[str]) -> frozenset[int]:
-    """The numbers of the lines that tell of an error, one for each kind."""
+    """The numbers of the lines that tell of an error, one for each kind, and of what belongs with
+    them."""
     taken: set[int] = set()
     kinds: set[str] = set()
     room = _ROOM
@@ -71,4 +73,17 @@ def _first_errors(text: str, lines: Sequence[str]) -> frozenset[int]:
             kinds.add(kind)
             taken.add(number)
             room -= len(line)
-    return frozenset(taken)
+    return frozenset(taken | _details(lines, sorted(taken)))
+
+
+def _details(lines: Sequence[str], errors: Sequence[int]) -> set[int]:
+    """The numbers of the lines that belong with the first of these errors."""
+    taken: set[int] = set()
+    room = MAX_LENGTH
+    for number in errors:
+        details = details_below(lines, number)
+        size = sum(len(lines[below]) for below in details)
+        if size <= room:
+            taken.update(details)
+            room -= size
+    return taken

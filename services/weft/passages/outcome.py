@@ -29,13 +29,22 @@ _RAISED = re.compile(
     re.MULTILINE,
 )
 """A traceback of Python, up to the line that says what was raised."""
+_HEADED = re.compile(
+    r"^([A-Za-z_][\w.]{0,80})[ \t]+Traceback \(most recent call last\)[ \t]*\n"
+    r"(?:(?!\1\b).*\n){1,400}(?=\1(?::|[ \t]*$))",
+    re.MULTILINE,
+)
+"""A traceback of IPython: the name of what was raised stands above it, too."""
 
 
 def raised_at(text: str) -> int | None:
     """Where the last traceback of a text says what was raised; None without one. The last of a
     chain is what the caller got."""
     at = text.rfind("Traceback (most recent call last)")
-    found = None if at < 0 else _RAISED.search(text, text.rfind("\n", 0, at) + 1)
+    if at < 0:
+        return None
+    start = text.rfind("\n", 0, at) + 1
+    found = _RAISED.search(text, start) or _HEADED.match(text, start)
     return None if found is None else found.end()
 
 

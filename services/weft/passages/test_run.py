@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from enum import Enum, auto
 
 from weft.passages.always_shown import split_around
+from weft.passages.error_details import details_below
 from weft.passages.part import Part
 
 TEST_RUN = "text/x-test-run"
@@ -176,14 +177,14 @@ def _telling(lines: Sequence[str], kinds: Sequence[Line]) -> frozenset[int]:
         since = 0 if kind in (Line.FAILURE, Line.HEADING, Line.PASSED) else since
         if kind is Line.REASON:
             since += 1
-            reasons += [number] if since <= _REASONS else []
+            reasons += [number, *details_below(lines, number)] if since <= _REASONS else []
     room = _ROOM
     taken: set[int] = set()
     for of_kind, share in ((totals[-_REASONS:], 3), (failures[::-1], 2), (reasons, 1)):
         left = room // share
         for number in of_kind:
             size = len(lines[number])
-            if size <= min(left, _MAX_LENGTH):
+            if number not in taken and size <= min(left, _MAX_LENGTH):
                 left -= size
                 room -= size
                 taken.add(number)

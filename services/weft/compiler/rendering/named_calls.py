@@ -11,6 +11,7 @@ from weft.adapters.speaker_names import MAX_NAME, safe
 from weft.call_text import call_arguments
 from weft.compiler.candidates.closure import Group
 from weft.compiler.rendering.chat_tokens import break_chat_tokens
+from weft.readmodel.rows import ItemRow
 
 MAX_ARGUMENT_CHARACTERS = 40
 """Most characters of a call's arguments in a mark."""
@@ -41,14 +42,14 @@ def named_calls(
 def _named_call(group: Group) -> NamedCall:
     row, has_failed = group.rows[0], any(row.failed for row in group.rows[1:])
     name = safe(str(row.metadata.get("tool_name") or "call"), MAX_NAME)
-    given = call_arguments(row.whole, row.metadata)
-    values = row.whole if given is None else " ".join(_values(given))
-    return NamedCall(
-        name,
-        tuple(break_chat_tokens(values[:READ_CHARACTERS]).split()),
-        has_failed,
-        row.ordinal,
-    )
+    return NamedCall(name, argument_words(row), has_failed, row.ordinal)
+
+
+def argument_words(call: ItemRow) -> tuple[str, ...]:
+    """The first words of a call's arguments, without the names of these."""
+    given = call_arguments(call.whole, call.metadata)
+    values = call.whole if given is None else " ".join(_values(given))
+    return tuple(break_chat_tokens(values[:READ_CHARACTERS]).split())
 
 
 def _values(given: Any) -> Iterator[str]:

@@ -45,6 +45,8 @@ class Choice(msgspec.Struct, frozen=True):
     """Whether the session has no other groups."""
     names_calls: bool = False
     """Whether the marks name calls that are left out; a call may follow that repeats one."""
+    unresolved: tuple[Group, ...] = ()
+    """Failed calls that are named first, and before an answer alone."""
     older_calls: tuple[Group, ...] = ()
     """Calls that are no candidates and may be named, newest first."""
     withheld: Collection[int] = ()

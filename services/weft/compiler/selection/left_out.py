@@ -1,5 +1,5 @@
-"""Which of the calls that are left out are named in the marks: the newest, as many as there is room
-for."""
+"""Which of the calls that are left out are named in the marks: those that failed for good, then the
+newest, as many as there is room for."""
 
 from __future__ import annotations
 
@@ -40,10 +40,13 @@ def with_named_calls(choice: Choice, calls: Mapping[int, NamedCall]) -> Choice:
 
 def with_names(choice: Choice, shown: Shown, kept: Collection[int] = (), after: int = 0) -> Choice:
     """The choice with marks that name the `kept` calls and, of those that came after the item
-    `after`, the newest for which there is room."""
-    left = [one for one in (*choice.groups, *choice.older_calls) if one.key not in shown]
-    newest = sorted((one for one in left if one.key > after), key=lambda one: -one.key)
-    room = room_for_names(choice)
+    `after`, those that failed for good and the newest, as far as there is room."""
+    first = {one.key for one in choice.unresolved}
+    told = (*choice.groups, *choice.older_calls) if choice.names_calls else choice.unresolved
+    left = [one for one in told if one.key not in shown and one.key > after]
+    newest = sorted(left, key=lambda one: (one.key not in first, -one.key))
+    # Before an answer, names take no room from content, only what is left of the budget.
+    room = room_for_names(choice) if choice.names_calls else choice.budget
     offered = named_calls(newest, choice.withheld, most=room)
     before = named_calls([one for one in choice.groups if one.key in kept], choice.withheld)
     size = choice.cost.size(shown)

@@ -10,6 +10,7 @@ from weft.compiler.profiles import (
     LATEST_SHARE,
     MIN_PIN_TOKENS,
     MIN_PINS_SHARE,
+    NAMED_CALL,
     OUTCOME_TRIES,
     PINS_ALONE,
     PINS_SHARE,
@@ -43,6 +44,9 @@ def select(choice: Choice, ledger: Ledger) -> tuple[Choice, Shown]:
         choice = with_names(choice, shown)
         shown = fill(choice, shown, choice.groups, choice.budget)
     shown = with_newest_whole(choice, shown)
+    left = choice.budget - choice.cost.size(shown) if choice.unresolved else 0
+    if left >= NAMED_CALL and not choice.names_calls:
+        choice = with_names(choice, shown)
     note_pins(choice, shown, ledger)
     return choice, shown
 
