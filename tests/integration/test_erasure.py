@@ -22,6 +22,7 @@ from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
 from weft.log.transport import connect
+from weft.readmodel.generations import Reader
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.events import ErasureReceiptEvent, decode_event, encode_event
 from weft_schemas.ids import item_message_id
@@ -52,6 +53,13 @@ def files_with(folder: Path, text: str) -> list[str]:
         with contextlib.suppress(FileNotFoundError):  # renamed or removed meanwhile: look again
             holding = [path for path in found if needle in path.read_bytes().lower()]
             return [str(path.relative_to(folder)) for path in holding]
+
+
+def clean_bodies(folder: Path) -> int:
+    """How many results the replica shows more of than their summaries."""
+    with Reader(folder) as reader:
+        count: int = reader.model().db.execute("SELECT count(*) FROM bodies").fetchone()[0]
+    return count
 
 
 async def put(publisher: Publisher, session: str, item: ContextItem) -> int:
@@ -128,6 +136,7 @@ async def test_no_byte_of_an_erased_session_is_left_and_others_go_on(up: tuple[P
             metadata={"forked_from": {"session": "secret"}},
         )
         await put(publisher, "copy", copy)
+        assert clean_bodies(folder) == 3  # `r2`, `r3` and `k`, whose bodies are in the object store
         done = await weft("snapshot", "--data", str(folder), "--json", url=url)
         assert done.code == 0, done.err
         seen = " ".join(files_with(folder, CANARY))
@@ -138,6 +147,7 @@ async def test_no_byte_of_an_erased_session_is_left_and_others_go_on(up: tuple[P
         done = await weft("erase", "--session", "secret", "--yes", "--json", url=url)
         assert done.code == 0, done.err
         assert files_with(folder, CANARY) == []
+        assert clean_bodies(folder) == 1
 
         assert done.json["forks"] == ["copy"]
         removed = done.json["removed"]

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tests.integration.command_line import services, weft
-from tests.integration.test_erasure import CANARY, connected, derived, files_with, put
+from tests.integration.test_erasure import CANARY, clean_bodies, connected, derived, files_with, put
 
 from weft.log.bodies import Bodies
 from weft.log.reading import read_matching
@@ -43,6 +43,7 @@ async def test_no_byte_of_an_erased_scope_is_left_and_its_sessions_go_on(tmp_pat
         await derived(connection, "mixed", {"envelope", "fact", "summary", "episode", "parked"})
         asked = ["-p", "answer", "-q", CANARY, "--after", str(last.sequence), "--timeout", "60"]
         assert CANARY in (await weft("compile", "-s", "mixed", *asked, url=url)).out
+        assert clean_bodies(folder) == 1  # of `e`; what `d` says passes whole
         done = await weft("snapshot", "--data", str(folder), "--json", url=url)
         assert done.code == 0, done.err
         seen = " ".join(files_with(folder, CANARY))
@@ -52,6 +53,7 @@ async def test_no_byte_of_an_erased_scope_is_left_and_its_sessions_go_on(tmp_pat
         done = await weft("erase", "--scope", "user:u1", "--yes", "--json", url=url)
         assert done.code == 0, done.err
         assert files_with(folder, CANARY) == []
+        assert clean_bodies(folder) == 0
         assert done.json["sessions"] == ["alone", "mixed"]
         removed = done.json["removed"]
         assert (removed["bodies"], removed["snapshots"], removed["replicas"]) == (1, 1, 1)

@@ -247,25 +247,55 @@ def test_a_turn_without_text_alone_is_no_message() -> None:
     assert compiled(more).stats.no_message is UNSET
 
 
-def test_results_in_the_object_store_are_noted_as_shown_by_their_summary() -> None:
-    text = json.dumps([{"id": f"O-{n}", "city": f"city {n}"} for n in range(9_000)])
+def stored_results(text: str, count: int) -> tuple[list[Event], dict[str, bytes]]:
+    """A question and results of which the text is in the object store, and that."""
     body = BodyRef(hashlib.sha256(text.encode()).hexdigest(), len(text))
     events: list[Event] = [said("u", ItemKind.USER_TURN, "Which orders are there?")]
-    for n in range(5):
+    for n in range(count):
         events.append(said(f"c{n}", ItemKind.TOOL_CALL, "", tool_name="f", arguments={"n": n}))
         large = ContextItem(f"r{n}", ItemKind.TOOL_RESULT, "", f"c{n}", body=body)
         events += [large, enveloped(large, text, len(events) + 1)]
-    view = ReadModel.in_memory(records_of(events, "t", "s")).view("t", "s")
-    stats = compile_pack(view, CompileRequest(Phase.ANSWER, budget=64_000)).pack.stats
+    return events, {body.sha256: text.encode()}
+
+
+def compiled_of(events: list[Event], store: dict[str, bytes], budget: int) -> ContextPack:
+    view = ReadModel.in_memory(records_of(events, "t", "s"), stored=store).view("t", "s")
+    return compile_pack(view, CompileRequest(Phase.ANSWER, budget=budget)).pack
+
+
+ORDERS = json.dumps([{"id": f"O-{n}", "city": f"city {n}"} for n in range(9_000)])
+
+
+def test_a_result_in_the_object_store_is_shown_whole_if_it_fits_and_fills_a_smaller_budget() -> (
+    None
+):
+    events, store = stored_results(ORDERS, 1)
+    pack = compiled_of(events, store, 300_000)
+    assert all(f"O-{n}" in pack.prompt for n in range(9_000))
+    assert pack.stats.notes == ()
+    pack = compiled_of(events, store, 20_000)
+    assert pack.stats.prompt_tokens > 18_000
+    assert pack.stats.notes == ()
+
+
+def test_results_that_prompts_show_no_more_of_are_noted_with_the_reason() -> None:
+    events, _ = stored_results(ORDERS, 5)
+    size = f"{len(ORDERS):,}"
+    stats = compiled_of(events, {}, 64_000).stats
     assert stats.notes == (
         *(
-            f"result 'r{n}' of {len(text):,} bytes is shown as its summary: its body is in the "
-            "object store, as all over 256 KiB are; read it by its handle"
+            f"result 'r{n}' of {size} bytes is shown as its summary: its envelope has no more of "
+            "it, as it is no text, by policy, or since an earlier release made it "
+            "(`weft rederive firewall`); read it by its handle"
             for n in range(3)
         ),
         "2 more results in the object store are shown as their summaries",
     )
-    small = compiled([said("r", ItemKind.TOOL_RESULT, text[:9_000])], budget=1_000)
+    huge = ORDERS * 13
+    events, store = stored_results(huge, 1)
+    (note,) = compiled_of(events, store, 64_000).stats.notes
+    assert note.endswith("prompts show no more of a result over 4 MiB; read it by its handle")
+    small = compiled([said("r", ItemKind.TOOL_RESULT, ORDERS[:9_000])], budget=1_000)
     assert small.stats.notes == ()
 
 

@@ -286,7 +286,7 @@ def test_a_body_that_was_not_read_whole_has_no_clean_text() -> None:
     assert found.clean is None
 
 
-def test_a_body_in_the_object_store_has_no_clean_text() -> None:
+def test_a_body_in_the_object_store_has_the_clean_text_that_it_has_in_its_event() -> None:
     item = ContextItem("big", ItemKind.TOOL_RESULT, body=BodyRef("0" * 64, 30_000))
     event = envelope_for(
         item,
@@ -298,7 +298,8 @@ def test_a_body_in_the_object_store_has_no_clean_text() -> None:
         tenant="acme",
         session="s1",
     )
-    assert event.envelope.clean is None
+    assert event.envelope.clean == envelope(invoices(30)).clean
+    assert event.envelope.clean is not None
 
 
 def test_a_tool_whose_results_only_show_as_summaries_passes_none_whole() -> None:

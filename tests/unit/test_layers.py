@@ -34,7 +34,7 @@ LAYERS = (
     "secrets",
     "tokens call_text days bodies bm25 leaves facts prompt_injection shingles terms",
     "whole_characters model_encodings json_or_yaml web_server file_lock durable_files parent_death",
-    "part_kind prefilter progress",
+    "part_kind prefilter progress recent_texts",
 )
 """From the top; parts of one layer do not import each other."""
 TOUCHES_NATS = re.compile(r"nats\b|weft\.log\.(?!record\b)|weft\.(?:runtime|supervision)\.")

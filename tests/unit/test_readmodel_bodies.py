@@ -1,5 +1,6 @@
 """Clean bodies in the read model: made of the raw body and its envelope, gone with an erasure."""
 
+import hashlib
 import json
 
 import msgspec
@@ -18,7 +19,7 @@ from weft.readmodel.rows import ItemRow
 from weft.readmodel.store import open_writer
 from weft_schemas.envelope import CleanBody, Mask
 from weft_schemas.events import EnvelopeEvent, ErasedEvent, Event, Origin, ParkedEvent
-from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.items import BodyRef, ContextItem, ItemKind
 from weft_schemas.policy import FirewallRules
 
 SECRET = "AKIAIOSFODNN7EXAMPLE"
@@ -228,6 +229,99 @@ def test_a_second_envelope_replaces_text_and_passages_from_its_place_on() -> Non
     assert "at ####\n" not in newest(read, 2).whole
     assert newest(read, 2).whole.count("noon") == newest(read).whole.count("noon") + 1
     assert set(found(read, "ferry", 2)) == set(found(read, "ferry")) == {1}
+
+
+def in_the_store(text: bytes, name: str = "r") -> ContextItem:
+    body = BodyRef(hashlib.sha256(text).hexdigest(), len(text))
+    return ContextItem(name, ItemKind.TOOL_RESULT, body=body)
+
+
+def of_stored(item: ContextItem, body: bytes, sequence: int = 1) -> EnvelopeEvent:
+    """What the firewall makes of an item whose body is in the object store."""
+    return envelope_for(
+        item,
+        body,
+        origin=Origin(sequence, item.id, "firewall", "1"),
+        rules=FirewallRules(),
+        fingerprint_key=b"",
+        encoding=tokens.DEFAULT_ENCODING,
+        tenant="t",
+        session="s",
+    )
+
+
+def folded(*events: Event, store: dict[str, bytes]) -> ReadModel:
+    return ReadModel.in_memory(records_of(events, "t", "s"), stored=store)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        LARGE.encode(),
+        MASKED.encode(),
+        b"un\xe2\x80\x8bseen\n" + BODY.encode(),
+        b"\xff" + BODY.encode(),
+    ],
+    ids=["plain", "masked", "normalised", "no UTF-8"],
+)
+def test_a_body_in_the_object_store_leaves_the_rows_that_it_leaves_in_its_event(
+    body: bytes,
+) -> None:
+    apart = in_the_store(body)
+    here = result(body.decode("utf-8", "replace"))
+    assert apart.body is not None
+    store = {apart.body.sha256: body}
+    stored = folded(apart, of_stored(apart, body), store=store)
+    within = model(here, derived(here, 1))
+    for table in INDEXED:
+        rows = [db.execute(f"SELECT * FROM {table}").fetchall() for db in (stored.db, within.db)]
+        assert rows[0] == rows[1]
+        assert rows[0]
+    assert newest(stored).is_complete
+    assert newest(stored).whole == newest(within).whole
+    assert SECRET not in "\n".join(stored.db.iterdump())
+
+
+@pytest.mark.parametrize("kept", [None, b"other bytes"], ids=["gone", "changed"])
+def test_of_a_body_that_is_not_in_the_object_store_the_summary_is_shown(kept: bytes | None) -> None:
+    body = LARGE.encode()
+    item = in_the_store(body)
+    assert item.body is not None
+    store = {} if kept is None else {item.body.sha256: kept}
+    row = newest(folded(item, of_stored(item, body), store=store))
+    assert (row.is_complete, row.whole, row.parts) == (False, row.text, None)
+    assert row.text
+
+
+def test_no_body_is_read_for_what_is_erased_outranked_or_shown_as_its_summary() -> None:
+    def read(tenant: str, reference: BodyRef) -> bytes | None:
+        raise AssertionError(f"body {reference.sha256} of {tenant} was read")
+
+    item = in_the_store(body := LARGE.encode())
+    made = of_stored(item, body)
+    plain = msgspec.structs.replace(
+        made, envelope=msgspec.structs.replace(made.envelope, clean=None)
+    )
+    for events in ([item, ErasedEvent("s"), made], [item, plain, made]):
+        fold = Fold(open_writer(":memory:"), bodies=RawBodies(of_nobody, read))
+        fold.apply(records_of(events, "t", "s"))
+
+
+def test_a_body_in_the_object_store_is_read_under_its_tenant_and_held_nowhere() -> None:
+    asked: list[tuple[str, str]] = []
+    body = LARGE.encode()
+    item = in_the_store(body)
+
+    def read(tenant: str, reference: BodyRef) -> bytes | None:
+        asked.append((tenant, reference.sha256))
+        return body
+
+    waiting = RawBodies(of_nobody, read)
+    fold = Fold(open_writer(":memory:"), bodies=waiting)
+    fold.apply(records_of([item, of_stored(item, body)], "t", "s"))
+    assert item.body is not None
+    assert asked == [("t", item.body.sha256)]
+    assert (waiting.newest(), len(waiting._kept)) == ("", 0)
 
 
 def test_an_erasure_deletes_bodies_and_passages() -> None:

@@ -109,6 +109,8 @@ class BacktestTask(msgspec.Struct, frozen=True):
     bases: tuple[CompileAudit, ...] = ()
     """Recorded compiles of the session that others name in `stable_from`."""
     gone: MissingRecords = MissingRecords()
+    stored: dict[str, bytes] = {}
+    """Bodies in the object store that the records' envelopes show, by their SHA-256."""
 
 
 def backtest(task: BacktestTask) -> SessionResult:
@@ -118,7 +120,7 @@ def backtest(task: BacktestTask) -> SessionResult:
     items = items_of(task.session, task.records)
     earlier: dict[tuple[Phase, bool], str] = {}
     for encoding in dict.fromkeys(audit.encoding for audit in task.audits):
-        model = fresh_model(task.records, task.through, encoding)
+        model = fresh_model(task.records, task.through, encoding, task.stored)
         for audit in task.audits:
             if audit.encoding == encoding:
                 view = model.view(audit.tenant, task.session, audit.sequence)

@@ -169,7 +169,10 @@ async def _tasks(
         records = tuple(await histories.of(session))
         named = {audit.request.stable_from or "" for audit in audits}
         kept = tuple(bases[one] for one in sorted(named) if one in bases)
-        yield BacktestTask(session, tuple(audits), records, policy, key, through, kept, done.gone)
+        stored = await histories.stored(records)
+        yield BacktestTask(
+            session, tuple(audits), records, policy, key, through, kept, done.gone, stored
+        )
 
 
 async def _results(

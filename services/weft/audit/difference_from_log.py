@@ -55,8 +55,9 @@ async def compare(
         )
     last = await last_sequence(connection)
     through = max(_place(one, last) for one in (before, after))
-    records = await LoggedHistories(connection, tenant, through).of(before.session)
-    model = fresh_model(records, through, after.encoding)
+    histories = LoggedHistories(connection, tenant, through)
+    records = await histories.of(before.session)
+    model = fresh_model(records, through, after.encoding, await histories.stored(records))
     try:
         was, now = (model.view(tenant, one.session, _place(one, last)) for one in (before, after))
         gone = await missing_records(connection, tenant, before.session)

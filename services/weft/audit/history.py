@@ -3,17 +3,19 @@ its tenant's, and those of sessions that share a scope with it."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 
 import msgspec
 
 from weft.log.connection import Connection
 from weft.log.reading import read_matching, read_session
+from weft.log.reading_in_thread import shown_body
 from weft.log.record import LogRecord
-from weft.readmodel.model import ReadModel
+from weft.readmodel.model import NONE_STORED, ReadModel
 from weft_schemas.errors import InvalidInput
-from weft_schemas.events import ErasedEvent
+from weft_schemas.events import EnvelopeEvent, ErasedEvent
 from weft_schemas.ids import TENANT_SESSION, session_scope
+from weft_schemas.items import BodyRef
 from weft_schemas.subjects import stored_filter
 
 _MEMORIES = ("fact", "episode")
@@ -67,6 +69,16 @@ class LoggedHistories:
         records = [*await self.tenants(), *own, *await self.beside(session, own)]
         return sorted(records, key=lambda record: record.sequence)
 
+    async def stored(self, records: Iterable[LogRecord]) -> dict[str, bytes]:
+        """The bodies in the object store of which the records' envelopes record a clean text, by
+        their SHA-256. Not those that are gone."""
+        wanted = {one.sha256: one for record in records if (one := _shown_whole(record))}
+        found = {
+            sha256: await shown_body(self._connection, self.tenant, one)
+            for sha256, one in wanted.items()
+        }
+        return {sha256: body for sha256, body in found.items() if body is not None}
+
     def _session(self, session: str) -> AsyncIterator[LogRecord]:
         return read_session(self._connection, self.tenant, session, through=self.through)
 
@@ -90,9 +102,28 @@ def scope_of(record: LogRecord) -> str:
     return found.scope or (found.metadata and found.metadata.scope) or ""
 
 
-def fresh_model(records: Iterable[LogRecord], through: int, encoding: str) -> ReadModel:
-    """A read model in memory, folded from the records, that stands at `through`."""
-    return ReadModel.in_memory(records, encoding, through)
+def _shown_whole(record: LogRecord) -> BodyRef | None:
+    """The body in the object store of which an envelope records a clean text."""
+    if not (record.subject.startswith("w.out.") and record.subject.endswith(".envelope")):
+        return None
+    try:
+        event = record.event()
+    except InvalidInput:
+        return None
+    if not isinstance(event, EnvelopeEvent) or event.envelope.clean is None:
+        return None
+    return next((one.body for one in event.envelope.artifacts), None)
+
+
+def fresh_model(
+    records: Iterable[LogRecord],
+    through: int,
+    encoding: str,
+    stored: Mapping[str, bytes] = NONE_STORED,
+) -> ReadModel:
+    """A read model in memory, folded from the records, that stands at `through`. `stored` are
+    their bodies in the object store, by their SHA-256."""
+    return ReadModel.in_memory(records, encoding, through, stored)
 
 
 def tombstone_of(records: Iterable[LogRecord], session: str) -> int:

@@ -74,8 +74,10 @@ async def explain_recorded(
 
 async def model_at(connection: Connection, audit: CompileAudit) -> ReadModel:
     """A fresh read model of everything that a compile could read, at its sequence."""
-    records = await LoggedHistories(connection, audit.tenant, audit.sequence).of(audit.session)
-    return fresh_model(records, audit.sequence, audit.encoding)
+    histories = LoggedHistories(connection, audit.tenant, audit.sequence)
+    records = await histories.of(audit.session)
+    stored = await histories.stored(records)
+    return fresh_model(records, audit.sequence, audit.encoding, stored)
 
 
 async def base_of(connection: Connection, audit: CompileAudit) -> CompileAudit | None:

@@ -1,5 +1,6 @@
-"""The clean text of a body: the content of the log, normalised, with the spans masked that its
-envelope records. Nothing is stored twice, and every reader of a body makes it here."""
+"""The clean text of a body: the content of the log or of the object store, normalised, with the
+spans masked that its envelope records. Nothing is stored twice, and every reader of a body makes it
+here."""
 
 from __future__ import annotations
 
@@ -10,17 +11,24 @@ from weft.bodies.clean import clean
 from weft_schemas.envelope import CleanBody, Mask
 from weft_schemas.errors import Corrupt
 
+MAX_CLEAN_BYTES = 4 << 20
+"""Largest body of which a clean text is recorded: what the firewall reads whole, wherever the body
+is stored."""
 _DIGITS = 16
 """Hex digits of a digest: enough that two texts of one body never share it by chance."""
 
 
-def clean_text(raw: str, recorded: CleanBody) -> str:
-    """The body `raw` as it may be shown.
+def clean_text(raw: str | bytes, recorded: CleanBody) -> str:
+    """The body `raw`, a text or bytes in UTF-8, as it may be shown.
 
     Raises `Corrupt` if the masks do not fit the body, or if the result is not the text that the
     firewall saw: the masks belong to another body, or another release normalises differently.
     """
-    text = clean(raw.encode("utf-8", "surrogatepass")).text if recorded.normalised else raw
+    if recorded.normalised:
+        data = raw if isinstance(raw, bytes) else raw.encode("utf-8", "surrogatepass")
+        text = clean(data).text
+    else:
+        text = raw if isinstance(raw, str) else raw.decode("utf-8", "replace")
     text = masked_text(text, recorded.masks)
     if recorded.digest and (len(text) != recorded.characters or digest_of(text) != recorded.digest):
         raise Corrupt(

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
+from weft.bodies.masking import MAX_CLEAN_BYTES
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.rendering.tools import reads_catalog, reads_tools
 from weft.compiler.renditions.rendition import SUMMARY
@@ -38,13 +39,13 @@ def note_request(state: State, shown: Shown, included: Collection[str]) -> None:
 
 
 def note_large(state: State, rows: Iterable[ItemRow]) -> None:
-    """Note which items among `rows` are shown as summaries at any budget: a text in the object
-    store is not in the read model."""
+    """Note which items among `rows` are shown as summaries at any budget, since their text is in
+    the object store and not in the read model."""
     large = [row for row in rows if _size_in_store(row)]
     for row in large[:NAMED]:
         state.ledger.note(
-            f"{_named(row)} of {_size_in_store(row):,} bytes is shown {_form(row)}: its "
-            "body is in the object store, as all over 256 KiB are; read it by its handle"
+            f"{_named(row)} of {_size_in_store(row):,} bytes is shown {_form(row)}: "
+            f"{_why(row)}; read it by its handle"
         )
     if more := large[NAMED:]:
         many = len(more) > 1
@@ -70,10 +71,23 @@ def _form(row: ItemRow) -> str:
     return "as its summary" if row.text else "by its size, as it has no summary yet"
 
 
+def _why(row: ItemRow) -> str:
+    if row.stored:
+        return "its body is in the object store, as all over 256 KiB are"
+    if _size_in_store(row) > MAX_CLEAN_BYTES:
+        return f"prompts show no more of a result over {MAX_CLEAN_BYTES >> 20} MiB"
+    return (
+        "its envelope has no more of it, as it is no text, by policy, or since an earlier release "
+        "made it (`weft rederive firewall`)"
+    )
+
+
 def _size_in_store(row: ItemRow) -> int:
-    """Bytes of a body in the object store, 0 for any other."""
+    """Bytes of a body in the object store that is not in the read model, 0 for any other."""
     if row.stored:
         return row.stored
+    if row.is_complete:
+        return 0
     artifacts = row.envelope.artifacts if row.envelope is not None else ()
     return artifacts[0].size if artifacts and artifacts[0].body is not None else 0
 

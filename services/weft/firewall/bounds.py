@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
+from weft.bodies.masking import MAX_CLEAN_BYTES
+
 
 class Bounds(msgspec.Struct, frozen=True):
     """Limits per item. When an item exceeds one, the firewall does less and adds a `bounded`
     signal; it never raises."""
 
-    analyse_bytes: int = 4 << 20
+    analyse_bytes: int = MAX_CLEAN_BYTES
     """Bytes that are scanned and summarised. Of a larger body, three quarters of this come from its
     head and one quarter from its tail; a JSON text is read up to five eighths of this, which is
     always before the gap, and its tail is only scanned. At about 10 MB/s this limits an item to

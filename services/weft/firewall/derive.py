@@ -147,9 +147,9 @@ def _of_text(task: _EnvelopeInput, taken: Window) -> ResultEnvelope:
 
 
 def _clean_body(task: _EnvelopeInput, read: _ScannedBody, raw_tokens: int) -> CleanBody | None:
-    """How to make the clean text from the body in the log. None if it may not be shown, if the
-    log does not contain all that was read here, or if more is masked in it than an event holds."""
-    if not read.taken.whole or task.item.body is not None or _max_shown_tokens(task) == 0:
+    """How to make the clean text from the body, in the log or in the object store. None if it may
+    not be shown, if it was not read whole, or if more is masked in it than an event holds."""
+    if not read.taken.whole or _max_shown_tokens(task) == 0:
         return None
     if _is_masked_too_often(task, read):
         return None

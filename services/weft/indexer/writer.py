@@ -20,7 +20,7 @@ import msgspec
 
 from weft.log.connection import Connection
 from weft.log.following import Followed
-from weft.log.reading import read
+from weft.log.reading_in_thread import ThreadReader
 from weft.log.stream_identity import StreamIdentity
 from weft.readmodel import store
 from weft.readmodel.database import Database
@@ -40,15 +40,13 @@ from weft.readmodel.store import (
 )
 from weft.readmodel.tombstone_fold import newest_tombstone
 from weft.runtime.logs import fields
-from weft_schemas.errors import Corrupt, NotFound, Unavailable, WeftError
+from weft_schemas.errors import Corrupt, WeftError
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 OnStep = Callable[[str], None]
 
-_READ_SECONDS = 10.0
-"""How long to wait for one event that the fold requests from the log."""
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
@@ -90,8 +88,9 @@ class Writer:
 
     @classmethod
     async def open(cls, path: Path, encoding: str, connection: Connection | None = None) -> Writer:
-        """Open or create the file. If an envelope comes long after its item, the item's body is
-        read again over `connection`. Raises `Corrupt` if the file cannot be continued."""
+        """Open or create the file. The body of an item is read over `connection` if its envelope
+        comes long after it, or if the body is in the object store. Raises `Corrupt` if the file
+        cannot be continued."""
         writer = cls(path, encoding, connection)
         with writer._damage_as_corrupt():
             await writer._database.__aenter__()  # if it fails, its thread has ended
@@ -186,12 +185,18 @@ class Writer:
         if found[1] not in (None, self._encoding):
             self._db.close()
             raise Corrupt(f"{self.path.name} counts in {found[1]}: it is made anew")
-        self._fold = Fold(self._db, self._encoding, RawBodies(self._read))
+        self._fold = Fold(self._db, self._encoding, self._raw_bodies())
         self._read_scrubbed()
         identity = get_meta(self._db, "identity")
         if identity:
             self.identity = msgspec.json.decode(str(identity), type=StreamIdentity)
         return self._db
+
+    def _raw_bodies(self) -> RawBodies:
+        if self._connection is None:
+            return RawBodies(lambda sequence: None)
+        log = ThreadReader(self._connection, self._loop)
+        return RawBodies(log.payload, log.body)
 
     def _apply(self, followed: Followed, identity: str, step: OnStep) -> Folded:
         folded = self._fold.apply(followed.records, followed.through, identity, step)
@@ -221,21 +226,6 @@ class Writer:
             self._pages.close(self._db)
         except (Corrupt, OSError) as error:
             _log.warning("the read model was left as it is", extra=fields(why=str(error)))
-
-    def _read(self, sequence: int) -> bytes | None:
-        """A record's payload, requested from the thread that folds."""
-        if self._connection is None:
-            return None
-        reading = asyncio.run_coroutine_threadsafe(read(self._connection, sequence), self._loop)
-        try:
-            return reading.result(_READ_SECONDS).payload
-        except NotFound:
-            return None
-        except TimeoutError:
-            reading.cancel()
-            raise Unavailable(
-                f"the log did not give event {sequence} in {_READ_SECONDS:.0f} s; try again"
-            ) from None
 
     def _read_scrubbed(self) -> None:
         self._scrubbed = int(get_meta(self._db, "scrubbed") or 0)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import islice
 
 import msgspec
@@ -19,6 +18,7 @@ from weft.passages.json_repair import MAX_CHARS, repaired
 from weft.passages.mcp_wrapper import unwrapped
 from weft.passages.python_repr import looks_like_repr, with_json_strings, with_json_words
 from weft.passages.sentences import MAX_LEAF_LENGTH
+from weft.recent_texts import cached
 
 MIN_LENGTH, MIN_JSON_LENGTH = 160, 40
 """Least characters of a string that is decoded; in a shorter one, escapes cost little."""
@@ -69,7 +69,7 @@ class Decoded(msgspec.Struct, frozen=True):
     """The mark of the wrapper that was around it, empty for none."""
 
 
-@lru_cache(maxsize=REMEMBERED)
+@cached(REMEMBERED)
 def decoded(text: str) -> Decoded:
     """The text that is split into parts and shown. Linear in `text`."""
     inner = unwrapped(text, _unescaped)

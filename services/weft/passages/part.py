@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
 import msgspec
+
+from weft.recent_texts import cached
 
 
 class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
@@ -304,7 +306,7 @@ REMEMBERED = 64
 200 KB of records takes a millisecond."""
 
 
-@lru_cache(maxsize=REMEMBERED)
+@cached(REMEMBERED, long=32 * 1024)  # of a text of half a megabyte
 def unpacked(data: bytes) -> Outline | None:
     """The inverse of `packed`."""
     return _decoder.decode(data) if data else None

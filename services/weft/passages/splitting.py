@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from weft.passages.asides import split_with_asides
 from weft.passages.bibliography import with_bibliography
 from weft.passages.json_splitting import split_call, split_json
@@ -15,6 +13,7 @@ from weft.passages.prose import split_stretch
 from weft.passages.sentences import MAX_LEAF_LENGTH
 from weft.passages.table import ALIGNED, CSV, TSV, split_table
 from weft.passages.test_run import TEST_RUN, split_test_run
+from weft.recent_texts import cached
 
 SHORT = 320
 """Most characters of a text that is one passage: about 80 tokens, which is what marks and a second
@@ -25,7 +24,7 @@ TYPES = frozenset({ALIGNED, CSV, TSV, TEST_RUN, *PRINTED})
 """Content types that say how a text is split; one with any other is split as its form says."""
 
 
-@lru_cache(maxsize=REMEMBERED)
+@cached(REMEMBERED)
 def outline_of(text: str, content_type: str = "") -> Outline | None:
     """The outline of a text, None if it is one passage. Linear in `text`.
 

@@ -25,7 +25,7 @@ from weft.readmodel.precedence import Derivation, superseded_by
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.session_counters import SessionState
 from weft.readmodel.store import OPEN, bounded, insert, statements
-from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.envelope import CleanBody, ResultEnvelope
 from weft_schemas.errors import Corrupt, InvalidInput
 from weft_schemas.events import (
     EnvelopeEvent,
@@ -40,7 +40,7 @@ from weft_schemas.events import (
     encode_event,
 )
 from weft_schemas.ids import session_scope
-from weft_schemas.items import LEVELS, ItemKind
+from weft_schemas.items import LEVELS, BodyRef, ItemKind
 from weft_schemas.subjects import StoredSubject
 
 _sql = statements("fold")
@@ -95,7 +95,7 @@ class DerivedFold(msgspec.Struct):
             return
         envelope = event.envelope
         count = self._tokens(envelope.encoding, envelope.summary_tokens, envelope.summary)
-        outline, passages = self._clean(version, source.anchor, envelope)
+        outline, passages = self._clean(place, source.anchor, envelope)
         body = msgspec.json.encode(envelope)
         insert(self.db, "envelopes", version, source.anchor, count, outline, body)
         for one in envelope.artifacts:
@@ -110,7 +110,7 @@ class DerivedFold(msgspec.Struct):
         self.documents.add(place.state, source.anchor, version, passages)
 
     def _clean(
-        self, version: int, item: int, envelope: ResultEnvelope
+        self, place: Place, item: int, envelope: ResultEnvelope
     ) -> tuple[bytes, list[Passage]]:
         """Store the clean text, unless the envelope contains it. Returns the outline of the
         envelope's summary if that is the clean text, and the texts that a search finds the item
@@ -118,10 +118,7 @@ class DerivedFold(msgspec.Struct):
         clean = envelope.clean
         text = envelope.summary if envelope.complete or envelope.passthrough else None
         if clean is not None:
-            raw, text = self.bodies.take(item), None
-            # If this release makes another text of it than the firewall did, the summary is used.
-            with suppress(Corrupt):
-                text = None if raw is None else clean_text(raw, clean)
+            text = self._clean_text(place.address.tenant, item, clean)
         if text is None:
             return b"", counted([envelope_text(envelope)])
         if clean is None:  # the summary is the whole text
@@ -130,8 +127,21 @@ class DerivedFold(msgspec.Struct):
         kind = envelope.content_type if envelope.content_type in TYPES else ""
         outline, passages, compressed = divided(text, kind)
         count = self._tokens(envelope.encoding, clean.tokens, text)
-        insert(self.db, "bodies", version, item, count, len(text), outline, compressed)
+        insert(self.db, "bodies", place.version, item, count, len(text), outline, compressed)
         return b"", passages
+
+    def _clean_text(self, tenant: str, item: int, recorded: CleanBody) -> str | None:
+        """The clean text of an item's raw body. None if the body is gone, or if this release makes
+        another text of it than the firewall did: then the summary is used."""
+        stored = self.db.execute(_sql.stored_body, (item,)).fetchone()
+        raw: str | bytes | None
+        if stored is None:
+            raw = self.bodies.take(item)
+        else:
+            raw = self.bodies.stored(tenant, BodyRef(*stored))
+        with suppress(Corrupt):
+            return None if raw is None else clean_text(raw, recorded)
+        return None
 
     def _summary(self, place: Place, event: SummaryEvent) -> None:
         source = self._source(place, event.origin)

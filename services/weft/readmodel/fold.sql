@@ -47,6 +47,10 @@ WHERE ?5 OR EXISTS (SELECT 1 FROM flags WHERE session = ?1 AND item = ?2)
 -- name: stored_kind
 SELECT kind FROM items WHERE sequence = ? AND body IS NOT NULL AND NOT untrusted
 
+-- Where a body is that is in the object store.
+-- name: stored_body
+SELECT body, size FROM items WHERE sequence = ? AND body IS NOT NULL
+
 -- name: partly_erased
 SELECT 1 FROM partly_erased WHERE session = ? AND at > ?
 

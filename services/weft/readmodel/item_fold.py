@@ -83,7 +83,8 @@ class ItemFold(msgspec.Struct):
         self._mark(state.number, sequence, item.metadata, signals)
         if untrusted:
             insert(self.db, "waits", sequence, sequence, OPEN, state.number, conflict="REPLACE")
-            self.bodies.add(sequence, raw.text)
+            if raw.body is None:
+                self.bodies.add(sequence, raw.text)
         else:
             self.documents.add(state, sequence, sequence, documents)
         yield False

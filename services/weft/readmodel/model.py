@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 
 from weft import tokens
 from weft.log.record import LogRecord
 from weft.readmodel.fold import Fold
+from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.store import get_meta, open_reader, open_writer
 from weft.readmodel.unsealed_postings import UnsealedCache
 from weft.readmodel.view import SessionView
@@ -20,6 +22,7 @@ from weft_schemas.items import ContextItem
 from weft_schemas.subjects import derived_subject, item_subject, stored_form
 
 _BATCH = 500
+NONE_STORED: Mapping[str, bytes] = MappingProxyType({})
 
 
 class ReadModel:
@@ -36,12 +39,17 @@ class ReadModel:
 
     @classmethod
     def in_memory(
-        cls, records: Iterable[LogRecord], encoding: str = tokens.DEFAULT_ENCODING, through: int = 0
+        cls,
+        records: Iterable[LogRecord],
+        encoding: str = tokens.DEFAULT_ENCODING,
+        through: int = 0,
+        stored: Mapping[str, bytes] = NONE_STORED,
     ) -> ReadModel:
         """A read model in memory of these records, which are in order of sequence. Its checkpoint
-        is `through`, or the last record if that is later."""
+        is `through`, or the last record if that is later. `stored` are their bodies in the object
+        store, by their SHA-256; of one that is not there, the summary is shown."""
         db = open_writer(":memory:")
-        fold = Fold(db, encoding)
+        fold = Fold(db, encoding, RawBodies(None, lambda _, one: stored.get(one.sha256)))
         remaining = iter(records)
         while batch := list(islice(remaining, _BATCH)):
             fold.apply(batch)

@@ -1,5 +1,6 @@
 """Raw bodies of untrusted items, needed from their event until their envelope: held in memory, or
-read from the log again, and never written to a file."""
+read from the log again, and never written to a file. Those in the object store are read when their
+envelope says how they are shown."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from contextlib import suppress
 
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import decode_event
-from weft_schemas.items import ContextItem
+from weft_schemas.items import BodyRef, ContextItem
 
 MAX_BYTES = 32 << 20
 """Held in memory; others are read from the log again. Enough for the backlog of a busy firewall."""
@@ -18,14 +19,19 @@ ENTRY_BYTES = 256
 
 Read = Callable[[int], bytes | None]
 """A record's payload by its sequence, None if it is gone. Raises `Unavailable`."""
+ReadStored = Callable[[str, BodyRef], bytes | None]
+"""A body in the object store by its tenant and reference, None if it is gone. Raises
+`Unavailable`."""
 
 
 class RawBodies:
     """Bodies by their item's sequence; the oldest are forgotten first."""
 
-    def __init__(self, read: Read | None = None) -> None:
-        """Without `read` no body is dropped, because it could not be read again."""
+    def __init__(self, read: Read | None = None, read_stored: ReadStored | None = None) -> None:
+        """Without `read` no body is dropped, because it could not be read again. Without
+        `read_stored` none in the object store is known."""
         self._read = read
+        self._read_stored = read_stored
         self._kept: OrderedDict[int, str] = OrderedDict()
         self._size = 0
 
@@ -52,6 +58,10 @@ class RawBodies:
             event = None if payload is None else decode_event(payload)
             return event.text if isinstance(event, ContextItem) else None
         return None
+
+    def stored(self, tenant: str, reference: BodyRef) -> bytes | None:
+        """A body in the object store; None if it is gone. It is held nowhere."""
+        return self._read_stored(tenant, reference) if self._read_stored else None
 
     def drop(self, sequence: int) -> None:
         """Forget a body that is no longer waited for; it can still be read again."""

@@ -12,6 +12,7 @@ import msgspec
 from weft.call_text import call_text, tells_all
 from weft.passages.part import Outline, unpacked
 from weft.passages.splitting import readable
+from weft.recent_texts import cached
 from weft_schemas.envelope import ResultEnvelope, ResultStatus
 from weft_schemas.items import LEVELS, ItemKind, Sensitivity
 
@@ -25,10 +26,11 @@ BYTES_PER_TOKEN = 4
 """About, of a text that is not at hand."""
 _small_envelope = lru_cache(maxsize=CACHED_ENVELOPES)(_envelope.decode)
 CACHED_TEXTS = 32
-"""Recent results of a few sessions, which each compile reads again: 8 MB of ASCII."""
+"""Recent results of a few sessions, which each compile reads again: 8 MB of ASCII,
+and at most 32 MB of long ones."""
 
 
-@lru_cache(maxsize=CACHED_TEXTS)
+@cached(CACHED_TEXTS, long=128 * 1024)  # compressed to a quarter
 def decompressed(data: bytes) -> str:
     return zlib.decompress(data).decode()
 
