@@ -73,8 +73,8 @@ class Mask(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CleanBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How to make the clean text from a body in the log: the body, normalised if necessary, with
-    the masks applied. `weft.bodies.masking.clean_text` does this."""
+    """How to make the clean text from a body, in the log or in the object store: the body,
+    normalised if necessary, with the masks applied. `weft.bodies.masking.clean_text` does this."""
 
     normalised: bool = False
     """Hidden characters or malformed bytes were removed, so the fold removes them as well."""
@@ -114,5 +114,5 @@ class ResultEnvelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     complete: bool = False
     """The summary is the whole clean text; `clean` is then absent."""
     clean: CleanBody | None = None
-    """How to make the whole clean text. Absent if the body is not text, is in the object store, was
-    not analysed whole, or may only be shown as its summary."""
+    """How to make the whole clean text. Absent if the body is not text, was not analysed whole, or
+    may only be shown as its summary."""

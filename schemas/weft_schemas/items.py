@@ -62,7 +62,9 @@ class BodyRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A body kept in the object store, content-addressed; the item's `text` is then empty."""
 
     sha256: str
-    """Hex digest of the body's UTF-8 bytes; `ids.body_name` makes the object's name from it."""
+    """Hex digest of the body's bytes (UTF-8 of a text). The object in `weft_bodies` is named `b`,
+    then the HMAC-SHA-256 of the digest's bytes, keyed with the tenant's name, in hex;
+    docs/protocol.md has an example."""
     size: int
     """Size in bytes."""
 

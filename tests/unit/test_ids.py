@@ -1,13 +1,25 @@
 """Ids: subject tokens that come back as they went, digests that do not collide by joining."""
 
+import hashlib
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.data import ROOT
 
 from weft_schemas.errors import InvalidInput
-from weft_schemas.ids import TENANT_SESSION, artifact_handle, decode_token, digest, encode_token
+from weft_schemas.ids import (
+    TENANT_SESSION,
+    artifact_handle,
+    body_name,
+    decode_token,
+    digest,
+    encode_token,
+)
 from weft_schemas.subjects import derived_subject, item_subject, parse_request, parse_stored
 
+PROTOCOL = (ROOT / "docs" / "protocol.md").read_text()
 names = st.text(min_size=1, max_size=60).filter(
     lambda name: len(name.encode("utf-8", "ignore")) > 0 and name.isprintable()
 )
@@ -59,3 +71,9 @@ def test_subjects_carry_tenant_and_session_and_come_apart_again() -> None:
 def test_a_foreign_subject_is_refused(subject: str) -> None:
     with pytest.raises(InvalidInput):
         parse_stored(subject)
+
+
+def test_the_protocols_example_of_a_bodys_name_is_right() -> None:
+    (digest,) = re.findall(r"^sha256:  (\w+)$", PROTOCOL, re.M)
+    assert digest == hashlib.sha256(b"hello").hexdigest()
+    assert re.findall(r"^object:  (\w+)$", PROTOCOL, re.M) == [body_name("acme", digest)]
