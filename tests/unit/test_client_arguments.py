@@ -133,7 +133,7 @@ async def test_a_slice_is_waited_for_until_the_service_has_given_up(
     async def ask(*arguments: Any) -> None:
         asked.append(arguments[-1])
 
-    monkeypatch.setattr("weft.client.base_client.ask", ask)
+    monkeypatch.setattr("weft.client.log_client.ask", ask)
     monkeypatch.setenv("WEFT_HEAVY_SECONDS", "42")
     client = weft.connect()
     monkeypatch.setattr(client._link, "opened", lambda: ask(None))
