@@ -323,7 +323,7 @@ NEXT_ENTRY = 24.0
 1,000 tokens is .945 with a factor of 8 and .922 without. With 24 a list that the loop works through
 stands before details of what it has read; LiveMCPBench's tuned half gains .004 at 1,000 tokens and
 .002 at 2,000 by that, tau-bench's loses .002 at 1,000."""
-NEXT_SHARE = 0.15
+NEXT_SHARE = 0.25
 """Most of a budget that such entries take before the other calls of the loop are listed. Of 53
 reading cases of tau-bench's other half, .87 of the prompts of 1,000 tokens then state all that the
 next call takes, and .81 without; on the tuned half .90 and .88."""
