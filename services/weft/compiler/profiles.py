@@ -233,6 +233,8 @@ many with them, at 1,000 and 2,500 tokens: of a next call's values they gave .47
 and .57 on LiveMCPBench, .73 and .82, then .86 and .86 on tau-bench, the same on code. It takes .008
 of LiveMCPBench's values at 1,000 tokens; with .06 beyond the first 250, tau-bench's lost .009 at
 500. Answers, which no call follows, lose .04 in some sessions, and so do without."""
+ALIKE_SHOWN = 2
+"""Newest calls of one tool with the same outcome that are shown before others are named."""
 MIN_NAMED_CALL = 4
 """Tokens of a short one, such as a file's name after that of another call of the tool."""
 MIN_ASKED_TERMS = 3

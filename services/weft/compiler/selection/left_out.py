@@ -38,12 +38,18 @@ def with_named_calls(choice: Choice, calls: Mapping[int, NamedCall]) -> Choice:
     return msgspec.structs.replace(choice, cost=choice.cost.with_named_calls(calls))
 
 
-def with_names(choice: Choice, shown: Shown, kept: Collection[int] = (), after: int = 0) -> Choice:
+def with_names(
+    choice: Choice,
+    shown: Shown,
+    kept: Collection[int] = (),
+    after: int = 0,
+    room: int | None = None,
+) -> Choice:
     """The choice with marks that name the `kept` calls and, of those that came after the item
-    `after`, the newest for which there is room."""
+    `after`, the newest for which there is room: `room` tokens, or the usual share."""
     left = [one for one in (*choice.groups, *choice.older_calls) if one.key not in shown]
     newest = sorted((one for one in left if one.key > after), key=lambda one: -one.key)
-    room = room_for_names(choice)
+    room = room_for_names(choice) if room is None else room
     offered = named_calls(newest, choice.withheld, most=room)
     before = named_calls([one for one in choice.groups if one.key in kept], choice.withheld)
     size = choice.cost.size(shown)

@@ -10,12 +10,14 @@ from weft.compiler.profiles import (
     LATEST_SHARE,
     MIN_PIN_TOKENS,
     MIN_PINS_SHARE,
+    NAMED_CALL,
     OUTCOME_TRIES,
     PINS_ALONE,
     PINS_SHARE,
 )
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import whole_rendition
+from weft.compiler.selection.alike import without_alike
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.current_turn import (
     excess_with_outcome,
@@ -38,10 +40,12 @@ def select(choice: Choice, ledger: Ledger) -> tuple[Choice, Shown]:
     if everything is not None:
         return choice, everything
     room = room_for_names(choice)
-    shown = selected_afresh(choice, pins_of(choice), room)
+    fewer = without_alike(choice) if room else choice
+    room += NAMED_CALL * (len(choice.groups) - len(fewer.groups))
+    shown = selected_afresh(fewer, pins_of(fewer), room)
     if room:
-        choice = with_names(choice, shown)
-        shown = fill(choice, shown, choice.groups, choice.budget)
+        choice = with_names(choice, shown, room=room)
+        shown = fill(choice, shown, fewer.groups, choice.budget)
     shown = with_newest_whole(choice, shown)
     note_pins(choice, shown, ledger)
     return choice, shown
