@@ -226,6 +226,12 @@ LATEST_SHARE = 0.8
 there is no query. In sixteen sessions that nobody tuned for, prompts of 300 tokens then state .22
 and .18 of what the next step needs, instead of .18 and .17. With .6 it is .18 for both; no value of
 the panel depends on it."""
+ANSWERING_SHARE, WITHOUT_ANSWERING, ANSWERING_TOKENS = 0.2, 200, 150
+"""Most of a budget, beyond its first 200 tokens, for short texts about what was said last, and the
+most tokens of one."""
+ANSWERING_MATCHES, RARE_TERM, MIN_ANSWERING_TERMS = 16, 2, 3
+"""Best passages among which they are looked for, how many may state a term that tells, and
+how many such terms one states at least."""
 NAMED_SHARE, WITHOUT_NAMES, NAMED_CALL = 0.08, 500, 12
 """Most of a budget, beyond its first 500 tokens, for naming the calls that are left out, and the
 tokens of one. In two rounds, two readers read 57 prompts of recorded sessions without names, and as

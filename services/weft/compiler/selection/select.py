@@ -18,6 +18,7 @@ from weft.compiler.profiles import (
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import whole_rendition
 from weft.compiler.selection.alike import without_alike
+from weft.compiler.selection.answering import with_answering
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.current_turn import (
     excess_with_outcome,
@@ -66,6 +67,7 @@ def selected_afresh(choice: Choice, pinned: Shown, room: int = 0) -> Shown:
 def _with_pins(choice: Choice, pinned: Shown, room: int) -> Shown:
     base = with_pins_grown(choice, with_current_turn(choice, pinned))
     base = with_dialogue(choice, with_last_fetched(choice, base))
+    base = with_answering(choice, base)
     limit = choice.budget - room
     return with_left_calls(choice, fill(choice, base, choice.groups, limit), limit)
 
