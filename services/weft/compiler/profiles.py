@@ -178,6 +178,8 @@ first. Of what the next step needs in ten sessions that nobody tuned for, prompt
 1,000 and 2,000 tokens state .643 and .823 with shares, .635 and .814 without; in ten others .619
 and .863, .611 and .864, for an answer of 1,000 tokens .664 and .655. With shares of any size they
 lose .02 at 500 tokens."""
+MIN_ALIKE = 2
+"""Least number of calls with the same outcome, beside which another one stands out."""
 SIBLINGS_SHARE, WITHOUT_SIBLINGS = 0.3, 250
 """Most of a budget, beyond its first 250 tokens, for the results of calls that were made together
 with the newest one. Of what the next step needs in 58 sessions that nobody tuned for, prompts for a
@@ -229,7 +231,7 @@ the panel depends on it."""
 ANSWERING_SHARE, WITHOUT_ANSWERING, ANSWERING_TOKENS = 0.2, 200, 150
 """Most of a budget, beyond its first 200 tokens, for short texts about what was said last, and the
 most tokens of one."""
-ANSWERING_MATCHES, RARE_TERM, MIN_ANSWERING_TERMS = 16, 2, 3
+ANSWERING_MATCHES, RARE_TERM, MIN_ANSWERING_TERMS = 16, 1, 3
 """Best passages among which they are looked for, how many may state a term that tells, and
 how many such terms one states at least."""
 NAMED_SHARE, WITHOUT_NAMES, NAMED_CALL = 0.08, 500, 12

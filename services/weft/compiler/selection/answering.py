@@ -20,7 +20,7 @@ from weft.compiler.profiles import (
 from weft.compiler.ranking.question import understand
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.item_renditions import density_of
-from weft.compiler.renditions.rendition import is_stub, shown_parts
+from weft.compiler.renditions.rendition import is_stub
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.dialogue import turns
 from weft.readmodel.rows import ItemRow
@@ -104,17 +104,11 @@ def _leaves(row: ItemRow, passage: int) -> range:
 
 
 def _with(choice: Choice, shown: Shown, one: _Text) -> Shown:
-    """With this text beside what is shown of its item; `shown` itself if it is there already."""
-    sequence = one.row.sequence
-    before, renditions = shown.get(sequence), choice.renditions[sequence]
-    held = frozenset[int]() if before is None or is_stub(before) else shown_parts(one.row, before)
-    if one.parts:
-        made = (
-            shown[sequence] if before and one.parts <= held else renditions.choose(held | one.parts)
-        )
-    else:
-        made = renditions.whole()
-    if made == before:
+    """With this text beside what is shown of its item; `shown` itself if
+    something of it is there already."""
+    before, renditions = shown.get(one.row.sequence), choice.renditions[one.row.sequence]
+    if before is not None and not is_stub(before):
         return shown
+    made = renditions.choose(one.parts) if one.parts else renditions.whole()
     least = {row.sequence: choice.renditions[row.sequence].choose(()) for row in one.group.rows}
-    return {**least, **shown, sequence: made}
+    return {**least, **shown, one.row.sequence: made}

@@ -34,7 +34,7 @@ from weft.compiler.selection.budget import longest_beginning, nearest_that_fits
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import fill
 from weft.compiler.selection.next_entry import with_next_entry
-from weft.compiler.selection.parallel import called_together, with_shares
+from weft.compiler.selection.parallel import called_together, odd_one, with_shares
 from weft.compiler.selection.runs import MAX_SAVED, fitting_run, greatest_count, merged
 from weft.readmodel.rows import ItemRow
 
@@ -114,11 +114,12 @@ def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, boo
     not fit whole. Also returns whether that is so."""
     groups = [group for group in called_together(choice.current_turn) if group.key not in shown]
     room = limit - choice.cost.exact(shown)
-    if not 2 <= len(groups) <= MAX_CALLS_TOGETHER or room < MIN_SHARE_TOKENS * len(groups):
-        return shown, False
-    newest = {row.sequence: choice.renditions[row.sequence].whole() for row in groups[0].rows}
-    if choice.cost.fits({**shown, **newest}, limit):
-        return shown, False
+    if odd_one(groups) is None:
+        if not 2 <= len(groups) <= MAX_CALLS_TOGETHER or room < MIN_SHARE_TOKENS * len(groups):
+            return shown, False
+        newest = {row.sequence: choice.renditions[row.sequence].whole() for row in groups[0].rows}
+        if choice.cost.fits({**shown, **newest}, limit):
+            return shown, False
     return with_shares(choice, shown, groups, limit), True
 
 
@@ -127,6 +128,8 @@ def _with_siblings(choice: Choice, shown: Shown) -> Shown:
     newest, siblings = choice.current_turn[:1], called_together(choice.current_turn)[1:]
     if not 1 <= len(siblings) < MAX_CALLS_TOGETHER or newest[0].key not in shown:
         return shown
+    if odd_one([*newest, *siblings]) is not None:
+        return shown  # more of the others would say the same again
     room = int(max(choice.budget - WITHOUT_SIBLINGS, 0) * SIBLINGS_SHARE)
     limit = min(choice.budget, choice.cost.exact(shown) + room)
     hidden = [group for group in siblings if group.key not in shown]
