@@ -179,7 +179,8 @@ first. Of what the next step needs in ten sessions that nobody tuned for, prompt
 and .863, .611 and .864, for an answer of 1,000 tokens .664 and .655. With shares of any size they
 lose .02 at 500 tokens."""
 MIN_ALIKE = 2
-"""Least number of calls with the same outcome, beside which another one stands out."""
+"""Least number of calls whose results say the same, beside which another one stands out. Two
+answers that all is well took the room of the third, which said what was wrong."""
 SIBLINGS_SHARE, WITHOUT_SIBLINGS = 0.3, 250
 """Most of a budget, beyond its first 250 tokens, for the results of calls that were made together
 with the newest one. Of what the next step needs in 58 sessions that nobody tuned for, prompts for a
@@ -230,7 +231,9 @@ and .18 of what the next step needs, instead of .18 and .17. With .6 it is .18 f
 the panel depends on it."""
 ANSWERING_SHARE, WITHOUT_ANSWERING, ANSWERING_TOKENS = 0.2, 200, 150
 """Most of a budget, beyond its first 200 tokens, for short texts about what was said last, and the
-most tokens of one."""
+most tokens of one. Of what the next step needs in sixteen sessions that nobody tuned for, prompts
+of 1,000 tokens state .697 with it and .683 without; tau-bench's values at 1,000 tokens lose .002.
+With fields of JSON lists too they lose .006, which the order by values serves better."""
 ANSWERING_MATCHES, RARE_TERM, MIN_ANSWERING_TERMS = 16, 1, 3
 """Best passages among which they are looked for, how many may state a term that tells, and
 how many such terms one states at least."""
@@ -242,7 +245,11 @@ and .57 on LiveMCPBench, .73 and .82, then .86 and .86 on tau-bench, the same on
 of LiveMCPBench's values at 1,000 tokens; with .06 beyond the first 250, tau-bench's lost .009 at
 500. Answers, which no call follows, lose .04 in some sessions, and so do without."""
 ALIKE_SHOWN = 2
-"""Newest calls of one tool with the same outcome that are shown before others are named."""
+"""Newest calls of one tool with the same outcome that are shown before others are named. Of what
+the next step needs in sixteen sessions that nobody tuned for, prompts of a fourth of their length
+state .735 with it and .733 without; in two other sets and on LiveMCPBench nothing moves by more
+than .002 on average, tau-bench's values stay. Eight calls that took 486 of 1,000 tokens take 200, and
+the next two records are shown in their place."""
 MIN_NAMED_CALL = 4
 """Tokens of a short one, such as a file's name after that of another call of the tool."""
 MIN_ASKED_TERMS = 3
@@ -336,7 +343,10 @@ stands before details of what it has read; LiveMCPBench's tuned half gains .004 
 NEXT_SHARE = 0.25
 """Most of a budget that such entries take before the other calls of the loop are listed. Of 53
 reading cases of tau-bench's other half, .87 of the prompts of 1,000 tokens then state all that the
-next call takes, and .81 without; on the tuned half .90 and .88."""
+next call takes, and .81 without; on the tuned half .90 and .88. With whole records of a list, and a
+share of .25 instead of .15, a page of orders shows the next one with what it holds; with .15, only
+what it is called. Sixteen sessions that nobody tuned for state .681 and .679 of what the next step
+needs with whole records and without, two other sets the same."""
 NEXT_ENTRY_WINDOW = 400
 """Characters behind an entry in which the next one is expected."""
 MAX_COPIED_VALUES = 32

@@ -88,7 +88,7 @@ def _texts(choice: Choice, asked: frozenset[str]) -> Iterator[_Text]:
         most = ANSWERING_TOKENS / density_of(row)
         if row.size_of_whole <= most:
             yield _Text(group, row, frozenset(), asked.intersection(words(row.readable)))
-        elif row.parts is not None:
+        elif row.parts is not None and not row.parts.is_json:
             for number in _leaves(row, -passage):
                 leaf = row.parts.leaves[number]
                 if leaf.size <= most:
