@@ -248,8 +248,8 @@ ALIKE_SHOWN = 2
 """Newest calls of one tool with the same outcome that are shown before others are named. Of what
 the next step needs in sixteen sessions that nobody tuned for, prompts of a fourth of their length
 state .735 with it and .733 without; in two other sets and on LiveMCPBench nothing moves by more
-than .002 on average, tau-bench's values stay. Eight calls that took 486 of 1,000 tokens take 200, and
-the next two records are shown in their place."""
+than .002 on average, tau-bench's values stay. Eight calls that took 486 of 1,000 tokens take 200,
+and the next two records are shown in their place."""
 MIN_NAMED_CALL = 4
 """Tokens of a short one, such as a file's name after that of another call of the tool."""
 MIN_ASKED_TERMS = 3
