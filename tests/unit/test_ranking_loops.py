@@ -1,5 +1,6 @@
 """Which entry a loop takes next."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -169,3 +170,34 @@ def test_a_small_prompt_states_what_the_next_call_of_a_loop_takes(handled: int) 
 
     assert ORDERS[handled] in pack.prompt
     assert f"card_{handled}77{handled}" in pack.prompt
+
+
+def applicants(count: int) -> str:
+    return json.dumps([applicant(number) for number in range(count)])
+
+
+def applicant(number: int) -> dict[str, Any]:
+    return {
+        "id": f"APP-{100 + 37 * number}",
+        "mail": f"someone.{number}@post.example",
+        "skills": [f"skill-{number}-{at}" for at in range(12)],
+        "degree": f"a long description of what applicant {number} studied " * 4,
+    }
+
+
+def test_a_loop_from_record_to_record_takes_the_next_record_not_the_rest_of_this_one() -> None:
+    items = call_and_result("list", {"stage": "new"}, applicants(9), 0)
+    for number in (1, 2):
+        given = {"id": str(applicant(number)["id"])}
+        items += call_and_result("move", given, "{}", 1 + number)
+    ((start, end),) = ahead(items)["r0"]
+    text = applicants(9)[start:end]
+    assert json.loads(f"[{text.strip(', ')}]") == [applicant(3)]
+
+
+def test_a_loop_within_a_record_stays_in_it() -> None:
+    items = call_and_result("list", {"stage": "new"}, applicants(9), 0)
+    for at in (3, 4):
+        items += call_and_result("teach", {"skill": f"skill-2-{at}"}, "{}", 1 + at)
+    ((start, end),) = ahead(items)["r0"]
+    assert applicants(9)[start:end].startswith('", "skill-2-5"')

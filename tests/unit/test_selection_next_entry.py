@@ -87,3 +87,26 @@ def test_what_a_stable_prompt_has_kept_stays_as_it_was() -> None:
     }
     assert with_next_entry(choice, shown)[listed] != shown[listed]
     assert with_next_entry(choice, shown, {listed}) == shown
+
+
+def ticket(number: int) -> dict[str, object]:
+    lines = [
+        {"part": f"PT-{number}{at}", "count": at + 2, "price": f"{number}.{at}0"} for at in (1, 2)
+    ]
+    by = {"mail": f"someone.{number}@post.example", "hall": f"hall {number} on the north side"}
+    return {"ticket": f"T-{500 + number * 13}", "opened": by, "lines": lines, "state": "open"}
+
+
+def test_the_records_that_come_next_are_shown_with_all_that_they_hold() -> None:
+    text = json.dumps({"tickets": [ticket(number) for number in range(40)]})
+    items = [
+        ContextItem("u1", ItemKind.USER_TURN, "Close the tickets of which a line is delivered."),
+        *call_and_result("tickets", {"state": "open"}, text, 0),
+    ]
+    for number in (20, 22):
+        name = str(ticket(number)["ticket"])
+        items += call_and_result("close", {"ticket": name, "reason": "delivered"}, "{}", number)
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=700)).pack
+    (shown,) = (entry.text for entry in pack.entries if entry.item_id == "r0")
+    for number in (23, 24):
+        assert all(str(line["part"]) in shown for line in ticket(number)["lines"])

@@ -13,7 +13,7 @@ from weft.compiler.compile import compile_pack
 from weft.compiler.profiles import MAX_CALLS_TOGETHER
 from weft.compiler.rendering import cost
 from weft.compiler.selection.current_turn import with_current_turn
-from weft.compiler.selection.parallel import called_together
+from weft.compiler.selection.parallel import called_together, odd_one
 from weft.compiler.selection.select import pins_of
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
@@ -112,3 +112,66 @@ def test_many_calls_made_together_are_not_fitted_one_by_one() -> None:
             with_current_turn(choice, pins_of(choice))
         counts.append(counted.call_count)
     assert max(counts) < 30
+
+
+def parcel(number: int, status: str, note: str) -> ContextItem:
+    events = "\n".join(
+        f'  <Event at="2025-10-{at:02}T1{number}:00" type="SCANNED"/>' for at in range(1, 9)
+    )
+    text = (
+        f'<Parcel no="PX-{number}7{number}">\n  <Sender code="S{number}4"/>\n'
+        f'  <Receiver code="R{number}9"/>\n{events}\n  <Status code="{status}"/>\n{note}'
+        f'  <Weight unit="KGM">{number}1{number}</Weight>\n</Parcel>'
+    )
+    return ContextItem(f"r{number}", ItemKind.TOOL_RESULT, text, f"c{number}")
+
+
+NOTE = '  <Reason desk="customs" doc="invoice">The value is not stated</Reason>\n'
+
+
+def parcels(odd: int) -> list[ContextItem]:
+    results = [
+        parcel(number, *(("HELD", NOTE) if number == odd else ("DELIVERED", "")))
+        for number in (1, 2, 3)
+    ]
+    return [TASK, *(call(number) for number in (1, 2, 3)), *results]
+
+
+@pytest.mark.parametrize("odd", [2, 3])
+def test_the_result_that_says_something_else_is_whole_and_the_others_say_what(odd: int) -> None:
+    items = parcels(odd)
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=775)).pack
+    texts = {entry.item_id: entry.text for entry in pack.entries}
+    for number in (1, 2, 3):
+        if number == odd:
+            assert items[3 + number].text in texts[f"r{number}"]
+        else:
+            assert "DELIVERED" in texts[f"r{number}"]
+
+
+def test_only_one_that_differs_from_others_alike_stands_out() -> None:
+    def odd(items: list[ContextItem]) -> str | None:
+        found = odd_one(choice_of(items, 700).current_turn)
+        return None if found is None else found.rows[0].id
+
+    assert odd(parcels(2)) == "c2"
+    assert odd(parcels(0)) is None
+    assert odd([*parcels(2)[:3], *parcels(2)[4:6]]) is None
+    assert odd([TASK, *(call(n) for n in (1, 2, 3)), *(result(n, 9) for n in (1, 2, 3))]) is None
+
+
+def test_the_result_from_which_the_calls_took_their_arguments_stays() -> None:
+    table = [
+        {"shop": f"SH-{number}0", "owner": f"Owner {number}", "since": f"2019-0{number}-11"}
+        for number in range(1, 9)
+    ]
+    listed = ContextItem("c0", ItemKind.TOOL_CALL, metadata={"tool_name": "shops", "arguments": {}})
+    items = [TASK, listed, ContextItem("r0", ItemKind.TOOL_RESULT, json.dumps(table), "c0")]
+    for number in (2, 5):
+        metadata = {"tool_name": "stock", "arguments": {"shop": f"SH-{number}0"}}
+        items.append(ContextItem(f"c{number}", ItemKind.TOOL_CALL, metadata=metadata))
+    items += [result(2, 40), result(5, 40)]
+    pack = compile_pack(ListView(items), CompileRequest(Phase.ANSWER, budget=900)).pack
+    (text,) = (entry.text for entry in pack.entries if entry.item_id == "r0")
+    assert "Owner 2" in text
+    assert "Owner 5" in text

@@ -108,6 +108,16 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
         """For each leaf in a record or row of an outermost list: the record's first leaf."""
         return {leaf: record[0] for record in _records(self.root, self.families) for leaf in record}
 
+    def record_at(self, leaf: int) -> range:
+        """The leaves of the record or row that holds this one; empty outside of lists."""
+        first = self.record_of.get(leaf)
+        if first is None:
+            return range(0)
+        end = leaf + 1
+        while self.record_of.get(end) == first:
+            end += 1
+        return range(first, end)
+
     @cached_property
     def outliers(self) -> frozenset[int]:
         """The numbers of the leaves in records that stand out in their list."""
@@ -166,6 +176,8 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
 
 RECORDS = frozenset({"record", "item"})
 """Units of the records of a list, in JSON and in lines."""
+LISTED = RECORDS | {"row"}
+"""The same, and those of a table."""
 
 
 def _lists(part: Part, families: Mapping[int, Family]) -> Iterator[Part]:
@@ -184,7 +196,7 @@ def _records(part: Part, families: Mapping[int, Family]) -> Iterator[range]:
     family = families.get(id(part))
     if family is None:
         return
-    places = [at for at, one in enumerate(part.children) if one.unit in (*RECORDS, "row")]
+    places = [at for at, one in enumerate(part.children) if one.unit in LISTED]
     if len(places) > 1:
         yield from (range(family.firsts[at], family.firsts[at + 1]) for at in places)
         return

@@ -4,6 +4,7 @@ by one, from the next result."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
@@ -25,6 +26,7 @@ from weft.compiler.ranking.calls import (
     tool_of,
 )
 from weft.compiler.ranking.values import values
+from weft.passages.part import LISTED
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
 
@@ -57,12 +59,38 @@ def next_entries(groups: Sequence[Group]) -> Mapping[int, Sequence[Stretch]]:
     reached = _sources(groups, before, old - new or old)
     found: dict[int, list[Stretch]] = {}
     for source in _sources(groups, last, new - old or new):
-        behind = source.end, source.end + NEXT_ENTRY_WINDOW
-        if _goes_beyond(source, behind) and any(_goes_on(groups, one, source) for one in reached):
+        before_it = [one for one in reached if _goes_on(groups, one, source)]
+        if before_it and _goes_beyond(source, behind := _behind(before_it, source)):
             found.setdefault(source.row.sequence, []).append(behind)
         for row in _next_results(groups, [at for at in calls if source.at < at < last], source):
             found.setdefault(row.sequence, []).append((0, len(row.readable)))
     return found
+
+
+def _behind(before: Sequence[_Source], source: _Source) -> Stretch:
+    """Where the next entry is expected: in the records behind the one that was taken, if the loop
+    goes from record to record, else in the text."""
+    record = _record(source.row, source.end - 1)
+    in_record = any(
+        one.row is source.row and _record(one.row, one.end - 1) == record for one in before
+    )
+    if record is None or in_record:
+        return source.end, source.end + NEXT_ENTRY_WINDOW
+    end = record[1] + NEXT_ENTRY_WINDOW
+    last = _record(source.row, end)
+    return record[1], end if last is None else last[1]
+
+
+def _record(row: ItemRow, place: int) -> Stretch | None:
+    """The record of a list around a place in the item's text; None outside of records."""
+    if row.parts is None:
+        return None
+    leaves = row.parts.leaves
+    at = bisect_right(leaves, place, key=lambda leaf: leaf.start) - 1
+    record = row.parts.record_at(at)
+    if not record or (leaves[at].unit in LISTED and leaves[at].count > 1):
+        return None  # small records that share a part have no bounds
+    return leaves[record[0]].start, leaves[record[-1]].end
 
 
 def _goes_beyond(source: _Source, behind: Stretch) -> bool:

@@ -22,7 +22,7 @@ def with_dialogue(choice: Choice, shown: Shown) -> Shown:
         return shown
     room = max(choice.budget - WITHOUT_DIALOGUE, 0) * DIALOGUE_SHARE
     taken: list[Shown] = []
-    for turn, answered in _turns(choice.groups):
+    for turn, answered in turns(choice.groups):
         if room < MIN_ROOM:
             break
         for messages in ((turn, *answered), (turn,)):
@@ -48,7 +48,7 @@ def with_dialogue(choice: Choice, shown: Shown) -> Shown:
     )
 
 
-def _turns(groups: Sequence[Group]) -> Iterator[tuple[Group, tuple[Group, ...]]]:
+def turns(groups: Sequence[Group]) -> Iterator[tuple[Group, tuple[Group, ...]]]:
     """The user's turns, newest first, each with the agent's message right before it or before the
     documents of its message. What an agent says between its calls is for itself."""
     said = (one for one in reversed(groups) if one.rows[0].kind is not ItemKind.DOC_SNIPPET)

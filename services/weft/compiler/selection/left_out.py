@@ -38,15 +38,23 @@ def with_named_calls(choice: Choice, calls: Mapping[int, NamedCall]) -> Choice:
     return msgspec.structs.replace(choice, cost=choice.cost.with_named_calls(calls))
 
 
-def with_names(choice: Choice, shown: Shown, kept: Collection[int] = (), after: int = 0) -> Choice:
+def with_names(
+    choice: Choice,
+    shown: Shown,
+    kept: Collection[int] = (),
+    after: int = 0,
+    room: int | None = None,
+) -> Choice:
     """The choice with marks that name the `kept` calls and, of those that came after the item
-    `after`, those that failed for good and the newest, as far as there is room."""
+    `after`, those that failed for good and the newest for which there is room: `room` tokens, or
+    the usual share. Before an answer, names take no room from content, only what is left of the
+    budget."""
     first = {one.key for one in choice.unresolved}
     told = (*choice.groups, *choice.older_calls) if choice.names_calls else choice.unresolved
     left = [one for one in told if one.key not in shown and one.key > after]
     newest = sorted(left, key=lambda one: (one.key not in first, -one.key))
-    # Before an answer, names take no room from content, only what is left of the budget.
-    room = room_for_names(choice) if choice.names_calls else choice.budget
+    if room is None:
+        room = room_for_names(choice) if choice.names_calls else choice.budget
     offered = named_calls(newest, choice.withheld, most=room)
     before = named_calls([one for one in choice.groups if one.key in kept], choice.withheld)
     size = choice.cost.size(shown)

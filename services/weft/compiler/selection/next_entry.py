@@ -3,7 +3,8 @@ next entry, or begins again: so the list stands before the other calls of the lo
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from bisect import bisect_right
+from collections.abc import Container, Iterator, Sequence
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import NEXT_SHARE
@@ -23,25 +24,34 @@ def with_next_entry(choice: Choice, shown: Shown, kept: Container[int] = ()) -> 
     limit = min(choice.budget, choice.cost.exact(shown) + int(choice.budget * NEXT_SHARE))
     for group in reversed(choice.groups):
         for row in group.rows:
-            parts = _parts_in(row, ahead.get(row.sequence, ()))
-            if not parts or row.sequence in kept:
+            if row.sequence in kept:
                 continue
-            more = _with_parts(choice, shown, group, row, parts)
-            if choice.cost.fits(more, limit):
+            for parts in _parts_in(row, ahead.get(row.sequence, ())):
+                more = _with_parts(choice, shown, group, row, parts)
+                if not choice.cost.fits(more, limit):
+                    break
                 shown = more
     return shown
 
 
-def _parts_in(row: ItemRow, stretches: Sequence[Stretch]) -> frozenset[int]:
-    """The parts in which these stretches begin; none for an item that is ahead in full."""
-    starts = [start for start, _ in stretches if start > 0]
-    if not starts or row.parts is None:
-        return frozenset()
-    return frozenset(
-        next(at for at, leaf in enumerate(row.parts.leaves) if leaf.end > start)
-        for start in starts
-        if start < row.parts.leaves[-1].end
-    )
+def _parts_in(row: ItemRow, stretches: Sequence[Stretch]) -> Iterator[frozenset[int]]:
+    """What these stretches begin with: first a part of each, then one record after the other, each
+    with all of its parts; nothing for an item that is ahead in full."""
+    if row.parts is None:
+        return
+    leaves = row.parts.leaves
+    first = {
+        at: end
+        for start, end in stretches
+        if 0 < start < leaves[-1].end
+        for at in [bisect_right(leaves, start, key=lambda leaf: leaf.end)]
+    }
+    if first:
+        yield frozenset(first)
+    for at, end in sorted(first.items()):
+        while at < len(leaves) and leaves[at].end <= end and (record := row.parts.record_at(at)):
+            yield frozenset(record)
+            at = record.stop
 
 
 def _with_parts(

@@ -17,6 +17,8 @@ from weft.compiler.profiles import (
 )
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import whole_rendition
+from weft.compiler.selection.alike import without_alike
+from weft.compiler.selection.answering import with_answering
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.current_turn import (
     excess_with_outcome,
@@ -39,10 +41,12 @@ def select(choice: Choice, ledger: Ledger) -> tuple[Choice, Shown]:
     if everything is not None:
         return choice, everything
     room = room_for_names(choice)
-    shown = selected_afresh(choice, pins_of(choice), room)
+    fewer = without_alike(choice) if room else choice
+    room += NAMED_CALL * (len(choice.groups) - len(fewer.groups))
+    shown = selected_afresh(fewer, pins_of(fewer), room)
     if room:
-        choice = with_names(choice, shown)
-        shown = fill(choice, shown, choice.groups, choice.budget)
+        choice = with_names(choice, shown, room=room)
+        shown = fill(choice, shown, fewer.groups, choice.budget)
     shown = with_newest_whole(choice, shown)
     left = choice.budget - choice.cost.size(shown) if choice.unresolved else 0
     if left >= NAMED_CALL and not choice.names_calls:
@@ -66,6 +70,7 @@ def selected_afresh(choice: Choice, pinned: Shown, room: int = 0) -> Shown:
 def _with_pins(choice: Choice, pinned: Shown, room: int) -> Shown:
     base = with_pins_grown(choice, with_current_turn(choice, pinned))
     base = with_dialogue(choice, with_last_fetched(choice, base))
+    base = with_answering(choice, base)
     limit = choice.budget - room
     return with_left_calls(choice, fill(choice, base, choice.groups, limit), limit)
 
