@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from weft.secrets.assigned import NAMES, assigned_secrets
+from weft.secrets.harmless import WEFTS, HarmlessValues
 from weft.secrets.hashes import HASHES
 from weft.secrets.in_code import IN_CODE
 from weft.secrets.in_columns import NAMES as OF_COLUMNS
@@ -23,7 +24,6 @@ from weft.secrets.in_languages import IN_LANGUAGES
 from weft.secrets.in_manifests import NAMES as OF_MANIFESTS
 from weft.secrets.in_manifests import values_of_secrets
 from weft.secrets.in_output import IN_OUTPUT
-from weft.secrets.harmless import WEFTS, HarmlessValues
 from weft.secrets.masking import Finding
 from weft.secrets.members import NAMES as OF_MEMBERS
 from weft.secrets.members import values_of_members
