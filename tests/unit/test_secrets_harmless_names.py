@@ -1,14 +1,16 @@
-"""`firewall.harmless_names`: values that a policy says are no secrets though their names look so."""
+"""`firewall.harmless_names`: names whose values are no secrets, as the policy says."""
 
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import msgspec
 import pytest
 from tests.firewall_cases import ALNUM, body
 from tests.firewall_made import KEY
 
+import weft
 from weft.firewall.guards import scan
 from weft.secrets.deployment_rules import deployment_rules
 from weft.secrets.masked_items import masked_item
@@ -120,3 +122,32 @@ def test_a_sessions_policy_that_names_none_has_none() -> None:
     made = combined(named("a_token"), ContextPolicy(session="s"))
     assert made.firewall.harmless_names is msgspec.UNSET
     assert combined(ContextPolicy(), named("a_token")).firewall.harmless_names is msgspec.UNSET
+
+
+@pytest.mark.parametrize("rows", [1, 3_000])
+async def test_a_tool_that_confirms_in_two_steps_gets_the_token_that_it_gave(rows: int) -> None:
+    """From a result that passes whole, and from one that is summarised."""
+    given: list[str] = []
+
+    def transfer() -> dict[str, Any]:
+        beside = [{"row": n, "note": f"note {n}"} for n in range(rows)]
+        return {"status": "needs_confirmation", "device_token": VALUE, "rows": beside}
+
+    functions = {"transfer": transfer, "confirm": lambda device_token: given.append(device_token)}
+    async with weft.testing.in_memory() as client:
+        await client.publish_policy(ContextPolicy(firewall=RULES))
+        async with client.session("s", phase="call") as s:
+            await _run(s, "transfer", {}, functions)
+            shown = str((await s.request("openai"))["messages"])
+            assert VALUE in shown
+            await _run(s, "confirm", {"device_token": VALUE}, functions)
+            again = str((await s.request("openai"))["messages"])
+    assert given == [VALUE]
+    assert "[secret:" not in shown + again
+
+
+async def _run(s: weft.Session, name: str, arguments: Any, functions: Any) -> None:
+    written = msgspec.json.encode(arguments).decode()
+    call = {"id": name, "function": {"name": name, "arguments": written}}
+    s.add({"role": "assistant", "tool_calls": [call]})
+    await s.run(call, functions)

@@ -1,5 +1,5 @@
-"""A token that names a thing or a step of the work with a tool stays while it reads like a reference
-number; one that lets somebody in is masked, however it reads."""
+"""A token that names a thing or a step of the work with a tool stays while it reads like the number
+of an order; one that lets somebody in is masked, however it reads."""
 
 import json
 import random

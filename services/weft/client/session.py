@@ -325,10 +325,10 @@ class Session:
         `function_call`), as a dict or an object, or a `weft.messages.ToolCall`. A function that
         raises, arguments that do not fit, or a name that is none of `functions`, become a failed
         result that says so to the model. So does a call with the mark of a masked secret in its
-        arguments (`[secret:…]`): no function gets it, and it is logged. The result of a generator or another iterator is what it
-        yields, in one text or as a list; if it raises after that, the failed result has both.
-        Without `functions` only the drill-down is run; of any other call it returns False: add its
-        result yourself.
+        arguments (`[secret:…]`): no function gets it, and it is logged. The result of a generator
+        or another iterator is what it yields, in one text or as a list; if it raises after that,
+        the failed result has both. Without `functions` only the drill-down is run; of any other
+        call it returns False: add its result yourself.
         """
         made = tool_call(call)
         if self._is_own(made):

@@ -1,6 +1,6 @@
-"""Marks of masked secrets in the arguments of a call: a model copies them from a result, and no tool
-knows them. Such a call is refused: a tool that takes any text would store the mark in the place of
-the secret."""
+"""Marks of masked secrets in the arguments of a call: a model copies them from a result, and no
+tool knows them. Such a call is refused, since a tool that takes any text would store the mark in
+place of the secret."""
 
 from __future__ import annotations
 

@@ -81,8 +81,8 @@ confirmation confirm approval approve undo job poll polling operation transactio
 receipt checkout
 """
 _STEP = frozenset(_STEP_WORDS.encode().split())
-"""Things and steps of the work with a tool, which a token right behind them names: the next call has
-to copy it. Since such tokens are given out as keys as well, the value decides, too."""
+"""Things and steps of the work with a tool, which a token right behind them names: the next call
+has to copy it. Since such tokens are given out as keys as well, the value decides, too."""
 _LETS_IN = re.compile(
     rb"(?i)otp|verif|device|invit|shar|reset|recover|unlock|override|challenge|sas|download|e-?mail"
 )

@@ -67,9 +67,8 @@ def find_secrets(
     """Spans of `data` that contain credentials; they may overlap.
 
     `present` are those of the rules' needles, and of the modules' names, that occur in
-    `data.lower()`. Every one is found, however many there are: what is left out would be shown. Values
-    next to a name stay if they are `harmless`.
-    Linear in the length of `data`.
+    `data.lower()`. Every one is found, however many there are: what is left out would be shown.
+    Values next to a name stay if they are `harmless`. Linear in the length of `data`.
     """
     found: list[Finding] = []
     if not present:
