@@ -43,7 +43,7 @@ class MarkedArgument(msgspec.Struct, frozen=True):
 
 def marked_arguments(arguments: Mapping[str, Any]) -> list[MarkedArgument]:
     """The arguments that hold a mark, each with its first one, in their order."""
-    found = {}
+    found: dict[str, MarkedArgument] = {}
     for path, text in _texts(arguments):
         mark = MARK.search(text)
         if mark is not None:
