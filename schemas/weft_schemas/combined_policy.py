@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from weft_schemas.combined_tool_rules import combined_tool_rules
 from weft_schemas.items import LEVELS, ItemKind
-from weft_schemas.loosening import actions_loosened
+from weft_schemas.loosening import actions_loosened, covers
 from weft_schemas.policy import (
     ContextPolicy,
     FirewallRules,
@@ -56,6 +56,7 @@ STRICTER = frozenset(
         "firewall.secret_patterns.pattern",
         "firewall.known_secrets.key",
         "firewall.known_secrets.hashes",
+        "firewall.harmless_names",
         "firewall.actions.signal",
         "firewall.actions.action",
         "firewall.actions.min_score",
@@ -166,6 +167,7 @@ def _firewall(of_tenant: ContextPolicy, of_session: ContextPolicy) -> FirewallRu
         or UNSET,
         # Two lists with different keys cannot be made one.
         known_secrets=tenants.known_secrets or sessions.known_secrets,
+        harmless_names=_harmless(tenants, sessions),
         actions=(*(tenants.actions or ()), *(sessions.actions or ()))
         if is_looser
         else sessions.actions,
@@ -177,6 +179,15 @@ def _masked(tenants: FirewallRules, sessions: FirewallRules) -> tuple[ItemKind, 
     if isinstance(tenants.masked_kinds, UnsetType) or isinstance(sessions.masked_kinds, UnsetType):
         return UNSET
     return _union(tenants.masked_kinds, sessions.masked_kinds)
+
+
+def _harmless(tenants: FirewallRules, sessions: FirewallRules) -> tuple[str, ...] | UnsetType:
+    """The names that are harmless under both, by the narrower of two globs."""
+    mine, theirs = sessions.harmless_names or (), tenants.harmless_names or ()
+    both = [one for one in mine if any(covers(other, one) for other in theirs)]
+    both += [one for one in theirs if any(covers(other, one) for other in mine)]
+    found = tuple(dict.fromkeys(both))
+    return sessions.harmless_names if found == mine else found or UNSET
 
 
 def _union(first: tuple[T, ...], second: tuple[T, ...]) -> tuple[T, ...]:

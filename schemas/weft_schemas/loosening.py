@@ -219,6 +219,7 @@ FIELDS: dict[str, Judge | str] = {
     "firewall.secret_patterns.pattern": _WORKERS,
     "firewall.known_secrets.key": _WORKERS,
     "firewall.known_secrets.hashes": _WORKERS,
+    "firewall.harmless_names": _WORKERS,
     "summaries.item_threshold": _WORKERS,
     "summaries.item_tokens": _WORKERS,
     "summaries.session_tokens": _WORKERS,

@@ -243,12 +243,26 @@ class FirewallRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Forms of credentials in addition to those that weft knows."""
     known_secrets: KnownSecrets | msgspec.UnsetType = msgspec.UNSET
     """Values that are credentials."""
+    harmless_names: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Globs for names, such as `confirmation_token` or `*_ticket`, whose values are no secrets
+    although their names look so. Values in the known format of a credential, `secret_patterns` and
+    `known_secrets` stay masked."""
     actions: tuple[SignalRule, ...] | msgspec.UnsetType = msgspec.UNSET
     """What happens to items because of their signals: for each signal the first rule counts, for an
     item the strictest of its signals' rules. Without any rule it is fenced."""
 
     def __post_init__(self) -> None:
         _tokens_shown(self.show, "of the firewall ")
+        wrong = next((one for one in self.harmless_names or () if not _NAMES_GLOB.match(one)), None)
+        if wrong is not None:
+            raise InvalidRule(
+                f"harmless_names: {wrong!r} names no field; give the field's name, such as "
+                "confirmation_token, or a glob with three or more of its letters, such as *_ticket"
+            )
+
+
+_NAMES_GLOB = re.compile(r"(?=.*[A-Za-z0-9]{3})[\w.?*-]{3,80}\Z", re.ASCII)
+"""`*` would show every password."""
 
 
 def rule_for(rules: FirewallRules, tool_name: str | None) -> ToolRule | None:

@@ -216,6 +216,27 @@ async def test_what_the_tenants_policy_overrules_is_told(
     assert held["sensitivity_floor"] == "internal"
 
 
+async def test_names_that_a_policy_lets_through_are_told(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text("firewall:\n  harmless_names: [device_token, '*_ticket']\n")
+    done = await weft("policy", "publish", str(file), url=server.url)
+    names = "not masked because of their names: device_token, *_ticket (firewall.harmless_names)\n"
+    assert (done.code, done.err) == (0, names)
+    shown = await weft("policy", "show", url=server.url)
+    assert json.loads(shown.out)["firewall"]["harmless_names"] == ["device_token", "*_ticket"]
+    file.write_text("session: s1\nfirewall: {harmless_names: [device_token, invite_token]}\n")
+    done = await weft("policy", "publish", str(file), url=server.url)
+    assert "the tenant's policy is stricter in firewall.harmless_names: there it" in done.err
+    shown = await weft("policy", "show", "--session", "s1", url=server.url)
+    assert json.loads(shown.out)["firewall"]["harmless_names"] == ["device_token"]
+    file.write_text("firewall: {harmless_names: ['*']}\n")
+    done = await weft("policy", "publish", str(file), url=server.url)
+    assert done.code == 2
+    assert "harmless_names: '*' names no field; give the field's name" in done.err
+
+
 async def test_a_policy_file_is_shown_in_full_without_a_server(tmp_path: Path) -> None:
     file = tmp_path / "strict.yaml"
     file.write_text("sensitivity_floor: internal\n")

@@ -1,6 +1,8 @@
 """No secret leaves in anything that a server says, wherever it stands: in `_meta`, links, titles,
 descriptions, addresses, types."""
 
+import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,7 +12,7 @@ import mcp_types as types
 import pytest
 from mcp import Client
 from pydantic import BaseModel
-from tests.gateway import called, gateway, host, odd_server
+from tests.gateway import called, gateway, host, logged, odd_server, text_of
 from tests.gateway_server import BYTES
 
 from weft.log.connection import Connection
@@ -96,3 +98,47 @@ async def test_tools_say_no_secret_of_themselves(marked: Any) -> None:
     noted = next(tool for tool in listed.tools if tool.name == "odd__noted")
     assert noted.meta is not None
     assert noted.meta["key"].startswith("[secret:")
+
+
+MARK = "[secret:aws_access_key:4589e046]"
+
+
+@pytest.mark.parametrize("mode", ["search", "pass"])
+async def test_no_server_gets_a_mark_for_a_secret(
+    log: Connection, server: EmbeddedServer, tmp_path: Path, mode: str
+) -> None:
+    """Copied by the model, or at the path of a handle; a whole result may hold marks."""
+    echo = {"tool": "odd:echo"} if mode == "search" else {}
+    name = "call_tool" if mode == "search" else "odd__echo"
+    made = gateway(server.url, tmp_path, odd_server(), mode=mode)
+    async with made as running, host(running) as client:
+
+        async def echoed(text: Any) -> types.CallToolResult:
+            given = {**echo, "arguments": {"text": text}} if echo else {"text": text}
+            return await client.call_tool(name, given)
+
+        refused = await echoed(f"with {MARK}")
+        assert refused.is_error
+        assert f"odd:echo was not called: its argument 'text' holds {MARK}. " in text_of(refused)
+        plain = await echoed("a [secret] and [secret:…]")
+        assert not plain.is_error
+    items = await logged(log)
+    assert [item.text for item in items if item.metadata.get("refused")] == [text_of(refused)]
+
+
+async def test_no_server_gets_one_by_a_handle(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    text = json.dumps({"confirmation_token": "k3J9" * 8, "rows": ["a row of many"] * 3_000})
+    (tmp_path / "big.json").write_text(text)
+    made = gateway(server.url, tmp_path / "w", odd_server("odd", "reads"))
+    async with made as running, host(running) as client:
+        shown = text_of(await called(client, "odd:reads", path=str(tmp_path / "big.json")))
+        handle = re.search(r"art:[a-z2-7]{10}", shown).group()  # type: ignore[union-attr]
+        part = {"$weft": handle, "path": "confirmation_token"}
+        refused = await called(client, "odd:echo", text=part)
+        whole = await called(client, "odd:echo", text={"$weft": handle})
+    assert refused.is_error
+    assert "its argument 'text' holds [secret:assigned_secret:" in text_of(refused)
+    assert "firewall.harmless_names" in text_of(refused)
+    assert not whole.is_error

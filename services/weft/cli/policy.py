@@ -39,8 +39,9 @@ def publish(file: Path, hook_elsewhere: bool, as_json: bool, settings: Settings)
 
     It applies to the tenant, or to the session that it names; fields that it leaves out have
     their defaults. What the tenant's policy conceals stays concealed in a session with a policy
-    of its own: fields that the tenant's overrules are named on stderr. Compiles use it from its
-    sequence on; earlier compiles stay reproducible.
+    of its own: fields that the tenant's overrules are named on stderr, and so are the names
+    whose values it lets through (firewall.harmless_names). Compiles use it from its sequence
+    on; earlier compiles stay reproducible.
 
     A redaction hook that is not installed here is refused, since every compile that needs it
     would fail; --hook-elsewhere says that it is installed where compiles run.
@@ -58,6 +59,11 @@ def publish(file: Path, hook_elsewhere: bool, as_json: bool, settings: Settings)
         hint(
             f"the tenant's policy is stricter in {', '.join(stricter)}: there it holds for the "
             f"session, too; see weft policy show --session {made.session}"
+        )
+    if made.firewall.harmless_names:
+        hint(
+            f"not masked because of their names: {', '.join(made.firewall.harmless_names)} "
+            "(firewall.harmless_names)"
         )
     if as_json:
         print_json({"name": made.name, "session": made.session, "sequence": sequence})

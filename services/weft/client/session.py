@@ -17,6 +17,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -55,6 +56,7 @@ from weft.client.tool_functions import (
 from weft.messages.definitions import merged
 from weft.messages.reading import Format, Messages, ToolCall, draft, tool_call
 from weft.messages.writing import Provider
+from weft.secrets.marked_arguments import marked_arguments, refusal
 from weft_schemas.errors import (
     InvalidInput,
     NotFound,
@@ -68,6 +70,7 @@ from weft_schemas.items import ContextItem
 from weft_schemas.policy import ContextPolicy, Phase
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 
 class Session:
@@ -321,10 +324,11 @@ class Session:
         `call` is the provider's own (an entry of `tool_calls`, a `tool_use` block, a
         `function_call`), as a dict or an object, or a `weft.messages.ToolCall`. A function that
         raises, arguments that do not fit, or a name that is none of `functions`, become a failed
-        result that says so to the model. The result of a generator or another iterator is what it
-        yields, in one text or as a list; if it raises after that, the failed result has both.
-        Without `functions` only the drill-down is run; of any other call it returns False: add its
-        result yourself.
+        result that says so to the model. So does a call with the mark of a masked secret in its
+        arguments (`[secret:…]`): no function gets it, and it is logged. The result of a generator
+        or another iterator is what it yields, in one text or as a list; if it raises after that,
+        the failed result has both. Without `functions` only the drill-down is run; of any other
+        call it returns False: add its result yourself.
         """
         made = tool_call(call)
         if self._is_own(made):
@@ -336,6 +340,10 @@ class Session:
         if function is None:
             names = [*functions, *([TOOL_NAME] if self._drilldown else [])]
             result = result_of(made, unknown_tool(made.name, names), failed=True)
+        elif marked := marked_arguments(made.arguments or {}):
+            told = refusal(made.name, marked)
+            _log.warning("session %r: %s", self.name, told)
+            result = result_of(made, told, failed=True)
         else:
             result = result_of(made, *await called(function, made))
         self._note(Added((result,)))

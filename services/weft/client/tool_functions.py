@@ -13,6 +13,7 @@ from weft.messages.definitions import name_in
 from weft.messages.plain_json import as_plain_json
 from weft.messages.reading import ToolCall
 from weft.messages.writing import PROVIDERS
+from weft.secrets.marked_arguments import marked_arguments
 from weft.whole_characters import whole_characters
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -27,9 +28,9 @@ def called_now(
     call: ToolCall, functions: Mapping[str, Function] | None
 ) -> Mapping[str, Function] | None:
     """The functions for `Session.run`. The one that the call names was already called, in this
-    thread; `run` then takes its result."""
+    thread, unless `run` refuses the call; `run` then takes its result."""
     function = function_named(functions or {}, call.name)
-    if function is None or call.arguments is None:
+    if function is None or call.arguments is None or marked_arguments(call.arguments):
         return functions
     return {call.name: _Called(function, call.arguments)}
 

@@ -4,6 +4,7 @@ replaced, its result checked and shortened. Each step is logged before the next 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,10 +36,13 @@ from weft.gateway.tools.own_tools import FIND, LOOK
 from weft.gateway.tools.tool import GatewayTool
 from weft.gateway.upstream.protocol_version import is_modern
 from weft.gateway.upstream.upstream import Upstream
+from weft.secrets.marked_arguments import MarkedArgument, marked_arguments, masked_values, refusal
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.errors import WeftError
 from weft_schemas.items import ContextItem
 from weft_schemas.routing import Effect
+
+_log = logging.getLogger(__name__)
 
 THREAD_CHARACTERS = 150_000
 """Longest result that is checked in the event loop's thread; longer ones would hold up others for
@@ -95,8 +99,11 @@ class Calls:
                 await self._catalogue.wait_until_known()
             tool = self._catalogue.tool(name, host_sees_it)
             logged = _with_tool(logged, tool)
+            _check_marks(tool, marked_arguments(arguments))
             await self._permitted(call, tool, arguments, host_sees_it)
             sent = await self._filled(call, tool, arguments)
+            # A handle stands for a result as it may be shown, which may well hold marks.
+            _check_marks(tool, masked_values(sent))
             _check_arguments(tool, sent)
         except WeftError as error:
             return await self._refused(call.host, logged, str(error))
@@ -299,6 +306,14 @@ class Calls:
 _NOT_KEPT = (
     "[weft: the log could not take this result: it was not recorded, and has no handle that lasts]"
 )
+
+
+def _check_marks(tool: GatewayTool, found: list[MarkedArgument]) -> None:
+    """Raises `CallRefused` for arguments with the mark of a masked secret."""
+    if found:
+        told = refusal(tool.id, found)
+        _log.warning("%s", told)
+        raise CallRefused(told)
 
 
 def _check_arguments(tool: GatewayTool, arguments: dict[str, Any]) -> None:

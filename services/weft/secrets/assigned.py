@@ -9,10 +9,10 @@ from typing import Any
 
 import re2
 
+from weft.secrets.harmless import WEFTS, HarmlessValues, is_reference_of_step
 from weft.secrets.masking import Finding
 from weft.secrets.names import (
     ends_in_key,
-    is_harmless,
     is_weak,
     names_key,
     names_password,
@@ -105,8 +105,9 @@ _LONGER_NUMBER = 24
 """The same next to the name of a token, which is as often a count."""
 
 
-def assigned_secrets(data: bytes) -> Iterator[Finding]:
-    """The values next to the names of passwords and keys. Linear in the length of `data`."""
+def assigned_secrets(data: bytes, harmless: HarmlessValues = WEFTS) -> Iterator[Finding]:
+    """The values next to the names of passwords and keys, except harmless ones. Linear in the
+    length of `data`."""
     done = 0
     for match in _ASSIGNED.finditer(data):
         begin = name_begins(data, match.start())
@@ -121,7 +122,10 @@ def assigned_secrets(data: bytes) -> Iterator[Finding]:
         if _is_said_of_another(data, begin, match) or _is_of_listing(data, begin, name):
             continue
         alone = quoted or _is_field(data, begin, end)
-        if is_secret_value(name, data[start:end].replace(b' "', b'"').lstrip(b" "), alone, quoted):
+        value = data[start:end].replace(b' "', b'"').lstrip(b" ")
+        if _is_of_step(data, begin, name, value):
+            continue
+        if is_secret_value(name, value, alone, quoted, harmless):
             # A backslash before a bare value is its first character.
             while data[start - 1 : start] == b"\\" and not quoted:
                 start -= 1
@@ -165,6 +169,19 @@ def _is_of_listing(data: bytes, begin: int, name: bytes) -> bool:
     if name.lower() != b"token":
         return False
     return _BESIDE_TOKEN.search(data[max(0, begin - _AROUND) : begin]) is not None
+
+
+_WORD_BEFORE = re.compile(
+    rb"(?:([A-Za-z]{2,20}) |([A-Za-z]{2,20})[\"']?\s{0,8}[:=]>?\s{0,8}\{[^{}]{0,40})\Z"
+)
+
+
+def _is_of_step(data: bytes, begin: int, name: bytes, value: bytes) -> bool:
+    """The same of a reference, as of a step: `Confirmation token: CNF-88121`."""
+    if name.lower() != b"token":
+        return False
+    word = _WORD_BEFORE.search(data[max(0, begin - _AROUND) : begin])
+    return word is not None and is_reference_of_step(word[word.lastindex or 0] + b" token", value)
 
 
 def _quoted(data: bytes, match: Any) -> tuple[int, int] | None:
@@ -277,14 +294,16 @@ def _is_field(data: bytes, start: int, end: int) -> bool:
     return _FIELD_ENDS.match(behind) is not None and _FIELD_BEGINS.search(before) is not None
 
 
-def is_secret_value(name: bytes, value: bytes, alone: bool, quoted: bool) -> bool:
+def is_secret_value(
+    name: bytes, value: bytes, alone: bool, quoted: bool, harmless: HarmlessValues = WEFTS
+) -> bool:
     """Whether the value next to `name` is a secret. `alone`: it is quoted, or is a whole field; a
     bare value may be a variable."""
     shown = value if quoted else value.rstrip(b":.")
     if (
         shown.lower() == name.lower()
         or is_placeholder(shown)
-        or is_harmless(name)
+        or harmless.has(name, shown)
         or (is_quoted_code(value) if quoted else is_bare_code(value) or is_cut_placeholder(value))
     ):
         return False

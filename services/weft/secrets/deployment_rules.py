@@ -1,5 +1,6 @@
 """The rules by which a deployment itself declares secrets: patterns of its own, values known by
-their keyed hash, and personal data. Read from the policy once and cached."""
+their keyed hash, and personal data; and names whose values it declares to be none. Read from the
+policy once and cached."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from typing import Any
 import msgspec
 import re2
 
+from weft.secrets.harmless import WEFTS, HarmlessValues
 from weft.secrets.known_values import KnownSecretFinder, known_of
 from weft.secrets.masking import Finding
 from weft_schemas.errors import InvalidInput
@@ -38,6 +40,8 @@ class DeploymentRules(msgspec.Struct, frozen=True):
     known: KnownSecretFinder | None = None
     is_personal_masked: bool = False
     """Whether personal data is masked wherever credentials are."""
+    harmless: HarmlessValues = WEFTS
+    """Which values next to a telling name are none."""
 
     def find(self, data: bytes) -> list[Finding]:
         """Linear in `data`."""
@@ -58,13 +62,12 @@ NONE = DeploymentRules()
 def deployment_rules(rules: FirewallRules) -> DeploymentRules:
     """The rules that a policy adds. A pattern that RE2 rejects is left out and logged; publishing a
     policy with one is refused (`check_patterns`)."""
-    patterns, known = _patterns(rules), rules.known_secrets
+    patterns, names = _patterns(rules), rules.harmless_names or ()
+    known = None if isinstance(rules.known_secrets, msgspec.UnsetType) else rules.known_secrets
     is_personal_masked = rules.pii is PiiAction.MASK
-    if not patterns and isinstance(known, msgspec.UnsetType) and not is_personal_masked:
+    if not patterns and known is None and not is_personal_masked and not names:
         return NONE
-    return _own(
-        patterns, None if isinstance(known, msgspec.UnsetType) else known, is_personal_masked
-    )
+    return _own(patterns, known, is_personal_masked, names)
 
 
 def _patterns(rules: FirewallRules) -> tuple[SecretPattern, ...]:
@@ -73,12 +76,14 @@ def _patterns(rules: FirewallRules) -> tuple[SecretPattern, ...]:
 
 @lru_cache(maxsize=256)
 def _own(
-    patterns: tuple[SecretPattern, ...], known: KnownSecrets | None, is_personal_masked: bool
+    patterns: tuple[SecretPattern, ...],
+    known: KnownSecrets | None,
+    is_personal_masked: bool,
+    names: tuple[str, ...],
 ) -> DeploymentRules:
     made = [rule for one in patterns[:MAX_PATTERNS] if (rule := _rule(one)) is not None]
-    return DeploymentRules(
-        tuple(made), known_of(known) if known is not None else None, is_personal_masked
-    )
+    finder = known_of(known) if known is not None else None
+    return DeploymentRules(tuple(made), finder, is_personal_masked, HarmlessValues(names))
 
 
 def _rule(one: SecretPattern) -> DeploymentRule | None:

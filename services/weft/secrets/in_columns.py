@@ -10,6 +10,7 @@ import msgspec
 import re2
 
 from weft.secrets.assigned import assignment_rule, is_secret_value
+from weft.secrets.harmless import WEFTS, HarmlessValues
 from weft.secrets.masking import Finding
 from weft.secrets.names import names_password
 from weft.secrets.values import is_mixed, is_place, looks_random
@@ -58,7 +59,7 @@ class _Table(msgspec.Struct, frozen=True):
     end: int
 
 
-def values_of_columns(data: bytes) -> Iterator[Finding]:
+def values_of_columns(data: bytes, harmless: HarmlessValues = WEFTS) -> Iterator[Finding]:
     """The values in columns that are named like credentials. Linear in the length of `data`."""
     done = 0
     for head in _HEAD.finditer(data):
@@ -68,21 +69,23 @@ def values_of_columns(data: bytes) -> Iterator[Finding]:
         done = table.end
         for column, name in enumerate(table.names):
             if _TELLING.search(name) is not None:
-                yield from _of_column(data, name, [row[column] for row in table.rows])
+                yield from _of_column(data, name, [row[column] for row in table.rows], harmless)
 
 
-def _of_column(data: bytes, name: bytes, fields: _Fields) -> Iterator[Finding]:
+def _of_column(
+    data: bytes, name: bytes, fields: _Fields, harmless: HarmlessValues
+) -> Iterator[Finding]:
     for start, end in fields:
         text = data[start:end]
         start += len(text) - len(text.lstrip(_AROUND))
         value = text.strip(_AROUND).partition(b'"')[0]
-        if _is_secret(name, value):
+        if _is_secret(name, value, harmless):
             yield Finding(start, start + len(value), "secret", assignment_rule(name))
 
 
-def _is_secret(name: bytes, value: bytes) -> bool:
+def _is_secret(name: bytes, value: bytes, harmless: HarmlessValues) -> bool:
     """Words stay: in a table they say something about passwords."""
-    if b" " in value or not is_secret_value(name, value, True, False):
+    if b" " in value or not is_secret_value(name, value, True, False, harmless):
         return False
     return looks_random(value) or (names_password(name) and is_mixed(value) and not is_place(value))
 

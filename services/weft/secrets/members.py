@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import re2
 
 from weft.secrets.assigned import assignment_rule, is_secret_value
+from weft.secrets.harmless import WEFTS, HarmlessValues
 from weft.secrets.masking import Finding
 
 _NAMES = """
@@ -46,7 +47,7 @@ _TELLS = re.compile(
 )
 
 
-def values_of_members(data: bytes) -> Iterator[Finding]:
+def values_of_members(data: bytes, harmless: HarmlessValues = WEFTS) -> Iterator[Finding]:
     """The values of the members whose name is given next to them. Linear in the length of
     `data`."""
     done = 0
@@ -59,7 +60,8 @@ def values_of_members(data: bytes) -> Iterator[Finding]:
         name = _name_of(
             data[max(0, member.start() - _AROUND) : member.start()], data[end : end + _AROUND]
         )
-        if name and is_secret_value(name, data[start:end], True, value.lastindex != _BARE):
+        quoted = value.lastindex != _BARE
+        if name and is_secret_value(name, data[start:end], True, quoted, harmless):
             yield Finding(start, end, "secret", assignment_rule(name))
 
 

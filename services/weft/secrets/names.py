@@ -76,6 +76,17 @@ _OFFERED = frozenset((_OFFER_WORDS + _PLACE_WORDS).encode().split())
 a token or key that the next call has to copy. That holds only if the word stands right before
 `token` or `key`: a `booking_partner_token` is a partner's. In a setting, in capitals, such a word
 is the name of a service, which the token opens."""
+_STEP_WORDS = """
+confirmation confirm approval approve undo job poll polling operation transaction order ticket
+receipt checkout
+"""
+_STEP = frozenset(_STEP_WORDS.encode().split())
+"""Things and steps of the work with a tool, which a token right behind them names: the next call
+has to copy it. Since such tokens are given out as keys as well, the value decides, too."""
+_LETS_IN = re.compile(
+    rb"(?i)otp|verif|device|invit|shar|reset|recover|unlock|override|challenge|sas|download|e-?mail"
+)
+"""Words of what lets somebody in or opens something; then a step's token does so, too."""
 _ROW_WORDS = "primary foreign partition sort row object index range issue evaluated"
 _ROW = frozenset(_ROW_WORDS.encode().split())
 """Words that mark a key as one by which a record is found."""
@@ -139,6 +150,15 @@ def is_harmless(name: bytes) -> bool:
     if words[-1:] in ([b"token"], [b"key"]) and not _OF_DATA.isdisjoint(words[-2:-1]):
         return True
     return bool(_WEAK.search(name) and _FOUND_BY.search(name)) or _is_handle(words, name)
+
+
+def names_step(name: bytes) -> bool:
+    """Whether it names a token of a thing or a step, which is harmless if it reads like a
+    reference."""
+    words = _words_of(name)
+    if words[-1:] != [b"token"] or _STEP.isdisjoint(words[-2:-1]) or name.isupper():
+        return False
+    return not any(lets_in.search(name) for lets_in in (_OPENS, _ENTERS, _LETS_IN))
 
 
 def _says_so(words: list[bytes]) -> bool:

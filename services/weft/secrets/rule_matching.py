@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from weft.secrets.assigned import NAMES, assigned_secrets
+from weft.secrets.harmless import WEFTS, HarmlessValues
 from weft.secrets.hashes import HASHES
 from weft.secrets.in_code import IN_CODE
 from weft.secrets.in_columns import NAMES as OF_COLUMNS
@@ -26,7 +27,7 @@ from weft.secrets.in_output import IN_OUTPUT
 from weft.secrets.masking import Finding
 from weft.secrets.members import NAMES as OF_MEMBERS
 from weft.secrets.members import values_of_members
-from weft.secrets.names import NEAR, is_harmless, name_before
+from weft.secrets.names import NEAR, name_before
 from weft.secrets.private_keys import NAMES as OF_PRIVATE_KEYS
 from weft.secrets.private_keys import private_keys
 from weft.secrets.published import RULES as PUBLISHED
@@ -60,26 +61,28 @@ _LONG = 200
 _GOES_ON = re.compile(rb"[A-Za-z0-9+/=_.~%-]{0,8000}")
 
 
-def find_secrets(data: bytes, present: frozenset[bytes]) -> list[Finding]:
+def find_secrets(
+    data: bytes, present: frozenset[bytes], harmless: HarmlessValues = WEFTS
+) -> list[Finding]:
     """Spans of `data` that contain credentials; they may overlap.
 
     `present` are those of the rules' needles, and of the modules' names, that occur in
     `data.lower()`. Every one is found, however many there are: what is left out would be shown.
-    Linear in the length of `data`.
+    Values next to a name stay if they are `harmless`. Linear in the length of `data`.
     """
     found: list[Finding] = []
     if not present:
         return found
     for number in _may_match(data, _rules_for(present)):
-        found += _of_rule(RULES[number], data)
+        found += _of_rule(RULES[number], data, harmless)
     if not present.isdisjoint(OF_PRIVATE_KEYS):
         found += private_keys(data)
     if not present.isdisjoint(NAMES):
-        found += assigned_secrets(data)
+        found += assigned_secrets(data, harmless)
     if not present.isdisjoint(OF_MEMBERS):
-        found += values_of_members(data)
+        found += values_of_members(data, harmless)
     if not present.isdisjoint(OF_COLUMNS):
-        found += values_of_columns(data)
+        found += values_of_columns(data, harmless)
     if not present.isdisjoint(OF_MANIFESTS):
         found += values_of_secrets(data)
     return found
@@ -131,7 +134,7 @@ def rule_groups() -> tuple[_Group, ...]:
     return tuple(map(_Group, found))
 
 
-def _of_rule(rule: SecretRule, data: bytes) -> Iterator[Finding]:
+def _of_rule(rule: SecretRule, data: bytes, harmless: HarmlessValues) -> Iterator[Finding]:
     for match in rule.pattern.finditer(data):
         start, end = match.span(rule.group)
         # The rest of an escape at the end belongs to the text around the value.
@@ -141,7 +144,7 @@ def _of_rule(rule: SecretRule, data: bytes) -> Iterator[Finding]:
         if end - start >= _LONG:
             end = _GOES_ON.match(data, end).end()  # type: ignore[union-attr]
         value = data[start:end]
-        if rule.named and is_harmless(name_before(data[max(0, start - NEAR) : start])):
+        if rule.named and harmless.has(name_before(data[max(0, start - NEAR) : start]), value):
             continue
         if _passes(rule, value) and (not rule.doubtful or looks_random(value)):
             yield Finding(start, end, "secret", rule.name)

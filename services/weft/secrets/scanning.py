@@ -64,7 +64,7 @@ def by_stages(
 ) -> list[Finding]:
     """What the stages find, which may overlap: of two for the same bytes, the first stage's counts.
     `plain` is `unescaped(data)`, `looked_at` is `spaced(data)`, and `present` the needles in it."""
-    found = find_secrets(looked_at, present) + own.find(data)
+    found = find_secrets(looked_at, present, own.harmless) + own.find(data)
     return found + behind_escapes(data, plain, own)
 
 
@@ -118,7 +118,7 @@ def behind_escapes(data: bytes, plain: bytes | None, own: DeploymentRules) -> li
     if plain is None:
         return []
     looked_at = spaced(plain)
-    found = find_secrets(looked_at, _prefilter.present(looked_at.lower()))
+    found = find_secrets(looked_at, _prefilter.present(looked_at.lower()), own.harmless)
     return at_source(data, plain, found + own.find(plain))
 
 

@@ -203,6 +203,22 @@ def is_key_like(value: bytes) -> bool:
 _RUNS = re.compile(rb"[0-9]+|[A-Za-z]+")
 
 
+def is_reference(value: bytes) -> bool:
+    """Whether it reads like the number of an order or a ticket, which somebody may say on the
+    telephone: short groups of letters in one case, or of digits."""
+    return len(value) <= _LONGEST_REFERENCE and _REFERENCE.search(value) is not None
+
+
+_LONGEST_REFERENCE = 24
+"""Characters; a UUID has 36."""
+_REFERENCE = re.compile(
+    rb"\A(?:(?:[A-Z]{1,10}|[A-Z]?[a-z]{1,10})[0-9]{0,10}|[0-9]{1,10})"
+    rb"(?:[-_./:](?:[A-Z]{1,10}|[A-Z]?[a-z]{1,10}|[0-9]{1,10})){0,4}\Z"
+)
+"""Digits may follow the letters of the first group: `PO88121`. Of random letters and digits in
+three groups of four, in one case, one in 30 looks so."""
+
+
 def is_mixed(value: bytes) -> bool:
     """Whether it contains letters and digits."""
     return _LETTERS.search(value) is not None and _DIGITS.search(value) is not None
