@@ -67,6 +67,8 @@ UNCALLED = {
         weft.audit.explanation.explain_compile(item)
         weft.audit.explanation.explain_compile(key)
         weft.audit.reproduce._entries(key) weft.audit.reproduce.reproduce(key)
+        weft.audit.reproduce_from_log.reproduce_each(key)
+        weft.audit.reproduce_from_log.reproduce_each(tenant)
         weft.compiler.candidates.find._feedback(named) weft.compiler.candidates.find._pinned(ids)
         weft.compiler.ranking.query._is_latest_turn(query)
         weft.compiler.candidates.find.find_candidates(pinned_ids)
