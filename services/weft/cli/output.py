@@ -39,10 +39,13 @@ _NAMED = 10
 """Skipped events that are told one by one."""
 
 
-def skipped_notes(skipped: Sequence[tuple[int, str]]) -> None:
-    """Hints about events that were left out, each with its sequence and the reason."""
-    for sequence, why in skipped[:_NAMED]:
-        hint(f"note: event {sequence} was skipped: {why}")
+def skipped_notes(skipped: Sequence[tuple[int, str, tuple[int, ...]]]) -> None:
+    """Hints about events that were left out, each with its sequence, the reason, and the sequences
+    of events about it, which were left out with it."""
+    for sequence, why, about in skipped[:_NAMED]:
+        events = "events" if len(about) > 1 else "event"
+        also = f", with {events} {', '.join(map(str, about))} about it" if about else ""
+        hint(f"note: event {sequence} was skipped{also}: {why}")
     if len(skipped) > _NAMED:
         hint(f"note: {len(skipped) - _NAMED:,} more events were skipped; --json names them all")
 
