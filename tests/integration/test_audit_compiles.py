@@ -72,5 +72,6 @@ async def test_a_compile_to_be_made_is_explained_with_what_it_would_be_given(
     await compiled(log, after=last.sequence)
     asked = ("explain", "-s", "s1", "-i", "u1", "--budget", "400", *OF_ACME)
     assert "u1: included" in (await weft(*asked, "--pin", "u1", url=server.url)).out
+    assert "u1: included" in (await weft(*asked, "--timeout", "30", url=server.url)).out
     ran = await weft(*asked, "--reserve", "399", url=server.url)
     assert "u1: dropped" in ran.out

@@ -20,6 +20,7 @@ from weft.cli.compiling import (
     reserve_option,
     sequence_of,
     stable_from_option,
+    timeout_option,
     tool_option,
     tools_option,
 )
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 _OF_REQUEST = frozenset({
     "session", "phase", "query", "budget", "reserve", "as_of", "stable_from", "pin", "tools",
-    "tool", "catalog",
+    "tool", "catalog", "timeout",
 })  # fmt: skip
 """Options that say what a recorded compile has on record."""
 
@@ -61,6 +62,7 @@ _OF_REQUEST = frozenset({
 @tools_option
 @tool_option
 @catalog_option
+@timeout_option
 @json_option
 @connected
 def explain(

@@ -120,7 +120,8 @@ class RequestServer:
                 if not limit.expired():
                     raise
                 raise Expired(
-                    f"{service} had no reply in the {seconds:g} s that the requester waits"
+                    f"{service} had no reply in the {seconds:g} s that the requester waits; ask "
+                    "again with a longer timeout, or start more of its processes"
                 ) from None
 
         return in_turn
