@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.connecting import client, connected, json_option, running
-from weft.cli.output import hint, print_json, table
+from weft.cli.output import hint, print_json, shortened, table
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
 
 if TYPE_CHECKING:
     from weft.dead_letters.dead_letter import DeadLetter
-
-_ERROR_CHARACTERS = 80
-"""How many characters of an error the table shows; `weft dlq show` shows all of it."""
 
 worker_option = click.option("--worker", metavar="NAME", help="Of this worker only.")
 session_option = click.option("--session", "-s", metavar="ID", help="Of this session only.")
@@ -36,7 +33,7 @@ def dlq() -> None:
 @json_option
 @connected
 def listed(session: str | None, everything: bool, as_json: bool, settings: Settings) -> None:
-    """List parked events, oldest source first.
+    """List parked events, oldest source first. `weft dlq show` has the whole of a long error.
 
     \b
     Examples:
@@ -184,11 +181,8 @@ def _tell(picked: list[DeadLetter], what: str, as_json: bool) -> None:
 
 
 def _row(one: DeadLetter) -> list[Any]:
-    error = (
-        one.error if len(one.error) <= _ERROR_CHARACTERS else one.error[:_ERROR_CHARACTERS] + "…"
-    )
     place = [one.sequence, one.session, one.item_id, one.worker]
-    return [*place, one.code, one.attempts, _state(one), error]
+    return [*place, one.code, one.attempts, _state(one), shortened(one.error)]
 
 
 def _state(one: DeadLetter) -> str:
