@@ -56,7 +56,8 @@ def listed(session: str | None, everything: bool, as_json: bool, settings: Setti
 @json_option
 @connected
 def show(sequence: int, as_json: bool, settings: Settings) -> None:
-    """Show a parked event with its source as the log holds it.
+    """Show a parked event with its source as the log holds it, and the subject that it was
+    published to.
 
     The source is what the agent published, unmasked: anyone who may read the log may read it.
 
@@ -131,6 +132,7 @@ async def _shown(
     from weft.dead_letters.reviving import dead_letters, of_source
     from weft.log.reading import read
     from weft_schemas.errors import NotFound
+    from weft_schemas.subjects import published_form
 
     async with client(settings) as log:
         found = of_source(await dead_letters(log.connection, settings.tenant), sequence)
@@ -141,7 +143,7 @@ async def _shown(
     text = record.payload.decode("utf-8", "replace")
     return found, {
         "sequence": sequence,
-        "subject": record.subject,
+        "subject": published_form(record.subject),
         "bytes": len(record.payload),
         "payload": text,
     }
