@@ -59,6 +59,10 @@ async def test_a_recorded_compile_is_explained_item_by_item(server, log: Connect
     ran = await explained(one.id, "--budget", "9")
     assert (ran.code, "--budget: a recorded compile has its own request" in ran.err) == (2, True)
     assert (await explained("--item", "u1")).code == 2
+    ran = await explained(one.id, "--all", "--json")
+    assert [item["item_id"] for item in ran.json["items"]] == ["u1"]
+    ran = await explained("-s", "s1", "--item", "u1", "--all")
+    assert (ran.code, "--all is of a recorded COMPILE_ID" in ran.err) == (2, True)
     async with connect(server.url, tenant="acme") as client:
         [logged] = await client.operator.compiles("s1")
         [item] = (await client.operator.explain(logged.audit.id, "u1")).items
