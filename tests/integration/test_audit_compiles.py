@@ -79,6 +79,10 @@ async def test_a_recorded_compile_is_explained_item_by_item(server, log: Connect
     ran = await explained(one.id, "--budget", "9")
     assert (ran.code, "--budget: a recorded compile has its own request" in ran.err) == (2, True)
     assert (await explained("--item", "u1")).code == 2
+    ran = await explained(one.id, "--all", "--json")
+    assert [item["item_id"] for item in ran.json["items"]] == ["u1"]
+    ran = await explained("-s", "s1", "--item", "u1", "--all")
+    assert (ran.code, "--all is of a recorded COMPILE_ID" in ran.err) == (2, True)
     async with connect(server.url, tenant="acme") as client:
         [logged] = await client.operator.compiles("s1")
         [item] = (await client.operator.explain(logged.audit.id, "u1")).items
@@ -92,5 +96,6 @@ async def test_a_compile_to_be_made_is_explained_with_what_it_would_be_given(
     await compiled(log, after=last.sequence)
     asked = ("explain", "-s", "s1", "-i", "u1", "--budget", "400", *OF_ACME)
     assert "u1: included" in (await weft(*asked, "--pin", "u1", url=server.url)).out
+    assert "u1: included" in (await weft(*asked, "--timeout", "30", url=server.url)).out
     ran = await weft(*asked, "--reserve", "399", url=server.url)
     assert "u1: dropped" in ran.out

@@ -257,7 +257,13 @@ async def test_the_command_exits_with_1_and_prints_each_fault(
     assert (fault["kind"], fault["item_id"]) == ("unknown_parent", "u2")
     shown = await weft(*arguments, url=server.url)
     assert shown.code == 1
-    assert "unknown_parent" in shown.out
+    assert shown.out.splitlines()[:5] == [
+        "faults",
+        f"unknown_parent  {fault['tenant']}/s1  event {fault['sequence']}  item u2",
+        f"  {fault['what']}",
+        f"  mend: {fault['mend']}",
+        "notes",
+    ]
     assert "\n1 fault up to" in shown.err
 
 

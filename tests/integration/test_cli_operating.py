@@ -150,6 +150,7 @@ async def test_dead_letters_by_command(up: Up) -> None:
     shown = await weft("dlq", "show", source, url=up.url)
     assert '{"type":"item"}' in shown.out
     assert "firewall: invalid_input" in shown.out
+    assert "source: weft.default.s9.in.tool_result, 15 bytes" in shown.out
     assert (await weft("dlq", "replay", source, "--json", url=up.url)).code == 0
     while not (found := (await weft("dlq", "list", "--json", url=up.url)).json):
         pass

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.indexer_process import PATIENCE, folded, indexer, publish
+from tests.integration.processes import started
 from tests.integration.snapshotted import made_anew
 
 from weft.erasure.session import until_scrubbed
@@ -54,6 +55,24 @@ async def test_what_is_published_is_soon_in_the_read_model(
             await publish(log, "s", turns(2))
             await folded(log, reader)
             assert [row.id for row in reader.model().view("t", "s").recent(5)] == ["i1", "i0"]
+
+
+async def test_its_metrics_say_how_far_it_is_also_where_it_has_nothing_to_do(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    async with indexer(server.url, folder):
+        with Reader(folder) as reader:
+            [last] = await publish(log, "s", turns(1))
+            await folded(log, reader)
+    places = {"WEFT_NATS_URL": server.url, "WEFT_DATA_DIR": str(folder)}
+    async with started("weft.cli.main", "work", "indexer", **places) as again:
+        await again.until_ready()
+        async with asyncio.timeout(PATIENCE):
+            while 'weft_lag_events{process="indexer"} 0.0' not in (
+                told := (await again.get("/metrics"))[1]
+            ):
+                await asyncio.sleep(0.1)
+    assert f'weft_watermark_sequence{{process="indexer"}} {last:.1f}' in told
 
 
 async def test_what_the_text_index_has_unsealed_is_sealed_soon(

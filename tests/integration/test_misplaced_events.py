@@ -16,13 +16,17 @@ from weft.copies.importing import import_
 from weft.dead_letters.reviving import dead_letters
 from weft.log.connection import Connection
 from weft.log.reading import read_matching
+from weft.log.topology import provision
+from weft.log.transport import connect
 from weft.readmodel.model import ReadModel
 from weft.readmodel.status import status
 from weft.rederive.run import rederive
 from weft.runtime.settings import Settings
+from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.events import encode_event
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.status import StatusRequest
+from weft_schemas.subjects import UNREADABLE
 
 SUBJECTS = {
     "weft.acme.user.42.in.user_turn": "user",
@@ -39,6 +43,11 @@ async def misplaced(log: Connection, subject: str) -> int:
     """A session as it should be, and one event that is not; returns its sequence."""
     await publish(log, "s1", [result("r1", "All is well. " * 900)])
     return (await publish_raw(log, subject, TURN)).sequence
+
+
+async def parkings(log: Connection) -> list[int]:
+    """Sequences of the events that park one."""
+    return [one.sequence async for one in read_matching(log, "w.out.*.*.*.parked")]
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
@@ -91,15 +100,43 @@ async def test_an_export_skips_such_an_event_and_says_so(
     done = await export(log, "acme", None, file)
     [skipped] = done.skipped
     assert skipped.sequence == sequence
+    [parked] = await parkings(log)
+    assert skipped.about == ((parked,) if SUBJECTS[subject] != UNREADABLE else ())
     assert f"it was published to '{subject}'" in skipped.why
     assert (await export(log, "acme", "s1", io.BytesIO())).records
     file.seek(0)
     assert (await import_(log, file, "staging", None)).equal
+    assert await parkings(log) == [parked]
     ran = await weft("export", str(tmp_path / "a"), "--tenant", "acme", url=server.url)
     assert ran.code == 0
-    assert f"note: event {sequence} was skipped: it was published to" in ran.err
+    also = f", with event {parked} about it" if skipped.about else ""
+    assert f"note: event {sequence} was skipped{also}: it was published to" in ran.err
     ran = await weft("export", str(tmp_path / "a"), "--tenant", "acme", "--json", url=server.url)
     assert [one["sequence"] for one in ran.json["skipped"]] == [sequence]
+
+
+async def test_a_restored_export_without_such_an_event_has_no_faults(
+    server, log: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weft.audit.verify.SETTLE_SECONDS", 0.3)
+    sequence = await misplaced(log, "weft.acme.s1.in.user_turn.alice.extra")
+    async with working(server.url, "firewall", "memory"):
+        for worker in ("firewall", "memory", "firewall"):
+            await until_finished(log, worker)
+        ran = await weft("dlq", "drop", str(sequence), "--tenant", "acme", url=server.url)
+        assert ran.code == 0
+    file = io.BytesIO()
+    await export(log, "acme", None, file)
+    file.seek(0)
+    async with EmbeddedServer(tmp_path / "restored") as other:
+        restored = await connect(other.url)
+        await provision(restored)
+        assert (await import_(restored, file, "acme", None)).equal
+        async with working(other.url, "firewall", "summarizer", "memory"):
+            for worker in ("firewall", "summarizer", "memory"):
+                await until_finished(restored, worker)
+        assert not (await verify(restored, tmp_path / "models", "o200k_base")).faults
+        await restored.close()
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)

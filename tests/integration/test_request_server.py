@@ -127,7 +127,10 @@ async def test_a_request_whose_requester_is_gone_is_not_worked_on(
     assert await process.connection.flushed()
     first = asyncio.create_task(ask(client, ("t", "s", "slow"), Question("1"), Answer, 30))
     await has_begun.wait()
-    assert await refused("2") == "slow had no reply in the 0.1 s that the requester waits"
+    assert await refused("2") == (
+        "slow had no reply in the 0.1 s that the requester waits; ask again with a longer timeout, "
+        "or start more of its processes"
+    )
     assert (order, expired()) == (["begin 1"], 1)
     go_on.set()
     await first

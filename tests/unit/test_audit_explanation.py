@@ -33,6 +33,22 @@ def test_what_was_shown_comes_first_in_the_order_of_the_prompt():
     assert (found.sequence, found.notes, found.others) == (5, (), 0)
 
 
+def test_what_was_no_candidate_is_counted_and_listed_if_wanted() -> None:
+    records = log_of(*(turn(f"v{number}", f"Note {number}.") for number in range(300)))
+    _, audit = recorded(records, len(records), budget=60)
+    counted = explained(audit, records)
+    every = explained(audit, records, everything=True)
+    assert counted.others > 0
+    assert every.others == 0
+    assert every.items[: len(counted.items)] == counted.items
+    listed = every.items[len(counted.items) :]
+    assert len(listed) == counted.others
+    assert {(one.included, one.reason) for one in listed} == {(False, "no candidate")}
+    assert [one.sequence for one in listed] == sorted(one.sequence for one in listed)
+    [one] = explained(audit, records, item=listed[0].item_id).items
+    assert one == listed[0]
+
+
 def test_what_was_pending_and_what_had_no_room():
     _, audit = recorded(log_of(), 3)
     assert states(explained(audit, log_of()))["r1"] == "pending"

@@ -3,9 +3,9 @@
 import pytest
 
 import weft
-from weft.cli.status import StreamStatus, _behind, _read_model
+from weft.cli.status import Status, StreamStatus, _behind, _print, _read_model
 from weft_schemas.errors import Forbidden, InvalidInput, Overloaded, Unavailable, WeftError
-from weft_schemas.status import StatusReply
+from weft_schemas.status import ProcessState, StatusReply
 from weft_schemas.subjects import AUDIT_STREAM, STREAM
 
 FOLDED = StatusReply("acme", None, 40, "o200k_base")
@@ -48,3 +48,17 @@ def failing(error: WeftError):  # type: ignore[no-untyped-def]
         raise error
 
     return fail
+
+
+def test_a_long_error_makes_no_line_that_no_terminal_holds(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    error = "2026-01-31T08:00:00Z event 9: " + "the model says no; " * 30
+    sound = ProcessState("firewall", "host-1", 11, ready=True, port=1)
+    failed = ProcessState("memory", "host-1", 12, False, port=2, last_error=error, complaint=error)
+    _print(Status("acme", False, [], [], [sound, failed], None, None, []))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(len(line) for line in lines) < 240
+    [row] = [line for line in lines if line.startswith("memory")]
+    assert row.endswith(f"{error[:80]}…")
+    assert [line for line in lines if line != line.rstrip()] == []

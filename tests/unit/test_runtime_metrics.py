@@ -28,3 +28,17 @@ def test_a_known_event_keeps_its_name():
     text = generate_latest(metrics.registry).decode()
     assert 'event="tool_result",outcome="parked"' in text
     assert 'weft_parked_total{process="firewall"} 1.0' in text
+
+
+def test_a_process_has_no_series_that_means_nothing_of_it() -> None:
+    metrics = Metrics("router")
+    of_some = ("weft_lag_events", "weft_in_flight_events", "weft_watermark_sequence")
+    assert [line for line in series(metrics) if line.startswith(of_some)] == []
+    metrics.lag(0)
+    metrics.watermark(7)
+    metrics.in_flight(lambda: 3)
+    assert [line for line in series(metrics) if line.startswith(of_some)] == [
+        'weft_lag_events{process="router"} 0.0',
+        'weft_in_flight_events{process="router"} 3.0',
+        'weft_watermark_sequence{process="router"} 7.0',
+    ]

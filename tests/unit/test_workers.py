@@ -288,6 +288,12 @@ def test_a_version_is_a_text(version: Any) -> None:
         derives("user_turn", version=version, name="mine")(lambda source: None)
 
 
+@pytest.mark.parametrize("concurrency", [0, -1, 1.5, None])
+def test_a_concurrency_is_a_number_of_calls(concurrency: Any) -> None:
+    with pytest.raises(ConfigurationError, match=f"'mine': concurrency={concurrency!r} is no"):
+        derives("user_turn", version="1", name="mine", concurrency=concurrency)(lambda source: None)
+
+
 @pytest.mark.parametrize("name", ["a.b", "my worker", "<lambda>"])
 def test_a_name_is_one_that_a_consumer_can_have(name: str) -> None:
     with pytest.raises(ConfigurationError, match=f"worker '{name}': a name consists of letters"):

@@ -5,6 +5,8 @@ says it, over a view at the same sequence."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from weft.audit.missing_records import MissingRecords, missing_of
@@ -29,7 +31,8 @@ class ExplainedItem(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ExplainedCompile(msgspec.Struct, frozen=True):
-    """A recorded compile and its items: those shown in the prompt's order, then the others."""
+    """A recorded compile and its items: those shown in the prompt's order, then those left out, and
+    those that were no candidates if they are wanted."""
 
     id: str
     session: str
@@ -53,8 +56,10 @@ def explain_compile(
     base: CompileAudit | None = None,
     gone: MissingRecords | None = None,
     item: str | None = None,
+    everything: bool = False,
 ) -> ExplainedCompile:
-    """Explain all items of a compile, or one. `key`, `base` and `gone` are as for `reproduce`.
+    """Explain the items that a compile considered, with `everything` also those that were no
+    candidates, or one item. `key`, `base` and `gone` are as for `reproduce`.
 
     Raises `NotFound` for an erased session, and for an item that it did not have.
     """
@@ -67,6 +72,8 @@ def explain_compile(
     }
     if item is not None and item not in found:
         found[item] = _no_candidate(item, again, view)
+    if everything:
+        found |= _others(again, view, known=found)
     items = tuple(found.values()) if item is None else (found[item],)
     return ExplainedCompile(
         id=audit.id,
@@ -106,6 +113,14 @@ def _left_out(audit: CompileAudit, again: Compilation, view: SessionView) -> lis
     names = [one for one in dict.fromkeys((*pending, *dropped)) if one not in shown]
     places = {row.id: row.sequence for row in view.by_ids(names)}
     return [_explained(one, again, places.get(one, 0)) for one in names]
+
+
+def _others(
+    again: Compilation, view: SessionView, known: Mapping[str, ExplainedItem]
+) -> dict[str, ExplainedItem]:
+    """Every other item of the session, the oldest first."""
+    rows = reversed(view.recent(view.item_count()))
+    return {row.id: _explained(row.id, again, row.sequence) for row in rows if row.id not in known}
 
 
 def _no_candidate(item: str, again: Compilation, view: SessionView) -> ExplainedItem:

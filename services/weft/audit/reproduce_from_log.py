@@ -57,9 +57,15 @@ async def reproduce_each(
 
 
 async def explain_recorded(
-    connection: Connection, tenant: str, compile_id: str, key: bytes, item: str | None = None
+    connection: Connection,
+    tenant: str,
+    compile_id: str,
+    key: bytes,
+    item: str | None = None,
+    everything: bool = False,
 ) -> ExplainedCompile:
-    """Why each item was in a recorded compile, or one was. Raises `NotFound` if no such compile is
+    """Why each item was in a recorded compile, or one was; `everything` also lists those that were
+    no candidates. Raises `NotFound` if no such compile is
     recorded, and if its session does not have the item."""
     audit = await find_compile(connection, tenant, compile_id)
     base = await base_of(connection, audit)
@@ -67,7 +73,9 @@ async def explain_recorded(
     model = await model_at(connection, audit)
     try:
         view = model.view(tenant, audit.session, audit.sequence)
-        return explain_compile(audit, view, key=key, base=base, gone=gone, item=item)
+        return explain_compile(
+            audit, view, key=key, base=base, gone=gone, item=item, everything=everything
+        )
     finally:
         model.close()
 

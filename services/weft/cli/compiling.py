@@ -50,6 +50,9 @@ reserve_option = click.option(
 stable_from_option = click.option(
     "--stable-from", metavar="ID", help="Keep that pack's text as a prefix."
 )
+timeout_option = click.option(
+    "--timeout", type=float, default=2.0, metavar="SECONDS", help="Longest wait."
+)
 pin_option = click.option(
     "--pin", multiple=True, metavar="ID", help="An item that stands in it; repeatable."
 )
@@ -74,7 +77,7 @@ catalog_option = click.option(
 @reserve_option
 @as_of_option
 @click.option("--after", type=int, default=0, metavar="SEQ", help="Wait until it is folded.")
-@click.option("--timeout", type=float, default=2.0, metavar="SECONDS", help="Longest wait.")
+@timeout_option
 @stable_from_option
 @pin_option
 @tools_option

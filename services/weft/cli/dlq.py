@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.connecting import client, connected, json_option, running
-from weft.cli.output import hint, print_json, table
+from weft.cli.output import hint, print_json, shortened, table
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
 
 if TYPE_CHECKING:
     from weft.dead_letters.dead_letter import DeadLetter
-
-_ERROR_CHARACTERS = 80
-"""How many characters of an error the table shows; `weft dlq show` shows all of it."""
 
 worker_option = click.option("--worker", metavar="NAME", help="Of this worker only.")
 session_option = click.option("--session", "-s", metavar="ID", help="Of this session only.")
@@ -36,7 +33,7 @@ def dlq() -> None:
 @json_option
 @connected
 def listed(session: str | None, everything: bool, as_json: bool, settings: Settings) -> None:
-    """List parked events, oldest source first.
+    """List parked events, oldest source first. `weft dlq show` has the whole of a long error.
 
     \b
     Examples:
@@ -59,7 +56,8 @@ def listed(session: str | None, everything: bool, as_json: bool, settings: Setti
 @json_option
 @connected
 def show(sequence: int, as_json: bool, settings: Settings) -> None:
-    """Show a parked event with its source as the log holds it.
+    """Show a parked event with its source as the log holds it, and the subject that it was
+    published to.
 
     The source is what the agent published, unmasked: anyone who may read the log may read it.
 
@@ -134,6 +132,7 @@ async def _shown(
     from weft.dead_letters.reviving import dead_letters, of_source
     from weft.log.reading import read
     from weft_schemas.errors import NotFound
+    from weft_schemas.subjects import published_form
 
     async with client(settings) as log:
         found = of_source(await dead_letters(log.connection, settings.tenant), sequence)
@@ -144,7 +143,7 @@ async def _shown(
     text = record.payload.decode("utf-8", "replace")
     return found, {
         "sequence": sequence,
-        "subject": record.subject,
+        "subject": published_form(record.subject),
         "bytes": len(record.payload),
         "payload": text,
     }
@@ -184,11 +183,8 @@ def _tell(picked: list[DeadLetter], what: str, as_json: bool) -> None:
 
 
 def _row(one: DeadLetter) -> list[Any]:
-    error = (
-        one.error if len(one.error) <= _ERROR_CHARACTERS else one.error[:_ERROR_CHARACTERS] + "…"
-    )
     place = [one.sequence, one.session, one.item_id, one.worker]
-    return [*place, one.code, one.attempts, _state(one), error]
+    return [*place, one.code, one.attempts, _state(one), shortened(one.error)]
 
 
 def _state(one: DeadLetter) -> str:

@@ -20,6 +20,7 @@ from weft.cli.compiling import (
     reserve_option,
     sequence_of,
     stable_from_option,
+    timeout_option,
     tool_option,
     tools_option,
 )
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 _OF_REQUEST = frozenset({
     "session", "phase", "query", "budget", "reserve", "as_of", "stable_from", "pin", "tools",
-    "tool", "catalog",
+    "tool", "catalog", "timeout",
 })  # fmt: skip
 """Options that say what a recorded compile has on record."""
 
@@ -43,7 +44,11 @@ _OF_REQUEST = frozenset({
 @click.command()
 @click.argument("compile_id", required=False)
 @click.option("--session", "-s", metavar="ID", help="The session, without COMPILE_ID.")
-@click.option("--item", "-i", metavar="ID", help="The item; all of COMPILE_ID if none is named.")
+@click.option(
+    "--item", "-i", metavar="ID", help="The item; without, all that COMPILE_ID considered."
+)
+@click.option("--all", "everything", is_flag=True,
+              help="Of COMPILE_ID, items that were no candidates, too.")  # fmt: skip
 @click.option(
     "--phase",
     "-p",
@@ -61,12 +66,14 @@ _OF_REQUEST = frozenset({
 @tools_option
 @tool_option
 @catalog_option
+@timeout_option
 @json_option
 @connected
 def explain(
     compile_id: str | None,
     session: str | None,
     item: str | None,
+    everything: bool,
     as_json: bool,
     settings: Settings,
     **request: Any,
@@ -86,11 +93,14 @@ def explain(
       weft explain --session s1 --item m12 --phase answer --query "refund"
       weft explain 3f0c9a1be27d44c0a1f2
       weft explain 3f0c9a1be27d44c0a1f2 --item m12
+      weft explain 3f0c9a1be27d44c0a1f2 --all
     """
     if compile_id is not None:
         _check_of_record()
-        _tell_record(running(_recorded(settings, compile_id, item)), as_json)
+        _tell_record(running(_recorded(settings, compile_id, item, everything)), as_json)
         return
+    if everything:
+        raise click.UsageError("--all is of a recorded COMPILE_ID")
     if session is None or item is None:
         raise click.UsageError("give a recorded COMPILE_ID, or --session and --item")
     reply = running(_explain(settings, session, item, **request))
@@ -134,7 +144,10 @@ def _tell_record(found: ExplainedCompile, as_json: bool) -> None:
     table("", ["item", "event", "state", "why", "score"], rows)
     hint(f"\n{found.id} of session {found.session} at sequence {found.sequence}, {found.phase}")
     if found.others:
-        hint(f"{found.others} more items were no candidates: neither pinned, recent, nor a match")
+        hint(
+            f"{found.others} more items were no candidates: neither pinned, recent, nor a match; "
+            "--all lists them"
+        )
     for note in found.notes:
         hint(f"note: {note}")
 
@@ -143,9 +156,11 @@ def _score(score: float | None) -> str:
     return "-" if score is None else f"{score:.4f}"
 
 
-async def _recorded(settings: Settings, compile_id: str, item: str | None) -> ExplainedCompile:
+async def _recorded(
+    settings: Settings, compile_id: str, item: str | None, everything: bool
+) -> ExplainedCompile:
     async with client(settings) as log:
-        return await log.operator.explain(compile_id, item)
+        return await log.operator.explain(compile_id, item, everything=everything)
 
 
 async def _explain(

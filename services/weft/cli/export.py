@@ -33,7 +33,8 @@ def export(file: Path, session: str | None, as_json: bool, settings: Settings) -
     The export has the events byte for byte, the events derived from them, and large bodies in
     full; a tenant's export also has policies, catalogues and tombstones. It has no audits of
     compiles. A later erasure cannot reach what was exported. Events whose subject cannot be read
-    are left out and told on stderr, and with --json in `skipped`.
+    are left out, with the events that park or revive them, and told on stderr, and with --json in
+    `skipped`.
 
     \b
     Examples:
@@ -47,7 +48,7 @@ def export(file: Path, session: str | None, as_json: bool, settings: Settings) -
         hint(f"{done.records:,} events, {done.bodies:,} bodies; digest {done.digest}")
     for name in done.missing:
         hint(f"note: body {name} is not in the object store; its item goes without it")
-    skipped_notes([(one.sequence, one.why) for one in done.skipped])
+    skipped_notes([(one.sequence, one.why, one.about) for one in done.skipped])
     if done.trimmed:
         hint(
             f"note: {done.trimmed:,} items were trimmed from the log and are not in it: only "

@@ -52,6 +52,7 @@ _COMMANDS = {
     "explain": ("weft.cli.explain:explain", "Say why an item is in a compile, or not."),
     "drilldown": ("weft.cli.compiling:drilldown", "Look into a raw result by its handle."),
     "events": ("weft.cli.events:events", "Show a session's events as the log holds them."),
+    "sessions": ("weft.cli.sessions:sessions", "List the sessions, the newest first."),
     "status": ("weft.cli.status:status", "Show streams, consumers, processes, lag, dead letters."),
     "doctor": ("weft.cli.doctor:doctor", "Check what could keep weft from working."),
     "rebuild": ("weft.cli.rebuild:rebuild", "Rebuild the read model from the log."),

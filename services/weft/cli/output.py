@@ -12,6 +12,8 @@ from weft.adapters.media import count_in_words
 
 _UNFOLDED = 10_000
 """In characters: wider than any row."""
+_ERROR_CHARACTERS = 80
+"""Of an error in a table; --json has all of it."""
 
 
 def print_json(value: Any) -> None:
@@ -50,17 +52,25 @@ def left_out_in_words(media: Mapping[str, int]) -> str:
     return f"{count_in_words(media)} {outcome}"
 
 
-def skipped_notes(skipped: Sequence[tuple[int, str]]) -> None:
-    """Hints about events that were left out, each with its sequence and the reason."""
-    for sequence, why in skipped[:_NAMED]:
-        hint(f"note: event {sequence} was skipped: {why}")
+def skipped_notes(skipped: Sequence[tuple[int, str, tuple[int, ...]]]) -> None:
+    """Hints about events that were left out, each with its sequence, the reason, and the sequences
+    of events about it, which were left out with it."""
+    for sequence, why, about in skipped[:_NAMED]:
+        events = "events" if len(about) > 1 else "event"
+        also = f", with {events} {', '.join(map(str, about))} about it" if about else ""
+        hint(f"note: event {sequence} was skipped{also}: {why}")
     if len(skipped) > _NAMED:
         hint(f"note: {len(skipped) - _NAMED:,} more events were skipped; --json names them all")
 
 
+def shortened(error: str) -> str:
+    """An error as a cell of a table, which one that is long would make too wide for a terminal."""
+    return error if len(error) <= _ERROR_CHARACTERS else error[:_ERROR_CHARACTERS] + "…"
+
+
 def table(title: str, columns: list[str], rows: list[list[Any]]) -> None:
     """A table on stdout, with numbers aligned to the right. It is folded only to a terminal's
-    width."""
+    width; what is piped on has no blanks at the ends of lines."""
     from rich.console import Console
     from rich.table import Table
 
@@ -75,7 +85,12 @@ def table(title: str, columns: list[str], rows: list[list[Any]]) -> None:
         console.width = _UNFOLDED
     if title:
         console.print(title, style="bold", markup=False)
-    console.print(made)
+    if console.is_terminal:
+        console.print(made)
+        return
+    with console.capture() as printed:
+        console.print(made)
+    click.echo("\n".join(line.rstrip() for line in printed.get().splitlines()))
 
 
 def escaped_cell(cell: Any) -> str:
@@ -83,4 +98,9 @@ def escaped_cell(cell: Any) -> str:
     from rich.markup import escape
 
     text = f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)
-    return escape("".join(mark if mark.isprintable() else "\ufffd" for mark in text))
+    return escape(printable(text))
+
+
+def printable(text: str) -> str:
+    """A line without control codes, which a terminal would heed."""
+    return "".join(mark if mark.isprintable() else "\ufffd" for mark in text)

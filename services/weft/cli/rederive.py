@@ -67,6 +67,6 @@ def _tell(done: Rederived) -> None:
     )
     if done.published:
         click.echo(f"they count up to sequence {done.last_sequence} (run {', '.join(done.runs)})")
-    skipped_notes([(one.sequence, one.error) for one in done.skipped])
+    skipped_notes([(one.sequence, one.error, ()) for one in done.skipped])
     for one in done.failed:
         hint(f"event {one.sequence} of session {one.session} failed: {one.error}")

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from weft.cli.connecting import client, connected, json_option, running
-from weft.cli.output import hint, print_json, table
+from weft.cli.output import hint, print_json, shortened, table
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Forbidden, NotFound, Overloaded, Unavailable, WeftError
 from weft_schemas.status import ProcessState, StatusReply
@@ -62,7 +62,7 @@ class Status(msgspec.Struct, frozen=True):
 def status(ctx: click.Context, session: str | None, as_json: bool, settings: Settings) -> None:
     """Show streams, consumers with their lag, every process with its health and last error, the
     read model's watermark, items whose id was taken by other content (conflicts), and events that
-    a worker gave up (dead letters).
+    a worker gave up (dead letters). Long errors are shortened; --json has all of them.
 
     The exit code is 1 if a kind of process is missing, or if no process of a kind works. A worker
     of your own is missing if events wait for it and no process of it runs.
@@ -184,7 +184,7 @@ def _print_processes(processes: Sequence[ProcessState]) -> None:
                 str(one.port),
                 _state(one),
                 one.lag,
-                one.last_error,
+                shortened(one.last_error),
             ]
             for one in processes
         ],
@@ -192,7 +192,7 @@ def _print_processes(processes: Sequence[ProcessState]) -> None:
 
 
 def _state(process: ProcessState) -> str:
-    return "ready" if process.ready else f"not ready: {process.complaint}"
+    return "ready" if process.ready else shortened(f"not ready: {process.complaint}")
 
 
 def _print_read_model(model: StatusReply, behind: int | None) -> None:
@@ -219,7 +219,14 @@ def _print_read_model(model: StatusReply, behind: int | None) -> None:
             "\ndead letters: a worker gave these up",
             ["session", "sequence", "item", "worker", "attempts", "error"],
             [
-                [one.session, one.sequence, one.item_id, one.worker, one.attempts, one.error]
+                [
+                    one.session,
+                    one.sequence,
+                    one.item_id,
+                    one.worker,
+                    one.attempts,
+                    shortened(one.error),
+                ]
                 for one in model.dead_letters
             ],
         )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from weft.cli.connecting import connected, connection, json_option, running
-from weft.cli.output import hint, print_json, table
+from weft.cli.output import hint, print_json, printable
 from weft.runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -63,14 +63,23 @@ def _tell(done: Verification) -> None:
         ("notes", [finding for finding in done.findings if finding.note]),
     ):
         if findings:
-            columns = ["", "session", "event", "item", "what", "mend"]
-            table(title, columns, [_row(finding) for finding in findings])
+            click.secho(title, bold=True)
+        for finding in findings:
+            _tell_finding(finding)
     compared = f"compared at {done.compared}" if done.compared else "no read model compared"
     faults = "1 fault" if len(done.faults) == 1 else f"{len(done.faults)} faults"
     hint(f"\n{faults} up to sequence {done.sequence}, {compared}, {done.bodies} bodies hashed")
 
 
-def _row(finding: AuditFinding) -> list[Any]:
+def _tell_finding(finding: AuditFinding) -> None:
+    """On lines of its own, since in columns it would be wider than any terminal."""
     session = f"{finding.tenant}/{finding.session}" if finding.tenant else ""
-    place = str(finding.sequence) if finding.sequence else ""
-    return [finding.kind, session, place, finding.item_id, finding.what, finding.mend]
+    event = f"event {finding.sequence}" if finding.sequence else ""
+    item = f"item {finding.item_id}" if finding.item_id else ""
+    for line in (
+        "  ".join(filter(None, (finding.kind, session, event, item))),
+        f"  {finding.what}",
+        f"  mend: {finding.mend}" if finding.mend else "",
+    ):
+        if line:
+            click.echo(printable(line))

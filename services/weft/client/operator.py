@@ -55,11 +55,15 @@ class Operator:
         made = reproduce_each(self._connection, self._tenant, compiles, self._key)
         return [one async for one in made]
 
-    async def explain(self, compile_id: str, item: str | None = None) -> ExplainedCompile:
-        """Why each item was in a recorded compile or was not, or why one."""
+    async def explain(
+        self, compile_id: str, item: str | None = None, *, everything: bool = False
+    ) -> ExplainedCompile:
+        """Why each item was in a recorded compile or was not, or why one; with `everything` also of
+        items that were no candidates."""
         from weft.audit.reproduce_from_log import explain_recorded
 
-        return await explain_recorded(self._connection, self._tenant, compile_id, self._key, item)
+        place = (self._connection, self._tenant)
+        return await explain_recorded(*place, compile_id, self._key, item, everything)
 
     async def diff(self, before: str, after: str) -> Difference:
         """Two recorded compiles of one session, by id;

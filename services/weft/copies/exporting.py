@@ -22,14 +22,16 @@ from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
+from weft.log.record import LogRecord
 from weft.progress import OnProgress
 from weft.references.bodies import body_of
 from weft.snapshots.loss import accepted_loss
 from weft.snapshots.trimming import trimmed_items
 from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.events import ParkedEvent, RevivedEvent
 from weft_schemas.ids import SessionName
 from weft_schemas.items import BodyRef
-from weft_schemas.subjects import UNREADABLE, stored_filter
+from weft_schemas.subjects import UNREADABLE, event_of, stored_filter
 
 
 class SkippedEvent(msgspec.Struct, frozen=True):
@@ -37,6 +39,9 @@ class SkippedEvent(msgspec.Struct, frozen=True):
 
     sequence: int
     why: str
+    about: tuple[int, ...] = ()
+    """Events that park or revive it. They are left out with it: in a copy they would name an event
+    that is not there."""
 
 
 class Exported(msgspec.Struct, frozen=True):
@@ -67,7 +72,7 @@ async def export(
     last = await last_sequence(connection)
     copy_digest, bodies, missing = CopyDigest(), 0, []
     seen: set[str] = set()
-    skipped: list[SkippedEvent] = []
+    skipped: dict[int, SkippedEvent] = {}
     async with Publisher(connection) as publisher:
         store = Bodies(connection, publisher, tenant)
         settled = await finished(connection)
@@ -77,10 +82,12 @@ async def export(
             try:
                 name = SessionName(tenant, record.address().session)
             except InvalidInput as error:
-                skipped.append(SkippedEvent(record.sequence, str(error)))
+                skipped[record.sequence] = SkippedEvent(record.sequence, str(error))
                 continue
             if name.session == UNREADABLE:
                 continue  # of sessions that an import could not make
+            if _is_about(record, skipped):
+                continue
             reference = body_of(record)
             if reference is not None and reference.sha256 not in seen:
                 seen.add(reference.sha256)
@@ -100,7 +107,25 @@ async def export(
     loss = await accepted_loss(connection)
     lost = loss.before if loss is not None else 0
     counts = (copy_digest.count, bodies, tuple(missing))
-    return Exported(tenant, session, *counts, digest, trimmed, lost, tuple(skipped))
+    return Exported(tenant, session, *counts, digest, trimmed, lost, tuple(skipped.values()))
+
+
+def _is_about(record: LogRecord, skipped: dict[int, SkippedEvent]) -> bool:
+    """Whether it only parks or revives a skipped event, which then names it."""
+    if not skipped or event_of(record.subject) not in ("parked", "revived"):
+        return False
+    try:
+        event = record.event()
+    except InvalidInput:
+        return False
+    if not isinstance(event, ParkedEvent | RevivedEvent):
+        return False
+    source = skipped.get(event.origin.sequence)
+    if source is None:
+        return False
+    about = (*source.about, record.sequence)
+    skipped[source.sequence] = msgspec.structs.replace(source, about=about)
+    return True
 
 
 async def _nothing_to_export(connection: Connection, tenant: str, session: str | None) -> NotFound:

@@ -10,6 +10,7 @@ import msgspec
 from weft import tokens
 from weft.firewall.call_names import CallNames, needs_call, under_rules
 from weft.firewall.derive import FIREWALL_VERSION, envelope_for
+from weft.log.consuming import HELD
 from weft.log.reading import EventLog
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
@@ -30,7 +31,7 @@ async def service(process: Process) -> None:
 
 def firewall(settings: Settings, log: EventLog) -> Deriver:
     """The worker. It alone reports malformed `in` events, since it alone sees all of them."""
-    worker = Deriver("firewall", FIREWALL_VERSION, reports="in")
+    worker = Deriver("firewall", FIREWALL_VERSION, reports="in", concurrency=HELD)
     key, encoding = settings.fingerprint_key.encode(), settings.encoding
     envelope = partial(_envelope, fingerprint_key=key, encoding=encoding)
     worker.of(ContextItem, when=_needs_no_call, whole=True)(envelope)

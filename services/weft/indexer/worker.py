@@ -231,6 +231,7 @@ class Indexer:
 
     async def _lag(self, writer: Writer) -> int | None:
         """Events that are not folded yet; None if the server does not answer."""
+        self._process.metrics.watermark(writer.checkpoint)
         try:
             lag = max(0, await last_sequence(self._process.connection) - writer.checkpoint)
         except WeftError as error:

@@ -22,8 +22,10 @@ from weft_schemas.errors import ConfigurationError, NotFound, WeftError
 from weft_schemas.subjects import STREAM
 
 BATCH = 128
-"""Most deliveries in a batch; twice as many are held: enough for the server's answers to overlap,
-few enough that a crash causes little repeated work."""
+"""Most deliveries in a batch."""
+HELD = 2 * BATCH
+"""Deliveries held by one process: enough for the server's answers to overlap, few enough that a
+crash causes little repeated work."""
 HELD_BYTES = 32 * 1024 * 1024
 """Bytes of payloads held by one process, above which it requests no more."""
 EXTEND_SECONDS = 3.0
@@ -65,13 +67,17 @@ class Consumer(Puller[list[Delivery]]):
     """`async with Consumer(connection, "firewall") as consumer: async for batch in consumer:`
 
     A batch is whatever has arrived, from one delivery up to `batch`; it never waits for more. At
-    most `2 * batch` deliveries are held or requested. After `stop`, the iteration ends. If the
-    consumer is deleted and not created again within `GONE_SECONDS`, `ConfigurationError` is raised.
+    most `held` deliveries are held or requested, by default twice `batch`. After `stop`, the
+    iteration ends. If the consumer is deleted and not created again within `GONE_SECONDS`,
+    `ConfigurationError` is raised.
     """
 
-    def __init__(self, connection: Connection, durable: str, *, batch: int = BATCH) -> None:
+    def __init__(
+        self, connection: Connection, durable: str, *, batch: int = BATCH, held: int | None = None
+    ) -> None:
         super().__init__(connection, durable)
         self._batch = batch
+        self._most_held = 2 * batch if held is None else held
         self._held: dict[bytes, _Hold] = {}
         self._held_bytes = 0
         self._overdue: set[bytes] = set()
@@ -138,7 +144,7 @@ class Consumer(Puller[list[Delivery]]):
         if self._stopped or self._held_bytes > HELD_BYTES:
             return 0
         in_work = len(self._held) + len(self._overdue) - len(self._buffer)
-        return max(0, 2 * self._batch - in_work)
+        return max(0, self._most_held - in_work)
 
     def _came(self, raw: RawMessage) -> None:
         now = asyncio.get_running_loop().time()

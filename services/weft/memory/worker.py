@@ -7,6 +7,7 @@ from functools import partial
 
 import msgspec
 
+from weft.log.consuming import HELD
 from weft.log.reading import EventLog
 from weft.memory.derive import VERSION, WORKER, episode_of, facts_of_envelope, facts_of_item
 from weft.memory.languages import Languages, languages_with
@@ -29,7 +30,7 @@ async def service(process: Process) -> None:
 def memory(log: EventLog, languages: Languages | None = None) -> Deriver:
     """The worker. No other one reports malformed `out` events. It recognises facts in English and
     in `languages`, by default the ones that come with weft."""
-    worker = Deriver(WORKER, VERSION, reports="out")
+    worker = Deriver(WORKER, VERSION, reports="out", concurrency=HELD)
 
     async def of_envelope(source: Source) -> FactsEvent | None:
         return await _of_envelope(log, source)

@@ -25,6 +25,7 @@ from nats.aio.client import Client
 from nats.js.api import ConsumerConfig
 
 from weft.log.connection import Connection
+from weft.log.consuming import HELD
 from weft.runtime.events import EventSubscriber
 from weft.runtime.requests import Around, RequestSubscriber
 from weft_schemas.subjects import STORED
@@ -68,14 +69,14 @@ class Broker(NatsBroker):
         )
         return self._registered(subscriber)
 
-    def events(self, durable: str, filter: str, kind: Any) -> EventSubscriber:
+    def events(self, durable: str, filter: str, kind: Any, held: int = HELD) -> EventSubscriber:
         """A subscriber for the events of a durable consumer, which decorates its handler. `filter`
         is the consumer's filter; `kind` is the event type that AsyncAPI documents, under the
-        consumer's name, which is the worker's."""
+        consumer's name, which is the worker's. At most `held` events are in work at a time."""
         direction = "{direction}" if filter == STORED else filter.split(".")[1]
         subject = f"weft.{{tenant}}.{{session}}.{direction}.{{event}}"
         parts = self._parts(subject, "", kind, title=durable)
-        return self._registered(EventSubscriber(*parts, durable=durable))
+        return self._registered(EventSubscriber(*parts, durable=durable, held=held))
 
     def _parts(
         self, subject: str, queue: str, kind: Any, *others: str, title: str | None = None

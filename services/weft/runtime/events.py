@@ -27,10 +27,11 @@ from weft_schemas.subjects import STREAM, stored_form
 class EventSubscriber(StraightToHandler, BatchPullStreamSubscriber):
     """Passes batches of deliveries to its handler, one after the other, until `pause`."""
 
-    def __init__(self, *parts: Any, durable: str) -> None:
+    def __init__(self, *parts: Any, durable: str, held: int) -> None:
         pulls = PullSub(batch_size=BATCH, batch=True)
         super().__init__(*parts, stream=JStream(STREAM, declare=False), pull_sub=pulls)
         self._durable = durable
+        self._held = held
         self._parser = _parsed
         self._decoder = _deliveries
         self._is_paused = False
@@ -66,7 +67,7 @@ class EventSubscriber(StraightToHandler, BatchPullStreamSubscriber):
     async def _create_subscription(self) -> None:
         connection = self.connection
         assert isinstance(connection, Connection)
-        consumer = Consumer(connection, self._durable)
+        consumer = Consumer(connection, self._durable, held=self._held)
         self._consumer = await consumer.__aenter__()
         if self._is_paused:
             consumer.stop()

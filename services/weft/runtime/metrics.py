@@ -56,14 +56,19 @@ class Metrics:
     def folded(self, count: int, watermark: int) -> None:
         """Count `count` events folded, the last of them at sequence `watermark`."""
         self._of("other", "derived").inc(count)
-        self._watermark.set(watermark)
+        self.watermark(watermark)
+
+    def watermark(self, sequence: int) -> None:
+        self._watermark.labels(self._process).set(sequence)
 
     def lag(self, events: int) -> None:
-        self._lag.set(events)
+        self._lag.labels(self._process).set(events)
 
     def in_flight(self, count: Callable[[], int]) -> None:
         """Call `count` for the events in flight whenever the metric is read."""
-        self._in_flight.set_function(count)
+        self._in_flight.labels(self._process).set_function(count)
 
     def _gauge(self, name: str, about: str) -> Gauge:
-        return Gauge(name, about, ("process",), registry=self.registry).labels(self._process)
+        """It has no series before its first value, so that a process to which it does not apply
+        does not tell 0."""
+        return Gauge(name, about, ("process",), registry=self.registry)

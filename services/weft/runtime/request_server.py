@@ -129,10 +129,12 @@ class RequestServer:
             except TimeoutError:
                 if not limit.expired():
                     raise
-                why = f"had no reply in the {seconds:g} s that the requester waits"
                 if request.is_cancelled:
-                    why = "was cancelled by its requester"
-                raise Expired(f"{service} {why}") from None
+                    raise Expired(f"{service} was cancelled by its requester") from None
+                raise Expired(
+                    f"{service} had no reply in the {seconds:g} s that the requester waits; ask "
+                    "again with a longer timeout, or start more of its processes"
+                ) from None
 
         return in_turn
 

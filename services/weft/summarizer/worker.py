@@ -6,6 +6,7 @@ import asyncio
 from functools import partial
 
 from weft import tokens
+from weft.log.consuming import HELD
 from weft.log.reading import EventLog
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
@@ -41,7 +42,7 @@ async def service(process: Process) -> None:
 
 def summarizer(settings: Settings, log: EventLog) -> Deriver:
     """The worker: summaries of long items and of closed sessions."""
-    worker = Deriver(WORKER, VERSION)
+    worker = Deriver(WORKER, VERSION, concurrency=HELD)
     model = configured(
         settings.summary_url or "", settings.summary_model or "", settings.summary_api_key or ""
     )

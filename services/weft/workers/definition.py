@@ -75,6 +75,14 @@ def check_label(name: str, version: str) -> None:
         )
 
 
+def check_concurrency(name: str, concurrency: int) -> None:
+    """Raises `ConfigurationError` for anything but a whole number of at least 1."""
+    if not isinstance(concurrency, int) or concurrency < 1:
+        raise ConfigurationError(
+            f"worker {name!r}: concurrency={concurrency!r} is no number of calls; give 1 or more"
+        )
+
+
 def check_parameters(function: Function, wants_context: bool, has_others: bool) -> None:
     """Raises `ConfigurationError` for a function that cannot be called with a source. `has_others`
     says that dependencies are injected, too."""

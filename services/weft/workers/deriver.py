@@ -16,9 +16,11 @@ from typing import Any
 
 import msgspec
 
+from weft.log.consuming import HELD
 from weft.log.record import LogRecord
 from weft.runtime.artifacts import ArtifactStore
 from weft.workers.definition import (
+    check_concurrency,
     check_label,
     check_name,
     check_parameters,
@@ -49,6 +51,9 @@ Condition = Callable[[Source], bool]
 
 DERIVED = (EnvelopeEvent, EpisodeEvent, FactsEvent, SensitivityEvent, SummaryEvent)
 """What a derive function may return."""
+CONCURRENCY = 8
+"""Calls of async functions at a time in one process: few enough for the rate limit of a model, and
+its failures park no more sources than these before somebody looks."""
 _ITEMS = "w.in.>"
 _EVERYTHING = "w.>"
 
@@ -84,14 +89,20 @@ class Deriver:
     """A worker; `name` is that of its durable consumer, which its processes share.
 
     `version` rises with every change of what is derived. `reports` is the direction whose
-    undecodable events it parks: for the firewall and the memory-updater only. Raises
-    `ConfigurationError` for a name that no consumer can have, and for a version that is no text.
+    undecodable events it parks: for the firewall and the memory-updater only. If any of its
+    functions is async, one process has at most `concurrency` events in work. Raises
+    `ConfigurationError` for a name that no consumer can have, for a version that is no text, and
+    for a concurrency below 1.
     """
 
-    def __init__(self, name: str, version: str, *, reports: str = "") -> None:
+    def __init__(
+        self, name: str, version: str, *, reports: str = "", concurrency: int = CONCURRENCY
+    ) -> None:
         check_label(name, version)
+        check_concurrency(name, concurrency)
         self.name = name
         self.version = version
+        self.concurrency = concurrency
         self.reports = reports
         self._rules: list[_Rule] = []
 
@@ -154,6 +165,7 @@ class Deriver:
             frozenset(name for rule in self._rules for name in rule.names()),
             self.reports,
             self.filter,
+            self.concurrency if any(rule.is_async for rule in self._rules) else HELD,
         )
 
 
@@ -163,9 +175,10 @@ def derives(
     name: str = "",
     when: Condition = _always,
     whole: bool = False,
+    concurrency: int = CONCURRENCY,
 ) -> Callable[[Function], Deriver]:
-    """Makes a worker of one function, named after it unless another name is given. See
-    `Deriver.of`.
+    """Makes a worker of one function, named after it unless another name is given. One process
+    makes at most `concurrency` calls of an async function at a time. See `Deriver.of`.
 
     Raises `ConfigurationError` for a function that can never work, and for the name of one of
     weft's own workers.
@@ -173,7 +186,8 @@ def derives(
     _types_and_kinds(taken)  # reports a wrong name at the decorator
 
     def made(function: Function) -> Deriver:
-        deriver = Deriver(name or name_of(function).replace("_", "-"), version)
+        named = name or name_of(function).replace("_", "-")
+        deriver = Deriver(named, version, concurrency=concurrency)
         check_name(deriver.name)
         check_result(function)
         called = function if is_async(function) else _ImportedFunction(function)

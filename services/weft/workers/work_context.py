@@ -10,6 +10,7 @@ from typing import ParamSpec, TypeVar
 
 import msgspec
 
+from weft.log.consuming import HELD
 from weft.log.message import Message, event_headers
 from weft.log.record import LogRecord
 from weft.log.topology import WORKERS
@@ -126,6 +127,8 @@ class Worker(msgspec.Struct, frozen=True):
     filter: str = "w.>"
     """Filter of its durable consumer, over stored subjects. The consumer of a worker that is not
     weft's own is created with it."""
+    concurrency: int = HELD
+    """How many events one process has in work at a time, at most."""
     key: bytes = b""
     """The deployment's key for the ids of derived events."""
 

@@ -66,7 +66,7 @@ async def run_worker(process: Process, worker: Worker) -> None:
         await watchdog.look()
         processor = RecordProcessor(worker, connection, policies)
         loop = WorkerLoop(process, worker.name, publisher, processor)
-        subscriber = process.broker.events(worker.name, worker.filter, Event)
+        subscriber = process.broker.events(worker.name, worker.filter, Event, worker.concurrency)
         subscriber(loop.take)
         subscriber.before = loop.settle_others
         # If this worker fails, others get what it had begun: later each time, so that an event that
