@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from weft.passages.extremes import far_out
 from weft.passages.ordered import MIN_ORDERED, falls
 from weft.passages.outliers import rare_groups
 from weft.passages.part import Part
@@ -227,7 +228,7 @@ def _outlier_rows(rows: Sequence[Row]) -> Sequence[int]:
     more = [index for group in groups for index in group[1:]]
     short = [
         index
-        for index in dict.fromkeys([*firsts, *more])
+        for index in dict.fromkeys([*firsts, *far_out(cells), *more])
         if rows[index].end - rows[index].start <= MAX_OUTLIER_LENGTH
     ]
     return short[:OUTLIERS]
