@@ -120,6 +120,11 @@ def test_an_error_points_at_a_line_of_a_viewed_file(error: str) -> None:
     assert pointed(("cat -n src/store/take.py", VIEW), ("make", error)) == {"r0": [121]}
 
 
+def test_the_number_of_a_line_may_stand_apart_from_the_bar_behind_it() -> None:
+    view = "\n".join(f"{n:4d} | {line}" for n, line in enumerate(LINES, 1))
+    assert pointed(("view take.py", view), ("make", "error: take.py:121: no")) == {"r0": [121]}
+
+
 def test_a_view_may_say_in_its_head_what_it_is_of() -> None:
     view = f"[File: /srv/app/src/store/take.py (180 lines)]\n{VIEW}"
     assert pointed(("view", view), ("make", "error: take.py:7: no")) == {"r0": [7]}

@@ -34,7 +34,7 @@ _QUOTE = re.compile(r"[ \t]{0,40}(?:\d{1,7}[ \t]{0,8}[:|][ \t]{0,80}|[|>][ \t]{1
 """A line that may quote one of code: `89 |     if wait {`, or only indented."""
 _MIN_QUOTED = 12
 """Characters of a quoted line; shorter ones may stand anywhere."""
-_NUMBER = re.compile(r"^[ \t]{0,8}(\d{1,7})(?=[:|\t\u2192-])", re.MULTILINE)
+_NUMBER = re.compile(r"^[ \t]{0,8}(\d{1,7})(?=[:|\t\u2192-]| {1,2}\|)", re.MULTILINE)
 """The number of a line, as editors, `cat -n` and `grep -n` write it."""
 
 
