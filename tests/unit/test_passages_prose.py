@@ -306,3 +306,16 @@ def test_a_long_block_of_short_lines_is_cut_in_linear_time() -> None:
 
     seconds(1_000)
     assert seconds(400_000) < 14 * seconds(50_000)
+
+
+@pytest.mark.parametrize("sign", ["\t", "|", ": ", " | ", "  | ", "\u2192"])
+def test_code_behind_numbers_is_split_by_its_own_indentation(sign: str) -> None:
+    functions = [
+        [f"pub fn step_{n}(&self) {{", *[f"    self.go({n}, {line});" for line in range(14)], "}"]
+        for n in range(4)
+    ]
+    lines = [line for one in functions for line in one]
+    text = "".join(f"{n:4d}{sign}{line}\n" for n, line in enumerate(lines, 1))
+    blocks = [one for one in split_prose(text).children if one.unit == "block"]
+    assert [text[one.start : one.end].count("\n") for one in blocks] == [15] * 4
+    assert all("pub fn" in text[one.children[0].start : one.children[0].end] for one in blocks)

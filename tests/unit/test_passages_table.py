@@ -167,3 +167,28 @@ def test_the_first_rows_stand_out_where_rows_fall_by_a_number_or_date(values: li
 def test_no_row_stands_out_where_rows_do_not_fall(values: str) -> None:
     rows = [f"{'p' * 30}   {value}   {'n' * 60}" for value in values.split()]
     assert not any(one.is_outlier for one in table(rows).children)
+
+
+def severities(marks: dict[int, str], title: str) -> tuple[str, Part]:
+    rows = [f"package-{n}  {marks.get(n, 'low')}  {title}" for n in range(60)]
+    text = "NAME  SEVERITY  TITLE\n" + "\n".join(rows) + "\n"
+    made = split_table(text, "text/x-aligned-table")
+    assert made is not None
+    return text, made
+
+
+def test_long_rows_that_differ_are_shown_with_any_other_only_as_far_as_a_few_fit() -> None:
+    """All of them beside a wide header would not fit: then no row would be shown."""
+    marks = {7: "high", 23: "high", 31: "critical", 44: "high"}
+    text, made = severities(marks, "a long title of a row " * 6)
+    found = {text[one.start : one.end].split()[0]: one for one in made.children}
+    odd = [name for name, one in found.items() if one.identifies or one.is_outlier]
+    assert odd == [f"package-{n}" for n in marks]
+    assert [name for name, one in found.items() if one.identifies] == ["package-31"]
+
+
+def test_short_rows_that_differ_are_all_shown_with_any_other() -> None:
+    marks = {7: "high", 23: "high", 31: "critical", 44: "high"}
+    text, made = severities(marks, "short")
+    found = [text[one.start : one.end].split()[0] for one in made.children if one.identifies]
+    assert found == [f"package-{n}" for n in marks]

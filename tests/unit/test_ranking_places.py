@@ -9,7 +9,7 @@ from weft.compiler.candidates.closure import dependency_closure
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import MAX_POINTED_LINES, POINTING
-from weft.compiler.ranking.places import pointed_lines
+from weft.compiler.ranking.places import pointed_lines, quoted_lines
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -39,6 +39,71 @@ def pointed(*calls: tuple[str, str]) -> dict[str, list[int]]:
     return {ids[at]: sorted(lines) for at, lines in pointed_lines(groups).items()}
 
 
+CODE = "".join(
+    f"pub fn step_{n}() {{\n    let taken = store.take(of, {n});\n}}\n" for n in range(90)
+)
+
+
+def quoted(*calls: tuple[str, str]) -> dict[str, list[str]]:
+    """By id of a result, the lines of it that are quoted after these calls."""
+    items = [
+        item
+        for number, (command, result) in enumerate(calls)
+        for item in call_and_result(number, {"command": command}, result)
+    ]
+    view = ListView(items)
+    groups = dependency_closure(view, view.recent(len(items)), Ledger())
+    rows = {row.sequence: row for group in groups for row in group.rows}
+    return {
+        rows[at].id: [rows[at].readable[begin:].splitlines()[0] for begin in sorted(places)]
+        for at, places in quoted_lines(groups).items()
+    }
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "180 |     let taken = store.take(of, 60);",
+        "    let taken = store.take(of, 60);",
+        "> let taken = store.take(of, 60);",
+    ],
+)
+def test_an_error_quotes_a_line_of_a_file_that_is_viewed_without_numbers(quote: str) -> None:
+    error = f"error[E0308]: mismatched types\n  --> src/store/take.rs:180:5\n{quote}"
+    assert quoted(("cargo check", error), ("cat src/store/take.rs", CODE)) == {
+        "r1": ["    let taken = store.take(of, 60);"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("command", "quote"),
+    [
+        ("cat src/store/give.rs", "180 |     let taken = store.take(of, 60);"),  # another file
+        ("cat src/store/take.rs", "180 |     let given = store.give(of, 60);"),  # not in it
+        ("cat src/store/take.rs", "180 | }"),  # may stand anywhere
+    ],
+)
+def test_other_lines_are_not_quoted(command: str, quote: str) -> None:
+    error = f"error[E0308]: mismatched types\n  --> src/store/take.rs:180:5\n{quote}"
+    assert quoted(("cargo check", error), (command, CODE)) == {}
+
+
+def test_the_quoted_line_of_a_long_file_is_shown() -> None:
+    error = (
+        "error[E0308]: mismatched types\n  --> src/store/take.rs:180:5\n"
+        "180 |     let taken = store.take(of, 60);"
+    )
+    question = ContextItem("u0", ItemKind.USER_TURN, "Please make it compile.")
+    items = [
+        question,
+        *call_and_result(1, {"command": "cargo check"}, error),
+        *call_and_result(2, {"command": "cat src/store/take.rs"}, CODE),
+    ]
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=500)).pack
+    result = pack.prompt.rpartition("take.rs")[2]
+    assert "pub fn step_60() {\n    let taken = store.take(of, 60);\n}" in result
+
+
 @pytest.mark.parametrize(
     "error",
     [
@@ -53,6 +118,11 @@ def pointed(*calls: tuple[str, str]) -> dict[str, list[int]]:
 )
 def test_an_error_points_at_a_line_of_a_viewed_file(error: str) -> None:
     assert pointed(("cat -n src/store/take.py", VIEW), ("make", error)) == {"r0": [121]}
+
+
+def test_the_number_of_a_line_may_stand_apart_from_the_bar_behind_it() -> None:
+    view = "\n".join(f"{n:4d} | {line}" for n, line in enumerate(LINES, 1))
+    assert pointed(("view take.py", view), ("make", "error: take.py:121: no")) == {"r0": [121]}
 
 
 def test_a_view_may_say_in_its_head_what_it_is_of() -> None:

@@ -144,3 +144,16 @@ def test_what_stands_beside_a_text_is_said_unless_its_mark_tells_it() -> None:
     summary = envelope(json.dumps(page), RULES).summary
     shown = "The tenant pays. … in the field body, with pages: 9 …"
     assert summary_statements(summary, shown, page["body"]) == "total: 3\u2028of 4"
+
+
+def test_of_xml_without_line_breaks_nothing_is_said_of_all_of_it() -> None:
+    """Its summary is an excerpt, in lines that the text does not have: tags that close others."""
+    rows = "".join(
+        f'<row n="{n}" on="false" off="false"><cell text="lamp {n}"></cell></row>'
+        for n in range(200)
+    )
+    text = f"<?xml version='1.0'?><rows>{rows}</rows>"
+    summary = envelope(text, RULES).summary
+    assert "  </row>" not in text
+    assert "</row>" in summary
+    assert summary_statements(summary, "<rows>… 200 elements …</rows>", text) == ""

@@ -49,3 +49,20 @@ def test_it_leaves_room_for_a_failure_right_before_it(budget: int, lines: int) -
     pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=budget)).pack
     assert "Error: no crane" in pack.prompt
     assert 'ask({"number":9})' in pack.prompt
+
+
+HEADER = f"| package | severity | {'installed version, ' * 12}|\n|---|---|---|\n"
+SCAN = f"total: 61, critical: 1\n\n{HEADER}" + "".join(
+    f"| lib-{n} | {'critical' if n == 31 else 'low'} | {n * 37}.{n % 7}.{n % 5} is installed |\n"
+    for n in range(61)
+)
+
+
+@pytest.mark.parametrize("budget", [350, 380, 410, 420])
+def test_of_a_list_the_record_that_differs_takes_what_would_be_held_back(budget: int) -> None:
+    """Its totals alone do not say which record they are about."""
+    older = [called(n, "note", f"Lot {n} is noted. " * 8) for n in range(8)]
+    question = ContextItem("u0", ItemKind.USER_TURN, "Is anything critical?")
+    items = [question, *(one for pair in older for one in pair), *called(9, "scan", SCAN)]
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=budget)).pack
+    assert "lib-31 | critical" in pack.prompt

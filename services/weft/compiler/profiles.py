@@ -446,7 +446,8 @@ always shown. Of 49 facts that the steps of a coding agent need, in a session th
 prompts for a call of 1,000 / 2,000 tokens hold .59 / .73 with it, and .55 / .67 without; for an
 answer .61 / .84, and .57 / .78. In another such session a call gains .02 at 1,000 and loses .05 at
 500, an answer loses .07 and .05: the line of a failed test is shown, and the facts are about the
-code that it tests. No value of the panel depends on it."""
+code that it tests. No value of the panel depends on it. With lines that a failure quotes, prompts
+of 16 such sessions state .697 instead of .695 of what the next step needs at 1,000 tokens."""
 POINTING, MAX_POINTED_LINES = 3, 8
 """Newest calls whose failed results point at lines, and most such lines of one view: with more,
 they list what it has."""

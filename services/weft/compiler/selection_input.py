@@ -18,7 +18,7 @@ from weft.compiler.ranking.focus import (
 )
 from weft.compiler.ranking.listed_passes import Pass, listed_passes
 from weft.compiler.ranking.loops import Stretch, next_entries
-from weft.compiler.ranking.places import pointed_lines
+from weft.compiler.ranking.places import pointed_lines, quoted_lines
 from weft.compiler.ranking.question import open_question
 from weft.compiler.ranking.second_pass import calls_ahead, second_pass
 from weft.compiler.ranking.value_weights import asked_fields
@@ -172,6 +172,7 @@ def _scores(
         later_call_values(state.groups),
         next_values(state.groups) if counts_values else {},
         pointed_lines(state.groups),
+        quoted_lines(state.groups),
     )
 
 

@@ -108,5 +108,5 @@ DIFF_HEADER = 240
 _INI_SECTION = re.compile(r"\[[A-Za-z][\w .:/\"'-]{0,80}\]\s*\Z")
 
 
-_NUMBER = re.compile(r"[ \t]{0,8}\d{1,7}[:|\t\u2192]([ \t]*)")
+_NUMBER = re.compile(r"[ \t]{0,8}\d{1,7}(?:[:|\t\u2192]| {1,2}\|)([ \t]*)")
 """The number that editors, `cat -n` and `grep -n` write before a line, and its indentation."""

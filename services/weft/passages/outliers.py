@@ -31,8 +31,8 @@ def max_rare(count: int) -> int:
 
 def rare_groups(cells: Sequence[Sequence[str]], most: int) -> list[list[int]]:
     """For at most so many rare values, the indices of the lines that have it. `cells` are the words
-    or cells of each line. Fields with the fewest values come first, and a line is in one group at
-    most."""
+    or cells of each line. Fields with the fewest values come first, of each the rarest value, and a
+    line is in one group at most."""
     if len(cells) < MIN_COMPARED:
         return []
     found = sorted(_fields(cells), key=lambda field: field[0])
@@ -43,7 +43,7 @@ def rare_groups(cells: Sequence[Sequence[str]], most: int) -> list[list[int]]:
         for index, value in enumerate(column):
             if value in held and index not in taken:
                 held[value].append(index)
-        for group in filter(None, held.values()):
+        for group in sorted(filter(None, held.values()), key=len):
             if len(groups) < most:
                 groups.append(group)
                 taken.update(group)

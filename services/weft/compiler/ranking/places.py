@@ -1,11 +1,13 @@
-"""The lines of viewed files that the newest failures point at. A compiler's message, a traceback or
-a panic names a file and a line, and the agent will probably change the code there."""
+"""The lines of viewed files that the newest failures point at, or quote. A compiler's message, a
+traceback or a panic names a file and a line, and the agent will probably change the code there."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from weft.compiler.candidates.closure import Group
@@ -28,24 +30,25 @@ _CALL = 4_000
 """Characters of a call that may name it."""
 _MAX_NAMES = 16
 """Most names of a path that are compared; folders above these distinguish no files."""
-_NUMBER = re.compile(r"^[ \t]{0,8}(\d{1,7})(?=[:|\t\u2192-])", re.MULTILINE)
+_QUOTE = re.compile(r"[ \t]{0,40}(?:\d{1,7}[ \t]{0,8}[:|][ \t]{0,80}|[|>][ \t]{1,80})?(\S.{0,400})")
+"""A line that may quote one of code: `89 |     if wait {`, or only indented."""
+_MIN_QUOTED = 12
+"""Characters of a quoted line; shorter ones may stand anywhere."""
+_NUMBER = re.compile(r"^[ \t]{0,8}(\d{1,7})(?=[:|\t\u2192-]| {1,2}\|)", re.MULTILINE)
 """The number of a line, as editors, `cat -n` and `grep -n` write it."""
 
 
 def pointed_lines(groups: Sequence[Group]) -> Mapping[int, frozenset[int]]:
     """By sequence of a result that views a file, the lines at which the newest failures point:
     of several views, in the newest that has the line. `groups` are in order."""
-    calls = [group for group in groups if group.is_call][-LOOK_BACK:]
-    newest = [row for group in calls[-POINTING:] for row in group.rows[1:] if row.failed]
-    wanted = {place for row in newest for place in _places(row)}
+    calls, failed = _calls(groups)
+    wanted = {place for row in failed for place in _places(row)}
     found: defaultdict[int, set[int]] = defaultdict(set)
     for group in reversed(calls):
         if not wanted:
             break
-        called = group.rows[0].whole[:_CALL]
         for row in group.rows[1:]:
-            paths = {one for text in (called, row.readable[:_HEADER]) for one in _paths(text)}
-            named = _named(wanted, paths)
+            named = _named(wanted, _paths_of(group, row))
             if named:
                 held = set(map(int, _NUMBER.findall(row.readable)))
                 wanted -= (seen := {place for place in named if place[1] in held})
@@ -53,6 +56,64 @@ def pointed_lines(groups: Sequence[Group]) -> Mapping[int, frozenset[int]]:
     return {
         at: frozenset(lines) for at, lines in found.items() if 0 < len(lines) <= MAX_POINTED_LINES
     }
+
+
+def quoted_lines(groups: Sequence[Group]) -> Mapping[int, frozenset[int]]:
+    """By sequence of a result that views a file without numbers, where lines begin which the newest
+    failures quote that name a place in that file. `groups` are in order."""
+    calls, failed = _calls(groups)
+    places = {row.sequence: set(_places(row)) for row in failed}
+    quotes = {row.sequence: _quotes(row) for row in failed if places[row.sequence]}
+    found: defaultdict[int, set[int]] = defaultdict(set)
+    for group in reversed(calls if any(quotes.values()) else []):
+        for row in group.rows[1:]:
+            if row.failed:
+                continue
+            paths = _paths_of(group, row)
+            wanted = [at for at in quotes if quotes[at] and _named(places[at], paths)]
+            lines = _lines_of(row.readable) if wanted else {}
+            for at in wanted:
+                seen = quotes[at].intersection(lines)
+                quotes[at] -= seen
+                found[row.sequence].update(lines[one] for one in seen)
+    return {
+        at: frozenset(lines) for at, lines in found.items() if 0 < len(lines) <= MAX_POINTED_LINES
+    }
+
+
+def _calls(groups: Sequence[Group]) -> tuple[list[Group], list[ItemRow]]:
+    """The newest calls, in order, and the failed results of the very newest."""
+    calls = [group for group in groups if group.is_call][-LOOK_BACK:]
+    return calls, [row for group in calls[-POINTING:] for row in group.rows[1:] if row.failed]
+
+
+def _paths_of(group: Group, row: ItemRow) -> frozenset[tuple[str, ...]]:
+    """The paths that a call or the beginning of its result names."""
+    return _paths(group.rows[0].whole[:_CALL]) | _paths(row.readable[:_HEADER])
+
+
+def _quotes(row: ItemRow) -> set[str]:
+    """The lines of a failure that may quote code, without numbers before them."""
+    found = (_QUOTE.match(line) for line in row.whole[:_READ].splitlines())
+    quoted = (one[1].rstrip() for one in found if one is not None)
+    return {one for one in quoted if len(one) >= _MIN_QUOTED}
+
+
+def _lines_of(text: str) -> dict[str, int]:
+    """Where each line of a text begins that stands there once, without its indentation."""
+    found: dict[str, int] = {}
+    start = 0
+    for line in text.splitlines(keepends=True):
+        told = line.strip()
+        found[told] = -1 if told in found else start
+        start += len(line)
+    return {line: start for line, start in found.items() if start >= 0}
+
+
+def parts_with(leaves: Sequence[Part], places: frozenset[int]) -> frozenset[int]:
+    """The numbers of the leaves in which these characters are."""
+    starts = [part.start for part in leaves]
+    return frozenset(max(bisect_right(starts, at) - 1, 0) for at in places)
 
 
 def parts_at(text: str, leaves: Sequence[Part], lines: frozenset[int]) -> frozenset[int]:
@@ -74,8 +135,14 @@ def _places(row: ItemRow) -> Iterator[_Place]:
             yield path, int(found[2])
 
 
-def _paths(text: str) -> Iterator[tuple[str, ...]]:
-    return filter(None, map(_path, _PATH.findall(text)))
+_REMEMBERED = 1_024
+"""Texts of which the paths are cached: each compile needs those of the newest calls again, and
+those without a path take hardly any room."""
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _paths(text: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(filter(None, map(_path, _PATH.findall(text))))
 
 
 def _path(written: str) -> tuple[str, ...]:

@@ -12,8 +12,9 @@ import msgspec
 _HEAD = re.compile(r"…(\d+) (?:x \{[^{}]*\}|values)(?:; shown with [^;]*)?((?:; .*)?)\Z", re.DOTALL)
 """The line about all records of a collection, see `firewall.summarise.collection`."""
 _MARK, _TABLE = "…", "table: "
-_PAGE = "# page without scripts"
-"""How the summary of a page begins, which is an excerpt, see `firewall.summarise.html`."""
+_EXCERPTS = ("# page without scripts", "XML, with a line for each element:")
+"""How the summaries begin that are only excerpts: of a page, see `firewall.summarise.html`, and of
+XML without line breaks, see `firewall.summarise.keyed`."""
 _CUT = re.compile(r"…(?:\(\+\d+ chars\)|\+\d+ chars)\Z")
 """The end of a line or of a string in JSON that was cut, see `firewall.summarise`."""
 
@@ -21,7 +22,7 @@ _CUT = re.compile(r"…(?:\(\+\d+ chars\)|\+\d+ chars)\Z")
 def summary_statements(summary: str, shown: str, text: str) -> str:
     """A line for each statement that is not in `shown`, the parts of the result; empty if there is
     none. `text` is the whole result: its lines and sentences in the summary are examples."""
-    if summary.startswith(_PAGE):
+    if summary.startswith(_EXCERPTS):
         return ""
     below = {"", *map(str.strip, shown.splitlines())}
     said: list[str] = []

@@ -32,7 +32,7 @@ from weft.compiler.ranking.calls import arguments_of
 from weft.compiler.ranking.focus import is_specific
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.item_renditions import ItemRenditions
-from weft.compiler.renditions.rendition import Rendition, is_stub
+from weft.compiler.renditions.rendition import PARTS, Rendition, is_stub, shown_parts
 from weft.compiler.selection.budget import longest_beginning, nearest_that_fits
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import fill
@@ -209,13 +209,24 @@ def _with_parts(choice: Choice, shown: Shown, group: Group, limit: int, reserved
 
 
 def _says_nothing(choice: Choice, shown: Shown, group: Group) -> bool:
-    """Whether a call has results of which no part is shown, at most a line about each."""
+    """Whether a call has results of which no part is shown, at most a line about each, or of whose
+    list no record is."""
     results = [
-        shown.get(row.sequence) or choice.renditions[row.sequence].choose(())
+        (row, shown.get(row.sequence) or choice.renditions[row.sequence].choose(()))
         for row in group.rows[1:]
         if row.whole.strip()
     ]
-    return bool(results) and all(map(is_stub, results))
+    return bool(results) and all(is_stub(made) or _lacks_list(row, made) for row, made in results)
+
+
+def _lacks_list(row: ItemRow, made: Rendition) -> bool:
+    """Whether only other parts are shown of a result that is mostly a list."""
+    outline = row.parts
+    if made.view != PARTS or outline is None:
+        return False
+    listed = outline.record_of
+    is_list = 2 * sum(outline.leaves[number].size for number in listed) > row.size_of_whole
+    return is_list and shown_parts(row, made).isdisjoint(listed)
 
 
 def _with_short(choice: Choice, shown: Shown) -> Shown:

@@ -35,7 +35,7 @@ from weft.compiler.ranking.focus import is_specific
 from weft.compiler.ranking.listed_records import named_records, passed_over
 from weft.compiler.ranking.loops import Stretch, loop_factor
 from weft.compiler.ranking.named_parts import MAX_HEADS, places_of, under_named_heads
-from weft.compiler.ranking.places import parts_at
+from weft.compiler.ranking.places import parts_at, parts_with
 from weft.compiler.ranking.relevance import MESSAGES
 from weft.compiler.ranking.values import values
 from weft.compiler.renditions.item_renditions import ItemRenditions, density_of
@@ -69,6 +69,8 @@ class Scores(msgspec.Struct, frozen=True):
     """By sequence of a result, the values in what was said and done next."""
     pointed: Mapping[int, frozenset[int]] = {}
     """By sequence of a result that views a file, the lines at which the newest failures point."""
+    quoted: Mapping[int, frozenset[int]] = {}
+    """The same, where lines begin that these failures quote, in a view without numbers."""
 
 
 class ScoredPart(NamedTuple):
@@ -126,19 +128,25 @@ class _Salient(msgspec.Struct, frozen=True):
     named: frozenset[str]
     """Values that the user named and that are no plain words, if the item is a result."""
     pointed: frozenset[int]
-    """Parts with a line at which the newest failures point."""
+    """Parts with a line at which the newest failures point, or which they quote."""
 
 
 def _salient(row: ItemRow, outline: Outline, scores: Scores, budget: int) -> _Salient:
     is_result = row.kind is ItemKind.TOOL_RESULT
     named = scores.named if is_result else frozenset[str]()
-    lines = scores.pointed.get(row.sequence, frozenset())
     return _Salient(
         _identifying(row, outline) if is_result or _lists(row, outline) else frozenset[int](),
         under_named_heads(row.readable, outline, named, budget / density_of(row)),
         frozenset(filter(is_specific, named)),
-        parts_at(row.readable, outline.leaves, lines) if lines else lines,
+        _pointed(row, outline, scores),
     )
+
+
+def _pointed(row: ItemRow, outline: Outline, scores: Scores) -> frozenset[int]:
+    lines = scores.pointed.get(row.sequence, frozenset[int]())
+    quoted = scores.quoted.get(row.sequence, frozenset[int]())
+    found = parts_at(row.readable, outline.leaves, lines) if lines else lines
+    return found.union(parts_with(outline.leaves, quoted) if quoted else quoted)
 
 
 def _offered(
