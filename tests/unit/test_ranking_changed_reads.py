@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from tests.session_view import ListView
 
 from weft.compiler.candidates.closure import dependency_closure
@@ -57,25 +58,23 @@ def test_a_call_that_returns_more_than_it_says_changes_nothing() -> None:
     assert changes([*READ, *called("again", "history", SHEET, name="Ilka", since="May")]) == {}
 
 
-def test_a_prompt_tells_more_of_what_nobody_changed_than_of_what_was_read_later_and_changed() -> (
-    None
-):
-    assert "57" in prompt_after(update("change", "Ilka", value=CHANGES_ALL))
-    assert "57" not in prompt_after(update("change", "Oswin", value=CHANGES_ALL))
-
-
-def prompt_after(change: list[ContextItem]) -> str:
-    """After two reads: the older one, of Bram's sheet, says 57."""
-    said = [ContextItem(f"u{n}", ItemKind.USER_TURN, text) for n, text in enumerate(("On.", "Go."))]
-    reads = [
-        *called("b", "sheet", sheet(5), name="Bram"),
-        *called("i", "sheet", sheet(6), name="Ilka"),
+@pytest.mark.parametrize("phase", [Phase.ANSWER, Phase.CALL])
+def test_a_prompt_shows_what_nobody_changed_before_a_newer_read_that_was_changed(
+    phase: Phase,
+) -> None:
+    names = ["Bram", "Oswin", "Ilka"]
+    reads = [one for who in names for one in called(who, "sheet", sheet(who), name=who)]
+    turns = [
+        ContextItem(f"u{n}", ItemKind.USER_TURN, text) for n, text in enumerate(("On.", "Go."))
     ]
-    task = ContextItem("task", ItemKind.USER_TURN, "We play.")
-    items = [task, *reads, *change, *said]
-    return compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=180)).pack.prompt
+    items = [*reads, *update("change", "Ilka", value=CHANGES_ALL), *turns]
+    prompt = compile_pack(ListView(items), CompileRequest(phase, budget=180)).pack.prompt
+    assert "Oswin: a patient soul" in prompt
+    assert "Ilka: a patient soul" not in prompt
 
 
-def sheet(n: int) -> str:
-    notes = "an old one; " * 9
-    return f'{{"hp": {n}1, "silver": {n}7, "bow": "B-{n}4", "spells": "{n}/4", "notes": "{notes}"}}'
+def sheet(who: str) -> str:
+    return (
+        f"{who}: a patient soul. Strength 31. Wisdom 32. Silver 33. Arrows 34. "
+        + "Fond of fish. " * 4
+    )
