@@ -99,6 +99,12 @@ exclusive."), 97 lines of 140 prompts announced a call that was left out; with t
 plans of earlier turns, some 55."""
 
 
+ANNOUNCEMENT_TOKENS = 12
+"""Tokens from which on an agent's message before calls says something without them, as it does with
+a number. Of what the next step needs in 64 sessions that nobody tuned for, prompts state the same
+with and without shorter ones ("And humidity.") that stand alone; with 24, .0003 less."""
+
+
 class Objective(msgspec.Struct, frozen=True):
     """What the selection of a phase maximises."""
 

@@ -16,6 +16,7 @@ from weft.compiler.profiles import (
 )
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import whole_rendition
+from weft.compiler.selection.announcements import lone_announcements
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.current_turn import (
     excess_with_outcome,
@@ -39,10 +40,17 @@ def select(choice: Choice, ledger: Ledger) -> tuple[Choice, Shown]:
         return choice, everything
     room = room_for_names(choice)
     shown = selected_afresh(choice, pins_of(choice), room)
+    lone = lone_announcements(choice, shown)
+    has_lone, rest = (
+        not lone.isdisjoint(shown),
+        [one for one in choice.groups if one.key not in lone],
+    )
+    shown = {at: one for at, one in shown.items() if at not in lone}
     if room:
         choice = with_names(choice, shown)
-        shown = fill(choice, shown, choice.groups, choice.budget)
-    shown = with_newest_whole(choice, shown)
+    if room or has_lone:
+        shown = fill(choice, shown, rest, choice.budget)
+    shown = with_newest_whole(choice, shown, rest)
     note_pins(choice, shown, ledger)
     return choice, shown
 
