@@ -5,12 +5,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from operator import attrgetter
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.ranking.values import values
+from weft.compiler.ranking.values import REMEMBERED, values
 
 CALL_TEXT = 400
 """Characters at the beginning of a call that are read for what it is about."""
+
+_failed = attrgetter("failed")
 
 
 def changed_since(groups: Sequence[Group], redacted: Collection[int]) -> Mapping[int, float]:
@@ -21,26 +25,19 @@ def changed_since(groups: Sequence[Group], redacted: Collection[int]) -> Mapping
     changed: dict[str, int] = defaultdict(int)
     found: dict[int, float] = {}
     for group in reversed(groups):
-        if not _is_answered(group) or group.key in redacted:
+        call, results = group.rows[0], group.rows[1:]
+        if not results or group.key in redacted or any(map(_failed, results)):
             continue
-        about = _named(group)
-        said, returned = (
-            group.rows[0].size_of_whole,
-            sum(row.size_of_whole for row in group.rows[1:]),
-        )
+        about = _named(call.whole[:CALL_TEXT])
+        said, returned = call.size_of_whole, sum([row.size_of_whole for row in results])
         if returned <= said:
             changed.update((value, changed[value] + said) for value in about)
-        elif total := sum(changed.get(value, 0) for value in about):
+        elif total := sum([changed[value] for value in about if value in changed]):
             found[group.key] = min(total / len(about) / returned, 1.0)
     return found
 
 
-def _is_answered(group: Group) -> bool:
-    results = group.rows[1:]
-    return group.is_call and bool(results) and not any(row.failed for row in results)
-
-
-def _named(group: Group) -> frozenset[str]:
-    """The names and ids at the beginning of a call. Numbers are places or amounts."""
-    found = values(group.rows[0].whole[:CALL_TEXT])
-    return frozenset(value for value in found if not value.replace(".", "").isdigit())
+@lru_cache(maxsize=REMEMBERED)
+def _named(text: str) -> frozenset[str]:
+    """The names and ids in the beginning of a call. Numbers are places or amounts."""
+    return frozenset(value for value in values(text) if not value.replace(".", "").isdigit())
