@@ -158,7 +158,7 @@ def test_a_kinds_weight_decides_between_equals_only() -> None:
     assert made["u"] < made["g"]
 
 
-def test_what_an_agent_says_before_it_calls_is_its_plan_in_earlier_turns_too() -> None:
+def test_what_an_agent_says_before_its_calls_and_of_them_counts_in_earlier_turns_too() -> None:
     def said(item_id: str, text: str = 5 * TEXT) -> ContextItem:
         return ContextItem(item_id, ItemKind.AGENT_MSG, text)
 
@@ -166,11 +166,13 @@ def test_what_an_agent_says_before_it_calls_is_its_plan_in_earlier_turns_too() -
         return ContextItem(item_id, ItemKind.TOOL_CALL, TEXT, metadata={"call_id": item_id})
 
     items = [turn("u1"), said("plan"), said("short", TEXT), call("c1"), said("report")]
-    items += [turn("u2"), said("chat")]
+    items += [turn("u2"), said("chat"), turn("u3"), call("c2"), said("question", 5 * TEXT + "?")]
+    items += [turn("u4"), call("c3"), said("done", TEXT)]
     flat = Emphasis(relevance=0.0, recency=1.0, half_life=1e9)
-    made = scores([*items, turn("u3"), call("c2")], emphasis=flat, latest_user="u3")
-    assert made["plan"] == pytest.approx(flat.plan, rel=0.01)
-    for item_id in ("short", "report", "chat"):
+    made = scores([*items, turn("u5"), call("c4")], emphasis=flat, latest_user="u5")
+    for item_id in ("plan", "report"):
+        assert made[item_id] == pytest.approx(flat.plan, rel=0.01)
+    for item_id in ("short", "chat", "question", "done"):
         assert made[item_id] == pytest.approx(1.0, rel=0.01)
 
 

@@ -9,6 +9,7 @@ from weft.compiler.candidates.closure import Group
 from weft.compiler.candidates.older_calls import older_calls
 from weft.compiler.candidates.tool_rules import rule_of
 from weft.compiler.profiles import PROFILES, READ_AGAIN_FACTOR
+from weft.compiler.ranking.changed_reads import changed_since
 from weft.compiler.ranking.focus import (
     focus_by_result,
     later_call_values,
@@ -161,7 +162,7 @@ def _scores(
     old: Container[int],
 ) -> Scores:
     return Scores(
-        {at: score * (READ_AGAIN_FACTOR if at in old else 1) for at, score in state.scores.items()},
+        _current_scores(state, old),
         _passages(state, rows),
         # The terms that choose among an item's parts.
         open_question(state.groups, state.query) or frozenset(state.question.terms),
@@ -174,6 +175,19 @@ def _scores(
         pointed_lines(state.groups),
         quoted_lines(state.groups),
     )
+
+
+def _current_scores(state: State, old: Container[int]) -> Mapping[int, float]:
+    """The scores, less for what was read again later, and for what was read in an earlier turn and
+    changed since. An agent knows of this turn's results what it does with them."""
+    latest = state.candidates.latest_user or 0
+    changed = changed_since(state.groups, state.redacted).items()
+    outdated = {at: share for at, share in changed if at < latest}
+    outdated.update((group.key, 1.0) for group in state.groups if group.key in old)
+    return {
+        at: score * (1 - (1 - READ_AGAIN_FACTOR) * outdated.get(at, 0.0))
+        for at, score in state.scores.items()
+    }
 
 
 def _ahead(state: State, passes: Sequence[Pass]) -> Mapping[int, Sequence[Stretch]]:

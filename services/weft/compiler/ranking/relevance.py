@@ -5,6 +5,7 @@ with age. The phase's weights of kinds apply."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import (
@@ -77,8 +78,9 @@ def score_groups(
 
 
 def _plans(groups: Sequence[Group], since: int) -> frozenset[int]:
-    """Keys of an agent's messages that have a call behind them in their turn, if they are not too
-    short, or that have one anywhere in the current turn, whose groups have a key above `since`."""
+    """Keys of an agent's messages that have a call behind them in their turn, or that end a turn
+    with calls, if they are not too short; or that have one anywhere in the current turn, whose
+    groups have a key above `since`."""
     found = set()
     is_followed = any(group.is_call and group.key > since for group in groups)
     for group in reversed(groups):
@@ -87,7 +89,22 @@ def _plans(groups: Sequence[Group], since: int) -> frozenset[int]:
         if is_followed and is_plan and row.kind is ItemKind.AGENT_MSG:
             found.add(group.key)
         is_followed = group.is_call or (is_followed and row.kind is not ItemKind.USER_TURN)
-    return frozenset(found)
+    return frozenset(found | _conclusions(groups))
+
+
+def _conclusions(groups: Sequence[Group]) -> set[int]:
+    """Keys of an agent's messages that end a turn in which it called tools, if they are not too
+    short: they say what came of it. Not of questions, which say little without the answer."""
+    found = set()
+    has_called = False
+    for group, following in pairwise(groups):
+        row = group.rows[0]
+        has_called = group.is_call or (has_called and row.kind is not ItemKind.USER_TURN)
+        ends = following.rows[0].kind is ItemKind.USER_TURN and row.kind is ItemKind.AGENT_MSG
+        is_long = row.whole_tokens >= MIN_PLAN_TOKENS
+        if has_called and ends and is_long and not cues(row.whole).asks:
+            found.add(group.key)
+    return found
 
 
 def decay(age: int, half_life: float) -> float:

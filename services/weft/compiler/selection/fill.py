@@ -47,12 +47,12 @@ def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> S
     return fit_budget(choice.cost, additions, renditions, base, budget)
 
 
-def with_newest_whole(choice: Choice, shown: Shown) -> Shown:
-    """With those of the other groups, newest first, that fit whole into what is left of the budget:
+def with_newest_whole(choice: Choice, shown: Shown, groups: Sequence[Group]) -> Shown:
+    """With those of these groups, newest first, that fit whole into what is left of the budget:
     what is worth little by the order of value still says more than unused tokens."""
     room = choice.budget - choice.cost.size(shown)
     added: list[Shown] = []
-    for group in islice(reversed(choice.groups), FILLED_FROM):
+    for group in islice(reversed(groups), FILLED_FROM):
         if room < max(MIN_ROOM, choice.budget * LEFT_SHARE):
             break
         tokens = group.whole_tokens + ITEM_OVERHEAD * len(group.rows)

@@ -18,6 +18,7 @@ from weft.compiler.profiles import (
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import whole_rendition
 from weft.compiler.selection.alike import without_alike
+from weft.compiler.selection.announcements import lone_announcements
 from weft.compiler.selection.answering import with_answering
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.current_turn import (
@@ -43,16 +44,28 @@ def select(choice: Choice, ledger: Ledger) -> tuple[Choice, Shown]:
     room = room_for_names(choice)
     fewer = without_alike(choice) if room else choice
     room += NAMED_CALL * (len(choice.groups) - len(fewer.groups))
-    shown = selected_afresh(fewer, pins_of(fewer), room)
+    chosen = selected_afresh(fewer, pins_of(fewer), room)
+    lone = lone_announcements(choice, chosen)
+    shown = {at: one for at, one in chosen.items() if at not in lone}
     if room:
         choice = with_names(choice, shown, room=room)
-        shown = fill(choice, shown, fewer.groups, choice.budget)
-    shown = with_newest_whole(choice, shown)
-    left = choice.budget - choice.cost.size(shown) if choice.unresolved else 0
-    if left >= NAMED_CALL and not choice.names_calls:
-        choice = with_names(choice, shown)
+    if room or len(shown) < len(chosen):
+        rest = [group for group in fewer.groups if group.key not in lone]
+        shown = fill(choice, shown, rest, choice.budget)
+    rest = [group for group in choice.groups if group.key not in lone]
+    shown = with_newest_whole(choice, shown, rest)
+    choice = _with_unresolved_named(choice, shown)
     note_pins(choice, shown, ledger)
     return choice, shown
+
+
+def _with_unresolved_named(choice: Choice, shown: Shown) -> Choice:
+    """The choice with marks that name the calls that failed for good, if marks name no others and
+    something of the budget is left."""
+    if choice.names_calls or not choice.unresolved:
+        return choice
+    left = choice.budget - choice.cost.size(shown)
+    return with_names(choice, shown) if left >= NAMED_CALL else choice
 
 
 def selected_afresh(choice: Choice, pinned: Shown, room: int = 0) -> Shown:
