@@ -33,7 +33,7 @@ def summarise_aligned(text: str, budget: Budget) -> str:
     columns_told = f" x {len(names)} columns" if names else ""
     start = [f"table: {size or len(rows)} rows{columns_told}{here}"]
     room = int(budget.limit * _STATEMENTS) - budget.count(start[0])
-    for line in map(_described, sorted(columns, key=lambda one: not one.rare)):
+    for line in map(_described, sorted(columns, key=lambda one: not one.outliers)):
         room -= budget.count(line) + 1 if line else 0
         if line and room >= 0:
             start.append(line)

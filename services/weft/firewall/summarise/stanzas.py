@@ -119,7 +119,7 @@ def summarise_stanzas(found: Stanzas, budget: Budget) -> str:
     }
     head = [f"{len(spans)} records in {len(lines)} lines"]
     room = int(budget.limit * _STATEMENTS) - budget.count(head[0])
-    for line in map(_described, sorted(record_columns, key=lambda one: not one.rare)):
+    for line in map(_described, sorted(record_columns, key=lambda one: not one.outliers)):
         room -= budget.count(line) + 1 if line else 0
         if line and room >= 0:
             head.append(line)

@@ -30,7 +30,7 @@ def summarise_table(table: Table, budget: Budget) -> str:
         start.insert(0, shorten(table.before, 300))
     outliers = outlier_records([known for known, _ in described], _OUTLIERS)
     # Statements about columns may take half; rows need the rest.
-    lines = [line for _, line in sorted(described, key=lambda entry: not entry[0].rare)]
+    lines = [line for _, line in sorted(described, key=lambda entry: not entry[0].outliers)]
     fitting = _fitting(lines, [*start, _row(table.header)], budget)
     shown = [line for _, line in described if line in fitting]
     head = "\n".join([*start, *shown, _row(table.header)])
@@ -88,7 +88,7 @@ def _described(known: Column, cells: list[str]) -> str:
         return f"{next(iter(known.counts))} in all"
     filled = [cell for cell in cells if cell] if missing else cells
     extremes = _extremes(filled)
-    if extremes and (known.counts is None or not known.rare):
+    if extremes and (known.counts is None or not known.outliers):
         return f"number {extremes}{missing}"
     if known.counts is not None:
         return ", ".join(f"{value} ({count})" for value, count in known.counts.items()) + missing
