@@ -120,3 +120,53 @@ def test_errors_of_which_each_is_another_are_rare_together() -> None:
     values = [f"no host {n} at all" if n % 6 == 1 else None for n in range(120)]
     found = column("error", values, range(120))
     assert found.rarely_filled == tuple(range(1, 120, 6))
+
+
+def shipments(count: int, rare: int) -> str:
+    rows = [
+        f"SH-{100001 + n},{('HAM', 'BER', 'MUC')[n % 3]},{n * 7 % 900},"
+        f"{'lost' if n in failing(count, rare) else 'sent'}"
+        for n in range(count)
+    ]
+    return "\n".join(["shipment_id,depot,weight,status", *rows])
+
+
+@pytest.mark.parametrize("count", [120, 3_000])
+def test_a_table_shows_its_rare_rows_and_names_those_for_which_there_is_no_room(count: int) -> None:
+    whole = 0
+    for rare in range(1, 25):
+        summary = envelope(shipments(count, rare)).summary
+        rows = [f"SH-{100001 + n}" for n in failing(count, rare)]
+        shown = sum(f"\n{one}," in summary for one in rows)
+        assert shown >= min(rare, whole)
+        assert sum(one in summary for one in rows) >= min(rare, 12)
+        whole = max(whole, shown)
+    assert whole >= 5
+
+
+def test_a_column_of_numbers_in_sequence_is_told_by_its_range() -> None:
+    summary = envelope(shipments(3_000, 14)).summary
+    assert "shipment_id: SH-100001..SH-103000, 3000 different" in summary
+
+
+@pytest.mark.parametrize("body", [orders(400, 6), shipments(3_000, 6)], ids=["json", "csv"])
+def test_facts_are_made_of_the_records_that_differ(body: str) -> None:
+    size, key, value = (400, "order", "O-{}") if body[0] == "[" else (3_000, "shipment_id", "SH-{}")
+    start = 77100 if body[0] == "[" else 100001
+    found = {fact.name: fact.value for fact in envelope(body).facts}
+    for n in failing(size, 6):
+        assert found[f"[{n}].{key}"] == value.format(start + n)
+    assert {name.split(".")[0] for name in found} == {f"[{n}]" for n in failing(size, 6)}
+
+
+def test_totals_stay_facts_beside_the_records_that_differ() -> None:
+    text = json.dumps({"total": 9_120, "next_cursor": "c-9", "orders": json.loads(orders(400, 6))})
+    found = {fact.name: fact.value for fact in envelope(text).facts}
+    assert (found["total"], found["next_cursor"]) == ("9120", "c-9")
+    assert "orders[33].order" in found
+
+
+def test_of_many_records_that_are_alike_a_few_become_facts() -> None:
+    body = shipments(3_000, 1).replace("lost", "sent")
+    rows = {fact.name.split(".")[0] for fact in envelope(body).facts}
+    assert rows == {"[0]", "[1]", "[2]"}

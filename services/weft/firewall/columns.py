@@ -93,7 +93,7 @@ def counts_text(
     column: Column,
     name_of: Callable[[int], str] | None = None,
     most: int = 0,
-    told: Container[tuple[int, ...]] = (),
+    told: Container[tuple[int, ...]] = frozenset(),
 ) -> str:
     """The values of a field with their counts; behind a rare one, the names of at most so many of
     the records that have it: `failed (6: O-12, O-40, … 4 more), paid (114)`. Groups of records in
@@ -133,7 +133,7 @@ def column(name: str, values: Sequence[Scalar], owners: Sequence[int]) -> Column
         numbers = [value for value in filled if isinstance(value, int | float)]
         low, high = min(numbers), max(numbers)
     named = _identifying(name, filled, len(values), counts)
-    first, last, ascends = _range(filled) if counts is None else ("", "", False)
+    first, last, ascends = _range(filled, kinds) if counts is None else ("", "", False)
     return Column(
         name,
         len(values),
@@ -273,21 +273,19 @@ def _owners_of(values: Sequence[object], owners: Sequence[int], is_filled: bool)
     return tuple(islice(dict.fromkeys(held), MAX_RARE))
 
 
-def _range(filled: Sequence[Scalar]) -> tuple[str, str, bool]:
+def _range(filled: Sequence[Any], kinds: set[type]) -> tuple[str, str, bool]:
     """The least and the greatest of texts that are numbers behind the same beginning, or dates with
     the year first, and whether they ascend or descend; of numbers only the latter; nothing for
     others. Linear."""
-    if len(filled) < MIN_COMPARED:
+    if len(filled) < MIN_COMPARED or not (kinds == {str} or kinds <= {int, float}):
         return "", "", False
-    numbers = [value for value in filled if isinstance(value, int | float)]
-    if len(numbers) == len(filled):
-        return "", "", _is_ordered(numbers)
-    texts = [value for value in filled if isinstance(value, str)]
-    if max(map(len, texts), default=0) > _MAX_VALUE_LENGTH or len(texts) < len(filled):
+    if kinds != {str}:
+        return "", "", _is_ordered(filled)
+    if max(map(len, filled)) > _MAX_VALUE_LENGTH:
         return "", "", False
-    if not _are_alike(texts[:_FIRST]) or not _are_alike(texts):
+    if not _are_alike(filled[:_FIRST]) or not _are_alike(filled):
         return "", "", False
-    ranks = list(zip(map(len, texts), texts, strict=True))
+    ranks = list(zip(map(len, filled), filled, strict=True))
     return min(ranks)[1], max(ranks)[1], _is_ordered(ranks)
 
 

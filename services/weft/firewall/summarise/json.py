@@ -24,7 +24,6 @@ from weft.firewall.summarise.collection import (
     MORE,
     Collection,
     Cut,
-    collections,
     gap,
     head,
     is_told_by_ranges,
@@ -70,14 +69,18 @@ _ENVELOPE_KEY = re.compile(
 
 
 def summarise_json(
-    root: object, budget: Budget, keep: Sequence[LeafPath] = (), unread: str = ""
+    root: object,
+    budget: Budget,
+    keep: Sequence[LeafPath],
+    unread: str,
+    places: dict[LeafPath, Collection],
 ) -> str:
     """Valid JSON of at most `budget.limit` tokens; empty if not even `{}` fits. Values under `keep`
     come before all others and stay exact. `unread` comes first: it says what is missing of a text
-    that was not read to its end."""
+    that was not read to its end. `places` are the collections in it."""
     if not isinstance(root, dict | list):
         return ""
-    plan = _plan(root, budget, keep, unread)
+    plan = _plan(root, budget, keep, unread, places)
     return _fitted(plan, budget) or _smallest(root, budget)
 
 
@@ -215,9 +218,13 @@ class _Plan(msgspec.Struct):
     """How many of those in `whole` differ from the others."""
 
 
-def _plan(root: object, budget: Budget, keep: Sequence[LeafPath], unread: str) -> _Plan:
-    places = collections(root, keep)
-
+def _plan(
+    root: object,
+    budget: Budget,
+    keep: Sequence[LeafPath],
+    unread: str,
+    places: dict[LeafPath, Collection],
+) -> _Plan:
     def is_kept(path: LeafPath) -> bool:
         return any(matches(path, pattern) for pattern in keep)
 

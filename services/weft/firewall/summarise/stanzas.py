@@ -20,7 +20,7 @@ _SHARE = 0.6
 """The records have at least this share of the lines."""
 _LINE = 160
 """Characters of a line that are shown."""
-_OUTLIERS = 6
+_OUTLIERS = 12
 """How many records are shown because they differ from the others."""
 _SHORT = 4
 """Lines of a record that is shown whole, and most lines that identify a longer one."""
