@@ -281,24 +281,32 @@ def _range(filled: Sequence[Any], kinds: set[type]) -> tuple[str, str, bool]:
         return "", "", False
     if kinds != {str}:
         return "", "", _is_ordered(filled)
-    if max(map(len, filled)) > _MAX_VALUE_LENGTH:
+    lengths = set(map(len, filled))
+    start = filled[0].rstrip("0123456789")
+    if max(lengths) > _MAX_VALUE_LENGTH or not len(start) < min(lengths):
         return "", "", False
-    if not _are_alike(filled[:_FIRST]) or not _are_alike(filled):
-        return "", "", False
-    ranks = list(zip(map(len, filled), filled, strict=True))
-    return min(ranks)[1], max(ranks)[1], _is_ordered(ranks)
+    is_moment = len(lengths) == 1 and _MOMENT.match(filled[0]) is not None
+    for texts in (filled[:_FIRST], filled):
+        if not _are_alike(texts, "" if is_moment else start):
+            return "", "", False
+    if len(lengths) == 1:
+        return min(filled), max(filled), _is_ordered(filled)
+    numbers = [int(text[len(start) :]) for text in filled]
+    least, greatest = (filled[numbers.index(one(numbers))] for one in (min, max))
+    return least, greatest, _is_ordered(numbers)
 
 
-def _are_alike(texts: Sequence[str]) -> bool:
-    """Whether texts are numbers behind the same beginning, or moments written alike."""
+def _are_alike(texts: Sequence[str], start: str) -> bool:
+    """Whether texts differ in digits only; all begin with `start`, and only digits follow on it if
+    it is not empty. A moment with its distance from UTC is compared with no other."""
     forms = _without_digits(texts)
-    form = forms[0]
-    if len(forms) != len(texts) or forms.count(form) < len(forms) or b"+" in form:
+    if len(forms) != len(texts) or forms.count(forms[0]) < len(forms) or b"+" in forms[0]:
         return False
-    if _MOMENT.match(texts[0]):
-        return len(set(map(len, texts))) == 1
-    start = texts[0].rstrip("0123456789")
-    return _without_digits([start]) == [form] and all(map(str.startswith, texts, repeat(start)))
+    if not start:
+        return _MOMENT.match(texts[0]) is not None or forms[0] == b""
+    return forms[0] == _without_digits([start])[0] and all(
+        map(str.startswith, texts, repeat(start))
+    )
 
 
 def _without_digits(texts: Sequence[str]) -> list[bytes]:

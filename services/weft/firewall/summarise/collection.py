@@ -314,9 +314,15 @@ def scalar(value: object, path: LeafPath, cut: Cut, is_kept: Callable[[LeafPath]
     return f"{value[: cut.text]}{MORE}+{len(value) - cut.text} chars"
 
 
-def gap(collection: Collection, start: int, end: int, named: Sequence[str] = ()) -> str:
+def gap(
+    collection: Collection,
+    start: int,
+    end: int,
+    named: Sequence[str] = (),
+    are_ends: bool = False,
+) -> str:
     """The text that replaces elements `start` to `end` (exclusive); `named` lists the first of them
-    by the field `naming`."""
+    by the field `naming`, or the first and the last one."""
     size = len(collection.values)
     if isinstance(collection.steps[start], str):
         where = f"{MORE}{end - start} of {size} more keys"
@@ -324,6 +330,8 @@ def gap(collection: Collection, start: int, end: int, named: Sequence[str] = ())
         where = f"{MORE}{end - start} of {size} more at {_slice(collection.path, start, end)}"
     if not named:
         return where
+    if are_ends:
+        return f"{where}, {naming(collection)}: {'..'.join(named)}"
     rest = f" +{end - start - len(named)}" if len(named) < end - start else ""
     return f"{where}, {naming(collection)}: {', '.join(named)}{rest}"
 

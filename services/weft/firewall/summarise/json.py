@@ -30,6 +30,7 @@ from weft.firewall.summarise.collection import (
     lists_names,
     name_of,
     names_text,
+    naming,
     plain_key,
     record,
     scalar,
@@ -89,6 +90,8 @@ def _fitted(plan: _Plan, budget: Budget) -> str:
     the names of others."""
     differ = any(place.outliers for place in plan.places.values())
     share = (_WITH_OUTLIERS if differ else _RECORDS) if plan.has_names else 1.0
+    if not any(map(lists_names, plan.places.values())):
+        share = 1.0  # what little is left holds the ends of a sequence
     room = int(budget.limit * share)
     last = CUTS[-1] if plan.places else _WHOLE[-1]
     needed = sum(min(len(place.outliers), _OUTLIERS) for place in plan.places.values())
@@ -247,7 +250,7 @@ def _plan(
     first = len(units)
     units += [(path, None) for path in late]
     units += rows[few : few + budget.limit]
-    has_names = any(map(lists_names, places.values()))
+    has_names = any(naming(place) is not None for place in places.values())
     return _Plan(root, places, frame, units, len(early), first, is_kept, has_names, unread)
 
 
@@ -404,7 +407,7 @@ class _Build:
         whole = len(chosen) == len(place.values) and not self._drops_fields(place)
         heading = "" if whole else self._head(place)
         shown = [record(place, index, self._cut, self._plan.is_kept) for index in chosen]
-        gaps = dict(self._gaps(place, chosen))
+        gaps = dict(self._gaps(place, chosen, heading))
         if isinstance(place.steps[0], str):
             return self._keyed(place, heading, dict(zip(chosen, shown, strict=True)), gaps)
         found: list[object] = [heading] if heading else []
@@ -447,12 +450,26 @@ class _Build:
             self._plan.heads[place.path, self._cut.fields] = known
         return known
 
-    def _gaps(self, place: Collection, chosen: list[int]) -> Iterator[tuple[int, str]]:
-        """Marks of what is missing, each by the position that it precedes."""
-        names = self._names.get(place.path, 0) if lists_names(place) else 0
+    def _gaps(
+        self, place: Collection, chosen: list[int], heading: str
+    ) -> Iterator[tuple[int, str]]:
+        """Marks of what is missing, each by the position that it precedes. The ends of a sequence
+        stand in the heading, or in its gaps."""
+        name = naming(place)
+        names = self._names.get(place.path, 0) if name is not None else 0
+        is_sequence = not lists_names(place)
+        if is_sequence and f"; {name}: " in heading:
+            names = 0
         before = 0
         for at, index in enumerate([*chosen, len(place.values)]):
             if index > before:
+                if is_sequence:
+                    ends = [before] if index - before == 1 else [before, index - 1]
+                    named = [name_of(place, i) for i in ends] if names > 0 else []
+                    names -= len(named) > 0
+                    yield at, gap(place, before, index, named, True)
+                    before = index + 1
+                    continue
                 named = [name_of(place, i) for i in range(before, min(index, before + names))]
                 names -= len(named)
                 yield at, gap(place, before, index, named)

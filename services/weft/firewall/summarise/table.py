@@ -97,9 +97,9 @@ def _column(
 def _described(
     known: Column,
     cells: list[str],
-    names: Callable[[int], str] | None,
-    most: int,
-    told: Set[tuple[int, ...]],
+    names: Callable[[int], str] | None = None,
+    most: int = 0,
+    told: Set[tuple[int, ...]] = frozenset(),
 ) -> str:
     missing = f", none ({known.total - known.filled})" if known.filled < known.total else ""
     if known.constant and known.counts is not None:
