@@ -1,7 +1,7 @@
 import json
-import re
 import os
 import random
+import re
 from pathlib import Path
 
 import pytest

@@ -170,3 +170,15 @@ def test_of_many_records_that_are_alike_a_few_become_facts() -> None:
     body = shipments(3_000, 1).replace("lost", "sent")
     rows = {fact.name.split(".")[0] for fact in envelope(body).facts}
     assert rows == {"[0]", "[1]", "[2]"}
+
+
+def test_rows_of_aligned_columns_are_named_behind_their_value() -> None:
+    bad = failing(240, 20)
+    rows = [
+        f"pod-{n * 7919 % 9001:<6} {'CrashLoop' if n in bad else 'Running':<10} {n % 5:<8} {n % 9}d"
+        for n in range(240)
+    ]
+    summary = envelope("\n".join(["NAME       STATUS     RESTARTS AGE", *rows])).summary
+    assert "STATUS: Running (220), CrashLoop (20: pod-" in summary
+    assert sum(rows[n].split()[0] in summary for n in bad) >= 12
+    assert sum(rows[n] in summary for n in bad) >= 4

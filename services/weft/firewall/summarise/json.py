@@ -55,6 +55,8 @@ _HEAD = 0.3
 _RECORDS, _WITH_OUTLIERS = 0.6, 0.85
 """Share of the tokens for records, if not all of them fit and some differ from the others; the rest
 names those that are not shown."""
+_CHARS = 16
+"""A token is rarely longer than this many characters."""
 _LEAF = 10
 """About how many tokens a value with its key costs."""
 _MARK = 14
@@ -157,7 +159,10 @@ def _with_few_outliers(plan: _Plan, cut: Cut, budget: Budget) -> _Plan | None:
         if index is None or (unit not in wanted and not differs):
             others.append(unit)
             continue
-        room -= budget.count(encoded(record(plan.places[path], index, cut, plan.is_kept))) + _MARK
+        if room >= 0:  # what follows on one that does not fit need not be counted
+            text = encoded(record(plan.places[path], index, cut, plan.is_kept))
+            is_far_too_long = len(text) > _CHARS * budget.limit
+            room -= _MARK + (budget.limit if is_far_too_long else budget.count(text))
         if room >= 0:
             chosen.append(unit)
             whole[path].add(index)
@@ -280,9 +285,9 @@ def _enough_fits(plan: _Plan, cut: Cut, budget: Budget) -> bool:
     for place in plan.places.values():
         for index, _ in zip(place.order, range(_needed_of(place)), strict=False):
             text = encoded(record(place, index, cut, plan.is_kept))
-            # A token is rarely longer than 16 characters: the tokens of what is far too long are
-            # not counted.
-            cost += budget.count(text) if len(text) <= 16 * budget.limit else budget.limit + 1
+            # The tokens of what is far too long are not counted.
+            is_far_too_long = len(text) > _CHARS * budget.limit
+            cost += budget.limit + 1 if is_far_too_long else budget.count(text)
             if cost > budget.limit:
                 return False
     return True
