@@ -12,6 +12,8 @@ from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, lin
 from weft.firewall.summarise.rare_rows import Groups, naming_column, whole_rows, with_names
 from weft.firewall.summarise.table import samples
 
+_NAMES = 0.15
+"""Share of the tokens, beside what the statements leave, for names of rows that differ."""
 _DIGITS = re.compile(r"\d+")
 _STATEMENTS = 0.4
 """Share of the tokens for statements about columns."""
@@ -49,7 +51,7 @@ def summarise_aligned(text: str, budget: Budget) -> str:
         def named(at: int, most: int, told: Groups) -> str:
             return _described(columns[at], lambda row: held[naming][row], most, told)
 
-        lines = with_names(lines, columns, whole, named, room, budget)
+        lines = with_names(lines, columns, whole, named, room + int(budget.limit * _NAMES), budget)
     head = "\n".join([*start, *lines.values(), cut_line(header, cap)])
     rest = Budget(max(0, budget.limit - budget.count(head) - 1), budget.encoding)
     chosen = samples(len(rows), whole).items()
