@@ -1,12 +1,15 @@
 """What the records of a result have in common, field by field over every record: the values of
-fields with few different ones, and their counts; the extremes of numbers; and the records that
-differ from all others. Linear in the number of records."""
+fields with few different ones, and their counts; the extremes of numbers and of values of one form;
+and the records that differ from most others. Linear in the number of records."""
 
 from __future__ import annotations
 
+import operator
+import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Container, Iterable, Sequence
+from itertools import chain, islice, repeat, zip_longest
+from typing import Any
 
 import msgspec
 
@@ -24,6 +27,14 @@ _LOOK = 400
 """A field that has shown too many different values by this many is not counted further."""
 _COMMON = 0.5
 """A rare value stands out if the other values together reach this share."""
+_TIMES, _STATES = 4, 8
+"""In a field of at most `_STATES` values, such as a status, one is rare, too, if the most common
+one occurs `_TIMES` as often: 6 of 120 records that failed matter, and `max_rare` allows 3."""
+MAX_RARE = 40
+"""How many records with a rare value are known by their indices."""
+_MOMENT = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?!\d)")
+_FIRST = 20
+"""How many values tell whether others may have their form."""
 _DEPTH = 4
 _FIELDS = 60
 """How many fields are analysed."""
@@ -44,10 +55,18 @@ class Column(msgspec.Struct, frozen=True):
     low: int | float | None = None
     high: int | float | None = None
     """The extremes, if all values are numbers."""
-    rare: tuple[int, ...] = ()
-    """For each rare value, the index of the first record that has it."""
-    also_rare: tuple[int, ...] = ()
-    """The indices of more records with rare values, in order."""
+    rare: dict[str, tuple[int, ...]] = {}
+    """The indices of the records that have a rare value, by this value; at most `MAX_RARE` each."""
+    rarely_filled: tuple[int, ...] = ()
+    """The indices of the few records with a value, if most have none."""
+    rarely_empty: tuple[int, ...] = ()
+    """The indices of the few records without one."""
+    first: str = ""
+    last: str = ""
+    """The least and the greatest of all values, if they are texts that differ in digits only."""
+    ascends: bool = False
+    """Whether nearly all values differ, and each follows on the one before it, or each precedes it,
+    as numbers of a sequence and moments do."""
     identifying: float = 0.0
     """How well its values name their records; above 0 only if nearly all of them differ."""
 
@@ -55,13 +74,45 @@ class Column(msgspec.Struct, frozen=True):
     def constant(self) -> bool:
         return self.counts is not None and len(self.counts) == 1 and self.filled == self.total
 
+    @property
+    def outliers(self) -> list[tuple[int, ...]]:
+        """The records that differ from most others in this field, together with those alike."""
+        return [one for one in (*self.rare.values(), self.rarely_filled, self.rarely_empty) if one]
+
 
 def outlier_records(columns: Sequence[Column], most: int) -> list[int]:
-    """The indices of at most so many records that differ from the others: one for each rare value
-    comes first."""
-    first = (index for column in columns for index in column.rare)
-    more = (index for column in columns for index in column.also_rare)
-    return list(islice(dict.fromkeys(chain(first, more)), most))
+    """The indices of at most so many records that differ from the others. One for each rare value
+    comes first, then the second of each; those of the fields with the fewest values before."""
+    by_size = sorted(columns, key=lambda column: len(column.counts or ()))
+    alike = [group for column in by_size for group in column.outliers]
+    ranked = chain.from_iterable(zip_longest(*alike))
+    return list(islice(dict.fromkeys(index for index in ranked if index is not None), most))
+
+
+def counts_text(
+    column: Column,
+    name_of: Callable[[int], str] | None = None,
+    most: int = 0,
+    told: Container[tuple[int, ...]] = frozenset(),
+) -> str:
+    """The values of a field with their counts; behind a rare one, the names of at most so many of
+    the records that have it: `failed (6: O-12, O-40, … 4 more), paid (114)`. Groups of records in
+    `told` are not named."""
+
+    def counted(value: str, count: int, group: tuple[int, ...]) -> str:
+        if name_of is None or most < 1 or not group or group in told:
+            return f"{value} ({count})"
+        named = ", ".join(map(name_of, group[:most]))
+        more = count - min(most, len(group))
+        return f"{value} ({count}: {named}{f', … {more} more' if more > 0 else ''})"
+
+    none = column.total - column.filled
+    known = column.counts
+    if known is None:
+        parts = [counted("some", column.filled, column.rarely_filled)]
+    else:
+        parts = [counted(value, n, column.rare.get(value, ())) for value, n in known.items()]
+    return ", ".join(parts + [counted("none", none, column.rarely_empty)] * (none > 0))
 
 
 def columns(records: Sequence[object]) -> list[Column]:
@@ -81,9 +132,22 @@ def column(name: str, values: Sequence[Scalar], owners: Sequence[int]) -> Column
     if kinds and kinds <= {int, float}:
         numbers = [value for value in filled if isinstance(value, int | float)]
         low, high = min(numbers), max(numbers)
-    rare, more = _rare(values, owners, counts, len(filled))
     named = _identifying(name, filled, len(values), counts)
-    return Column(name, len(values), len(filled), counts, low, high, rare, more, named)
+    first, last, ascends = _range(filled, kinds) if counts is None else ("", "", False)
+    return Column(
+        name,
+        len(values),
+        len(filled),
+        counts,
+        low,
+        high,
+        _rare(values, owners, counts),
+        *_rarely(values, owners, len(filled), counts is None),
+        first,
+        last,
+        ascends and named > 0,
+        named,
+    )
 
 
 def _of_records(
@@ -116,7 +180,8 @@ def _add(
         found.append(column(name, values, owners))  # type: ignore[arg-type]
         return
     filled = sum(1 for value in values if value not in (None, "", [], {}))
-    found.append(Column(name, len(values), filled, rare=_rare_kind(values, owners, filled)))
+    alone, without = _rarely(values, owners, filled, True)
+    found.append(Column(name, len(values), filled, rarely_filled=alone, rarely_empty=without))
     if dict in kinds:
         _of_records(f"{name}.", values, owners, found, depth + 1)
     if list in kinds:
@@ -151,55 +216,106 @@ def _counts(
 
 
 def _rare(
-    values: Sequence[Scalar], owners: Sequence[int], counts: dict[str, int] | None, filled: int
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The first record of each rare value, or every record with a value if nearly all have none;
-    and more records with rare values."""
+    values: Sequence[Scalar], owners: Sequence[int], counts: dict[str, int] | None
+) -> dict[str, tuple[int, ...]]:
+    """The records with each rare value."""
+    if len(values) < MIN_COMPARED or not counts:
+        return {}
     few = max_rare(len(values))
-    if len(values) < MIN_COMPARED:
-        return (), ()
-    found: list[int] = []
-    more: list[int] = []
-    if counts is not None:
-        wanted = {value for value, count in counts.items() if count <= few}
+    some = max(few, max(counts.values()) // _TIMES) if len(counts) <= _STATES else few
+    for most in dict.fromkeys((some, few)):
+        wanted = {value for value, count in counts.items() if count <= most}
         others = len(values) - sum(counts[value] for value in wanted)
-        if others < _COMMON * len(values):
-            return (), ()
-        if wanted:
-            found, more = _records_with(wanted, values, owners)
-    elif 0 < filled <= few:
-        found = [o for v, o in zip(values, owners, strict=True) if v is not None and v != ""]
-    if 0 < len(values) - filled <= few:
-        found += [o for v, o in zip(values, owners, strict=True) if v is None or v == ""]
-    return tuple(dict.fromkeys(found)), tuple(more)
+        if wanted and others >= _COMMON * len(values):
+            return _records_with(wanted, values, owners)
+    return {}
 
 
 def _records_with(
-    wanted: Collection[str], values: Sequence[Scalar], owners: Sequence[int]
-) -> tuple[list[int], list[int]]:
-    """The first record of each wanted value, and the next ones."""
-    seen: set[str] = set()
-    first: list[int] = []
-    more: list[int] = []
-    for value, owner in zip(values, owners, strict=True):
+    wanted: set[str], values: Sequence[Scalar], owners: Sequence[int]
+) -> dict[str, tuple[int, ...]]:
+    found: dict[str, dict[int, None]] = {}
+    # Nearly all values are texts that are not wanted.
+    held = (
+        (value, owner)
+        for value, owner in zip(values, owners, strict=True)
+        if not isinstance(value, str) or value in wanted
+    )
+    for value, owner in held:
         text = "" if value is None else value_text(value)
         if text in wanted:
-            (more if text in seen else first).append(owner)
-            seen.add(text)
-    return first, more[:MAX_LISTED_VALUES]
+            group = found.setdefault(text, {})
+            if len(group) < MAX_RARE:
+                group[owner] = None
+    return {value: tuple(group) for value, group in found.items()}
 
 
-def _rare_kind(values: list[object], owners: list[int], filled: int) -> tuple[int, ...]:
-    """The records that are the only ones to have a value here, or the only ones without one."""
+def _rarely(
+    values: Sequence[object], owners: Sequence[int], filled: int, is_alone: bool
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The records that are the only ones to have a value here, if this is asked for, and those that
+    are the only ones without one."""
     few = max_rare(len(values))
-    if len(values) < MIN_COMPARED or few < filled < len(values) - few:
-        return ()
-    alone = filled <= few
-    return tuple(
+    empty = len(values) - filled
+    if len(values) < MIN_COMPARED:
+        return (), ()
+    some = max(few, empty // _TIMES)
+    alone = _owners_of(values, owners, True) if is_alone and 0 < filled <= some else ()
+    return alone, _owners_of(values, owners, False) if 0 < empty <= few else ()
+
+
+def _owners_of(values: Sequence[object], owners: Sequence[int], is_filled: bool) -> tuple[int, ...]:
+    held = (
         owner
         for value, owner in zip(values, owners, strict=True)
-        if (value not in (None, "", [], {})) is alone
+        if (value not in (None, "", [], {})) is is_filled
     )
+    return tuple(islice(dict.fromkeys(held), MAX_RARE))
+
+
+def _range(filled: Sequence[Any], kinds: set[type]) -> tuple[str, str, bool]:
+    """The least and the greatest of texts that are numbers behind the same beginning, or dates with
+    the year first, and whether they ascend or descend; of numbers only the latter; nothing for
+    others. Linear."""
+    if len(filled) < MIN_COMPARED or not (kinds == {str} or kinds <= {int, float}):
+        return "", "", False
+    if kinds != {str}:
+        return "", "", _is_ordered(filled)
+    lengths = set(map(len, filled))
+    start = filled[0].rstrip("0123456789")
+    if max(lengths) > _MAX_VALUE_LENGTH or not len(start) < min(lengths):
+        return "", "", False
+    is_moment = len(lengths) == 1 and _MOMENT.match(filled[0]) is not None
+    for texts in (filled[:_FIRST], filled):
+        if not _are_alike(texts, "" if is_moment else start):
+            return "", "", False
+    if len(lengths) == 1:
+        return min(filled), max(filled), _is_ordered(filled)
+    numbers = [int(text[len(start) :]) for text in filled]
+    least, greatest = (filled[numbers.index(one(numbers))] for one in (min, max))
+    return least, greatest, _is_ordered(numbers)
+
+
+def _are_alike(texts: Sequence[str], start: str) -> bool:
+    """Whether texts differ in digits only; all begin with `start`, and only digits follow on it if
+    it is not empty. A moment with its distance from UTC is compared with no other."""
+    forms = _without_digits(texts)
+    if len(forms) != len(texts) or forms.count(forms[0]) < len(forms) or b"+" in forms[0]:
+        return False
+    if not start:
+        return _MOMENT.match(texts[0]) is not None or forms[0] == b""
+    return forms[0] == _without_digits([start])[0] and all(
+        map(str.startswith, texts, repeat(start))
+    )
+
+
+def _without_digits(texts: Sequence[str]) -> list[bytes]:
+    joined = "\n".join(texts).encode("utf-8", "surrogatepass")
+    return joined.translate(None, b"0123456789").split(b"\n")
+
+
+def _is_ordered(values: Sequence[Any]) -> bool:
+    return all(map(operator.lt, values, values[1:])) or all(map(operator.gt, values, values[1:]))
 
 
 def _identifying(

@@ -18,13 +18,14 @@ from weft.firewall.embedded_text import EmbeddedText, embedded_text
 from weft.firewall.facts import facts_of
 from weft.firewall.form import Form
 from weft.firewall.guards import Scanned, scan
-from weft.firewall.json_leaves import Leaf, leaves
+from weft.firewall.json_leaves import LeafPath
 from weft.firewall.result_status import has_verdict, status_of
 from weft.firewall.rule_paths import steps_of
 from weft.firewall.slice_hmac import proved_level
 from weft.firewall.summarise import summarise
 from weft.firewall.summarise.binary import binary_type, summarise_binary
 from weft.firewall.summarise.budget import Budget
+from weft.firewall.summarise.compared import Compared, compared
 from weft.firewall.unwrap import UnwrappedResult, unwrap
 from weft.firewall.views import registry
 from weft.secrets.deployment_rules import deployment_rules
@@ -129,12 +130,13 @@ def _of_text(task: _EnvelopeInput, taken: Window) -> ResultEnvelope:
     if whole and taken.size > task.limits.count_bytes:
         raw_tokens = tokens.count(read.cleaned.text, task.encoding)  # no estimate of what is shown
         once = _tokens_once(task, read, raw_tokens)
-    summary = read.scanned.text if whole else _summary(task, read)
+    found = None if whole else compared(read.text, read.detected, _kept(task))
+    summary = read.scanned.text if found is None else _summary(task, read, found)
     counted = whole and summary is read.cleaned.text
     return ResultEnvelope(
         summary=summary,
         status=_status(task, read),
-        facts=_facts(task, read, whole),
+        facts=_facts(task, read, found),
         content_type=str(read.detected.form),
         passthrough=whole and not read.cleaned.changed,
         raw_tokens=once,
@@ -192,7 +194,7 @@ def _read(task: _EnvelopeInput, taken: Window) -> _ScannedBody:
 
 
 def _embedded_text(task: _EnvelopeInput, text: str) -> EmbeddedText | None:
-    return embedded_text(text, [steps_of(path) for path in task.rule.keep] if task.rule else ())
+    return embedded_text(text, _kept(task))
 
 
 def _tokens_of(task: _EnvelopeInput, text: str, size: int) -> int:
@@ -242,16 +244,19 @@ def _max_shown_tokens(task: _EnvelopeInput) -> int | None:
     return shown_up_to(task.rules, task.reserved.tool_name)
 
 
-def _summary(task: _EnvelopeInput, read: _ScannedBody) -> str:
+def _kept(task: _EnvelopeInput) -> list[LeafPath]:
+    return [steps_of(path) for path in task.rule.keep] if task.rule is not None else []
+
+
+def _summary(task: _EnvelopeInput, read: _ScannedBody, found: Compared) -> str:
     """The summary, at most as long as the cap. It is scanned once more, since a name and its value
     may only be adjacent in a summary."""
     budget = Budget(task.rules.summary_tokens, task.encoding)
-    keep = [steps_of(path) for path in task.rule.keep] if task.rule is not None else []
     unread = _unread_part(read)
     note = f"… {unread} …\n" if unread and read.detected.value is None else ""
     note += read.held.heading if read.held is not None else ""
     left = Budget(max(0, budget.limit - budget.count(note)), budget.encoding) if note else budget
-    text = note + summarise(read.text, read.detected, left, keep, unread)
+    text = note + summarise(read.text, read.detected, left, _kept(task), unread, found)
     shown = _masked(task, text)
     return shown if shown is text and budget.fits(shown) else budget.cut(shown)
 
@@ -268,12 +273,11 @@ def _unread_part(read: _ScannedBody) -> str:
     return "the text was cut off; this is what could be read of it" if until is not None else ""
 
 
-def _facts(task: _EnvelopeInput, read: _ScannedBody, whole: bool) -> tuple[ExtractedFact, ...]:
+def _facts(
+    task: _EnvelopeInput, read: _ScannedBody, found: Compared | None
+) -> tuple[ExtractedFact, ...]:
     if task.rules.max_facts == 0:
         return ()
-    found: list[Leaf] | None = None
-    if not whole:
-        found = leaves(read.detected.value) if read.detected.value is not None else []
     facts = facts_of(read.text, read.detected, found, task.item.id, task.rules.max_facts)
     if read.held is not None:
         facts = _with_others(facts, read.held, task)

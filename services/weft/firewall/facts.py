@@ -3,7 +3,7 @@ arguments can use them without reading the text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 import re2
@@ -12,6 +12,7 @@ from weft.firewall.detect import Detected
 from weft.firewall.form import Form
 from weft.firewall.json_leaves import Leaf, Scalar, leaves, named_values, path_text
 from weft.firewall.summarise.code import outlined, passages
+from weft.firewall.summarise.compared import DELIMITED, Compared, ComparedTable
 from weft.firewall.tables import read_table
 from weft_schemas.envelope import ExtractedFact
 
@@ -62,33 +63,50 @@ _PASSAGE = 40
 _PASSAGES = 20
 _PER_ENTITY = 15
 """How many entities of one kind are taken."""
-_ROWS = 200
-"""How many rows of a table are read."""
+_FEW = 3
+"""How many rows of a long table are taken if none differs from the others."""
 _TEXT = 100_000
 """How many characters of a text are searched; drill-down finds the rest."""
 
 
 def facts_of(
-    text: str, detected: Detected, found: list[Leaf] | None, source: str, limit: int
+    text: str, detected: Detected, found: Compared | None, source: str, limit: int
 ) -> list[ExtractedFact]:
     """At most `limit` facts of a body, each value once. `source` is the id of the body's item.
 
-    `found` are the leaves of its JSON value; the most valuable of them become facts. It is None for
-    a body that passes whole: then the first values become facts, since nothing is lost.
+    The most valuable values become facts; of more than `limit` records only those of records that
+    differ from the others, or of a few if none does, see `found`. It is None for a body that passes
+    whole: then the first values become facts, since nothing is lost.
     """
     value = detected.value
-    if detected.form in (Form.CSV, Form.TSV, Form.TABLE):
-        table = read_table(text, detected.form, _ROWS if found is not None else limit)
+    if found is not None and found.table is not None:
+        return _distinct(_worthiest(_leaves_of_table(found.table, limit), limit), source, limit)
+    if found is not None and value is not None:
+        every = leaves(value, found.outliers, limit)
+        return _distinct(_worthiest(every, limit), source, limit)
+    if detected.form in DELIMITED:
+        table = read_table(text, detected.form, limit)
         value = [dict(zip(table.header, row, strict=False)) for row in table.rows]
-        found = leaves(value) if found is not None else None
     if value is not None:
-        if found is not None:
-            return _distinct(_worthiest(found, limit), source, limit)
         first = named_values(value, limit, _VALUE)
         return [ExtractedFact(name[:_NAME] or "value", x, source) for x, name in first.items()]
     if detected.form is Form.CODE:
         return facts_of_code(text, source, limit)
     return facts_of_text(text, source, limit)
+
+
+def _leaves_of_table(one: ComparedTable, limit: int) -> list[Leaf]:
+    """The values of the rows that differ from the others, of a short table those of all rows."""
+    rows, header = one.table.rows, one.table.header
+    taken: Sequence[int] = range(len(rows))
+    if len(rows) > limit:
+        taken = sorted(one.outliers) or range(_FEW)
+    at = {index: place for place, index in enumerate(taken)}
+    value = [dict(zip(header, rows[index], strict=False)) for index in taken]
+    found = leaves(value, {(): [at[index] for index in one.outliers]}, len(value))
+    return [
+        Leaf((taken[int(leaf.path[0])], *leaf.path[1:]), leaf.value, leaf.worth) for leaf in found
+    ]
 
 
 def _worthiest(found: list[Leaf], limit: int) -> Iterable[tuple[str, str]]:

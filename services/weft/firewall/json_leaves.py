@@ -4,7 +4,7 @@ need it: identifiers before dates, dates before numbers, numbers before prose.""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -18,6 +18,12 @@ _FIRST = 120
 """How many elements of an array are read from its start."""
 _LAST = 4
 """How many are read from its end."""
+_ALIKE = 3
+"""How many elements of a long array tell what they are like if nothing distinguishes any."""
+_LATER, _LATEST = 0.004, 400
+"""How much less an element is worth than the one before it, up to `_LATEST`."""
+_DIFFERS = 0.5
+"""How much more one is worth that differs from the others."""
 MAX_LEAVES = 6_000
 MAX_DEPTH = 40
 
@@ -70,11 +76,15 @@ class Leaf(msgspec.Struct, frozen=True):
     """A leaf with a higher one is needed sooner."""
 
 
-def leaves(root: object) -> list[Leaf]:
+def leaves(
+    root: object, outliers: Mapping[LeafPath, Sequence[int]] | None = None, most: int = 0
+) -> list[Leaf]:
     """Leaves of `root` in order of appearance, at most `MAX_LEAVES` in all. Of long arrays, the
-    first and last elements are read."""
+    first and last elements are read, together with `outliers`: by path, those that differ from the
+    others. Of an array with an entry there and with more than `most` elements, only these are, or a
+    few if there are none."""
     found: list[_Found] = []
-    _gather(root, (), _Place((), {}), -1, found)
+    _gather(root, (), _Place((), {}), _Row(), found, _Read(outliers or {}, most))
     return [Leaf(path, value, _worth(value, row, place)) for path, value, place, row in found]
 
 
@@ -112,7 +122,7 @@ def _members(value: Holder) -> Iterable[tuple[PathStep, object]]:
         return value.items()
     if len(value) <= _FIRST + _LAST:
         return enumerate(value)
-    return [(index, value[index]) for index in _looked_at(value)]
+    return [(index, value[index]) for index in _looked_at(len(value))]
 
 
 def _below(name: str, step: PathStep) -> str:
@@ -121,24 +131,50 @@ def _below(name: str, step: PathStep) -> str:
     return name + (_dotted(step) if name and len(step) <= _KEY else _named(step, name))
 
 
-_Found = tuple[LeafPath, Scalar, _Place, int]
-"""The last one is the index in the outermost array, or -1 outside any array."""
+class _Row(msgspec.Struct, frozen=True):
+    """An element of the outermost array; the default is outside any array."""
+
+    rank: int = -1
+    differs: bool = False
 
 
-def _gather(value: object, path: LeafPath, place: _Place, row: int, found: list[_Found]) -> None:
+_Found = tuple[LeafPath, Scalar, _Place, _Row]
+
+
+class _Read(msgspec.Struct, frozen=True):
+    """Which elements of arrays are read, see `leaves`."""
+
+    outliers: Mapping[LeafPath, Sequence[int]]
+    most: int
+
+    def rows(self, path: LeafPath, size: int) -> list[tuple[int, _Row]]:
+        ranks = {index: rank for rank, index in enumerate(self.outliers.get(path, ()))}
+        is_long = path in self.outliers and size > self.most
+        read = _looked_at(size)
+        if is_long:
+            read = range(0 if ranks else min(size, _ALIKE))
+        return [
+            (index, _Row(ranks.get(index, index), index in ranks))
+            for index in (sorted({*read, *ranks}) if ranks else read)
+        ]
+
+
+def _gather(
+    value: object, path: LeafPath, place: _Place, row: _Row, found: list[_Found], read: _Read
+) -> None:
     """Add the leaves under `value`. `MAX_DEPTH` bounds the recursion."""
     if len(found) >= MAX_LEAVES:
         return
     if isinstance(value, dict):
         if len(path) < MAX_DEPTH:
             for key, held in value.items():
-                _gather(held, (*path, key), _child(place, key), row, found)
+                _gather(held, (*path, key), _child(place, key), row, found, read)
     elif isinstance(value, list):
         if len(path) < MAX_DEPTH and value:
             inner = _child(place, "*")
-            for index in _looked_at(value):
-                outermost = index if row < 0 else row
-                _gather(value[index], (*path, index), inner, outermost, found)
+            for index, element in read.rows(path, len(value)):
+                outermost = element if row.rank < 0 else row
+                _gather(value[index], (*path, index), inner, outermost, found, read)
     elif value is None or isinstance(value, str | int | float):
         place.count += 1
         if len(place.values) <= FEW:
@@ -153,17 +189,18 @@ def _child(place: _Place, step: PathStep) -> _Place:
     return child
 
 
-def _worth(value: Scalar, row: int, place: _Place) -> float:
+def _worth(value: Scalar, row: _Row, place: _Place) -> float:
     if place.worth is None:
         place.worth = key_worth(place.pattern)
-    worth = place.worth + value_worth(value) - min(max(row, 0), 400) * 0.004
+    worth = place.worth + value_worth(value) - min(max(row.rank, 0), _LATEST) * _LATER
+    if row.differs:
+        return worth + _DIFFERS
     # A value that many records share is stated once.
     shared = len(place.values) <= FEW and place.count > 2 * len(place.values)
     return worth - 1.2 if shared else worth
 
 
-def _looked_at(array: list[object]) -> Sequence[int]:
-    size = len(array)
+def _looked_at(size: int) -> Sequence[int]:
     if size <= _FIRST + _LAST:
         return range(size)
     return [*range(_FIRST), *range(size - _LAST, size)]

@@ -10,6 +10,7 @@ from weft.firewall.json_leaves import LeafPath
 from weft.firewall.summarise.aligned import summarise_aligned
 from weft.firewall.summarise.budget import Budget, shorten
 from weft.firewall.summarise.code import summarise_code
+from weft.firewall.summarise.compared import Compared, compared
 from weft.firewall.summarise.diff import summarise_diff
 from weft.firewall.summarise.html import summarise_html
 from weft.firewall.summarise.json import summarise_json
@@ -22,7 +23,6 @@ from weft.firewall.summarise.stanzas import stanzas_of, summarise_stanzas
 from weft.firewall.summarise.table import summarise_table
 from weft.firewall.summarise.test_run import summarise_tests
 from weft.firewall.summarise.traceback import summarise_traceback
-from weft.firewall.tables import read_table
 
 _BY_FORM: dict[Form, Callable[[str, Budget], str]] = {
     Form.LOG: summarise_log,
@@ -44,29 +44,38 @@ _OF_LINES = (Form.LOG, Form.LISTING, Form.MARKDOWN, Form.PROSE)
 
 
 def summarise(
-    text: str, detected: Detected, budget: Budget, keep: Sequence[LeafPath] = (), unread: str = ""
+    text: str,
+    detected: Detected,
+    budget: Budget,
+    keep: Sequence[LeafPath] = (),
+    unread: str = "",
+    found: Compared | None = None,
 ) -> str:
     """A summary of `text` in at most `budget.limit` tokens. `unread` is what a summary of JSON says
-    of a text that was not read to its end."""
+    of a text that was not read to its end; `found` what comparing its records found, if they were
+    compared already."""
     form = detected.form
+    found = compared(text, detected, keep) if found is None else found
     if form in (Form.JSON, Form.NDJSON):
-        return _among_words(detected, budget, keep, unread)
-    if form in (Form.CSV, Form.TSV, Form.TABLE):
-        return summarise_table(read_table(text, form), budget)
+        return _among_words(detected, budget, keep, unread, found)
+    if found.table is not None:
+        return summarise_table(found.table, budget)
     stanzas = stanzas_of(text) if form in _OF_LINES else None
     return summarise_stanzas(stanzas, budget) if stanzas else _BY_FORM[form](text, budget)
 
 
-def _among_words(detected: Detected, budget: Budget, keep: Sequence[LeafPath], unread: str) -> str:
+def _among_words(
+    detected: Detected, budget: Budget, keep: Sequence[LeafPath], unread: str, found: Compared
+) -> str:
     """JSON, together with the words above and below it."""
     words = [text for text in (detected.preface, detected.after) if text]
     if not words:
-        return summarise_json(detected.value, budget, keep, unread)
+        return summarise_json(detected.value, budget, keep, unread, found.collections)
     above, below = (
         shorten(text, 2 * budget.limit // 3 // len(words))
         for text in (detected.preface, detected.after)
     )
     taken = budget.count(above) + budget.count(below) + 2 * len(words)
     rest = Budget(max(0, budget.limit - taken), budget.encoding)
-    lines = (above, summarise_json(detected.value, rest, keep, unread), below)
+    lines = (above, summarise_json(detected.value, rest, keep, unread, found.collections), below)
     return "\n".join(line for line in lines if line)

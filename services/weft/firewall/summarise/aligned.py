@@ -4,14 +4,16 @@ stand, those that differ from the others first."""
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Set
 
 from weft.firewall.aligned import table_of, without_size
-from weft.firewall.columns import Column, column, outlier_records
+from weft.firewall.columns import MAX_RARE, Column, column, counts_text, outlier_records
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
+from weft.firewall.summarise.rare_rows import Groups, naming_column, whole_rows, with_names
 from weft.firewall.summarise.table import samples
 
-_OUTLIERS = 6
-"""How many rows are shown because they differ from the others."""
+_NAMES = 0.15
+"""Share of the tokens, beside what the statements leave, for names of rows that differ."""
 _DIGITS = re.compile(r"\d+")
 _STATEMENTS = 0.4
 """Share of the tokens for statements about columns."""
@@ -32,15 +34,27 @@ def summarise_aligned(text: str, budget: Budget) -> str:
     here = f", {len(rows)} lines of them here" if size not in (None, len(rows)) else ""
     columns_told = f" x {len(names)} columns" if names else ""
     start = [f"table: {size or len(rows)} rows{columns_told}{here}"]
-    room = int(budget.limit * _STATEMENTS) - budget.count(start[0])
-    for line in map(_described, sorted(columns, key=lambda one: not one.rare)):
-        room -= budget.count(line) + 1 if line else 0
-        if line and room >= 0:
-            start.append(line)
     cap = line_cap(len(rows), budget, 160)
-    head = "\n".join([*start, cut_line(header, cap)])
+    outliers = outlier_records([*columns, *shapes], MAX_RARE)
+    whole = whole_rows(outliers, lambda index: cut_line(rows[index], cap), budget)
+    room = int(budget.limit * _STATEMENTS) - budget.count(start[0])
+    lines: dict[int, str] = {}
+    for at in sorted(range(len(columns)), key=lambda at: not columns[at].outliers):
+        line = _described(columns[at])
+        cost = budget.count(line) + 1 if line else 0
+        if line and cost <= room:
+            room -= cost
+            lines[at] = line
+    naming = naming_column(columns)
+    if naming is not None:
+
+        def named(at: int, most: int, told: Groups) -> str:
+            return _described(columns[at], lambda row: held[naming][row], most, told)
+
+        lines = with_names(lines, columns, whole, named, room + int(budget.limit * _NAMES), budget)
+    head = "\n".join([*start, *lines.values(), cut_line(header, cap)])
     rest = Budget(max(0, budget.limit - budget.count(head) - 1), budget.encoding)
-    chosen = samples(len(rows), outlier_records([*columns, *shapes], _OUTLIERS)).items()
+    chosen = samples(len(rows), whole).items()
     pieces = [Piece(index, worth, cut_line(rows[index], cap)) for index, worth in chosen]
     shown = compose(pieces, rest, "rows", len(rows))
     return budget.cut(f"{head}\n{shown}" if shown else head)
@@ -50,12 +64,16 @@ def _column(name: str, cells: list[str]) -> Column:
     return column(name, cells, range(len(cells)))
 
 
-def _described(one: Column) -> str:
-    """The values of a column and their counts; empty if there are many."""
+def _described(
+    one: Column,
+    names: Callable[[int], str] | None = None,
+    most: int = 0,
+    told: Set[tuple[int, ...]] = frozenset(),
+) -> str:
+    """The values of a column and their counts; empty if there are many. `names`, `most` and `told`
+    as for `counts_text`."""
     if one.counts is None:
         return ""
     if one.constant:
         return f"{one.name}: {next(iter(one.counts))} in all"
-    none = one.total - one.filled
-    counts = ", ".join(f"{value} ({count})" for value, count in one.counts.items())
-    return f"{one.name}: {counts}{f', none ({none})' if none else ''}"
+    return f"{one.name}: {counts_text(one, names, most, told)}"

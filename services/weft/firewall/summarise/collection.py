@@ -8,7 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from weft.firewall.columns import Column, columns, outlier_records, value_text
+from weft.firewall.columns import (
+    MAX_RARE,
+    Column,
+    columns,
+    counts_text,
+    outlier_records,
+    value_text,
+)
 from weft.firewall.json_leaves import MAX_DEPTH, LeafPath, PathStep, key_worth, value_worth
 from weft.firewall.json_leaves import path_text as path_written
 from weft.firewall.verbatim_json import kinds_of
@@ -20,17 +27,18 @@ _FEW = 3
 _MANY = 12
 """A list of at least this many other elements is a collection, and so is an object with this many
 keys that is a mapping."""
-_OUTLIERS = 6
-"""How many records are shown because they differ from the others."""
 _NAMING = 1.0
 """How well the values of a field must name their records to be listed for those that are not shown;
 the extremes of such a field say nothing."""
+_RANGES = 0.66
+"""Share of a head's tokens up to which it tells between what texts its records lie."""
 _LOOK = 20
 """How many records decide the value of fields."""
 _NESTED = -0.6
 """Value of an object or list, compared with single values."""
-_OUTLIER_FIELDS = 4
-"""How many fields an outlier record shows, in addition to those in which it differs."""
+_OUTLIER_FIELDS = 2
+"""How many fields an outlier record shows at least, in addition to as many as the others do and to
+those in which it differs."""
 _KEYS, _KEYS_OF = 24, 4
 """How many keys of a nested object are shown, and how many of each element of a list."""
 _MISSES = 5
@@ -121,9 +129,9 @@ def _collection(
     records = _records(values)
     record_columns = columns(records) if records is not None else []
     is_flat = records is values or records is None
-    outliers = outlier_records(record_columns, _OUTLIERS) if is_flat else []
+    outliers = outlier_records(record_columns, MAX_RARE) if is_flat else []
     fields, exact_field = _fields(path, records or [], record_columns, keep)
-    differ_in = frozenset(re.split(r"[.\[]", x.name)[0] for x in record_columns if x.rare)
+    differ_in = frozenset(re.split(r"[.\[]", x.name)[0] for x in record_columns if x.outliers)
     return Collection(path, steps, values, record_columns, fields, outliers, differ_in, exact_field)
 
 
@@ -166,25 +174,42 @@ def _reaches(path: LeafPath, pattern: LeafPath) -> bool:
     )
 
 
-def head(collection: Collection, cut: Cut, fits: Callable[[str], bool]) -> str:
+def head(
+    collection: Collection,
+    cut: Cut,
+    room: float,
+    cost_of: Callable[[str], int],
+    names: int = 0,
+    whole: frozenset[int] = frozenset(),
+) -> str:
     """One line about the whole collection: its size, the values of its fields with their counts and
-    extremes, and which fields its records show. `fits` says whether a line may be that long."""
+    extremes, and which fields its records show. It costs at most `room`, not counting the names of
+    at most so many records with each rare value; they are told where not all of these records are
+    among `whole`."""
     size = len(collection.values)
-    names = names_text([plain_key(name) for name in _names(collection)])
-    start = f"{MORE}{size} x {{{names}}}" if names else f"{MORE}{size} values"
+    keys = names_text([plain_key(name) for name in _names(collection)])
+    start = f"{MORE}{size} x {{{keys}}}" if keys else f"{MORE}{size} values"
     if cut.fields is not None and cut.fields < len(collection.fields):
         but = ", those that differ with more" if collection.outliers else ""
         start += f"; shown with {cut.fields} of {len(collection.fields)} fields{but}"
-    misses = 0
-    for statement in _statements(collection.columns):
+    misses, named = 0, start
+    told: set[tuple[int, ...]] = set()
+    for column, statement in _statements(collection.columns):
         longer = f"{start}; {statement}"
-        if fits(longer):
-            start = longer
-        else:
+        is_range = column is not None and column.first != "" and not column.outliers
+        if cost_of(longer) > room * (_RANGES if is_range else 1):
             misses += 1
             if misses > _MISSES:
                 break
-    return start
+            continue
+        start = longer
+        if column is not None and names and column.outliers:
+            told |= {group for group in column.outliers if whole.issuperset(group)}
+            counts = counts_text(column, lambda index: name_of(collection, index), names, told)
+            statement = f"{column.name or 'values'}: {counts}"
+            told |= set(column.outliers)
+        named += f"; {statement}"
+    return named
 
 
 def _names(collection: Collection) -> list[str]:
@@ -193,12 +218,26 @@ def _names(collection: Collection) -> list[str]:
     return [key for key in keys if key]
 
 
-def _statements(columns: list[Column]) -> list[str]:
-    """Statements about fields, the most informative first."""
+def _statements(columns: list[Column]) -> list[tuple[Column | None, str]]:
+    """Statements about fields, the most informative first; the first one may be about several."""
     shared = [f"{x.name}={next(iter(x.counts))}" for x in columns if x.constant and x.counts]
-    parts = [(1, f"in all: {', '.join(shared)}")] if shared else []
-    parts += filter(None, map(_statement, columns))
-    return [part for _, part in sorted(parts, key=lambda part: part[0])]
+    parts: list[tuple[int, Column | None, str]] = []
+    if shared:
+        parts.append((1, None, f"in all: {', '.join(shared)}"))
+    for column in columns:
+        said = _statement(column)
+        if said is not None:
+            parts.append((said[0], column, said[1]))
+
+    def rank(part: tuple[int, Column | None, str]) -> tuple[int, float]:
+        # Of ranges, that of what names the records comes first.
+        return part[0], -part[1].identifying if part[0] == _RANGE and part[1] else 0.0
+
+    return [(column, part) for _, column, part in sorted(parts, key=rank)]
+
+
+_RANGE = 4
+"""Rank of a statement that tells between what values all of a field lie."""
 
 
 def _statement(column: Column) -> tuple[int, str] | None:
@@ -207,13 +246,16 @@ def _statement(column: Column) -> tuple[int, str] | None:
     none = column.total - column.filled
     missing = f", none ({none})" if none else ""
     if column.counts is not None and not column.constant:
-        values = ", ".join(f"{value} ({count})" for value, count in column.counts.items())
-        return 0 if column.rare else 2, f"{name}: {values}{missing}"
-    if column.constant or column.identifying > _NAMING:
+        return 0 if column.outliers else 2, f"{name}: {counts_text(column)}"
+    if column.constant or (column.identifying > _NAMING and not column.ascends):
         return None
     if column.low is not None and column.high is not None:
         return 3, f"{name}: {value_text(column.low)}..{value_text(column.high)}{missing}"
-    return (0, f"{name}: some ({column.filled}){missing}") if none and column.rare else None
+    if none and column.outliers:
+        return 0, f"{name}: {counts_text(column)}"
+    if column.first != column.last:
+        return _RANGE, f"{name}: {column.first}..{column.last}{missing}"
+    return None
 
 
 def record(
@@ -225,7 +267,8 @@ def record(
         few = cut.fields <= 2 or index not in collection.outliers
         fields = frozenset(collection.fields[: cut.fields]) if few else None
     if cut.fields is not None and cut.fields <= 2 and index in collection.outliers:
-        fields = frozenset(collection.fields[:_OUTLIER_FIELDS]) | collection.differ_in
+        fields = frozenset(collection.fields[: cut.fields + _OUTLIER_FIELDS])
+        fields |= collection.differ_in
     path = (*collection.path, collection.steps[index])
     return _cut(collection.values[index], path, cut, fields, is_kept)
 
@@ -271,9 +314,15 @@ def scalar(value: object, path: LeafPath, cut: Cut, is_kept: Callable[[LeafPath]
     return f"{value[: cut.text]}{MORE}+{len(value) - cut.text} chars"
 
 
-def gap(collection: Collection, start: int, end: int, named: Sequence[str] = ()) -> str:
+def gap(
+    collection: Collection,
+    start: int,
+    end: int,
+    named: Sequence[str] = (),
+    are_ends: bool = False,
+) -> str:
     """The text that replaces elements `start` to `end` (exclusive); `named` lists the first of them
-    by the field `naming`."""
+    by the field `naming`, or the first and the last one."""
     size = len(collection.values)
     if isinstance(collection.steps[start], str):
         where = f"{MORE}{end - start} of {size} more keys"
@@ -281,6 +330,8 @@ def gap(collection: Collection, start: int, end: int, named: Sequence[str] = ())
         where = f"{MORE}{end - start} of {size} more at {_slice(collection.path, start, end)}"
     if not named:
         return where
+    if are_ends:
+        return f"{where}, {naming(collection)}: {'..'.join(named)}"
     rest = f" +{end - start - len(named)}" if len(named) < end - start else ""
     return f"{where}, {naming(collection)}: {', '.join(named)}{rest}"
 
@@ -289,8 +340,27 @@ def naming(collection: Collection) -> str | None:
     """The field that distinguishes the elements; None if there is none."""
     if isinstance(collection.steps[0], str):
         return "such as"
-    if collection.exact_field is not None:
-        return collection.exact_field
+    return collection.exact_field or _identifying(collection)
+
+
+def lists_names(collection: Collection) -> bool:
+    """Whether names tell more of the elements that are not shown than their number does: those in a
+    sequence are told by its ends."""
+    if isinstance(collection.steps[0], str) or collection.exact_field is not None:
+        return True
+    name = _identifying(collection)
+    return name is not None and not any(x.ascends for x in collection.columns if x.name == name)
+
+
+def is_told_by_ranges(collection: Collection, cut: Cut) -> bool:
+    """Whether all fields that records are shown with are numbers or moments in sequence."""
+    if cut.fields is None or isinstance(collection.steps[0], str):
+        return False
+    ascending = {column.name for column in collection.columns if column.ascends}
+    return ascending.issuperset(collection.fields[: cut.fields])
+
+
+def _identifying(collection: Collection) -> str | None:
     best = max(collection.columns, key=lambda column: column.identifying, default=None)
     if best is None or best.identifying < _NAMING or "[]" in best.name:
         return None
@@ -298,11 +368,13 @@ def naming(collection: Collection) -> str | None:
 
 
 def name_of(collection: Collection, index: int) -> str:
-    """The name of element `index` in that field."""
+    """The name of element `index` in that field; its place if there is none."""
     step = collection.steps[index]
     if isinstance(step, str):
         return plain_key(step)
-    name, value = naming(collection) or "", collection.values[index]
+    name, value = naming(collection), collection.values[index]
+    if name is None:
+        return f"[{index}]"
     for held in value if isinstance(value, list) else (value,):
         found: object = held
         for part in name.split("."):

@@ -10,6 +10,7 @@ from itertools import islice, repeat, zip_longest
 
 import msgspec
 
+from weft.firewall.columns import MAX_RARE
 from weft.firewall.json_leaves import (
     MAX_DEPTH,
     MAX_LEAVES,
@@ -23,9 +24,10 @@ from weft.firewall.summarise.collection import (
     MORE,
     Collection,
     Cut,
-    collections,
     gap,
     head,
+    is_told_by_ranges,
+    lists_names,
     name_of,
     names_text,
     naming,
@@ -43,6 +45,9 @@ _ENOUGH = 2
 """How many records show what a record looks like."""
 _OUTLIERS = 3
 """How many records that differ must fit, for each collection."""
+_RARE = 0.8
+"""Share of the tokens up to which records that differ are shown whole if not all of them fit; the
+rest names the others. It does not depend on how many there are: a further one never shows less."""
 _KEPT = 12
 """How many records with a field that a rule keeps."""
 _HEAD = 0.3
@@ -50,8 +55,12 @@ _HEAD = 0.3
 _RECORDS, _WITH_OUTLIERS = 0.6, 0.85
 """Share of the tokens for records, if not all of them fit and some differ from the others; the rest
 names those that are not shown."""
+_CHARS = 16
+"""A token is rarely longer than this many characters."""
 _LEAF = 10
 """About how many tokens a value with its key costs."""
+_MARK = 14
+"""About how many tokens the mark of a gap costs."""
 _NAME = 6
 """About how many tokens a name costs."""
 _ENVELOPE_KEY = re.compile(
@@ -63,14 +72,18 @@ _ENVELOPE_KEY = re.compile(
 
 
 def summarise_json(
-    root: object, budget: Budget, keep: Sequence[LeafPath] = (), unread: str = ""
+    root: object,
+    budget: Budget,
+    keep: Sequence[LeafPath],
+    unread: str,
+    places: dict[LeafPath, Collection],
 ) -> str:
     """Valid JSON of at most `budget.limit` tokens; empty if not even `{}` fits. Values under `keep`
     come before all others and stay exact. `unread` comes first: it says what is missing of a text
-    that was not read to its end."""
+    that was not read to its end. `places` are the collections in it."""
     if not isinstance(root, dict | list):
         return ""
-    plan = _plan(root, budget, keep, unread)
+    plan = _plan(root, budget, keep, unread, places)
     return _fitted(plan, budget) or _smallest(root, budget)
 
 
@@ -79,20 +92,104 @@ def _fitted(plan: _Plan, budget: Budget) -> str:
     the names of others."""
     differ = any(place.outliers for place in plan.places.values())
     share = (_WITH_OUTLIERS if differ else _RECORDS) if plan.has_names else 1.0
+    if not any(map(lists_names, plan.places.values())):
+        share = 1.0  # what little is left holds the ends of a sequence
     room = int(budget.limit * share)
     last = CUTS[-1] if plan.places else _WHOLE[-1]
+    needed = sum(min(len(place.outliers), _OUTLIERS) for place in plan.places.values())
     for cut in CUTS:
         if not _enough_fits(plan, cut, budget) and cut is not last:
             continue
         cost = budget.count(_rendered(plan, cut, plan.first, {}, budget))
         if cost * len(plan.units) <= 2 * budget.limit * max(1, plan.first):
-            text, shown = _filled(plan, cut, budget.limit, budget)
-            if shown == len(plan.units):
+            text, count = _filled(plan, cut, budget.limit, budget)
+            if count == len(plan.units):
                 return text
-        if cost <= room or cut is last:
-            text, shown = _filled(plan, cut, room, budget)
-            return (_with_names(plan, cut, shown, budget) if plan.has_names else "") or text
+        few = _with_few_outliers(plan, cut, budget) if cost <= room or cut is last else None
+        shown = needed if few is None else few.outliers
+        if (cost <= room and shown >= needed) or cut is last:
+            return _shared(plan, few, cut, room, budget)
     return ""
+
+
+def _shared(plan: _Plan, few: _Plan | None, cut: Cut, room: int, budget: Budget) -> str:
+    """Some records and the names of others. If `few` has not all records that differ, the names of
+    these come before everything else."""
+    if few is not None:
+        text, named = _with_rare_names(few, cut, budget)
+        if text and named < MAX_RARE:
+            return text
+        plan = msgspec.structs.replace(few, rare_names=named, heads={}) if text else plan
+    plan = _without_sequences(plan, cut)
+    text, shown = _filled(plan, cut, room, budget)
+    return (_with_names(plan, cut, shown, budget) if plan.has_names else "") or text
+
+
+def _without_sequences(plan: _Plan, cut: Cut) -> _Plan:
+    """The plan without records of which only numbers in sequence would be shown, except for those
+    that differ, the first two and the last."""
+    ends = {
+        path: {0, 1, len(place.values) - 1, *place.outliers}
+        for path, place in plan.places.items()
+        if is_told_by_ranges(place, cut)
+    }
+    if not ends:
+        return plan
+    units = [
+        (path, index)
+        for path, index in plan.units
+        if index is None or path not in ends or index in ends[path]
+    ]
+    return msgspec.structs.replace(plan, units=units)
+
+
+def _with_few_outliers(plan: _Plan, cut: Cut, budget: Budget) -> _Plan | None:
+    """The plan with as many of the records that differ as there is room for before their names;
+    None if there is room for all of them."""
+    outliers = {path: frozenset(place.outliers) for path, place in plan.places.items()}
+    left = sum(map(len, outliers.values()))
+    room = int(budget.limit * _RARE) - budget.count(_rendered(plan, cut, plan.early, {}, budget))
+    wanted = set(plan.units[: plan.first])
+    chosen: list[tuple[LeafPath, int | None]] = []
+    others: list[tuple[LeafPath, int | None]] = []
+    whole: dict[LeafPath, set[int]] = {path: set() for path in plan.places}
+    for unit in plan.units[plan.early :]:
+        path, index = unit
+        differs = index is not None and index in outliers[path]
+        if index is None or (unit not in wanted and not differs):
+            others.append(unit)
+            continue
+        if room >= 0:  # what follows on one that does not fit need not be counted
+            text = encoded(record(plan.places[path], index, cut, plan.is_kept))
+            is_far_too_long = len(text) > _CHARS * budget.limit
+            room -= _MARK + (budget.limit if is_far_too_long else budget.count(text))
+        if room >= 0:
+            chosen.append(unit)
+            whole[path].add(index)
+            left -= differs
+        elif not differs:
+            others.append(unit)
+    if left == 0:
+        return None
+    early = plan.early + len(chosen)
+    count = sum(len(outliers[path] & found) for path, found in whole.items())
+    shown = {path: frozenset(found) for path, found in whole.items()}
+    units = [*plan.units[: plan.early], *chosen, *others]
+    return msgspec.structs.replace(
+        plan, units=units, early=early, whole=shown, outliers=count, heads={}
+    )
+
+
+def _with_rare_names(plan: _Plan, cut: Cut, budget: Budget) -> tuple[str, int]:
+    """The text with the first units and as many names of records with each rare value as fit, and
+    their number."""
+
+    def text(names: int) -> str:
+        named = msgspec.structs.replace(plan, rare_names=names, heads={})
+        return _rendered(named, cut, plan.early, {}, budget)
+
+    groups = sum(len(x.outliers) for place in plan.places.values() for x in place.columns)
+    return _most(text, MAX_RARE, budget.limit, _NAME * max(1, groups), budget)
 
 
 def matches(path: LeafPath, pattern: LeafPath) -> bool:
@@ -111,6 +208,8 @@ class _Plan(msgspec.Struct):
     """Single values around the records."""
     units: list[tuple[LeafPath, int | None]]
     """Single values and records; the index is that of the record."""
+    early: int
+    """How many single values come before all records."""
     first: int
     """How many units are wanted before any other: what is said once, and a few records of each
     collection."""
@@ -120,11 +219,20 @@ class _Plan(msgspec.Struct):
     unread: str
     """What the summary says of a text that was not read to its end; empty for any other."""
     heads: dict[tuple[LeafPath, int | None], str] = {}
+    rare_names: int = 0
+    """How many records with each rare value are named where not all of them are in `whole`."""
+    whole: dict[LeafPath, frozenset[int]] = {}
+    outliers: int = 0
+    """How many of those in `whole` differ from the others."""
 
 
-def _plan(root: object, budget: Budget, keep: Sequence[LeafPath], unread: str) -> _Plan:
-    places = collections(root, keep)
-
+def _plan(
+    root: object,
+    budget: Budget,
+    keep: Sequence[LeafPath],
+    unread: str,
+    places: dict[LeafPath, Collection],
+) -> _Plan:
     def is_kept(path: LeafPath) -> bool:
         return any(matches(path, pattern) for pattern in keep)
 
@@ -147,9 +255,8 @@ def _plan(root: object, budget: Budget, keep: Sequence[LeafPath], unread: str) -
     first = len(units)
     units += [(path, None) for path in late]
     units += rows[few : few + budget.limit]
-    return _Plan(
-        root, places, frame, units, first, is_kept, any(map(naming, places.values())), unread
-    )
+    has_names = any(naming(place) is not None for place in places.values())
+    return _Plan(root, places, frame, units, len(early), first, is_kept, has_names, unread)
 
 
 def _frame(
@@ -167,7 +274,8 @@ def _frame(
 
 
 def _needed_of(place: Collection) -> int:
-    wanted = _ENOUGH + min(len(place.outliers), _OUTLIERS)
+    # Of those that do not differ, one is enough beside those that do.
+    wanted = 1 + min(len(place.outliers), _OUTLIERS) if place.outliers else _ENOUGH
     return min(len(place.values), wanted if place.exact_field is None else max(_KEPT, wanted))
 
 
@@ -177,9 +285,9 @@ def _enough_fits(plan: _Plan, cut: Cut, budget: Budget) -> bool:
     for place in plan.places.values():
         for index, _ in zip(place.order, range(_needed_of(place)), strict=False):
             text = encoded(record(place, index, cut, plan.is_kept))
-            # A token is rarely longer than 16 characters: the tokens of what is far too long are
-            # not counted.
-            cost += budget.count(text) if len(text) <= 16 * budget.limit else budget.limit + 1
+            # The tokens of what is far too long are not counted.
+            is_far_too_long = len(text) > _CHARS * budget.limit
+            cost += budget.limit + 1 if is_far_too_long else budget.count(text)
             if cost > budget.limit:
                 return False
     return True
@@ -304,7 +412,7 @@ class _Build:
         whole = len(chosen) == len(place.values) and not self._drops_fields(place)
         heading = "" if whole else self._head(place)
         shown = [record(place, index, self._cut, self._plan.is_kept) for index in chosen]
-        gaps = dict(self._gaps(place, chosen))
+        gaps = dict(self._gaps(place, chosen, heading))
         if isinstance(place.steps[0], str):
             return self._keyed(place, heading, dict(zip(chosen, shown, strict=True)), gaps)
         found: list[object] = [heading] if heading else []
@@ -336,16 +444,37 @@ class _Build:
         known = self._plan.heads.get((place.path, self._cut.fields))
         if known is None:
             room = self._budget.limit * _HEAD / len(self._plan.places)
-            known = head(place, self._cut, lambda line: self._budget.count(line) <= room)
+            known = head(
+                place,
+                self._cut,
+                room,
+                self._budget.count,
+                self._plan.rare_names,
+                self._plan.whole.get(place.path, frozenset()),
+            )
             self._plan.heads[place.path, self._cut.fields] = known
         return known
 
-    def _gaps(self, place: Collection, chosen: list[int]) -> Iterator[tuple[int, str]]:
-        """Marks of what is missing, each by the position that it precedes."""
-        names = self._names.get(place.path, 0) if naming(place) is not None else 0
+    def _gaps(
+        self, place: Collection, chosen: list[int], heading: str
+    ) -> Iterator[tuple[int, str]]:
+        """Marks of what is missing, each by the position that it precedes. The ends of a sequence
+        stand in the heading, or in its gaps."""
+        name = naming(place)
+        names = self._names.get(place.path, 0) if name is not None else 0
+        is_sequence = not lists_names(place)
+        if is_sequence and f"; {name}: " in heading:
+            names = 0
         before = 0
         for at, index in enumerate([*chosen, len(place.values)]):
             if index > before:
+                if is_sequence:
+                    ends = [before] if index - before == 1 else [before, index - 1]
+                    named = [name_of(place, i) for i in ends] if names > 0 else []
+                    names -= len(named) > 0
+                    yield at, gap(place, before, index, named, True)
+                    before = index + 1
+                    continue
                 named = [name_of(place, i) for i in range(before, min(index, before + names))]
                 names -= len(named)
                 yield at, gap(place, before, index, named)

@@ -20,7 +20,7 @@ _SHARE = 0.6
 """The records have at least this share of the lines."""
 _LINE = 160
 """Characters of a line that are shown."""
-_OUTLIERS = 6
+_OUTLIERS = 12
 """How many records are shown because they differ from the others."""
 _SHORT = 4
 """Lines of a record that is shown whole, and most lines that identify a longer one."""
@@ -119,7 +119,7 @@ def summarise_stanzas(found: Stanzas, budget: Budget) -> str:
     }
     head = [f"{len(spans)} records in {len(lines)} lines"]
     room = int(budget.limit * _STATEMENTS) - budget.count(head[0])
-    for line in map(_described, sorted(record_columns, key=lambda one: not one.rare)):
+    for line in map(_described, sorted(record_columns, key=lambda one: not one.outliers)):
         room -= budget.count(line) + 1 if line else 0
         if line and room >= 0:
             head.append(line)

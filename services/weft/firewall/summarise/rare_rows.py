@@ -1,0 +1,66 @@
+"""Rows of a table that differ from the others: as many as fit in their share stand there whole, and
+the names of the others behind the value that distinguishes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from weft.firewall.columns import MAX_RARE, Column
+from weft.firewall.summarise.budget import Budget
+
+_SHARE = 0.35
+"""Share of the tokens for whole rows. It does not depend on how many rows differ: a further one
+never shows less."""
+_MARK = 6
+"""About how many tokens the mark of a gap costs."""
+_NAMING = 1.0
+"""How well the values of a column must name their rows."""
+
+Groups = set[tuple[int, ...]]
+"""Rows with the same rare value."""
+
+
+def whole_rows(outliers: Sequence[int], row: Callable[[int], str], budget: Budget) -> list[int]:
+    """The first of these rows, as far as there is room for them."""
+    room = int(budget.limit * _SHARE)
+    whole: list[int] = []
+    for index in outliers:
+        room -= budget.count(row(index)) + _MARK
+        if room < 0:
+            break
+        whole.append(index)
+    return whole
+
+
+def naming_column(columns: Sequence[Column]) -> int | None:
+    """The place of the column that names the rows best; None if none does."""
+    best = max(range(len(columns)), key=lambda at: columns[at].identifying, default=None)
+    return None if best is None or columns[best].identifying < _NAMING else best
+
+
+def with_names(
+    lines: Mapping[int, str],
+    columns: Sequence[Column],
+    whole: Sequence[int],
+    line: Callable[[int, int, Groups], str],
+    room: int,
+    budget: Budget,
+) -> dict[int, str]:
+    """The statements about columns, by place, with as many names as fit in `room` more tokens.
+    `line` makes a statement of a place, how many rows it may name for each value, and the groups of
+    rows that need no names there: all of them are in `whole`, or another column names them."""
+    told = {group for one in columns for group in one.outliers if {*group} <= {*whole}}
+    named = dict(lines)
+    for at in lines:
+        if set(columns[at].outliers) <= told:
+            continue
+        costs = budget.count(lines[at])
+        for most in range(MAX_RARE, 0, -1):
+            longer = line(at, most, told)
+            cost = budget.count(longer) - costs
+            if cost <= room:
+                room -= cost
+                named[at] = longer
+                told |= set(columns[at].outliers)
+                break
+    return named
