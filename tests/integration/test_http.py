@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 from tests.integration.serving import item, publish
-from tests.retrying import PATIENCE
 
 from weft.client import Client
 from weft.http.operations import OPERATIONS
-from weft.log.transport import connect
 from weft.runtime.settings import Settings
 from weft_schemas.routing import Catalog, SelectableItem
 
@@ -435,30 +433,6 @@ async def test_the_document_lists_every_operation_and_the_page_loads_nothing_fro
     assert (await http.get("/live")).text == "live\n"
     assert (await http.get("/ready")).text == "ready\n"
     assert 'service="publish"' in (await http.get("/metrics")).text
-
-
-async def test_a_caller_who_goes_away_ends_the_compile(http, nats_url) -> None:
-    address = "/v1/sessions/left/"
-    item = {"id": "m1", "kind": "user_turn", "text": "hello"}
-    assert (await http.post(f"{address}items", json=item)).status_code == 200
-    asked = {"phase": "answer", "after": 10**9, "timeout": 60}
-    log = await connect(nats_url)
-    for headers in ({}, {"accept": "text/event-stream"}):
-        begun, ended = asyncio.Event(), asyncio.Event()
-        listeners = [
-            await log.listen(
-                f"weft-rpc.default.left.{service}", lambda *_, heard=heard: heard.set()
-            )
-            for service, heard in (("compile", begun), ("cancel", ended))
-        ]
-        waiting = asyncio.create_task(http.post(f"{address}compile", json=asked, headers=headers))
-        async with asyncio.timeout(PATIENCE):
-            await begun.wait()
-            waiting.cancel()
-            await ended.wait()
-        for listener in listeners:
-            await listener.close()
-    await log.close()
 
 
 async def test_a_compile_tells_how_many_pictures_it_only_names(http) -> None:

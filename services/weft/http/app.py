@@ -23,7 +23,6 @@ from weft.client import Client
 from weft.http import openapi, problems, sse, tracing
 from weft.http.callers import caller, check_page
 from weft.http.clients import Clients
-from weft.http.disconnects import while_connected
 from weft.http.grants import TokenGrant, TokenGrants
 from weft.http.handlers import HANDLERS, STREAMS, OperationCall, problem_event
 from weft.http.idempotency import Answers, checked_key
@@ -48,8 +47,6 @@ from weft_schemas.errors import Unavailable, WeftError
 _log = logging.getLogger(__name__)
 
 JSON = "application/json"
-HEAVY = frozenset({"compile", "explain", "hydrate", "drilldown"})
-"""Operations that may take seconds of a processor, and store nothing that their caller sent."""
 Take = Callable[[Client, bytes, str], Awaitable[bytes]]
 """Imports an export of a media type, and answers it."""
 
@@ -138,8 +135,6 @@ class Application:
 
         key = request.headers.get("idempotency-key")
         if not key or not operation.body:
-            if operation.name in HEAVY:
-                return _json(await while_connected(work(), request.receive))
             return _json(await work())
         address = (grant.name, operation.name, str(request.url.path), str(request.url.query))
         asked = (*address, checked_key(key))
