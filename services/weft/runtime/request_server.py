@@ -74,19 +74,16 @@ class RequestServer:
         )
         subscriber(handler)
         self._subscribers.append(subscriber)
+        await self._cancellable.listen(self._process.connection)
         if self._process.answers:
-            await self._start(subscriber)
+            await subscriber.start()
 
     async def join(self) -> None:
         """Take requests from now on."""
         if not self._process.answers:
             self._process.answers = True
             for subscriber in self._subscribers:
-                await self._start(subscriber)
-
-    async def _start(self, subscriber: RequestSubscriber) -> None:
-        await self._cancellable.listen(self._process.connection)
-        await subscriber.start()
+                await subscriber.start()
 
     async def leave(self) -> None:
         """Take no more requests; earlier ones are answered."""
