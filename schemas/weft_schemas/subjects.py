@@ -31,11 +31,6 @@ TIME_LEFT_HEADER = "Weft-Time-Left"
 """Header of a request that is sent again, unchanged: how many seconds of its `timeout` are left."""
 REPLY_TIMEOUT_HEADER = "Weft-Reply-Timeout"
 """Header of a request: for how many seconds its requester waits for the reply."""
-REQUEST_ID_HEADER = "Weft-Request-Id"
-"""Header of a request: an id that the requester chose, with which it can cancel the request."""
-CANCEL = "cancel"
-"""In place of the service in a request's subject: who asked this there, with this id, does not wait
-for the reply any more. The message has the request's header, and gets no reply."""
 
 UNREADABLE = "@unreadable"
 """Used for a tenant or session id that is not one: a record under such a subject is counted and
@@ -78,12 +73,6 @@ def request_subject(tenant: str, session: str, service: str, principal: str = ""
     `status` or `sessions`. A principal has subjects of its own, which permissions can fix."""
     subject = f"weft-rpc.{_place(tenant, session)}.{service}"
     return f"{subject}.{principal_token(principal)}" if principal else subject
-
-
-def cancel_subject(request: str) -> str:
-    """Where a request to this subject is cancelled."""
-    prefix, tenant, session, _, *principal = request.split(".")
-    return ".".join((prefix, tenant, session, CANCEL, *principal))
 
 
 def stored_filter(

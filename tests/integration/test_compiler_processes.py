@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -35,7 +34,6 @@ from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica, pool_work
-from weft.runtime.request_client import ask
 from weft.runtime.request_server import ReceivedRequest, RequestServer
 from weft.runtime.settings import Settings
 from weft.supervision.embedded_server import EmbeddedServer
@@ -262,37 +260,6 @@ async def test_a_compile_whose_requester_is_gone_is_not_begun(
             async for record in newest_first(log, subject, stream=AUDIT_STREAM)
         }
         assert queries & {"late", "in time"} == {"in time"}
-
-
-def endless(model: ReadModel, task: CompileTask) -> CompileResult | None:
-    """A compile that leaves its process's number in the file of which the key is the name."""
-    Path(task.key.decode()).write_text(str(os.getpid()))
-    time.sleep(10 * PATIENCE)
-    return None
-
-
-async def test_a_heavy_compile_that_is_cancelled_ends_at_once(
-    server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folded(tmp_path, large_session())
-    monkeypatch.setattr(service, "attempt", endless)
-    working, heavy = tmp_path / "working", CompileRequest(Phase.ANSWER, timeout=60.0)
-
-    def is_worked_on() -> bool:
-        return (
-            bool(working.exists() and (pid := working.read_text())) and Path("/proc", pid).exists()
-        )
-
-    async with answering(server, tmp_path, str(working)) as (log, _):
-        asked = asyncio.create_task(ask(log, ("t", "s", "compile"), heavy, ContextPack, 60.0))
-        async with asyncio.timeout(PATIENCE):
-            while not is_worked_on():
-                await asyncio.sleep(0.01)
-            asked.cancel()
-            while is_worked_on():
-                await asyncio.sleep(0.01)
-        short = await reply(log, CompileRequest(Phase.CALL, budget=500))
-        assert msgspec.json.decode(short.data, type=ContextPack).prompt
 
 
 def counted(model: ReadModel, task: CompileTask) -> CompileResult | None:

@@ -37,12 +37,12 @@ PUBLISHERS = {
     **{
         f"weft-rpc.{tenant}.s1.{service}": {
             *(f"{tenant}-{role}" for role in ("agent", "reader", "operator")),
-            *(("replica",) if service in ("route", "hydrate", "cancel") else ()),
+            *(("replica",) if service in ("route", "hydrate") else ()),
         }
         for tenant in ("acme", "rival")
         for service in (
             *("compile", "explain", "status", "drilldown", "route", "hydrate", "choose"),
-            *("sessions", "replicas", "cancel"),
+            *("sessions", "replicas"),
         )
     },
     **{

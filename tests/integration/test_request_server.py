@@ -24,7 +24,7 @@ from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.compile import CompileRequest, ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable
 from weft_schemas.policy import Phase
-from weft_schemas.subjects import REPLY_TIMEOUT_HEADER, REQUEST_ID_HEADER
+from weft_schemas.subjects import REPLY_TIMEOUT_HEADER
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -160,74 +160,6 @@ async def test_what_cannot_be_asked_is_named_by_its_field(
     with pytest.raises(InvalidInput, match=f"^{re.escape(told)}"):
         await ask(client, ("t", "s", "compile"), CompileRequest(Phase.ANSWER, **fields), Answer)
     await client.close()
-
-
-async def test_a_cancelled_request_is_worked_on_no_longer_and_others_are(
-    server: EmbeddedServer,
-) -> None:
-    process = Process("compiler", Settings())
-    process.connection = await connect(server.url, name="answering")
-    client = await connect(server.url, name="asking")
-    begun, ended, go_on = asyncio.Semaphore(0), asyncio.Queue[str](), asyncio.Event()
-
-    async def slow(asked: ReceivedRequest[Question]) -> Answer:
-        begun.release()
-        try:
-            await go_on.wait()
-        finally:
-            ended.put_nowait(asked.request.text)
-        return Answer("done")
-
-    async def quick(_: ReceivedRequest[Question]) -> Answer:
-        return Answer("")
-
-    def question(text: str, principal: str = "") -> asyncio.Task[Answer]:
-        asked = ask(client, ("t", "s", "slow"), Question(text), Answer, 60, principal)
-        return asyncio.create_task(asked)
-
-    async def next_ended() -> str:
-        async with asyncio.timeout(PATIENCE):
-            return await ended.get()
-
-    served = RequestServer(process, "group")
-    await served.answer("slow", Question, slow)
-    await served.answer("quick", Question, quick)
-    assert await process.connection.flushed()
-    tasks = {text: question(text) for text in ("stays", "cancelled", "too late")}
-    tasks["of a principal"] = question("of a principal", "assistant")
-    for _ in tasks:
-        await begun.acquire()
-    tasks["cancelled"].cancel()
-    assert await next_ended() == "cancelled"
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0):
-            await tasks["too late"]
-    assert await next_ended() == "too late"
-    tasks["of a principal"].cancel()
-    assert await next_ended() == "of a principal"
-    go_on.set()
-    assert (await tasks["stays"]).text == "done"
-
-    go_on.clear()
-    headers = {REQUEST_ID_HEADER: "1", REPLY_TIMEOUT_HEADER: "60"}
-    for cancel, told in (
-        ("weft-rpc.t.s.cancel", "was cancelled"),
-        ("weft-rpc.t.s.cancel.assistant", ""),
-        ("weft-rpc.t.other.cancel", ""),
-    ):
-        asked = replied(client, "weft-rpc.t.s.slow", b"{}", PATIENCE, headers)
-        pending = asyncio.create_task(asked)
-        await begun.acquire()
-        await client.publish(cancel, headers=headers)
-        if not told:
-            await client.flushed()
-            await ask(client, ("t", "s", "quick"), Question(), Answer)
-            go_on.set()
-        assert told in (await pending).data.decode()
-        assert ((await pending).headers or {}).get(ERROR_HEADER, "") == (told and "unavailable")
-    await served.drain()
-    await client.close()
-    await process.connection.close()
 
 
 async def test_a_burst_of_one_tenant_is_begun_in_turn_with_what_others_ask(

@@ -34,8 +34,7 @@ async def time_limit(seconds: float) -> AsyncIterator[asyncio.Timeout]:
     def wait(left: float) -> None:
         nonlocal timer
         if left <= 0:
-            if not limit.expired():  # others may have ended it
-                limit.reschedule(loop.time())
+            limit.reschedule(loop.time())
         else:
             timer = loop.call_later(min(POLL_SECONDS, left), wait, left - POLL_SECONDS)
 

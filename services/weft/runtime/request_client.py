@@ -10,7 +10,6 @@ decided and recorded twice; if the answer is lost, `Unavailable` is raised.
 from __future__ import annotations
 
 import asyncio
-import secrets
 from contextlib import ExitStack
 from math import isfinite
 from typing import Any, TypeVar
@@ -21,7 +20,6 @@ from nats.aio.msg import Msg
 
 from weft.log.api import replied, why_away
 from weft.log.connection import Connection
-from weft.log.wire import header_block, publish_command
 from weft_schemas.compile import CompileRequest, ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable
 from weft_schemas.lone_surrogates import lone_surrogate_in
@@ -29,13 +27,7 @@ from weft_schemas.policy import Phase
 from weft_schemas.ranges import WAIT_SECONDS
 from weft_schemas.reply_errors import error_of_reply
 from weft_schemas.routing import RouteRequest
-from weft_schemas.subjects import (
-    REPLY_TIMEOUT_HEADER,
-    REQUEST_ID_HEADER,
-    TIME_LEFT_HEADER,
-    cancel_subject,
-    request_subject,
-)
+from weft_schemas.subjects import REPLY_TIMEOUT_HEADER, TIME_LEFT_HEADER, request_subject
 
 ANSWER_SECONDS = 5.0
 """How long a service may take, in addition to the time that the request allows it to wait."""
@@ -71,10 +63,6 @@ async def ask(
         subject = request_subject(*address, principal)
         pending = _PendingRequest(connection, subject, request, wait, answer)
         reply = await pending.reply()
-    except asyncio.CancelledError:
-        if pending is not None:
-            pending.cancel()
-        raise
     except (msgspec.MsgspecError, TypeError, UnicodeEncodeError) as error:
         raise InvalidInput(f"{service} request: {_why_unwritable(request, error)}") from None
     except nats.errors.MaxPayloadError:
@@ -121,7 +109,6 @@ class _PendingRequest:
         self._subject = subject
         self._allowed = _allowed(request)
         self._payload = msgspec.json.encode(request)
-        self._id = secrets.token_hex(8)
         self._may_be_repeated = not _decides_a_route(request)
         wait = wait if isinstance(wait, int | float) else 0.0  # the service refuses anything else
         self._seconds = wait + answer
@@ -153,17 +140,10 @@ class _PendingRequest:
                     if reply is not None:
                         return reply
 
-    def cancel(self) -> None:
-        """Tell the service that nobody waits for the reply, so that heavy work ends. If that is
-        lost, the work ends with the time of the request."""
-        headers = header_block({REQUEST_ID_HEADER: self._id})
-        told = publish_command(cancel_subject(self._subject), "", headers, b"")
-        self._connection.write_soon(told)
-
     def _send(self) -> None:
         spent = self._spent()
         left = max(AGAIN_SECONDS, self._seconds - spent)
-        headers = {REPLY_TIMEOUT_HEADER: f"{left:.3f}", REQUEST_ID_HEADER: self._id}
+        headers = {REPLY_TIMEOUT_HEADER: f"{left:.3f}"}
         if spent and self._allowed is not None:
             headers[TIME_LEFT_HEADER] = f"{max(0.0, self._allowed - spent):.3f}"
         asked = replied(self._connection, self._subject, self._payload, left, headers)

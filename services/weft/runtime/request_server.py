@@ -18,7 +18,6 @@ from faststream.response import Response
 from nats.aio.msg import Msg
 
 from weft.log.timeouts import time_limit
-from weft.runtime.cancellable_requests import CancellableRequests
 from weft.runtime.fair_queueing import ConcurrencyLimits
 from weft.runtime.logs import safe_error
 from weft.runtime.process import Process
@@ -38,8 +37,7 @@ _ROOM_FOR_HEADERS = 1_024
 
 
 class Expired(Unavailable):
-    """The requester no longer waits for the reply, or has cancelled its request: it is not worked
-    on any longer."""
+    """The requester no longer waits for the reply, so the request is not worked on any longer."""
 
 
 Request = TypeVar("Request", bound=msgspec.Struct)
@@ -59,7 +57,6 @@ class RequestServer:
         self._process = process
         self._group = group
         self._subscribers: list[RequestSubscriber] = []
-        self._cancellable = CancellableRequests()
         self._waiting = 0
         """Bytes of the requests that wait for room."""
 
@@ -74,7 +71,6 @@ class RequestServer:
         )
         subscriber(handler)
         self._subscribers.append(subscriber)
-        await self._cancellable.listen(self._process.connection)
         if self._process.answers:
             await subscriber.start()
 
@@ -117,17 +113,12 @@ class RequestServer:
             tenant, session, _ = parse_request(message.raw_message.subject)
             try:
                 async with time_limit(seconds) as limit, AsyncExitStack() as stack:
-                    request = stack.enter_context(
-                        self._cancellable.within(limit, message.raw_message)
-                    )
                     with self._waits(service, limits.would_wait(tenant, session), size):
                         await stack.enter_async_context(limits.place(tenant, session))
                     return await call_next(message)
             except TimeoutError:
                 if not limit.expired():
                     raise
-                if request.is_cancelled:
-                    raise Expired(f"{service} was cancelled by its requester") from None
                 raise Expired(
                     f"{service} had no reply in the {seconds:g} s that the requester waits; ask "
                     "again with a longer timeout, or start more of its processes"
