@@ -158,20 +158,3 @@ def test_only_one_that_differs_from_others_alike_stands_out() -> None:
     assert odd(parcels(0)) is None
     assert odd([*parcels(2)[:3], *parcels(2)[4:6]]) is None
     assert odd([TASK, *(call(n) for n in (1, 2, 3)), *(result(n, 9) for n in (1, 2, 3))]) is None
-
-
-def test_the_result_from_which_the_calls_took_their_arguments_stays() -> None:
-    table = [
-        {"shop": f"SH-{number}0", "owner": f"Owner {number}", "since": f"2019-0{number}-11"}
-        for number in range(1, 9)
-    ]
-    listed = ContextItem("c0", ItemKind.TOOL_CALL, metadata={"tool_name": "shops", "arguments": {}})
-    items = [TASK, listed, ContextItem("r0", ItemKind.TOOL_RESULT, json.dumps(table), "c0")]
-    for number in (2, 5):
-        metadata = {"tool_name": "stock", "arguments": {"shop": f"SH-{number}0"}}
-        items.append(ContextItem(f"c{number}", ItemKind.TOOL_CALL, metadata=metadata))
-    items += [result(2, 40), result(5, 40)]
-    pack = compile_pack(ListView(items), CompileRequest(Phase.ANSWER, budget=900)).pack
-    (text,) = (entry.text for entry in pack.entries if entry.item_id == "r0")
-    assert "Owner 2" in text
-    assert "Owner 5" in text

@@ -190,10 +190,6 @@ first. Of what the next step needs in ten sessions that nobody tuned for, prompt
 1,000 and 2,000 tokens state .643 and .823 with shares, .635 and .814 without; in ten others .619
 and .863, .611 and .864, for an answer of 1,000 tokens .664 and .655. With shares of any size they
 lose .02 at 500 tokens."""
-SOURCE_SHARE = 0.25
-"""Most of a budget for the result from which calls that were made together took their arguments.
-Three answers about parcels say nothing of whose they are; of 64 sessions that nobody tuned for,
-prompts state as much with it as without."""
 MIN_ALIKE = 2
 """Least number of calls whose results say the same, beside which another one stands out. Two
 answers that all is well took the room of the third, which said what was wrong."""

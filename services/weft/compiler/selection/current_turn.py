@@ -24,12 +24,9 @@ from weft.compiler.profiles import (
     SHORT_CALL,
     SHORT_SHARE,
     SIBLINGS_SHARE,
-    SOURCE_SHARE,
     WITHOUT_SAID,
     WITHOUT_SIBLINGS,
 )
-from weft.compiler.ranking.calls import arguments_of
-from weft.compiler.ranking.focus import is_specific
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.item_renditions import ItemRenditions
 from weft.compiler.renditions.rendition import PARTS, Rendition, is_stub, shown_parts
@@ -70,7 +67,7 @@ def with_current_turn(choice: Choice, pinned: Shown, kept: Container[int] = ()) 
         if is_cut:
             room = limit - cost.exact(shown) + MAX_SAVED
             rest = [one for one in rest if forms.least_tokens(one) <= room]
-    shown = _with_source(choice, _with_siblings(choice, shown))
+    shown = _with_siblings(choice, shown)
     before = cost.exact(shown)
     shown = with_next_entry(choice, _with_calls_ahead(choice, shown, before), kept)
     limit += cost.exact(shown) - before + int(choice.budget * OTHER_CALLS_SHARE)
@@ -137,48 +134,6 @@ def _with_siblings(choice: Choice, shown: Shown) -> Shown:
     limit = min(choice.budget, choice.cost.exact(shown) + room)
     hidden = [group for group in siblings if group.key not in shown]
     return fill(choice, with_shares(choice, shown, hidden, limit), siblings, limit)
-
-
-def _with_source(choice: Choice, shown: Shown) -> Shown:
-    """With the parts of the result from which calls that were made together took their arguments:
-    it says which of them is about what."""
-    together = called_together(choice.current_turn)
-    if len(together) < 2:
-        return shown
-    specific = [frozenset(filter(is_specific, one)) for one in map(arguments_of, together)]
-    limit = min(choice.budget, choice.cost.exact(shown) + int(choice.budget * SOURCE_SHARE))
-    older = [group for group in choice.current_turn if group.last < together[-1].key]
-    for group in older:
-        for row in group.rows[1:]:
-            taken = [one for one in specific if any(value in row.whole for value in one)]
-            if len(taken) < 2 or row.parts is None or choice.renditions[row.sequence].fixed:
-                continue
-            wanted = frozenset[str]().union(*taken)
-            parts = [
-                number
-                for number, leaf in enumerate(row.parts.leaves)
-                if any(value in row.readable[leaf.start : leaf.end] for value in wanted)
-            ]
-            before = shown.get(row.sequence)
-            if before is None or is_stub(before):
-                return _with_last_parts(choice, shown, group, row, parts, limit)
-    return shown
-
-
-def _with_last_parts(
-    choice: Choice, shown: Shown, group: Group, row: ItemRow, parts: Sequence[int], limit: int
-) -> Shown:
-    """With as many of these parts of an item, from the last on, as fit."""
-    least = _shortest_forms(choice, group)
-
-    def with_last(count: int) -> Shown:
-        made = choice.renditions[row.sequence].choose(parts[len(parts) - count :])
-        return merged(shown, [{**least, row.sequence: made}]) if count else shown
-
-    most = len(parts)
-    return with_last(
-        nearest_that_fits(most, lambda count: choice.cost.fits(with_last(count), limit), most)
-    )
 
 
 def _reserved(choice: Choice, group: Group, room: int) -> int:
