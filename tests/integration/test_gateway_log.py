@@ -84,7 +84,7 @@ async def test_nothing_of_an_erased_session_is_left_and_its_handles_say_so(tmp_p
         ):
             assert refused.is_error
             assert f"no artifact '{handle}'" in text_of(refused)
-            assert "it may have been erased" in text_of(refused)
+            assert "it may also have been erased" in text_of(refused)
         assert files_with(data, CANARY) == []
         again = await handle_of(client, text=LONG.replace(CANARY, "cargo"))
         url = address(data)

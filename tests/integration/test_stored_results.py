@@ -67,6 +67,9 @@ async def prompts(client: weft.Client, session: str, after: int) -> list[str]:
         assert without_keyed(again.prompt) == found[-1]
         assert pack.stats.prompt_tokens > 0.8 * budget
         assert pack.stats.notes == ()
+    compiles = await client.operator.compiles(session)
+    each = await client.operator.reproduce([one.audit for one in compiles])
+    assert sorted(without_keyed(one.prompt) for one in each) == sorted(found)
     return found
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
+from tests.choosing import choice_of
 from tests.session_view import ListView
 
 from weft.compiler.candidates.closure import dependency_closure
@@ -57,6 +59,25 @@ def test_a_later_call_like_it_makes_it_good() -> None:
 def test_only_the_newest_are_found() -> None:
     failed = [call(n, "error: locked", order=f"N-{n}") for n in range(9)]
     assert unresolved(*failed) == [f"c{8 - n}" for n in range(MAX_UNRESOLVED)]
+
+
+@pytest.mark.parametrize("phase", [Phase.CALL, Phase.ANSWER])
+def test_calls_that_are_no_candidates_count_in_their_order(phase: Phase) -> None:
+    """A call that comes first is a candidate, since it is pinned, and a later one is none."""
+    asked = ContextItem("u0", ItemKind.USER_TURN, "What will the weather be like in Oslo?")
+    others = [item for n in range(600, 630) for item in call(n, LONG, "read", page=f"p-{n}")]
+
+    def unresolved_with(first: str, later: str) -> list[str]:
+        one = call(0, first, order="N-7", amount=30)
+        pinned = msgspec.structs.replace(one[0], metadata={**one[0].metadata, "pin": True})
+        between = [item for n in range(30) for item in call(n + 1, LONG, "read", page=f"q-{n}")]
+        other = call(500, later, order="N-7", amount=30)
+        items = [pinned, one[1], *between, *other, *others, asked]
+        return [group.rows[0].id for group in choice_of(items, 3_000, phase).unresolved]
+
+    assert unresolved_with("error: no", "ok") == []
+    if phase is Phase.CALL:
+        assert unresolved_with("ok", "error: no") == ["c500"]
 
 
 def made(phase: Phase, budget: int, result: str) -> str:

@@ -3,7 +3,7 @@ everything that it could read, and tells which of that the log no longer holds."
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 from weft.audit.compiles import find_compile
 from weft.audit.explanation import ExplainedCompile, explain_compile
@@ -39,16 +39,17 @@ async def reproduce_each(
     """The same of several compiles, in their order; each session is read from the log once."""
     last = max((audit.sequence for audit in compiles), default=0)
     histories = LoggedHistories(connection, tenant, last)
-    sessions: dict[str, tuple[list[LogRecord], MissingRecords]] = {}
+    sessions: dict[str, tuple[list[LogRecord], Mapping[str, bytes], MissingRecords]] = {}
     for audit in compiles:
         name = audit.session
         if name not in sessions:
+            records = await histories.of(name)
             gone = await missing_records(connection, tenant, name)
-            sessions[name] = await histories.of(name), gone
-        records, gone = sessions[name]
+            sessions[name] = records, await histories.stored(records), gone
+        records, stored, gone = sessions[name]
         base = await base_of(connection, audit)
         seen = [record for record in records if record.sequence <= audit.sequence]
-        model = fresh_model(seen, audit.sequence, audit.encoding)
+        model = fresh_model(seen, audit.sequence, audit.encoding, stored)
         try:
             view = model.view(tenant, name, audit.sequence)
             yield reproduce(audit, view, key=key, base=base, gone=gone)
@@ -65,8 +66,8 @@ async def explain_recorded(
     everything: bool = False,
 ) -> ExplainedCompile:
     """Why each item was in a recorded compile, or one was; `everything` also lists those that were
-    no candidates. Raises `NotFound` if no such compile is
-    recorded, and if its session does not have the item."""
+    no candidates. Raises `NotFound` if no such compile is recorded, and if its session does not
+    have the item."""
     audit = await find_compile(connection, tenant, compile_id)
     base = await base_of(connection, audit)
     gone = await missing_records(connection, tenant, audit.session)

@@ -73,7 +73,7 @@ def _form(row: ItemRow) -> str:
 
 def _why(row: ItemRow) -> str:
     if row.stored:
-        return "its body is in the object store, as all over 256 KiB are"
+        return "its body is in the object store"
     if _size_in_store(row) > MAX_CLEAN_BYTES:
         return f"prompts show no more of a result over {MAX_CLEAN_BYTES >> 20} MiB"
     return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.candidates.older_calls import older_calls
@@ -66,7 +67,7 @@ def choice_of(state: State) -> Choice:
         for row in group.rows
     }
     is_all = state.ledger.total >= state.view.item_count()
-    older = _older_calls(state) if counts_values and not is_all else ()
+    older = _older_calls(state, counts_values, is_all)
     return Choice(
         groups=state.groups,
         scores=_scores(state, rows, ahead, counts_values, old),
@@ -88,14 +89,18 @@ def choice_of(state: State) -> Choice:
         budget=state.budget,
         is_all=is_all,
         names_calls=counts_values,
-        unresolved=unresolved_calls((*reversed(older), *state.groups)),
-        older_calls=older,
+        unresolved=unresolved_calls(sorted((*older, *state.groups), key=attrgetter("key"))),
+        older_calls=older if counts_values else (),
         withheld=state.redacted | state.flags.keys(),
         has_query=bool(state.query),
     )
 
 
-def _older_calls(state: State) -> tuple[Group, ...]:
+def _older_calls(state: State, names_calls: bool, is_all: bool) -> tuple[Group, ...]:
+    """Calls that are no candidates: to be named, or to see whether a failed one was made again."""
+    has_failed = any(row.failed for group in state.groups for row in group.rows)
+    if is_all or not (names_calls or has_failed):
+        return ()
     most = most_names(state.budget)
     return older_calls(state.view, state.groups, state.policy, state.request.phase, most)
 

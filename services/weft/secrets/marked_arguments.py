@@ -31,7 +31,8 @@ BY_NAME = frozenset(
         "xml_secret",
     }
 )
-"""Rules by which a value is a secret because of its name: `firewall.harmless_names` lifts them."""
+"""Rules by which a value is a secret because of what it is called: `firewall.harmless_names` lifts
+them where that is the name of a field."""
 
 
 class MarkedArgument(msgspec.Struct, frozen=True):
@@ -91,9 +92,9 @@ _MOST = 3
 def _way_out(found: Sequence[MarkedArgument]) -> str:
     if all(one.rule in BY_NAME for one in found):
         return (
-            "If the value is no secret, the operator of this agent can publish a policy with the "
-            "name of the field that it came from in firewall.harmless_names; then the tool has to "
-            "give it again."
+            "If the value is no secret and was masked because of the name of its field, the "
+            "operator of this agent can publish a policy with that name in "
+            "firewall.harmless_names; then the tool has to give it again."
         )
     return (
         "It has the form of a credential, so no policy shows it: the tool has to be given it "

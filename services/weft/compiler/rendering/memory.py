@@ -157,16 +157,16 @@ def _episodes(view: SessionView, policy: ContextPolicy) -> list[EpisodeRow]:
 
 
 def _by_relevance(rows: Sequence[Row], question: Question) -> list[Row]:
-    """By shared terms, among which counts that a fact's attribute is asked for in other words; then
-    the newest."""
+    """By shared terms, then those whose attribute is asked for in other words, then the newest."""
     asked = asked_attributes(question.terms)
 
-    def shared(row: Row) -> int:
+    def order(row: Row) -> tuple[int, bool, int, str]:
         held = analyse(_words(row))
         is_asked_for = isinstance(row, FactRow) and not asked.isdisjoint(words(row.key))
-        return sum(term in held for term in question.terms) + is_asked_for
+        shared = sum(term in held for term in question.terms)
+        return -shared, not is_asked_for, -_since(row), _key(row)
 
-    return sorted(rows, key=lambda row: (-shared(row), -_since(row), _key(row)))
+    return sorted(rows, key=order)
 
 
 def _since(row: Row) -> int:

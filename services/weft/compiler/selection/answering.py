@@ -52,7 +52,8 @@ def with_answering(choice: Choice, shown: Shown) -> Shown:
         choice.budget,
         choice.cost.exact(shown) + int(max(choice.budget - WITHOUT_ANSWERING, 0) * ANSWERING_SHARE),
     )
-    texts = list(_texts(choice, asked))
+    # A short item matches once for each of its passages.
+    texts = list({(one.row.sequence, one.parts): one for one in _texts(choice, asked)}.values())
     counts = Counter(term for one in texts for term in one.terms)
     rare = frozenset(term for term, count in counts.items() if count <= RARE_TERM)
 

@@ -111,15 +111,22 @@ def _with_outcomes(choice: Choice, shown: Shown, *groups: Group) -> Shown:
 
 def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, bool]:
     """With the results of the newest calls, if these were made together and the newest result does
-    not fit whole. Also returns whether that is so."""
+    not fit whole, or one of them says something else than the others, which come after it. Also
+    returns whether any was cut."""
     groups = [group for group in called_together(choice.current_turn) if group.key not in shown]
     room = limit - choice.cost.exact(shown)
-    if odd_one(groups) is None:
-        if not 2 <= len(groups) <= MAX_CALLS_TOGETHER or room < MIN_SHARE_TOKENS * len(groups):
-            return shown, False
-        newest = {row.sequence: choice.renditions[row.sequence].whole() for row in groups[0].rows}
-        if choice.cost.fits({**shown, **newest}, limit):
-            return shown, False
+    is_odd = odd_one(groups) is not None
+    if not is_odd and not (
+        2 <= len(groups) <= MAX_CALLS_TOGETHER and room >= MIN_SHARE_TOKENS * len(groups)
+    ):
+        return shown, False
+    whole = {
+        row.sequence: choice.renditions[row.sequence].whole()
+        for group in (groups if is_odd else groups[:1])
+        for row in group.rows
+    }
+    if choice.cost.fits({**shown, **whole}, limit):
+        return shown, False
     return with_shares(choice, shown, groups, limit), True
 
 

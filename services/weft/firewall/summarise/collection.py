@@ -353,8 +353,9 @@ def lists_names(collection: Collection) -> bool:
 
 
 def is_told_by_ranges(collection: Collection, cut: Cut) -> bool:
-    """Whether all fields that records are shown with are numbers or moments in sequence."""
-    if cut.fields is None or isinstance(collection.steps[0], str):
+    """Whether all fields that records are shown with are numbers or moments in sequence, and no
+    rule keeps one of them."""
+    if collection.exact_field or cut.fields is None or isinstance(collection.steps[0], str):
         return False
     ascending = {column.name for column in collection.columns if column.ascends}
     return ascending.issuperset(collection.fields[: cut.fields])
