@@ -22,12 +22,12 @@ from weft.log.api import replied, why_away
 from weft.log.connection import Connection
 from weft_schemas.compile import CompileRequest, ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable
-from weft_schemas.lone_surrogates import lone_surrogate_in
 from weft_schemas.policy import Phase
 from weft_schemas.ranges import WAIT_SECONDS
 from weft_schemas.reply_errors import error_of_reply
 from weft_schemas.routing import RouteRequest
 from weft_schemas.subjects import REPLY_TIMEOUT_HEADER, TIME_LEFT_HEADER, request_subject
+from weft_schemas.unwritable import why_unwritable
 
 ANSWER_SECONDS = 5.0
 """How long a service may take, in addition to the time that the request allows it to wait."""
@@ -64,7 +64,7 @@ async def ask(
         pending = _PendingRequest(connection, subject, request, wait, answer)
         reply = await pending.reply()
     except (msgspec.MsgspecError, TypeError, UnicodeEncodeError) as error:
-        raise InvalidInput(f"{service} request: {_why_unwritable(request, error)}") from None
+        raise InvalidInput(f"{service} request: {why_unwritable(request, error)}") from None
     except nats.errors.MaxPayloadError:
         raise InvalidInput(
             f"this request to {service} is over the server's max_payload; send less"
@@ -208,20 +208,3 @@ def _allowed(request: Any) -> float | None:
             raise InvalidInput(f"{name} is {held}; give {wanted}")
     timeout = getattr(inner, "timeout", None)
     return timeout if isinstance(timeout, int | float) else None
-
-
-def _why_unwritable(request: msgspec.Struct, error: Exception) -> str:
-    """Names the field that no JSON can have."""
-    for name in request.__struct_fields__:
-        held = getattr(request, name)
-        if held is msgspec.UNSET:
-            continue
-        if where := lone_surrogate_in(
-            msgspec.to_builtins(held, builtin_types=(bytes,), enc_hook=str)
-        ):
-            return f"$.{name}{where[1:]} has a lone surrogate; send valid Unicode"
-        try:
-            msgspec.json.encode(held)
-        except (msgspec.MsgspecError, TypeError) as fault:
-            return f"$.{name} cannot be written as JSON ({fault}); give plain values"
-    return f"it cannot be written: {error}"
