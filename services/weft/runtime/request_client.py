@@ -81,8 +81,7 @@ async def ask(
         raise Unavailable(f"{service} gave no answer in {wait + answer:g} s{todo}") from None
     except nats.errors.Error as error:
         raise Unavailable(f"{service} could not be asked: {error}; try again") from None
-    code = (reply.headers or {}).get(ERROR_HEADER)
-    if code:
+    if code := (reply.headers or {}).get(ERROR_HEADER):
         told = msgspec.json.decode(reply.data, type=ErrorReply).message
         raise error_of_reply(service, code, told)
     try:
@@ -114,7 +113,7 @@ class _PendingRequest:
         self._seconds = wait + answer
         self._absent = min(wait, ABSENT_SECONDS)
         """For how long a service may still be absent."""
-        self._clock = asyncio.get_running_loop().time
+        self._loop = asyncio.get_running_loop()
         self._begun: float | None = None
         self._sent: set[asyncio.Task[Msg]] = set()
         self._news = asyncio.Event()
@@ -129,15 +128,13 @@ class _PendingRequest:
             at_end.callback(lambda: [task.cancel() for task in self._sent])
             at_end.callback(self._connection.on_reconnect(self._came_back))
             if self._may_be_repeated:
-                loop = asyncio.get_running_loop()
-                at_end.callback(loop.call_later(SILENT_SECONDS, self._send).cancel)
+                at_end.callback(self._loop.call_later(SILENT_SECONDS, self._send).cancel)
             while True:
                 await self._news.wait()
                 self._news.clear()
                 for task in [one for one in self._sent if one.done()]:
                     self._sent.discard(task)
-                    reply = await self._taken(task)
-                    if reply is not None:
+                    if (reply := await self._taken(task)) is not None:
                         return reply
 
     def _send(self) -> None:
@@ -153,7 +150,7 @@ class _PendingRequest:
 
     def _spent(self) -> float:
         """Seconds since it was sent first."""
-        now = self._clock()
+        now = self._loop.time()
         self._begun = now if self._begun is None else self._begun
         return now - self._begun
 
