@@ -1,4 +1,4 @@
-"""`TextSearch` from the definition, over the terms of each document: what the index has to find."""
+"""The search from its definition, over the terms of each document: what the index has to find."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tests.plain_search import PlainSearch
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import records_of
 from weft.readmodel.postings import SEGMENT
-from weft.readmodel.search import IndexSearch, TextSearch
+from weft.readmodel.search import IndexSearch
 from weft.readmodel.store import open_writer
 from weft.readmodel.unsealed_postings import UnsealedCache
 from weft.terms import words
@@ -50,7 +50,7 @@ class Session:
     def _enveloped(self) -> list[str]:
         return [f"{self.texts[at]} w39" for at in range(2)]
 
-    def both(self, at: int, is_sealed: bool) -> tuple[TextSearch, TextSearch]:
+    def both(self, at: int, is_sealed: bool) -> tuple[IndexSearch, PlainSearch]:
         """The index and the plain search at a sequence."""
         db = self.sealed if is_sealed else self.unsealed
         # One document for each turn, none for the result, one for each envelope.

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 
 import msgspec
 
+from weft.log.bodies import shown_body
 from weft.log.connection import Connection
 from weft.log.reading import read_matching, read_session
-from weft.log.reading_in_thread import shown_body
 from weft.log.record import LogRecord
 from weft.readmodel.model import NONE_STORED, ReadModel
 from weft_schemas.errors import InvalidInput

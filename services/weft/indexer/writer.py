@@ -18,9 +18,9 @@ from typing import TypeVar
 
 import msgspec
 
+from weft.indexer.thread_reader import ThreadReader
 from weft.log.connection import Connection
 from weft.log.following import Followed
-from weft.log.reading_in_thread import ThreadReader
 from weft.log.stream_identity import StreamIdentity
 from weft.readmodel import store
 from weft.readmodel.database import Database

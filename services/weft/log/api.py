@@ -112,8 +112,7 @@ async def replied(
     white space, `Unavailable` if the connection is closed meanwhile, and what nats-py raises.
     """
     check_subject(subject)
-    trace = current_trace()
-    if trace:
+    if trace := current_trace():
         headers = {**(headers or {}), "traceparent": trace}
     # Its own timeout would count the time in which this process did not run.
     request = asyncio.create_task(connection.request(subject, payload, inf, headers=headers))

@@ -95,9 +95,8 @@ class Batch:
 
     async def run(self) -> None:
         """Send by fast ingest and wait for the result. What cannot be sent ends the batch."""
-        sent = 0
+        sent = size = 0
         chunk: list[bytes] = []
-        size = 0
         invalid: InvalidInput | None = None
         while sent < len(self.messages) and not self._over:
             try:
@@ -140,11 +139,8 @@ class Batch:
     def _atomic_command(self, index: int) -> bytes:
         message = self.messages[index]
         last = index == len(self.messages) - 1
-        headers = {
-            **message.headers,
-            "Nats-Batch-Id": self.token,
-            "Nats-Batch-Sequence": str(index + 1),
-        }
+        batch = {"Nats-Batch-Id": self.token, "Nats-Batch-Sequence": str(index + 1)}
+        headers = {**message.headers, **batch}
         if last:
             headers["Nats-Batch-Commit"] = "1"
         reply = f"{self._inbox}.0" if last or not index else ""

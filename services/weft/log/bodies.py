@@ -20,13 +20,15 @@ from typing import IO, Any, BinaryIO
 import msgspec
 import nats.nuid
 
-from weft.log.api import call
+from weft.bodies.masking import MAX_CLEAN_BYTES
+from weft.log.api import call, config_of
 from weft.log.connection import Connection
 from weft.log.message import Ack, Message
 from weft.log.publishing import Publisher
 from weft.log.reading import last_of, nanoseconds, read_matching, subjects
 from weft.log.secure_delete import erase, erase_all
-from weft_schemas.errors import Conflict, Corrupt, InvalidInput, NotFound, WeftError
+from weft.log.topology import BODIES_STREAM
+from weft_schemas.errors import Conflict, Corrupt, InvalidInput, NotFound, Unavailable, WeftError
 from weft_schemas.ids import body_name, is_digest
 from weft_schemas.items import BodyRef
 from weft_schemas.subjects import BODIES_BUCKET
@@ -273,3 +275,29 @@ class Bodies:
 
     def _meta_subject(self, name: str) -> str:
         return f"$O.{self.bucket}.M.{base64.urlsafe_b64encode(name.encode()).decode()}"
+
+
+async def shown_body(connection: Connection, tenant: str, reference: BodyRef) -> bytes | None:
+    """A body in the object store, of which an envelope records a clean text. None if it is gone,
+    has other bytes, or is larger than any such body.
+
+    Raises `Unavailable` if the object store does not answer, or is not there at all: whoever
+    restores a log may restore it next.
+    """
+    bodies = Bodies(connection, Publisher(connection), tenant)  # nothing is published
+    try:
+        body = await bodies.get(reference, MAX_CLEAN_BYTES + 1)
+    except NotFound:
+        if await config_of(connection, BODIES_STREAM) is None:
+            raise Unavailable(
+                f"the log has no object store for body {reference.sha256}: restore "
+                f"{BODIES_STREAM}, or make an empty one with `weft provision`"
+            ) from None
+        return None
+    except (Corrupt, InvalidInput):
+        return None
+    except Unavailable as error:
+        raise Unavailable(
+            f"body {reference.sha256} could not be read from the object store: {error}"
+        ) from None
+    return body if len(body) <= MAX_CLEAN_BYTES else None

@@ -197,8 +197,7 @@ class Connection(Client):
     async def _on_error(self, error: Exception) -> None:
         if self.is_connecting and "authorization" in str(error).lower():
             raise CredentialRefused  # leaves nats-py's loop, which would retry for ever
-        match = _VIOLATION.search(str(error))
-        if match:
+        if match := _VIOLATION.search(str(error)):
             # nats-py gives the server's text in lower case.
             for watcher in tuple(self._violation_watchers):
                 watcher(match.group(1).lower())

@@ -119,8 +119,7 @@ class Consumer(Puller[list[Delivery]]):
     def settle(self, reply: bytes, verb: bytes) -> None:
         """Answer a delivery; a second answer to the same one is not sent. If it was held for too
         long, only its completion is reported: others may work on it by now."""
-        hold = self._held.pop(reply, None)
-        if hold is not None:
+        if (hold := self._held.pop(reply, None)) is not None:
             self._held_bytes -= hold.size
             self._send(reply, verb)
         elif reply in self._overdue:
@@ -152,10 +151,9 @@ class Consumer(Puller[list[Delivery]]):
         self._held_bytes += len(raw.payload)
 
     async def _keep(self) -> None:
-        clock = asyncio.get_running_loop().time
         while True:
             await asyncio.sleep(EXTEND_SECONDS / 2)
-            now = clock()
+            now = asyncio.get_running_loop().time()
             for reply, hold in tuple(self._held.items()):
                 if now - hold.since > HOLD_SECONDS:
                     self._held.pop(reply)

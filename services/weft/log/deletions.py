@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 import msgspec
 
@@ -37,12 +38,6 @@ async def deleted_after(connection: Connection, sequence: int) -> Iterator[int]:
     body = msgspec.json.encode({"deleted_details": True})
     reply = await request(connection, f"$JS.API.STREAM.INFO.{STREAM}", body, TIMEOUT_SECONDS)
     state = msgspec.json.decode(reply, type=_Info).state
-    return _after(state, sequence)
-
-
-def _after(state: _State, sequence: int) -> Iterator[int]:
-    yield from range(sequence + 1, state.first_seq)
-    for found in _NUMBER.finditer(bytes(state.deleted)):
-        number = int(found[0])
-        if number > sequence:
-            yield number
+    named = (int(found[0]) for found in _NUMBER.finditer(bytes(state.deleted)))
+    later = (number for number in named if number > sequence)
+    return chain(range(sequence + 1, state.first_seq), later)

@@ -69,8 +69,7 @@ class Follower(Puller[Followed]):
         self.identity = known
         self._subjects = subjects
         self._batch = batch
-        self._bytes = 0
-        self._consumer_sequence = 0
+        self._bytes = self._consumer_sequence = 0
         self._checked = 0.0
         self._mark = b""
 
@@ -108,10 +107,9 @@ class Follower(Puller[Followed]):
             self._consumer_sequence += 1
             if place.stream_sequence <= position:
                 continue
-            if place.stream_sequence > position + 1 and not self._subjects:
-                problem = await self._gap(position, place.stream_sequence)
-                if problem:
-                    return records, problem
+            has_gap = place.stream_sequence > position + 1 and not self._subjects
+            if has_gap and (problem := await self._gap(position, place.stream_sequence)):
+                return records, problem
             records.append(raw.record(place))
             position = place.stream_sequence
         return records, ""
@@ -185,8 +183,7 @@ class Follower(Puller[Followed]):
         path = f"{name}.{self._subjects}" if self._subjects else name
         await call(self._connection, f"CONSUMER.CREATE.{STREAM}.{path}", body)
         self._buffer.clear()
-        self._bytes = 0
-        self._consumer_sequence = 0
+        self._bytes = self._consumer_sequence = 0
         self._consumer = name
         self._mark = f".{name}.".encode()
         self._reset()

@@ -250,14 +250,13 @@ class InFlight:
 
     async def _give_up_where_stalled(self, oldest: _Pending) -> None:
         """Only the oldest is sent for this check, since all would slow down a slow server."""
-        clock = asyncio.get_running_loop().time
-        stream = stream_of(oldest.message.subject)
-        connection = self.connection
+        connection, stream = self.connection, stream_of(oldest.message.subject)
         if not await stores_nothing(connection, stream, lambda: connection.write_soon(oldest.data)):
             return
+        now = asyncio.get_running_loop().time()
         for token, pending in tuple(self._in_flight.items()):
             subject = pending.message.subject
-            if self._is_silent(token, pending, clock()) and stream_of(subject) == stream:
+            if self._is_silent(token, pending, now) and stream_of(subject) == stream:
                 self._settle(token, stalled_error(subject))
 
     def _refuse(self, subject: str) -> None:

@@ -88,8 +88,6 @@ def command(message: Message, reply: str, limit: int) -> bytes:
         )
     if len(block) + len(message.payload) > limit:
         named = f"message {message.message_id[:64]!r} to {message.subject[:100]}"
-        size = len(message.payload)
-        raise InvalidInput(
-            f"{named}: {size} bytes are over the server's max_payload of {limit}; shorten it"
-        )
+        over = f"{len(message.payload)} bytes are over the server's max_payload of {limit}"
+        raise InvalidInput(f"{named}: {over}; shorten it")
     return publish_command(message.subject, reply, block, message.payload)

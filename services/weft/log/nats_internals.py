@@ -130,8 +130,7 @@ class FastConnection(Connection):
     async def _process_msg(
         self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes
     ) -> None:
-        handler = self._handlers.get(sid)
-        if handler is not None:
+        if (handler := self._handlers.get(sid)) is not None:
             self._hand_on(handler, subject, reply, data, headers)
             return
         try:

@@ -75,9 +75,9 @@ class Publisher(InFlight):
         """Publish many and return every outcome, in order of the messages."""
         write = self.connection.write
         outcomes: dict[int, Outcome] = {}
-        count, all_known = 0, asyncio.Event()
+        count = size = 0
+        all_known = asyncio.Event()
         chunk: list[bytes] = []
-        size = 0
 
         def settled(index: int, outcome: Outcome) -> None:
             outcomes[index] = outcome

@@ -90,8 +90,7 @@ class Puller(Generic[T]):
             await self._wait()
             if self._connection.is_closed:
                 raise Unavailable(f"the connection of {self} was closed; connect anew")
-            taken = await self._next()
-            if taken is not None:
+            if (taken := await self._next()) is not None:
                 yield taken
 
     async def _next(self) -> T | None:
@@ -115,7 +114,7 @@ class Puller(Generic[T]):
 
     async def __aenter__(self) -> Self:
         self._listener = await self._connection.listen(f"{self._inbox}.*", self._take)
-        self._unwatch = self._connection.on_reconnect(self._reconnected)
+        self._unwatch = self._connection.on_reconnect(lambda: self._note_trouble("reconnected"))
         await self._begin()
         return self
 
@@ -178,8 +177,8 @@ class Puller(Generic[T]):
         if is_silent and not self._buffer:
             self._trouble = f"no heartbeat for {quiet:.1f} s"
 
-    def _reconnected(self) -> None:
-        self._trouble = "reconnected"
+    def _note_trouble(self, why: str) -> None:
+        self._trouble = why
         self._arrived.set()
 
     def _take(self, subject: bytes, reply: bytes, payload: bytes, headers: bytes | None) -> None:
@@ -198,8 +197,7 @@ class Puller(Generic[T]):
         if code == 100:
             return
         if code == 503 or code == 400 or text.lower().startswith(_LOST):
-            self._trouble = text or "nobody answers for the consumer"
-            self._arrived.set()
+            self._note_trouble(text or "nobody answers for the consumer")
             return
         # The pull request ended (expired, or used up its bytes) with this many messages unsent.
         unsent = header(headers, b"Nats-Pending-Messages")
@@ -207,5 +205,4 @@ class Puller(Generic[T]):
             self._requested = max(0, self._requested - int(unsent))
             self._top_up()
         else:
-            self._trouble = text or f"status {code}"
-            self._arrived.set()
+            self._note_trouble(text or f"status {code}")

@@ -306,10 +306,8 @@ class _Pages:
 
 
 def _direct(payload: bytes, headers: bytes | None) -> LogRecord:
-    sequence, subject, time = (
-        servers_header(headers, name)
-        for name in (b"Nats-Sequence", b"Nats-Subject", b"Nats-Time-Stamp")
-    )
+    names = (b"Nats-Sequence", b"Nats-Subject", b"Nats-Time-Stamp")
+    sequence, subject, time = (servers_header(headers, name) for name in names)
     return LogRecord.of(int(sequence), subject, nanoseconds(time), payload, headers)
 
 

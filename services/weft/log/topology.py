@@ -97,11 +97,8 @@ def desired(
         "allow_direct": True,
         "metadata": {"weft.durability": durability},
     }
-    batches: Config = {}
-    if server >= (2, 12):
-        batches["allow_atomic"] = True
-    if server >= (2, 14):
-        batches["allow_batched"] = True
+    since = {"allow_atomic": (2, 12), "allow_batched": (2, 14)}
+    batches: Config = {option: True for option, version in since.items() if server >= version}
     configs: list[Config] = [
         {**_log(limits), **common, **batches},
         {**_AUDIT, **common, **batches},
@@ -303,9 +300,7 @@ def _stream_action(field: str, have: Any, want: Any) -> Literal["update", "refus
 
 def _lower(have: Any, want: Any) -> bool:
     """Whether a limit gets tighter, which makes the server delete events. 0 and -1 are none."""
-    if want in (None, 0, -1):
-        return False
-    return have in (None, 0, -1) or want < have
+    return want not in (None, 0, -1) and (have in (None, 0, -1) or want < have)
 
 
 def _consumer_action(field: str, have: Any, want: Any) -> Literal["update", "refuse"]:

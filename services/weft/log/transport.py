@@ -34,8 +34,7 @@ def implementation() -> type[Connection]:
     try:
         from weft.log.nats_internals import FastConnection, missing_internals
 
-        lacks = missing_internals()
-        if not lacks:
+        if not (lacks := missing_internals()):
             return FastConnection
     except (ImportError, TypeError) as error:  # a name, or an argument of a constructor
         lacks = [str(error)]

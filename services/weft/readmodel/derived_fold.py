@@ -134,11 +134,8 @@ class DerivedFold(msgspec.Struct):
         """The clean text of an item's raw body. None if the body is gone, or if this release makes
         another text of it than the firewall did: then the summary is used."""
         stored = self.db.execute(_sql.stored_body, (item,)).fetchone()
-        raw: str | bytes | None
-        if stored is None:
-            raw = self.bodies.take(item)
-        else:
-            raw = self.bodies.stored(tenant, BodyRef(*stored))
+        bodies = self.bodies
+        raw = bodies.stored(tenant, BodyRef(*stored)) if stored else bodies.take(item)
         with suppress(Corrupt):
             return None if raw is None else clean_text(raw, recorded)
         return None

@@ -43,8 +43,7 @@ class Documents:
         """Index the passages of an item, which is found by them from the sequence `version` on."""
         for passage, words, length, terms, times in passages:
             number = state.add_document(words)
-            row = (state.number, number, item, passage, version, state.words)
-            self._rows.append(row)
+            self._rows.append((state.number, number, item, passage, version, state.words))
             self._new[state.number].append((number, length, terms, times))
 
     def supersede(self, item: int, until: int) -> None:

@@ -253,8 +253,7 @@ class Reader:
         for _ in range(_MAX_SWAPS):
             path = self._generations.current()
             if path is None:
-                why = self._generations.condemned()
-                if why:
+                if why := self._generations.condemned():
                     raise Unavailable(f"the read model is built anew ({why}); try again")
                 raise Unavailable("this replica has no read model yet; start `weft work indexer`")
             lock = reader_lock(path)

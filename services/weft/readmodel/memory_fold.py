@@ -57,6 +57,5 @@ def forget(db: sqlite3.Connection, rows: list[tuple[Any, ...]], at: int) -> None
 
 
 def _elect(db: sqlite3.Connection, key: list[str], at: int) -> None:
-    best = db.execute(_sql.best_left, key).fetchone()
-    if best is not None:
+    if best := db.execute(_sql.best_left, key).fetchone():
         db.execute(_sql.in_force_again, (at, OPEN, best[0]))

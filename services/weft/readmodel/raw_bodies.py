@@ -49,8 +49,7 @@ class RawBodies:
 
     def take(self, sequence: int) -> str | None:
         """The body of an item; None if the log no longer has it."""
-        known = self._kept.get(sequence)
-        if known is not None:
+        if (known := self._kept.get(sequence)) is not None:
             self.drop(sequence)
             return known
         payload = self._read(sequence) if self._read else None

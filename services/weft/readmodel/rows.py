@@ -163,29 +163,15 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
     elif stored and summary:
         version, text, tokens = summary_version, summary, summary_tokens
     return ItemRow(
-        sequence=sequence,
-        ordinal=ordinal,
-        id=id,
-        kind=KINDS[kind],
-        text=text,
-        tokens=tokens,
-        version=version,
-        parent_id=parent_id,
-        sensitivity=effective(sensitivity, raised, envelope),
-        metadata=known,
-        published_ns=published_ns,
-        outline=outline,
-        pending=bool(waits),
-        parked=bool(untrusted and envelope is None and not waits),
-        envelope=envelope,
-        summary=summary or "",
-        summary_tokens=summary_tokens or 0,
+        sequence=sequence, ordinal=ordinal, id=id, kind=KINDS[kind], text=text, tokens=tokens,
+        version=version, parent_id=parent_id, sensitivity=effective(sensitivity, raised, envelope),
+        metadata=known, published_ns=published_ns, outline=outline, envelope=envelope,
+        pending=bool(waits), parked=bool(untrusted and envelope is None and not waits),
+        summary=summary or "", summary_tokens=summary_tokens or 0,
         summary_version=summary_version or 0,
-        packed=body or b"",
-        packed_tokens=body_tokens or 0,
-        packed_size=body_size or 0,
+        packed=body or b"", packed_tokens=body_tokens or 0, packed_size=body_size or 0,
         stored=stored,
-    )
+    )  # fmt: skip
 
 
 def effective(level: str, raised: int | None, envelope: ResultEnvelope | None) -> Sensitivity:

@@ -2,7 +2,6 @@
 fixed number of postings in all, the newest first. All statistics are of the session's documents at
 or before that sequence.
 
-`TextSearch` is the interface, and `IndexSearch` reads the read model's postings.
 `tests/plain_search.py` computes the same from the definition.
 """
 
@@ -15,7 +14,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
-from typing import Protocol
 
 import msgspec
 
@@ -32,23 +30,6 @@ TELLING = 20
 _sql = statements("postings")
 
 
-class TextSearch(Protocol):
-    """Finds the documents of one session, which are numbered in log order."""
-
-    def best(
-        self,
-        terms: Sequence[str],
-        limit: int,
-        postings: int = MAX_POSTINGS,
-        weights: Mapping[str, float] | None = None,
-    ) -> list[tuple[int, float]]:
-        """The best documents with their scores, best first, ties by newer document.
-
-        A term that is given twice counts twice. At most `postings` are read. With `weights`, only
-        the `TELLING` terms with the greatest weight times rarity are read.
-        """
-
-
 class _Term(msgspec.Struct):
     text: str
     documents: int
@@ -60,7 +41,7 @@ class _Term(msgspec.Struct):
 
 
 class IndexSearch:
-    """A `TextSearch` over the postings of a session at a sequence."""
+    """Finds the documents of one session at a sequence, which are numbered in log order."""
 
     def __init__(
         self, db: sqlite3.Connection, session: int, at: int, unsealed: UnsealedPostings
@@ -79,6 +60,11 @@ class IndexSearch:
         postings: int = MAX_POSTINGS,
         weights: Mapping[str, float] | None = None,
     ) -> list[tuple[int, float]]:
+        """The best documents with their scores, best first, ties by newer document.
+
+        A term that is given twice counts twice. At most `postings` are read. With `weights`, only
+        the `TELLING` terms with the greatest weight times rarity are read.
+        """
         if not self._count or limit <= 0:
             return []
         found = self._look_up(Counter(term[:MAX_TERM] for term in terms))
@@ -101,9 +87,7 @@ class IndexSearch:
         document, version, words = self._unsealed.newest
         if version <= self._at:
             return document + 1, words
-        count = bisect_right(
-            range(document), self._at, key=lambda number: self._document(number)[0]
-        )
+        count = bisect_right(range(document), self._at, key=lambda one: self._document(one)[0])
         return (count, self._document(count - 1)[1]) if count else (0, 0)
 
     def _document(self, number: int) -> tuple[int, int]:

@@ -207,8 +207,7 @@ def artifact(db: sqlite3.Connection, tenant: str, handle: str, key: bytes = b"")
 
 
 def _place_of(db: sqlite3.Connection, tenant: str, handle: str, key: bytes) -> int | None:
-    found = db.execute(_sql.of_handle, (tenant, handle)).fetchone()
-    if found is not None:
+    if found := db.execute(_sql.of_handle, (tenant, handle)).fetchone():
         return int(found[0])
     # No envelope tells the handle of what waits for its own, nor that of a large trusted item.
     where = {"tenant": tenant, "limit": _MAX_TRIED}

@@ -164,7 +164,7 @@ class SessionView:
         weights: Mapping[str, float] | None = None,
     ) -> list[Match]:
         """Best matches, best first, ties by newer sequence. `terms` come from `terms.analyse`;
-        `postings` and `weights` are as for `TextSearch.best`."""
+        `postings` and `weights` are as for `IndexSearch.best`."""
         with snapshot(self._db):
             unsealed = self._cache.of(self._db, self._number)
             search = IndexSearch(self._db, self._number, self.sequence, unsealed)

@@ -86,16 +86,11 @@ def _web_server(process: Process, runner: _Runner) -> WebServer:
         on_shutdown=[runner.finish],
         after_shutdown=[runner.close],
     )
-    return WebServer(
-        uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,
-            lifespan="on",
-            # A scraper that keeps its connection open must not delay the shutdown.
-            timeout_graceful_shutdown=1,
-        )
+    # A scraper that keeps its connection open must not delay the shutdown.
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=1
     )
+    return WebServer(config)
 
 
 def _show_name(name: str) -> None:

@@ -39,8 +39,7 @@ def kept_secret(data_dir: Path) -> str:
 def made_secret(data_dir: Path) -> str:
     """As `kept_secret`, but creates one, with mode 600, if there is none."""
     folder = private(data_dir)
-    known = kept_secret(folder)
-    if known:
+    if known := kept_secret(folder):
         return known
     path, draft = folder / SECRET_FILE, folder / f"{SECRET_FILE}.{os.getpid()}.new"
     write_durably(draft, f"{secrets.token_hex(32)}\n".encode(), os.O_EXCL)

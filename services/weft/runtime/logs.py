@@ -88,8 +88,7 @@ class _Counting(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         cause = _cause(record)
-        known = self._causes.get(cause)
-        if known is not None:
+        if (known := self._causes.get(cause)) is not None:
             known.since, known.total, known.last = known.since + 1, known.total + 1, record
             return
         if record.levelno >= logging.ERROR:

@@ -22,24 +22,15 @@ class Metrics:
     def __init__(self, process: str) -> None:
         self.registry = CollectorRegistry()
         self._process = process
-        self._events = Counter(
-            "weft_events",
-            "Events that this process finished",
-            ("process", "event", "outcome"),
-            registry=self.registry,
-        )
-        self._event_seconds = Histogram(
-            "weft_event_seconds",
-            "Seconds from fetching an event to its acknowledgement",
-            ("process",),
-            buckets=SECONDS,
-            registry=self.registry,
-        ).labels(process)
-        self._of = cache(partial(self._events.labels, process))
-        parked = Counter(
-            "weft_parked", "Events given up and parked", ("process",), registry=self.registry
-        )
+        counter = partial(Counter, registry=self.registry)
+        labels = ("process", "event", "outcome")
+        events = counter("weft_events", "Events that this process finished", labels)
+        self._of = cache(partial(events.labels, process))
+        parked = counter("weft_parked", "Events given up and parked", ("process",))
         self._parked = parked.labels(process)
+        taken = "Seconds from fetching an event to its acknowledgement"
+        histogram = partial(Histogram, buckets=SECONDS, registry=self.registry)
+        self._event_seconds = histogram("weft_event_seconds", taken, ("process",)).labels(process)
         self._lag = self._gauge("weft_lag_events", "Events published and not finished here")
         self._in_flight = self._gauge("weft_in_flight_events", "Events fetched and not finished")
         self._watermark = self._gauge("weft_watermark_sequence", "Last log sequence folded")

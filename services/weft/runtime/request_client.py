@@ -22,12 +22,12 @@ from weft.log.api import replied, why_away
 from weft.log.connection import Connection
 from weft_schemas.compile import CompileRequest, ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, Unavailable
-from weft_schemas.lone_surrogates import lone_surrogate_in
 from weft_schemas.policy import Phase
 from weft_schemas.ranges import WAIT_SECONDS
 from weft_schemas.reply_errors import error_of_reply
 from weft_schemas.routing import RouteRequest
 from weft_schemas.subjects import REPLY_TIMEOUT_HEADER, TIME_LEFT_HEADER, request_subject
+from weft_schemas.unwritable import why_unwritable
 
 ANSWER_SECONDS = 5.0
 """How long a service may take, in addition to the time that the request allows it to wait."""
@@ -64,7 +64,7 @@ async def ask(
         pending = _PendingRequest(connection, subject, request, wait, answer)
         reply = await pending.reply()
     except (msgspec.MsgspecError, TypeError, UnicodeEncodeError) as error:
-        raise InvalidInput(f"{service} request: {_why_unwritable(request, error)}") from None
+        raise InvalidInput(f"{service} request: {why_unwritable(request, error)}") from None
     except nats.errors.MaxPayloadError:
         raise InvalidInput(
             f"this request to {service} is over the server's max_payload; send less"
@@ -81,8 +81,7 @@ async def ask(
         raise Unavailable(f"{service} gave no answer in {wait + answer:g} s{todo}") from None
     except nats.errors.Error as error:
         raise Unavailable(f"{service} could not be asked: {error}; try again") from None
-    code = (reply.headers or {}).get(ERROR_HEADER)
-    if code:
+    if code := (reply.headers or {}).get(ERROR_HEADER):
         told = msgspec.json.decode(reply.data, type=ErrorReply).message
         raise error_of_reply(service, code, told)
     try:
@@ -114,7 +113,7 @@ class _PendingRequest:
         self._seconds = wait + answer
         self._absent = min(wait, ABSENT_SECONDS)
         """For how long a service may still be absent."""
-        self._clock = asyncio.get_running_loop().time
+        self._loop = asyncio.get_running_loop()
         self._begun: float | None = None
         self._sent: set[asyncio.Task[Msg]] = set()
         self._news = asyncio.Event()
@@ -129,15 +128,13 @@ class _PendingRequest:
             at_end.callback(lambda: [task.cancel() for task in self._sent])
             at_end.callback(self._connection.on_reconnect(self._came_back))
             if self._may_be_repeated:
-                loop = asyncio.get_running_loop()
-                at_end.callback(loop.call_later(SILENT_SECONDS, self._send).cancel)
+                at_end.callback(self._loop.call_later(SILENT_SECONDS, self._send).cancel)
             while True:
                 await self._news.wait()
                 self._news.clear()
                 for task in [one for one in self._sent if one.done()]:
                     self._sent.discard(task)
-                    reply = await self._taken(task)
-                    if reply is not None:
+                    if (reply := await self._taken(task)) is not None:
                         return reply
 
     def _send(self) -> None:
@@ -153,7 +150,7 @@ class _PendingRequest:
 
     def _spent(self) -> float:
         """Seconds since it was sent first."""
-        now = self._clock()
+        now = self._loop.time()
         self._begun = now if self._begun is None else self._begun
         return now - self._begun
 
@@ -208,20 +205,3 @@ def _allowed(request: Any) -> float | None:
             raise InvalidInput(f"{name} is {held}; give {wanted}")
     timeout = getattr(inner, "timeout", None)
     return timeout if isinstance(timeout, int | float) else None
-
-
-def _why_unwritable(request: msgspec.Struct, error: Exception) -> str:
-    """Names the field that no JSON can have."""
-    for name in request.__struct_fields__:
-        held = getattr(request, name)
-        if held is msgspec.UNSET:
-            continue
-        if where := lone_surrogate_in(
-            msgspec.to_builtins(held, builtin_types=(bytes,), enc_hook=str)
-        ):
-            return f"$.{name}{where[1:]} has a lone surrogate; send valid Unicode"
-        try:
-            msgspec.json.encode(held)
-        except (msgspec.MsgspecError, TypeError) as fault:
-            return f"$.{name} cannot be written as JSON ({fault}); give plain values"
-    return f"it cannot be written: {error}"

@@ -126,12 +126,11 @@ class Started:
     ) -> None:
         self.pipe, theirs = context.Pipe()
         place = (os.getpid(), target, theirs, *args)
-        process = context.Process(target=_in_subprocess, args=place, daemon=True)
+        self.process = context.Process(target=_in_subprocess, args=place, daemon=True)
         # A fork would keep this end open, and never see that it was closed.
         register_after_fork(self.pipe, Connection.close)
-        process.start()
+        self.process.start()
         theirs.close()
-        self.process = process
 
     def kill(self) -> None:
         self.process.kill()
