@@ -158,3 +158,26 @@ def test_only_one_that_differs_from_others_alike_stands_out() -> None:
     assert odd(parcels(0)) is None
     assert odd([*parcels(2)[:3], *parcels(2)[4:6]]) is None
     assert odd([TASK, *(call(n) for n in (1, 2, 3)), *(result(n, 9) for n in (1, 2, 3))]) is None
+
+
+@pytest.mark.parametrize("budget", range(200, 460, 20))
+def test_in_a_small_budget_the_newest_is_told_if_it_says_something_else(budget: int) -> None:
+    """Of three orders, the last was refused: the others alone would say that all went through."""
+    items = [ContextItem("u1", ItemKind.USER_TURN, "Order what is missing at all three shops.")]
+    names = [f"o{number}" for number in (1, 2, 3)]
+    for name in names:
+        lines = [
+            {"sku": f"BT-{name}-{at}", "qty": 3 + at, "note": "as last week"} for at in range(6)
+        ]
+        asked = {"tool_name": "order", "arguments": {"shop": f"Shop {name}", "lines": lines}}
+        items.append(ContextItem(name, ItemKind.TOOL_CALL, metadata=asked))
+    for name in names[:2]:
+        done = {"order": f"PO-77{name}", "state": "confirmed", "total": 412.5}
+        items.append(ContextItem(f"r{name}", ItemKind.TOOL_RESULT, json.dumps(done), name))
+    refused = {"order": None, "error": "ITEM_NOT_SOLD", "message": "Shop o3 sells no BT-o3-4"}
+    failed = {"is_error": True}
+    items.append(
+        ContextItem("ro3", ItemKind.TOOL_RESULT, json.dumps(refused), "o3", metadata=failed)
+    )
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=budget)).pack
+    assert "ITEM_NOT_SOLD" in pack.prompt

@@ -115,19 +115,21 @@ def _with_together(choice: Choice, shown: Shown, limit: int) -> tuple[Shown, boo
     returns whether any was cut."""
     groups = [group for group in called_together(choice.current_turn) if group.key not in shown]
     room = limit - choice.cost.exact(shown)
-    is_odd = odd_one(groups) is not None
-    if not is_odd and not (
+    odd = odd_one(groups)
+    if odd is None and not (
         2 <= len(groups) <= MAX_CALLS_TOGETHER and room >= MIN_SHARE_TOKENS * len(groups)
     ):
         return shown, False
     whole = {
         row.sequence: choice.renditions[row.sequence].whole()
-        for group in (groups if is_odd else groups[:1])
+        for group in (groups if odd is not None else groups[:1])
         for row in group.rows
     }
     if choice.cost.fits({**shown, **whole}, limit):
         return shown, False
-    return with_shares(choice, shown, groups, limit), True
+    shared = with_shares(choice, shown, groups, limit)
+    # Without the one that differs, the others would say that all is well.
+    return (shared, True) if odd is None or odd.key in shared else (shown, False)
 
 
 def _with_siblings(choice: Choice, shown: Shown) -> Shown:
