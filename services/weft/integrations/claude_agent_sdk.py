@@ -44,6 +44,11 @@ from weft_schemas.items import ContextItem, ItemKind
 
 REMEMBERED = 10_000
 """How many items are remembered; the log recognises an item that comes again."""
+MAX_HOOK_CHARACTERS = 10_000
+"""Of what a hook tells the model. Claude Code puts a longer text into a file, and shows the model
+the first 2 KB of it (seen with its release of November 2026)."""
+FITTING_TRIES = 3
+"""Compiles with fewer tokens until the text is short enough: characters per token vary little."""
 BEFORE = "What happened in this work before, as weft compiled it:\n\n"
 
 
@@ -215,12 +220,23 @@ class WeftClaude:
     async def _context(self, name: str, prompt: str) -> str:
         async with self._turn(name):
             try:
-                return BEFORE + (await self._of(name).compile(query=prompt)).prompt
+                return BEFORE + await self._fitting(name, prompt)
             except NotFound:  # this is where the work begins
                 return ""
             except Unavailable as error:
                 self._without("no context comes with the prompt", error)
                 return ""
+
+    async def _fitting(self, name: str, query: str) -> str:
+        """A prompt that Claude Code passes on whole: within the budget, and short enough."""
+        most = MAX_HOOK_CHARACTERS - len(BEFORE)
+        pack = await self._of(name).compile(query=query)
+        for _ in range(FITTING_TRIES):
+            if len(pack.prompt) <= most:
+                break
+            fewer = pack.stats.prompt_tokens * most // len(pack.prompt)
+            pack = await self._of(name).compile(query=query, budget=fewer)
+        return pack.prompt
 
     def _without(self, what: str, error: Exception) -> None:
         if self._raises:
