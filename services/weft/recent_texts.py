@@ -3,7 +3,7 @@ comes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Generic, ParamSpec, Protocol, TypeVar, cast
 
@@ -33,8 +33,8 @@ def cached(kept: int, long: int = LONG) -> Callable[[Callable[P, T]], Cached[P, 
     def decorate(function: Callable[P, T]) -> Cached[P, T]:
         of_short, of_long = lru_cache(kept)(function), lru_cache(LONG_KEPT)(function)
 
-        def look(text: str | bytes, *others: Hashable) -> T:
-            return (of_long if len(text) > long else of_short)(text, *others)
+        def look(text: str | bytes, *others: Hashable, **named: Hashable) -> T:
+            return (of_long if len(text) > long else of_short)(text, *others, **named)
 
         def cache_clear() -> None:
             of_short.cache_clear()

@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.firewall_made import envelope
 
-from weft.firewall.columns import column
+from weft.firewall.columns import column, counts_text
 from weft_schemas.envelope import ResultEnvelope
 
 
@@ -182,3 +182,14 @@ def test_rows_of_aligned_columns_are_named_behind_their_value() -> None:
     assert "STATUS: Running (220), CrashLoop (20: pod-" in summary
     assert sum(rows[n].split()[0] in summary for n in bad) >= 10
     assert sum(rows[n] in summary for n in bad) >= 4
+
+
+def test_very_few_names_of_many_records_are_not_told() -> None:
+    states = ["failed"] * 12 + ["late"] * 2 + ["paid"] * 86
+    known = column("state", states, range(len(states)))
+    told = [counts_text(known, "#{}".format, most) for most in (1, 2, 3)]
+    assert told == [
+        "failed (12), late (2), paid (86)",
+        "failed (12), late (2: #12, #13), paid (86)",
+        "failed (12: #0, #1, #2, … 9 more), late (2: #12, #13), paid (86)",
+    ]

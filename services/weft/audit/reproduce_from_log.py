@@ -3,7 +3,9 @@ everything that it could read, and tells which of that the log no longer holds."
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack
+from operator import attrgetter
 
 from weft.audit.compiles import find_compile
 from weft.audit.explanation import ExplainedCompile, explain_compile
@@ -12,10 +14,11 @@ from weft.audit.missing_records import MissingRecords
 from weft.audit.missing_records_from_log import missing_records
 from weft.audit.reproduce import Reproduction, reproduce
 from weft.log.connection import Connection
-from weft.log.record import LogRecord
 from weft.readmodel.model import ReadModel
 from weft_schemas.compile import CompileAudit
 from weft_schemas.errors import NotFound
+
+_sequence = attrgetter("sequence")
 
 
 async def reproduce_compile(
@@ -36,25 +39,22 @@ async def reproduce_compile(
 async def reproduce_each(
     connection: Connection, tenant: str, compiles: Sequence[CompileAudit], key: bytes
 ) -> AsyncIterator[Reproduction]:
-    """The same of several compiles, in their order; each session is read from the log once."""
-    last = max((audit.sequence for audit in compiles), default=0)
-    histories = LoggedHistories(connection, tenant, last)
-    sessions: dict[str, tuple[list[LogRecord], Mapping[str, bytes], MissingRecords]] = {}
-    for audit in compiles:
-        name = audit.session
-        if name not in sessions:
-            records = await histories.of(name)
-            gone = await missing_records(connection, tenant, name)
-            sessions[name] = records, await histories.stored(records), gone
-        records, stored, gone = sessions[name]
-        base = await base_of(connection, audit)
-        seen = [record for record in records if record.sequence <= audit.sequence]
-        model = fresh_model(seen, audit.sequence, audit.encoding, stored)
-        try:
-            view = model.view(tenant, name, audit.sequence)
-            yield reproduce(audit, view, key=key, base=base, gone=gone)
-        finally:
-            model.close()
+    """The same of several compiles, in their order; each session is read and folded once, up to its
+    last compile."""
+    last = {(one.session, one.encoding): one.sequence for one in sorted(compiles, key=_sequence)}
+    models: dict[tuple[str, str], ReadModel] = {}
+    gone: dict[str, MissingRecords] = {}
+    with ExitStack() as open_models:
+        for audit in compiles:
+            name, held = audit.session, (audit.session, audit.encoding)
+            if name not in gone:
+                gone[name] = await missing_records(connection, tenant, name)
+            if held not in models:
+                models[held] = await _model(connection, tenant, name, last[held], audit.encoding)
+                open_models.callback(models[held].close)
+            view = models[held].view(tenant, name, audit.sequence)
+            base = await base_of(connection, audit)
+            yield reproduce(audit, view, key=key, base=base, gone=gone[name])
 
 
 async def explain_recorded(
@@ -83,10 +83,17 @@ async def explain_recorded(
 
 async def model_at(connection: Connection, audit: CompileAudit) -> ReadModel:
     """A fresh read model of everything that a compile could read, at its sequence."""
-    histories = LoggedHistories(connection, audit.tenant, audit.sequence)
-    records = await histories.of(audit.session)
+    place = audit.tenant, audit.session, audit.sequence
+    return await _model(connection, *place, audit.encoding)
+
+
+async def _model(
+    connection: Connection, tenant: str, session: str, sequence: int, encoding: str
+) -> ReadModel:
+    histories = LoggedHistories(connection, tenant, sequence)
+    records = await histories.of(session)
     stored = await histories.stored(records)
-    return fresh_model(records, audit.sequence, audit.encoding, stored)
+    return fresh_model(records, sequence, encoding, stored)
 
 
 async def base_of(connection: Connection, audit: CompileAudit) -> CompileAudit | None:

@@ -260,6 +260,8 @@ many with them, at 1,000 and 2,500 tokens: of a next call's values they gave .47
 and .57 on LiveMCPBench, .73 and .82, then .86 and .86 on tau-bench, the same on code. It takes .008
 of LiveMCPBench's values at 1,000 tokens; with .06 beyond the first 250, tau-bench's lost .009 at
 500. Answers, which no call follows, lose .04 in some sessions, and so do without."""
+MAX_LATER = 16
+"""Calls of the tool right after a failed one that are compared with it: a bound of work."""
 MAX_UNRESOLVED, SAME_WORDS = 3, 0.5
 """Most failed calls, without a later one like them that succeeded, that are named before all
 others, and the share of a call's words that such a one has. Steps of 1,000 tokens in sixteen
@@ -309,6 +311,8 @@ ANSWERING_BONUS = 0.7
 """Gain, as a share of its score, of the part of a result or document that covers most of the
 question. On the tuned half of tau2_banking recall at 2,000 tokens is .24 with it, .19 without. Not
 for messages, which say one thing in many sentences (BEAM loses .10 by it)."""
+CALL_TEXT = 400
+"""Characters at the beginning of a call that are read for what it is about: a bound of work."""
 READ_AGAIN_FACTOR = 0.3
 """Factor for a call that was made again later. In eight sessions that nobody tuned for, three of
 twenty prompts then show more of an old state than of the newer one, and six without; no value of

@@ -32,6 +32,11 @@ _TIMES, _STATES = 4, 8
 one occurs `_TIMES` as often: 6 of 120 records that failed matter, and `max_rare` allows 3."""
 MAX_RARE = 40
 """How many records with a rare value are known by their indices."""
+NAMING = 1.0
+"""How well the values of a field must name their records to be listed for those that are not shown;
+the extremes of such a field say nothing."""
+_FEW_NAMES = 3
+"""Fewer names than this are not told of more records: one of 42 says nothing."""
 _MOMENT = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?!\d)")
 _FIRST = 20
 """How many values tell whether others may have their form."""
@@ -96,11 +101,12 @@ def counts_text(
     told: Container[tuple[int, ...]] = frozenset(),
 ) -> str:
     """The values of a field with their counts; behind a rare one, the names of at most so many of
-    the records that have it: `failed (6: O-12, O-40, … 4 more), paid (114)`. Groups of records in
-    `told` are not named."""
+    the records that have it: `failed (6: O-12, O-40, O-47, … 3 more), paid (114)`. Groups of
+    records in `told` are not named, nor large ones of which very few would be."""
 
     def counted(value: str, count: int, group: tuple[int, ...]) -> str:
-        if name_of is None or most < 1 or not group or group in told:
+        is_told = min(most, len(group)) >= min(_FEW_NAMES, count)
+        if name_of is None or not group or group in told or not is_told:
             return f"{value} ({count})"
         named = ", ".join(map(name_of, group[:most]))
         more = count - min(most, len(group))

@@ -9,10 +9,8 @@ from functools import lru_cache
 from operator import attrgetter
 
 from weft.compiler.candidates.closure import Group
+from weft.compiler.profiles import CALL_TEXT
 from weft.compiler.ranking.values import REMEMBERED, values
-
-CALL_TEXT = 400
-"""Characters at the beginning of a call that are read for what it is about."""
 
 _failed = attrgetter("failed")
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import MAX_UNRESOLVED, SAME_WORDS
+from weft.compiler.profiles import MAX_LATER, MAX_UNRESOLVED, SAME_WORDS
 from weft.compiler.rendering.named_calls import argument_words
 
 
@@ -36,10 +36,6 @@ def _is_made_good(failed: Group, later: Sequence[Group]) -> bool:
         _share(words, said) >= SAME_WORDS and _share(numbers, said) > SAME_WORDS
         for said in map(_words, later[-MAX_LATER:])
     )
-
-
-MAX_LATER = 16
-"""Calls of the tool right after a failed one that are compared with it."""
 
 
 def _words(group: Group) -> frozenset[str]:

@@ -10,6 +10,7 @@ import msgspec
 
 from weft.firewall.columns import (
     MAX_RARE,
+    NAMING,
     Column,
     columns,
     counts_text,
@@ -27,9 +28,6 @@ _FEW = 3
 _MANY = 12
 """A list of at least this many other elements is a collection, and so is an object with this many
 keys that is a mapping."""
-_NAMING = 1.0
-"""How well the values of a field must name their records to be listed for those that are not shown;
-the extremes of such a field say nothing."""
 _RANGES = 0.66
 """Share of a head's tokens up to which it tells between what texts its records lie."""
 _LOOK = 20
@@ -247,7 +245,7 @@ def _statement(column: Column) -> tuple[int, str] | None:
     missing = f", none ({none})" if none else ""
     if column.counts is not None and not column.constant:
         return 0 if column.outliers else 2, f"{name}: {counts_text(column)}"
-    if column.constant or (column.identifying > _NAMING and not column.ascends):
+    if column.constant or (column.identifying > NAMING and not column.ascends):
         return None
     if column.low is not None and column.high is not None:
         return 3, f"{name}: {value_text(column.low)}..{value_text(column.high)}{missing}"
@@ -363,7 +361,7 @@ def is_told_by_ranges(collection: Collection, cut: Cut) -> bool:
 
 def _identifying(collection: Collection) -> str | None:
     best = max(collection.columns, key=lambda column: column.identifying, default=None)
-    if best is None or best.identifying < _NAMING or "[]" in best.name:
+    if best is None or best.identifying < NAMING or "[]" in best.name:
         return None
     return best.name or None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from weft.firewall.columns import MAX_RARE, Column
+from weft.firewall.columns import MAX_RARE, NAMING, Column
 from weft.firewall.summarise.budget import Budget
 
 _SHARE = 0.35
@@ -13,8 +13,6 @@ _SHARE = 0.35
 never shows less."""
 _MARK = 6
 """About how many tokens the mark of a gap costs."""
-_NAMING = 1.0
-"""How well the values of a column must name their rows."""
 
 Groups = set[tuple[int, ...]]
 """Rows with the same rare value."""
@@ -35,7 +33,7 @@ def whole_rows(outliers: Sequence[int], row: Callable[[int], str], budget: Budge
 def naming_column(columns: Sequence[Column]) -> int | None:
     """The place of the column that names the rows best; None if none does."""
     best = max(range(len(columns)), key=lambda at: columns[at].identifying, default=None)
-    return None if best is None or columns[best].identifying < _NAMING else best
+    return None if best is None or columns[best].identifying < NAMING else best
 
 
 def with_names(
@@ -57,6 +55,8 @@ def with_names(
         costs = budget.count(lines[at])
         for most in range(MAX_RARE, 0, -1):
             longer = line(at, most, told)
+            if longer == lines[at]:
+                break  # so few names say nothing
             cost = budget.count(longer) - costs
             if cost <= room:
                 room -= cost
