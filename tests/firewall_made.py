@@ -44,6 +44,21 @@ def envelope(
     return decoded.envelope
 
 
+def enveloped(item: ContextItem, body: Body, sequence: int = 1) -> EnvelopeEvent:
+    """The event that the firewall makes of the item at this sequence of session `s` of tenant `t`,
+    by the default rules."""
+    return envelope_for(
+        item,
+        body,
+        origin=Origin(sequence, item.id, "firewall", "1"),
+        rules=FirewallRules(),
+        fingerprint_key=b"",
+        encoding=DEFAULT_ENCODING,
+        tenant="t",
+        session="s",
+    )
+
+
 def signals(found: ResultEnvelope, kind: str) -> set[str]:
     """Names of the signals of a kind."""
     return {signal.name for signal in found.signals if signal.kind == kind}

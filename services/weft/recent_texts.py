@@ -3,7 +3,7 @@ comes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import lru_cache
 from typing import Generic, ParamSpec, Protocol, TypeVar, cast
 

@@ -6,20 +6,19 @@ import json
 import msgspec
 import pytest
 from msgspec import UNSET
+from tests.firewall_made import enveloped
 from tests.provider_rules import check_anthropic, check_openai
 from tests.session_view import ListView
 
-from weft import tokens
 from weft.adapters import anthropic, openai
 from weft.compiler.compile import compile_pack
-from weft.firewall.derive import envelope_for
 from weft.messages.writing import request
 from weft.readmodel.model import ReadModel, records_of
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.errors import InvalidInput
-from weft_schemas.events import EnvelopeEvent, Event, Origin
+from weft_schemas.events import Event
 from weft_schemas.items import BodyRef, ContextItem, ItemKind, Sensitivity
-from weft_schemas.policy import ContextPolicy, FirewallRules, Phase, PhaseRule, SelectionRules
+from weft_schemas.policy import ContextPolicy, Phase, PhaseRule, SelectionRules
 from weft_schemas.routing import Catalog, SelectableItem
 
 FILLER = "Nothing of note was said about the weather, the harbour and the long road home."
@@ -297,19 +296,6 @@ def test_results_that_prompts_show_no_more_of_are_noted_with_the_reason() -> Non
     assert note.endswith("prompts show no more of a result over 4 MiB; read it by its handle")
     small = compiled([said("r", ItemKind.TOOL_RESULT, ORDERS[:9_000])], budget=1_000)
     assert small.stats.notes == ()
-
-
-def enveloped(item: ContextItem, text: str, sequence: int) -> EnvelopeEvent:
-    return envelope_for(
-        item,
-        text,
-        origin=Origin(sequence, item.id, "firewall", "1"),
-        rules=FirewallRules(),
-        fingerprint_key=b"",
-        encoding=tokens.DEFAULT_ENCODING,
-        tenant="t",
-        session="s",
-    )
 
 
 @pytest.mark.parametrize("phase", Phase)

@@ -5,6 +5,7 @@ import json
 
 import msgspec
 import pytest
+from tests.firewall_made import enveloped
 from tests.folded import faults, found, model, turn
 
 from weft import tokens
@@ -236,20 +237,6 @@ def in_the_store(text: bytes, name: str = "r") -> ContextItem:
     return ContextItem(name, ItemKind.TOOL_RESULT, body=body)
 
 
-def of_stored(item: ContextItem, body: bytes, sequence: int = 1) -> EnvelopeEvent:
-    """What the firewall makes of an item whose body is in the object store."""
-    return envelope_for(
-        item,
-        body,
-        origin=Origin(sequence, item.id, "firewall", "1"),
-        rules=FirewallRules(),
-        fingerprint_key=b"",
-        encoding=tokens.DEFAULT_ENCODING,
-        tenant="t",
-        session="s",
-    )
-
-
 def folded(*events: Event, store: dict[str, bytes]) -> ReadModel:
     return ReadModel.in_memory(records_of(events, "t", "s"), stored=store)
 
@@ -271,7 +258,7 @@ def test_a_body_in_the_object_store_leaves_the_rows_that_it_leaves_in_its_event(
     here = result(body.decode("utf-8", "replace"))
     assert apart.body is not None
     store = {apart.body.sha256: body}
-    stored = folded(apart, of_stored(apart, body), store=store)
+    stored = folded(apart, enveloped(apart, body), store=store)
     within = model(here, derived(here, 1))
     for table in INDEXED:
         rows = [db.execute(f"SELECT * FROM {table}").fetchall() for db in (stored.db, within.db)]
@@ -288,7 +275,7 @@ def test_of_a_body_that_is_not_in_the_object_store_the_summary_is_shown(kept: by
     item = in_the_store(body)
     assert item.body is not None
     store = {} if kept is None else {item.body.sha256: kept}
-    row = newest(folded(item, of_stored(item, body), store=store))
+    row = newest(folded(item, enveloped(item, body), store=store))
     assert (row.is_complete, row.whole, row.parts) == (False, row.text, None)
     assert row.text
 
@@ -298,7 +285,7 @@ def test_no_body_is_read_for_what_is_erased_outranked_or_shown_as_its_summary() 
         raise AssertionError(f"body {reference.sha256} of {tenant} was read")
 
     item = in_the_store(body := LARGE.encode())
-    made = of_stored(item, body)
+    made = enveloped(item, body)
     plain = msgspec.structs.replace(
         made, envelope=msgspec.structs.replace(made.envelope, clean=None)
     )
@@ -318,7 +305,7 @@ def test_a_body_in_the_object_store_is_read_under_its_tenant_and_held_nowhere() 
 
     waiting = RawBodies(of_nobody, read)
     fold = Fold(open_writer(":memory:"), bodies=waiting)
-    fold.apply(records_of([item, of_stored(item, body)], "t", "s"))
+    fold.apply(records_of([item, enveloped(item, body)], "t", "s"))
     assert item.body is not None
     assert asked == [("t", item.body.sha256)]
     assert (waiting.newest(), len(waiting._kept)) == ("", 0)
