@@ -261,7 +261,7 @@ def test_what_is_no_json_in_a_long_line_is_text(text: str) -> None:
 
 
 def test_what_stands_before_a_string_in_its_line_is_no_line() -> None:
-    text = f"Result(kind='page', text={json.dumps(RECORDS)!r}, more=None)"
+    text = f"Result(kind='page', text={json.dumps(RECORDS)!r}, more_of_it=None)"
     outline = outline_of(text)
     assert outline is not None
     shown = assembled_text(readable(text, outline), outline, [len(outline.leaves) - 2])

@@ -74,6 +74,13 @@ def test_a_line_or_a_row_stands_where_its_mark_would_be_as_long(unit: str) -> No
     assert blank not in assembled_text("".join(lines), made, {0, 1, 2, 3, 5})
 
 
+def test_a_line_stands_where_its_mark_would_cost_as_many_tokens() -> None:
+    text = "success: true\nmatched:\n" + "".join(f"- tool_{n}: it does {n}\n" for n in range(60))
+    assert shown(text, [leaf_with(text, "tool_9")]).startswith("success: true\n")
+    text = text.replace("true", "true, so far")
+    assert shown(text, [leaf_with(text, "tool_9")]).startswith("\u2026")
+
+
 def test_left_out_fields_are_named_where_they_are_few_and_plain_words() -> None:
     def of(record: dict[str, str]) -> str:
         text = json.dumps({"id": "p1", **record, "city": "Oslo " * 40})

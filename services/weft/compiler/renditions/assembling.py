@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from weft.compiler.profiles import MARK_COST
 from weft.passages.json_unquoted import unquoted
 from weft.passages.literals import Decoded
 from weft.passages.part import Family, Outline, Part, leaves
@@ -112,12 +113,12 @@ class _Assembling:
         self._add(text)
 
     def _shorter(self, gap: Sequence[Part], mark: str) -> str:
-        """The text of left-out fields or elements if it is no longer than their mark, else ''."""
+        """The text of left-out fields or elements if it costs no more than their mark, else ''."""
         start, end = gap[0].start, gap[-1].end
-        if gap[0].unit not in _JSON_UNITS or end - start > 2 * len(mark):
+        if gap[0].unit not in _JSON_UNITS or end - start > 2 * (len(mark) + MARK_COST):
             return ""
         held = unquoted(self._text[start:end])
-        return held if len(held) <= len(mark) else ""
+        return held if len(held) <= len(mark) + MARK_COST else ""
 
     def _add(self, piece: str) -> None:
         self._mark()
@@ -153,9 +154,10 @@ class _Assembling:
             self._left_out(gap, gap_mark(self._text, gap, self._total), has_lines)
 
     def _left_out(self, gap: Sequence[Part], mark: str, has_lines: bool) -> None:
-        """Add the mark of lines, rows or paragraphs, or these themselves if they are no longer."""
+        """Add the mark of lines, rows or paragraphs, or these themselves if they cost no more."""
         start, end = gap[0].start, gap[-1].end
-        if end - start <= 2 * len(mark) and len(self._text[start:end].strip()) <= len(mark):
+        longest = len(mark) + MARK_COST
+        if end - start <= 2 * longest and len(self._text[start:end].strip()) <= longest:
             self._pieces.append(self._text[start:end])
         else:
             self._lined(mark, has_lines)
