@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
@@ -12,12 +13,15 @@ from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
 
 
-def called(number: int, tool: str, result: str, **arguments: str) -> list[ContextItem]:
+def called(
+    number: int, tool: str, result: str, failed: bool = False, **arguments: str
+) -> list[ContextItem]:
     call, answer = f"{tool}{number}", f"{tool}{number}r"
     metadata = {"tool_name": tool, "arguments": {"id": f"PO-{7_000 + number}", **arguments}}
+    outcome = {"is_error": True} if failed else {}
     return [
         ContextItem(call, ItemKind.TOOL_CALL, metadata=metadata),
-        ContextItem(answer, ItemKind.TOOL_RESULT, result, call),
+        ContextItem(answer, ItemKind.TOOL_RESULT, result, call, metadata=outcome),
     ]
 
 
@@ -65,3 +69,44 @@ def test_a_call_that_does_not_fit_does_not_keep_an_older_and_shorter_one_out() -
     done = [item for number in range(10, 12) for item in paid(number)]
     found = payments(told([*ASKED, *called(5, "pay", "paid"), *failed, *done], 500))
     assert found == ["pay5", "pay10", "pay11"]
+
+
+TIMETABLE = [f"Boat {n} leaves pier {n % 7} at {6 + n % 12}:{n % 60:02}." for n in range(90)]
+SECTION = " ".join(TIMETABLE[:24])
+REFUSED = "Error 409: page 48 is at version 3, base_version was 2. Nothing was written."
+
+
+VERSIONS = json.dumps([{"page": 48, "version": n, "by": f"l.brandt{n}"} for n in range(9)])
+
+
+def append(result: str, markdown: str = SECTION) -> list[ContextItem]:
+    failed = result == REFUSED
+    return called(9, "append", result, failed, base_version="2", markdown=markdown)
+
+
+def texts_told(items: list[ContextItem], budget: int) -> dict[str, str]:
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=budget)).pack
+    return {entry.item_id: entry.text for entry in pack.entries}
+
+
+@pytest.mark.parametrize(
+    ("since", "budget"),
+    [([], 600), (called(10, "versions", VERSIONS), 860)],
+    ids=["the newest", "the one before"],
+)
+def test_a_call_that_failed_is_told_with_all_that_it_was_given(
+    since: list[ContextItem], budget: int
+) -> None:
+    before = [*ASKED, *(item for number in range(6) for item in paid(number))]
+    told = texts_told([*before, *append(REFUSED), *since], budget)
+    assert SECTION in told["append9"]
+    assert "version 3" in told["append9r"]
+    assert since or SECTION not in texts_told([*before, *append("{}")], 600)["append9"]
+
+
+def test_of_a_failed_call_that_does_not_fit_most_of_the_budget_shows_parts() -> None:
+    before = [*ASKED, *(item for number in range(6) for item in paid(number))]
+    text = " ".join(TIMETABLE)
+    shown = [texts_told([*before, *append(result, text)], 900) for result in (REFUSED, "{}")]
+    failed, done = (len(told["append9"]) for told in shown)
+    assert len(text) > failed > 1.2 * done

@@ -20,6 +20,7 @@ from weft.compiler.profiles import (
     OTHER_CALLS_SHARE,
     PASS_SHARE,
     RESULT_TRIES,
+    RETRY_SHARE,
     SAID_SHARE,
     SHORT_CALL,
     SHORT_SHARE,
@@ -58,6 +59,8 @@ def with_current_turn(choice: Choice, pinned: Shown, kept: Container[int] = ()) 
         group, rest = rest[run], rest[run + 1 :]
         if forms.is_shorter(group) and cost.fits(merged(shown, [forms.compact(group)]), limit):
             shown = merged(shown, [forms.compact(group)])
+        elif again := _with_failed_call(choice, shown, group):
+            shown = again
         elif not is_cut:
             reserved = _reserved(choice, group, limit - cost.exact(shown)) if rest else 0
             shown, is_cut = _with_parts(choice, shown, group, limit, reserved), True
@@ -157,6 +160,9 @@ def _with_parts(choice: Choice, shown: Shown, group: Group, limit: int, reserved
     """With the best parts of a result that does not fit, beside what is reserved for older ones.
     If nothing of the newest result fits there, older ones have to wait: it takes what is reserved,
     and then what the limit would leave of the budget, but for a failure before it."""
+    if group is choice.current_turn[0] and _is_failed(group):
+        most = choice.cost.exact(shown) + int(choice.budget * RETRY_SHARE)
+        limit, reserved = min(most, choice.budget), 0
     more = fill(choice, shown, [group], limit - reserved)
     if group is not choice.current_turn[0]:
         return more
@@ -224,9 +230,26 @@ def _with_failed_before(choice: Choice, shown: Shown) -> Shown:
     together = [group for group in called_together(choice.current_turn)[1:] if _is_failed(group)]
     limit = min(choice.cost.exact(shown) + int(choice.budget * FAILED_SHARE), choice.budget)
     for group in (*((before,) if before else ()), *together):
-        if group.key not in shown:
-            shown = _with_shortest_forms(choice, shown, group, limit, limit)
+        if group.key in shown:
+            continue
+        shown = _with_shortest_forms(choice, shown, group, limit, limit)
     return shown
+
+
+def _with_failed_call(choice: Choice, shown: Shown, group: Group) -> Shown | None:
+    """With all arguments of the newest call, or of the one before, if that failed, and its outcome:
+    what it was given is given again. None if they do not fit, or if the outcome shows them, too."""
+    is_newest = group is choice.current_turn[0]
+    if not (_is_failed(group) if is_newest else group is _failed_before(choice)):
+        return None
+    call, limit = choice.renditions[group.rows[0].sequence], choice.budget
+    if not is_newest:
+        limit = min(limit, choice.cost.exact(shown) + int(limit * FAILED_SHARE))
+    least = _shortest_forms(choice, group)
+    if least[call.row.sequence] == call.whole() or call.row.whole_tokens > limit * COUNTED_TO:
+        return None
+    more = merged(shown, [{**least, call.row.sequence: call.whole()}])
+    return more if choice.cost.fits(more, limit) else None
 
 
 def _failed_before(choice: Choice) -> Group | None:
