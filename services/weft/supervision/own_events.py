@@ -19,7 +19,7 @@ from weft.log.record import LogRecord
 from weft.readmodel.database import Database
 from weft.readmodel.folded_log import folded_log_of, not_held
 from weft.readmodel.generations import Generations
-from weft.snapshots.snapshot import last_erasure
+from weft.snapshots.erasure_mark import last_erasure
 from weft_schemas.errors import Conflict, Corrupt, InvalidInput
 from weft_schemas.events import Event
 from weft_schemas.grants import ScopeGrants
