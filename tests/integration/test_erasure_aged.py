@@ -12,6 +12,7 @@ from tests.integration.indexer_process import PATIENCE, indexer, publish
 from tests.integration.snapshotted import ENCODING, snapshot_of, turns
 from tests.integration.test_restored_log import items_of_new_replica
 
+from weft.audit.doctor.folded import folded as folded_checks
 from weft.erasure.scope import erase_scope, plan_scope
 from weft.erasure.session import erase, plan
 from weft.indexer.rebuild import rebuild
@@ -22,6 +23,7 @@ from weft.log.reading import last_sequence, state
 from weft.log.topology import SECOND, SNAPSHOTS_STREAM
 from weft.readmodel.generations import Generations
 from weft.readmodel.model import ReadModel
+from weft.runtime.settings import Settings
 from weft.snapshots.snapshot import take
 from weft.supervision.embedded_server import EmbeddedServer
 from weft.supervision.own_events import renew
@@ -73,7 +75,7 @@ async def test_a_replica_that_was_down_does_not_serve_what_was_erased(
     await erasure(log)
     await age(log)
     for _ in range(2):
-        with pytest.raises(ConfigurationError, match="may hold what was erased.*Remove"):
+        with pytest.raises(ConfigurationError, match=r"may hold what was erased.*Remove"):
             await reopen(log, Generations(tmp_path), file, ENCODING)
         assert Generations(tmp_path).current() is None
     async with indexer(server.url, tmp_path) as process:
@@ -139,3 +141,27 @@ async def test_a_replica_that_was_not_there_at_the_erasure_starts_on_what_is_lef
     await erased_session(log)
     await age(log)
     assert await items_of_new_replica(log, tmp_path / "b") == 0
+
+
+async def test_a_log_from_before_erasures_is_told_which_to_make_again(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    await publish(log, "s", [GONE])
+    kept = await backup(log)
+    await publish(log, "s2", [GONE])
+    await erased_session(log)
+    await erased_scope(log)
+    await rebuild(log, tmp_path, ENCODING)
+    await restore(log, kept)
+    again = "`weft erase --scope NAME --tenant t`, `weft erase --session s --tenant t`"
+    [lacking] = await folded_checks(log, Settings(data_dir=tmp_path))
+    assert again in lacking.do
+    async with indexer(server.url, tmp_path), asyncio.timeout(PATIENCE):
+        while Generations(tmp_path).earlier() is None:
+            await asyncio.sleep(0.05)
+    [earlier] = await folded_checks(log, Settings(data_dir=tmp_path))
+    assert earlier.name == "earlier log"
+    assert again in earlier.do
+    await erased_session(log)
+    [earlier] = await folded_checks(log, Settings(data_dir=tmp_path))
+    assert "--session s " not in earlier.do

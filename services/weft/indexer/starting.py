@@ -11,6 +11,7 @@ import logging
 import sqlite3
 from pathlib import Path
 
+from weft.erasure.lost_erasures import lost_erasures
 from weft.indexer.catching_up import behind_log, catch_up, check_erasures
 from weft.indexer.writer import Writer
 from weft.log.connection import Connection
@@ -281,6 +282,9 @@ async def keep_if_log_lacks_it(
         return None
     kept = generations.retire(path, folded.sequence)
     told = fields(why=why, through=folded.sequence, kept=str(kept))
+    if lost := await lost_erasures(connection, path):
+        what = "the log lacks erasures that were made, and may hold again what they erased"
+        _log.error(what, extra=fields(erase_again=lost))
     _log.warning("the log lacks what the read model has folded: its file is kept", extra=told)
     return kept
 

@@ -8,7 +8,7 @@ import asyncio
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import msgspec
