@@ -58,7 +58,10 @@ async def _earlier(log: Connection, path: Path | None) -> list[Check]:
 
 
 async def _erase_again(log: Connection, path: Path) -> str:
-    lost = await lost_erasures(log, path)
+    try:
+        lost = await lost_erasures(log, path)
+    except NotFound:
+        return ""  # there is no log, which is told already
     if not lost:
         return ""
     return f". The log may hold again what was erased: {', '.join(f'`{one}`' for one in lost)}"
