@@ -3,9 +3,11 @@ the names of the others behind the value that distinguishes them."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
-from weft.firewall.columns import MAX_RARE, NAMING, Column
+from weft.firewall.columns import NAMING, Column
 from weft.firewall.summarise.budget import Budget
 
 _SHARE = 0.35
@@ -50,17 +52,26 @@ def with_names(
     told = {group for one in columns for group in one.outliers if {*group} <= {*whole}}
     named = dict(lines)
     for at in lines:
-        if set(columns[at].outliers) <= told:
+        groups = set(columns[at].outliers) - told
+        if not groups:
             continue
-        costs = budget.count(lines[at])
-        for most in range(MAX_RARE, 0, -1):
-            longer = line(at, most, told)
-            if longer == lines[at]:
-                break  # so few names say nothing
-            cost = budget.count(longer) - costs
-            if cost <= room:
-                room -= cost
-                named[at] = longer
-                told |= set(columns[at].outliers)
-                break
+        limit = budget.count(lines[at]) + room
+        most = _most_names(groups, lambda most, at=at: budget.count(line(at, most, told)), limit)
+        longer = line(at, most, told) if most else lines[at]
+        if longer != lines[at]:  # else so few names say nothing
+            room = limit - budget.count(longer)
+            named[at] = longer
+            told |= groups
     return named
+
+
+def _most_names(groups: Groups, cost: Callable[[int], int], limit: int) -> int:
+    """How many names of each group fit. A further one costs more, unless it is the last of its
+    group: no mark of others follows then. So that is tried first, and fewer by halving."""
+    for low, high in reversed([*pairwise([0, *sorted({*map(len, groups)})])]):
+        if cost(high) <= limit:
+            return high
+        fitting = bisect_right(range(low + 1, high), limit, key=cost)
+        if fitting:
+            return low + fitting
+    return 0
