@@ -24,7 +24,7 @@ def named(one: Column, name: str, room: int) -> tuple[str, list[int]]:
     """The statement with names, and the numbers of names that were tried."""
     tried: list[int] = []
 
-    def line(at: int, most: int, told: Groups) -> str:
+    def line(at: int, told: Groups, most: int) -> str:
         tried.append(most)
         return written(one, name, most, told)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 
 from weft.firewall.columns import NAMING, Column
@@ -42,13 +43,13 @@ def with_names(
     lines: Mapping[int, str],
     columns: Sequence[Column],
     whole: Sequence[int],
-    line: Callable[[int, int, Groups], str],
+    line: Callable[[int, Groups, int], str],
     room: int,
     budget: Budget,
 ) -> dict[int, str]:
     """The statements about columns, by place, with as many names as fit in `room` more tokens.
-    `line` makes a statement of a place, how many rows it may name for each value, and the groups of
-    rows that need no names there: all of them are in `whole`, or another column names them."""
+    `line` makes a statement of a place, the groups of rows that need no names there (all of them
+    are in `whole`, or another column names them), and how many rows it may name for each value."""
     told = {group for one in columns for group in one.outliers if {*group} <= {*whole}}
     named = dict(lines)
     for at in lines:
@@ -56,22 +57,25 @@ def with_names(
         if not groups:
             continue
         limit = budget.count(lines[at]) + room
-        most = _most_names(groups, lambda most, at=at: budget.count(line(at, most, told)), limit)
-        longer = line(at, most, told) if most else lines[at]
-        if longer != lines[at]:  # else so few names say nothing
+        longer = _longest(groups, partial(line, at, told), limit, budget)
+        if longer not in ("", lines[at]):  # else so few names say nothing
             room = limit - budget.count(longer)
             named[at] = longer
             told |= groups
     return named
 
 
-def _most_names(groups: Groups, cost: Callable[[int], int], limit: int) -> int:
-    """How many names of each group fit. A further one costs more, unless it is the last of its
-    group: no mark of others follows then. So that is tried first, and fewer by halving."""
+def _longest(groups: Groups, text: Callable[[int], str], limit: int, budget: Budget) -> str:
+    """The text with as many names of each group as fit; empty if none do. A further name costs
+    more, unless it is the last of its group: no mark of others follows then. So that is tried
+    first, and fewer by halving."""
+
+    def cost(most: int) -> int:
+        return budget.count(text(most))
+
     for low, high in reversed([*pairwise([0, *sorted({*map(len, groups)})])]):
         if cost(high) <= limit:
-            return high
-        fitting = bisect_right(range(low + 1, high), limit, key=cost)
-        if fitting:
-            return low + fitting
-    return 0
+            return text(high)
+        if fitting := bisect_right(range(low + 1, high), limit, key=cost):
+            return text(low + fitting)
+    return ""
