@@ -139,10 +139,8 @@ class DerivedFold(msgspec.Struct):
         try:
             raw = bodies.stored(of.tenant, BodyRef(*stored)) if stored else bodies.take(item)
         except Unavailable as error:
-            raise Unavailable(
-                f"the fold waits for item {item} of session {of.session!r} of tenant "
-                f"{of.tenant!r}: {error}"
-            ) from None
+            place = f"item {item} of session {of.session!r} of tenant {of.tenant!r}"
+            raise Unavailable(f"the fold waits for {place}: {error}") from None
         with suppress(Corrupt):
             return None if raw is None else clean_text(raw, recorded)
         return None
