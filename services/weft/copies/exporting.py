@@ -79,7 +79,7 @@ async def export(
         settled = await finished(connection)
         _write(file, StartLine(tenant, session, last, settled))
         stored = read_matching(connection, stored_filter(tenant, session), through=last)
-        async for record, name in _readable(stored, tenant, skipped):
+        async for record, name in _readable(stored, skipped):
             reference = body_of(record)
             if reference is not None and reference.sha256 not in seen:
                 seen.add(reference.sha256)
@@ -88,7 +88,7 @@ async def export(
                 else:
                     missing.append(reference.sha256)
             _write(file, line_of(record))
-            copy_digest.take(record, name)
+            copy_digest.take(record, SessionName(tenant, name))
             on_progress(record.sequence, last)
     if not copy_digest.count:
         raise await _nothing_to_export(connection, tenant, session)
@@ -103,18 +103,18 @@ async def export(
 
 
 async def _readable(
-    records: AsyncIterator[LogRecord], tenant: str, skipped: dict[int, SkippedEvent]
-) -> AsyncIterator[tuple[LogRecord, SessionName]]:
+    records: AsyncIterator[LogRecord], skipped: dict[int, SkippedEvent]
+) -> AsyncIterator[tuple[LogRecord, str]]:
     """The records that an import can store, with their sessions; the others come to `skipped`."""
     async for record in records:
         try:
-            name = SessionName(tenant, record.address().session)
+            session = record.address().session
         except InvalidInput as error:
             skipped[record.sequence] = SkippedEvent(record.sequence, str(error))
             continue
         # Of sessions with unreadable names an import could not make one.
-        if name.session != UNREADABLE and not _is_about(record, skipped):
-            yield record, name
+        if session != UNREADABLE and not _is_about(record, skipped):
+            yield record, session
 
 
 def _is_about(record: LogRecord, skipped: dict[int, SkippedEvent]) -> bool:
