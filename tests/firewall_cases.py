@@ -8,7 +8,7 @@ import random
 import string
 from collections.abc import Callable
 
-from weft_eval.guards import PersonalSpan
+from tests.guard_quality import PersonalSpan
 
 LETTERS = string.ascii_letters
 ALNUM = string.ascii_letters + string.digits

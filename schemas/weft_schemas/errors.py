@@ -71,6 +71,14 @@ class Conflict(WeftError):
     code = "conflict"
 
 
+def no_artifact(tenant: str, handle: str) -> NotFound:
+    """The error of whatever looks up a handle that the tenant does not have."""
+    return NotFound(
+        f"no artifact {handle!r} in tenant {tenant!r}; take a handle (`art:…`) from a pack of this "
+        "tenant; it may also have been erased"
+    )
+
+
 def erased_session(tenant: str, session: str) -> Conflict:
     """The error of whatever would go on with a session that was erased."""
     return Conflict(

@@ -12,6 +12,10 @@ from tests.integration.indexer_process import PATIENCE, publish
 from tests.integration.snapshotted import ENCODING, turns
 
 from weft.audit.doctor import age_limit as doctor
+from weft.erasure.history import Target
+from weft.erasure.records import erasure_history
+from weft.erasure.session import erase, plan
+from weft.erasure.tombstones import check_not_erased
 from weft.indexer.rebuild import rebuild
 from weft.log.api import call
 from weft.log.connection import Connection
@@ -24,6 +28,7 @@ from weft.supervision import own_events as module
 from weft.supervision import own_events_renewal
 from weft.supervision.own_events import OwnEvents, own_events, renew
 from weft.supervision.up import provision_log, running
+from weft_schemas.errors import Conflict
 from weft_schemas.events import ErasedEvent
 from weft_schemas.grants import Grant, ScopeGrants
 from weft_schemas.ids import TENANT_SESSION
@@ -183,3 +188,47 @@ async def test_a_log_without_room_does_not_keep_up_from_starting(
     await call(aging, f"STREAM.UPDATE.{STREAM}", {**config, "max_msgs": 8})
     await own_events_renewal.renew_or_warn(aging, tmp_path)
     assert "are not published again yet" in caplog.text
+
+
+async def erased(log: Connection, session: str | None) -> int:
+    """An erasure, and how many events the log then has."""
+    await erase(log, await plan(log, "t", session))
+    return await last_sequence(log)
+
+
+@pytest.mark.usefixtures("half_gone")
+@pytest.mark.parametrize("session", ["s1", None])
+async def test_what_was_erased_stays_erased_under_its_name(
+    aging: Connection, tmp_path: Path, session: str | None
+) -> None:
+    last = await erased(aging, session)
+    [*_, renewed] = await renew(aging, tmp_path)
+    assert (renewed.kind, renewed.name) == ("erased", session or "")
+    await call(aging, f"STREAM.PURGE.{STREAM}", {"seq": last + 1})  # what was there before
+    with pytest.raises(Conflict, match="erased"):
+        await check_not_erased(aging, "t", "s1")
+    assert (await erasure_history(aging)).unfinished() == []
+
+
+async def test_a_tombstone_that_has_left_the_log_comes_back_from_a_read_model(
+    aging: Connection, tmp_path: Path
+) -> None:
+    await erased(aging, "s1")
+    await rebuild(aging, tmp_path, ENCODING)
+    await purge(aging)
+    [lost] = await doctor.age_limit(aging, Settings(data_dir=tmp_path))
+    assert "tombstone 's1' of tenant 't'" in lost.found
+    await check_not_erased(aging, "t", "s1")
+    await renew(aging, tmp_path)
+    with pytest.raises(Conflict, match="erased"):
+        await check_not_erased(aging, "t", "s1")
+    assert (await erasure_history(aging)).unfinished() == []
+
+
+@pytest.mark.usefixtures("half_gone")
+async def test_an_erasure_that_was_interrupted_stays_unfinished(
+    aging: Connection, tmp_path: Path
+) -> None:
+    await publish(aging, TENANT_SESSION, [ErasedEvent("s1")])
+    await renew(aging, tmp_path)
+    assert (await erasure_history(aging)).unfinished() == [Target("t", "s1")]

@@ -26,6 +26,7 @@ from weft.log.topology import BODIES_STREAM, provision
 from weft.log.transport import connect
 from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Reader
+from weft.runtime.roll_call import call_roll
 from weft.supervision.embedded_server import EmbeddedServer
 from weft_schemas.errors import Unavailable
 from weft_schemas.events import EnvelopeEvent, Origin, encode_event
@@ -150,6 +151,7 @@ def whole(reader: Reader) -> str:
 
 async def test_an_object_store_that_does_not_answer_is_waited_for(tmp_path: Path) -> None:
     text = shipments(8_000)
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
     settings = tmp_path / "nats" / "further.conf"
     settings.parent.mkdir()
     settings.write_text("")
@@ -160,12 +162,19 @@ async def test_an_object_store_that_does_not_answer_is_waited_for(tmp_path: Path
         away = f'mappings {{ "$JS.API.STREAM.MSG.GET.{BODIES_STREAM}": "nowhere" }}'
         settings.write_text(away)
         await server.restart()
+        silent = await log.listen("nowhere", lambda *_: None)
         async with indexer(server.url, tmp_path / "a", WEFT_LOG_LEVEL="info") as process:
             await patiently(lambda: running(log))
-            await asyncio.sleep(2)  # it has tried, and tries again
-            assert (await replicas(log, "t"))[0].sequence < 2
+            waits = f"waits for item 1 of session 's' of tenant 't': body {sha256}"
+            async with asyncio.timeout(PATIENCE):
+                while waits not in await complaint(log):
+                    await asyncio.sleep(0.05)
+            for _ in range(10):  # it has tried, tries again, and says so all the time
+                assert waits in await complaint(log)
+                assert (await replicas(log, "t"))[0].sequence < 2
             settings.write_text("")
             await server.restart()
+            await silent.close()
             with Reader(tmp_path / "a") as reader:
                 await folded(log, reader)
                 assert whole(reader) == text
@@ -174,6 +183,11 @@ async def test_an_object_store_that_does_not_answer_is_waited_for(tmp_path: Path
         rebuilt = await rebuild(log, tmp_path / "b", ENCODING)
         assert rebuilt.digest == live
         await log.close()
+
+
+async def complaint(log: Connection) -> str:
+    """Of the indexer, as `weft status` tells it."""
+    return "".join([one.complaint for one in await call_roll(log, "t")])
 
 
 async def running(log: Connection) -> None:

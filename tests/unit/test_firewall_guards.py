@@ -5,6 +5,7 @@ import pytest
 from tests.data import DATA, needs_data
 from tests.firewall_cases import PERSONAL, SECRETS, personal_cases, plain_sentence, secret_case
 from tests.firewall_made import KEY, envelope, signals
+from tests.guard_quality import PersonalSpan, measure_injection, measure_spans
 
 from weft.adapters.formats import read_transcripts
 from weft.bodies.clean import clean
@@ -17,7 +18,6 @@ from weft.secrets.masking import Finding, fingerprint, masked, without_overlaps
 from weft.secrets.personal import find_personal
 from weft.secrets.rule_matching import RULES, rule_groups
 from weft.secrets.scanning import SIGNS
-from weft_eval.guards import PersonalSpan, measure_injection, measure_spans
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import FirewallRules
 

@@ -73,52 +73,73 @@ def _as_content(system: Any) -> dict[str, Any]:
 
 def _read(draft: Draft, record: Record, kind: ItemKind) -> None:
     parts = _parts_in(record, record.value, "$")
-    used = any(_key(part, name) for part in parts for name in ("function_call", "executable_code"))
-    turn_id = draft.message_id(record) if used else None
-    said: str | None = None
-    texts: list[str] = []
-    documents: list[str] = []
-
-    def say() -> None:
-        nonlocal said
-        text = "\n".join(texts)
-        part = Said("", (text,)) if kind is ItemKind.DOC_SNIPPET else Said(text, tuple(documents))
-        texts.clear()
-        documents.clear()
-        said = draft.say(record, kind, part, turn_id=turn_id) or said
-
+    message = _Message(draft, record, kind, parts)
     for at, part in enumerate(parts):
-        path = f"$.parts[{at}]"
+        message.take(part, f"$.parts[{at}]")
+    message.say()
+
+
+class _Message:
+    """One message, part by part. Texts are said together, up to the next call or result."""
+
+    def __init__(
+        self, draft: Draft, record: Record, kind: ItemKind, parts: list[dict[str, Any]]
+    ) -> None:
+        self._draft = draft
+        self._record = record
+        self._kind = kind
+        calls = ("function_call", "executable_code")
+        self._has_calls = any(_key(part, name) for part in parts for name in calls)
+        self._turn_id = draft.message_id(record) if self._has_calls else None
+        self._said: str | None = None
+        self._texts: list[str] = []
+        self._documents: list[str] = []
+
+    def take(self, part: dict[str, Any], path: str) -> None:
+        draft, record = self._draft, self._record
         called = _object(record, part, "function_call", path)
         answered = _object(record, part, "function_response", path)
         code = _object(record, part, "executable_code", path)
         outcome = _object(record, part, "code_execution_result", path)
+        if called or answered or code or outcome:
+            self.say()
         if called:
-            say()
-            keeps = draft.keeps_reasoning
-            signature = _word(record, part, "thought_signature", path) if keeps else None
-            reasoning = reasoning_metadata(
-                "gemini", (), {"thought_signature": signature} if signature else {}
-            )
-            _call(draft, record, called, f"{path}.functionCall", said, turn_id, reasoning)
+            of = self._said, self._turn_id, self._reasoning(part, path)
+            _call(draft, record, called, f"{path}.functionCall", *of)
         elif answered:
-            say()
             _result(draft, record, answered, f"{path}.functionResponse")
         elif code:
-            say()
-            _code(draft, record, code, f"{path}.executableCode", said, turn_id)
+            _code(draft, record, code, f"{path}.executableCode", self._said, self._turn_id)
         elif outcome:
-            say()
             _outcome(draft, record, outcome, f"{path}.codeExecutionResult")
-            if used:  # what follows was not said or run together with it
-                said, turn_id = None, draft.next_id(record)
+            if self._has_calls:  # what follows was not said or run together with it
+                self._said, self._turn_id = None, draft.next_id(record)
         elif part.get("thought"):
             draft.left_out["reasoning"] += 1
         else:
-            text, is_document = _text(record, part, path, draft)
-            if text:
-                (documents if is_document and kind in _SPEAKERS else texts).append(text)
-    say()
+            self._take_text(part, path)
+
+    def say(self) -> None:
+        """What was said since the last call or result."""
+        text, documents = "\n".join(self._texts), tuple(self._documents)
+        is_document = self._kind is ItemKind.DOC_SNIPPET
+        part = Said("", (text,)) if is_document else Said(text, documents)
+        self._texts.clear()
+        self._documents.clear()
+        said = self._draft.say(self._record, self._kind, part, turn_id=self._turn_id)
+        self._said = said or self._said
+
+    def _take_text(self, part: dict[str, Any], path: str) -> None:
+        text, is_document = _text(self._record, part, path, self._draft)
+        if text:
+            is_beside = is_document and self._kind in _SPEAKERS
+            (self._documents if is_beside else self._texts).append(text)
+
+    def _reasoning(self, part: dict[str, Any], path: str) -> dict[str, Any] | None:
+        keeps = self._draft.keeps_reasoning
+        signature = _word(self._record, part, "thought_signature", path) if keeps else None
+        signed = {"thought_signature": signature} if signature else {}
+        return reasoning_metadata("gemini", (), signed)
 
 
 def _call(

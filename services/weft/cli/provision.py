@@ -26,7 +26,8 @@ def provision(new_secret: bool, as_json: bool, settings: Settings) -> None:
     lose events. WEFT_DURABILITY, WEFT_MAX_BYTES and WEFT_MAX_AGE_DAYS set the log's durability
     and limits. Where the data folder's read model has folded a log, and the server has none, it
     makes no empty one: move the folder's `replica` away first if there is to be one. In a log
-    with an age limit it publishes again which policies, grants and catalogues would leave it.
+    with an age limit it publishes again which policies, grants, catalogues and tombstones of
+    sessions would leave it.
 
     The log keeps a check value of the deployment's secret (WEFT_FINGERPRINT_KEY, or the file
     `secret` in the data folder). Processes with another secret are refused. A log of an earlier

@@ -74,15 +74,18 @@ def publish(
     if not any(one.items for _, one in chosen):
         raise InvalidInput(f"{file}: nobody says or does anything in it; nothing was published")
     done = running(_publish(settings, chosen, close, confirm, quiet=as_json))
+    published = [(*acked, one) for acked, (_, one) in zip(done, chosen, strict=True)]
     if as_json:
-        shown = [
-            _report(ack, confirmed, one)
-            for (ack, confirmed), (_, one) in zip(done, chosen, strict=True)
-        ]
+        shown = [_report(*one) for one in published]
         print_json(shown if each else shown[0])
     else:
-        for (ack, confirmed), (_, one) in zip(done, chosen, strict=True):
-            _print(ack, confirmed, one)
+        for one in published:
+            _print(*one)
+    _check_stored(done)
+
+
+def _check_stored(done: Sequence[tuple[PublishAck, Confirmation | None]]) -> None:
+    """Raises `Conflict` if other content stands under the id of an item."""
     lost = sum(len(confirmed.conflicts) for _, confirmed in done if confirmed)
     if lost:
         raise Conflict(

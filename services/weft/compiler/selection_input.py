@@ -48,12 +48,7 @@ def choice_of(state: State) -> Choice:
     request, rows = state.request, [row for group in state.groups for row in group.rows]
     profile = PROFILES[request.phase]
     pinned = state.pinned()
-    own = {row.sequence for group in pinned for row in group.rows}
-    repeats = {
-        at: later
-        for at, later in repeated_results(state.groups, state.redacted).items()
-        if at not in own
-    }
+    repeats = _repeats(state, pinned)
     newer = _newer(state)
     current_turn = _newest_first(newer)
     said = [group for group in newer if group.rows[0].kind is ItemKind.AGENT_MSG]
@@ -61,6 +56,7 @@ def choice_of(state: State) -> Choice:
     old = outdated_by_repetition(state.groups, state.redacted)
     passes = tuple(listed_passes(state.groups)) if counts_values else ()
     ahead = _ahead(state, passes) if counts_values else {}
+    coming = calls_ahead(state.groups, passes, ahead, state.budget)
     renditions = {
         row.sequence: _item_renditions(state, row, group.rows[0], repeats)
         for group in state.groups
@@ -78,11 +74,7 @@ def choice_of(state: State) -> Choice:
         interrupted=_interrupted(state),
         last_fetched=() if current_turn else _last_fetched(state),
         said=said[0] if said and current_turn else None,
-        calls_ahead=tuple(
-            group
-            for group in calls_ahead(state.groups, passes, ahead, state.budget)
-            if group.key not in old
-        ),
+        calls_ahead=tuple(one for one in coming if one.key not in old),
         objective=profile.objective,
         asked=asked_fields(rows, parameter_names(state.view, request)),
         cost=_cost(state, rows, beginnings_of_all(pinned, renditions)),
@@ -94,6 +86,13 @@ def choice_of(state: State) -> Choice:
         withheld=state.redacted | state.flags.keys(),
         has_query=bool(state.query),
     )
+
+
+def _repeats(state: State, pinned: Sequence[Group]) -> Mapping[int, int]:
+    """Results that a later one repeats, without pinned ones."""
+    own = {row.sequence for group in pinned for row in group.rows}
+    found = repeated_results(state.groups, state.redacted)
+    return {at: later for at, later in found.items() if at not in own}
 
 
 def _older_calls(state: State, names_calls: bool, is_all: bool) -> tuple[Group, ...]:

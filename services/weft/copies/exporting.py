@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import AsyncIterator
 from typing import BinaryIO
 
 import msgspec
@@ -77,17 +78,8 @@ async def export(
         store = Bodies(connection, publisher, tenant)
         settled = await finished(connection)
         _write(file, StartLine(tenant, session, last, settled))
-        subjects = stored_filter(tenant, session)
-        async for record in read_matching(connection, subjects, through=last):
-            try:
-                name = SessionName(tenant, record.address().session)
-            except InvalidInput as error:
-                skipped[record.sequence] = SkippedEvent(record.sequence, str(error))
-                continue
-            if name.session == UNREADABLE:
-                continue  # of sessions that an import could not make
-            if _is_about(record, skipped):
-                continue
+        stored = read_matching(connection, stored_filter(tenant, session), through=last)
+        async for record, name in _readable(stored, skipped):
             reference = body_of(record)
             if reference is not None and reference.sha256 not in seen:
                 seen.add(reference.sha256)
@@ -96,7 +88,7 @@ async def export(
                 else:
                     missing.append(reference.sha256)
             _write(file, line_of(record))
-            copy_digest.take(record, name)
+            copy_digest.take(record, SessionName(tenant, name))
             on_progress(record.sequence, last)
     if not copy_digest.count:
         raise await _nothing_to_export(connection, tenant, session)
@@ -108,6 +100,21 @@ async def export(
     lost = loss.before if loss is not None else 0
     counts = (copy_digest.count, bodies, tuple(missing))
     return Exported(tenant, session, *counts, digest, trimmed, lost, tuple(skipped.values()))
+
+
+async def _readable(
+    records: AsyncIterator[LogRecord], skipped: dict[int, SkippedEvent]
+) -> AsyncIterator[tuple[LogRecord, str]]:
+    """The records that an import can store, with their sessions; the others come to `skipped`."""
+    async for record in records:
+        try:
+            session = record.address().session
+        except InvalidInput as error:
+            skipped[record.sequence] = SkippedEvent(record.sequence, str(error))
+            continue
+        # Of sessions with unreadable names an import could not make one.
+        if session != UNREADABLE and not _is_about(record, skipped):
+            yield record, session
 
 
 def _is_about(record: LogRecord, skipped: dict[int, SkippedEvent]) -> bool:

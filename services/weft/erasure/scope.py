@@ -35,6 +35,7 @@ from weft.log.record import LogRecord
 from weft.log.secure_delete import check_deletable, erase_all
 from weft.progress import OnStepProgress
 from weft.readmodel.tombstone_fold import erase_scope as erase_rows
+from weft.snapshots.erasure_mark import mark_erasures
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import ErasureReceiptEvent, ScopeErasedEvent
 from weft_schemas.ids import encode_token
@@ -97,6 +98,7 @@ async def erase_scope(
     async with Publisher(connection) as publisher:
         event = ScopeErasedEvent(scope, reason, plan.unreadable)
         stone = await publish_own(publisher, tenant, event, fresh=True)
+        await mark_erasures(connection)
         count, sessions = RemovalCounts(), set(plan.sessions)
         left = await until_settled(connection, on_progress)
         await _sweep(connection, publisher, plan, stone, count, sessions, on_progress)

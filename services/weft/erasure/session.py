@@ -31,6 +31,7 @@ from weft.log.topology import BODIES_STREAM, SNAPSHOTS_STREAM, WORKERS
 from weft.progress import OnStepProgress
 from weft.references.survey import ErasureSet, Survey, with_forks
 from weft.references.survey_from_log import extend
+from weft.snapshots.erasure_mark import mark_erasures
 from weft.snapshots.trim_mark import trimmed_before
 from weft.snapshots.trimming import trimmed_items
 from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound
@@ -148,6 +149,7 @@ async def erase(
     async with Publisher(connection) as publisher:
         count, left = RemovalCounts(), []
         stones = await _bury(publisher, plan, reason)
+        await mark_erasures(connection)
         buried = asyncio.get_running_loop().time()
         left += await until_settled(connection, on_progress)
         own = stones[plan.session or ""]

@@ -26,7 +26,7 @@ from weft.runtime.request_server import RequestServer
 from weft.runtime.requests import ReceivedRequest
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
 from weft_schemas.envelope import Signal
-from weft_schemas.errors import Forbidden, NotFound, Unavailable
+from weft_schemas.errors import Forbidden, NotFound, Unavailable, no_artifact
 from weft_schemas.ids import handle_key
 from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.policy import (
@@ -216,10 +216,7 @@ def allowed(
         )
     rows = view.by_ids([found.item_id])
     if not rows:
-        raise NotFound(
-            f"no artifact {handle!r} in tenant {tenant!r}; take a handle (`art:…`) from a pack of "
-            "this tenant; it may also have been erased"
-        )
+        raise no_artifact(tenant, handle)
     hook = redaction_hook(policy.redaction_hook)
     return found, policy.firewall, hook(rows[0].text, found.sensitivity, rows[0])
 

@@ -107,6 +107,19 @@ class Calls:
             _check_arguments(tool, sent)
         except WeftError as error:
             return await self._refused(call.host, logged, str(error))
+        return await self._made(call, logged, tool, sent, report, limit, meta)
+
+    async def _made(
+        self,
+        call: HostCall,
+        logged: ContextItem,
+        tool: GatewayTool,
+        sent: dict[str, Any],
+        report: ProgressFnT,
+        limit: int | None,
+        meta: dict[str, Any] | None,
+    ) -> types.CallToolResult | dict[str, Any]:
+        """Make a permitted call, and log it with what came of it."""
         logging = asyncio.ensure_future(self._log.publish(call.host, logged))
         if tool.effect is not Effect.READS:
             await logging  # before anything changes; else before the answer

@@ -8,8 +8,9 @@ from weft.indexer.writer import Writer
 from weft.log.connection import Connection
 from weft.log.following import Followed, Follower
 from weft.progress import OnProgress
+from weft.snapshots.erasure_mark import missed_erasure
 from weft.snapshots.trim_mark import trimmed_before
-from weft_schemas.errors import Corrupt, Forbidden, WeftError
+from weft_schemas.errors import ConfigurationError, Corrupt, Forbidden, WeftError
 
 
 async def catch_up(
@@ -38,7 +39,7 @@ async def catch_up(
 async def check_not_trimmed(connection: Connection, writer: Writer, followed: Followed) -> None:
     """Raises `Corrupt` if the writer has not folded what was trimmed from the log: it would have
     less than others. The mark is written before anything is trimmed, so a writer that misses an
-    event always finds the mark."""
+    event always finds the mark. Raises `ConfigurationError` if it has missed an erasure."""
     lacking = first_lacking(followed, writer.checkpoint)
     if lacking is None:
         return
@@ -53,6 +54,17 @@ async def check_not_trimmed(connection: Connection, writer: Writer, followed: Fo
         ) from error
     if lacking < before:
         raise behind_log(writer, before)
+    await check_erasures(connection, writer)
+
+
+async def check_erasures(connection: Connection, writer: Writer) -> None:
+    """Raises `ConfigurationError` if the record of an erasure that the writer has not folded may
+    have left the log by age."""
+    if missed := await missed_erasure(connection, writer.checkpoint):
+        raise ConfigurationError(
+            f"the read model {writer.path.name} is not used: {missed}. Remove the data folder's "
+            "`replica` and start again; it starts from a snapshot if one has folded the erasures"
+        )
 
 
 def first_lacking(followed: Followed, after: int) -> int | None:

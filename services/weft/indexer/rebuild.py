@@ -32,8 +32,9 @@ from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, discard, reader_lock
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import SQLITE_FAULTS, get_meta
+from weft.snapshots.erasure_mark import last_erasure
 from weft.snapshots.loss import accept_loss, accepted_loss
-from weft.snapshots.snapshot import last_erasure, take
+from weft.snapshots.snapshot import take
 from weft.snapshots.trim_mark import trimmed_before
 from weft_schemas.errors import ConfigurationError, Conflict, Corrupt
 

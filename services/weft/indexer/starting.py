@@ -11,7 +11,8 @@ import logging
 import sqlite3
 from pathlib import Path
 
-from weft.indexer.catching_up import behind_log, catch_up
+from weft.erasure.lost_erasures import lost_erasures
+from weft.indexer.catching_up import behind_log, catch_up, check_erasures
 from weft.indexer.writer import Writer
 from weft.log.connection import Connection
 from weft.log.deletions import aged_before
@@ -24,6 +25,7 @@ from weft.readmodel.folded_log import as_it_is, folded_log_of, not_held
 from weft.readmodel.generations import Generations, discard
 from weft.readmodel.store import SQLITE_FAULTS, get_meta, schema_version
 from weft.runtime.logs import fields
+from weft.snapshots.erasure_mark import last_erasure
 from weft.snapshots.snapshot import (
     NOTHING_LEFT,
     TAKE_ONE,
@@ -31,7 +33,6 @@ from weft.snapshots.snapshot import (
     Snapshot,
     fitting,
     judged,
-    last_erasure,
     newest,
     of_any_release,
 )
@@ -79,12 +80,19 @@ async def reopen(
     no process reads it until the erased content is gone.
 
     Raises `Corrupt` if it lacks what was trimmed and a snapshot holds that, `ConfigurationError` if
-    none does.
+    none does, or if the record of an erasure that it has not folded left the log by age.
     """
     await check_replaceable(connection, path, encoding)
     writer = await Writer.open(path, encoding, connection)
     try:
         await _check_not_behind(connection, writer, encoding)
+        try:
+            await check_erasures(connection, writer)
+        except ConfigurationError:
+            # Nobody reads the file any more. It stays: it may be the last copy of what else left.
+            generations.building.set(path)
+            generations.current.clear()
+            raise
         if await last_erasure(connection) > writer.checkpoint:
             generations.current.clear()
             await catch_up(connection, writer, await last_sequence(connection))
@@ -274,6 +282,9 @@ async def keep_if_log_lacks_it(
         return None
     kept = generations.retire(path, folded.sequence)
     told = fields(why=why, through=folded.sequence, kept=str(kept))
+    if lost := await lost_erasures(connection, path):
+        what = "the log lacks erasures that were made, and may hold again what they erased"
+        _log.error(what, extra=fields(erase_again=lost))
     _log.warning("the log lacks what the read model has folded: its file is kept", extra=told)
     return kept
 

@@ -172,7 +172,8 @@ class Indexer:
         """Fold what arrives, until the process stops or there is a successor."""
         connection = self._process.connection
         async with Follower(connection, after=writer.checkpoint, known=writer.identity) as log:
-            self._process.health.report("read model", None)
+            if writer.checkpoint >= self._target:
+                self._process.health.report("read model", None)
             self._process.started()
             self._publish(writer)
             looking = asyncio.create_task(self._look(writer, log))
@@ -193,6 +194,7 @@ class Indexer:
         await check_not_trimmed(self._process.connection, writer, followed)
         begun = time.time_ns()
         folded = await writer.fold(followed, lambda step: self._steps[step]())
+        self._process.health.report("read model", None)
         self._process.tracing.folded(followed.records, begun, time.time_ns())
         self._process.metrics.folded(folded.records, writer.checkpoint)
         if not self._is_published:

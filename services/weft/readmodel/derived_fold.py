@@ -26,7 +26,7 @@ from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.session_counters import SessionState
 from weft.readmodel.store import OPEN, bounded, insert, statements
 from weft_schemas.envelope import CleanBody, ResultEnvelope
-from weft_schemas.errors import Corrupt, InvalidInput
+from weft_schemas.errors import Corrupt, InvalidInput, Unavailable
 from weft_schemas.events import (
     EnvelopeEvent,
     EpisodeEvent,
@@ -118,7 +118,7 @@ class DerivedFold(msgspec.Struct):
         clean = envelope.clean
         text = envelope.summary if envelope.complete or envelope.passthrough else None
         if clean is not None:
-            text = self._clean_text(place.address.tenant, item, clean)
+            text = self._clean_text(place.address, item, clean)
         if text is None:
             return b"", counted([envelope_text(envelope)])
         if clean is None:  # the summary is the whole text
@@ -130,12 +130,17 @@ class DerivedFold(msgspec.Struct):
         insert(self.db, "bodies", place.version, item, count, len(text), outline, compressed)
         return b"", passages
 
-    def _clean_text(self, tenant: str, item: int, recorded: CleanBody) -> str | None:
+    def _clean_text(self, of: StoredSubject, item: int, recorded: CleanBody) -> str | None:
         """The clean text of an item's raw body. None if the body is gone, or if this release makes
-        another text of it than the firewall did: then the summary is used."""
+        another text of it than the firewall did: then the summary is used. Raises `Unavailable` if
+        it is not known whether the body is there: every replica is to show the same."""
         stored = self.db.execute(_sql.stored_body, (item,)).fetchone()
         bodies = self.bodies
-        raw = bodies.stored(tenant, BodyRef(*stored)) if stored else bodies.take(item)
+        try:
+            raw = bodies.stored(of.tenant, BodyRef(*stored)) if stored else bodies.take(item)
+        except Unavailable as error:
+            place = f"item {item} of session {of.session!r} of tenant {of.tenant!r}"
+            raise Unavailable(f"the fold waits for {place}: {error}") from None
         with suppress(Corrupt):
             return None if raw is None else clean_text(raw, recorded)
         return None

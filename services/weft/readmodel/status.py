@@ -14,7 +14,7 @@ import msgspec
 from weft.readmodel.rows import effective
 from weft.readmodel.store import OPEN, get_meta, snapshot, statements
 from weft_schemas.envelope import ResultEnvelope
-from weft_schemas.errors import NotFound, erased_session
+from weft_schemas.errors import erased_session, no_artifact
 from weft_schemas.ids import artifact_handle
 from weft_schemas.items import BodyRef, ItemKind, Sensitivity
 from weft_schemas.status import (
@@ -184,10 +184,7 @@ def artifact(db: sqlite3.Connection, tenant: str, handle: str, key: bytes = b"")
     sequence = _place_of(db, tenant, handle, key)
     row = None if sequence is None else db.execute(_sql.artifact, (sequence,)).fetchone()
     if row is None or sequence is None:
-        raise NotFound(
-            f"no artifact {handle!r} in tenant {tenant!r}; take a handle (`art:…`) from a pack of "
-            "this tenant; it may also have been erased"
-        )
+        raise no_artifact(tenant, handle)
     session, item_id, kind, untrusted, size, sha256, level, metadata, packed, raised = row
     envelope = msgspec.json.decode(packed, type=ResultEnvelope) if packed else None
     named = msgspec.json.decode(metadata).get("content_type") if metadata else None

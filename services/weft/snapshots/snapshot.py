@@ -8,7 +8,7 @@ import asyncio
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import msgspec
@@ -26,12 +26,10 @@ from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, discard, reader_lock
 from weft.readmodel.page_checksums import PageChecksums
 from weft.readmodel.store import get_meta, schema_version
+from weft.snapshots.erasure_mark import last_erasure, missed_erasure
 from weft.snapshots.trim_mark import keep_mark, trimmed_before, was_ever_trimmed
 from weft_schemas.errors import Conflict, Corrupt, NotFound
-from weft_schemas.events import TOMBSTONES
-from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import BodyRef
-from weft_schemas.subjects import STREAM, stored_filter
 
 RETAINED = 2
 """Snapshots of one release and encoding that are kept when a new one is taken: if the newest proves
@@ -186,17 +184,6 @@ async def _stored(connection: Connection, data_dir: Path) -> Snapshot:
         discard(copy)
 
 
-async def last_erasure(connection: Connection) -> int:
-    """Sequence of the newest tombstone of any tenant, 0 without one."""
-    newest = 0
-    for event in TOMBSTONES:
-        tombstones = stored_filter(session=TENANT_SESSION, direction="out", event=event)
-        with suppress(NotFound):
-            found = await reading.last_of(connection, tombstones, STREAM)
-            newest = max(newest, found.sequence)
-    return newest
-
-
 def superseded(
     found: list[Snapshot], made: Snapshot, erased: int, are_last: bool
 ) -> list[Snapshot]:
@@ -246,7 +233,10 @@ async def _misfit(
         return "is of a release with another read model"
     if one.encoding != encoding:
         return f"counts in {one.encoding}, not in {encoding}"
-    return await _lacks(connection, one, now, before)
+    if lacks := await _lacks(connection, one, now, before):
+        return lacks
+    missed = await missed_erasure(connection, one.sequence)
+    return f"cannot be used: {missed}" if missed else ""
 
 
 async def _lacks(connection: Connection, one: Snapshot, now: StreamState, before: int) -> str:

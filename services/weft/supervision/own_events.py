@@ -1,5 +1,5 @@
-"""A tenant's policies, grants and catalogues outlive the log's age limit: they are published again
-before they leave it, and from a read model if they have left."""
+"""A tenant's policies, grants, catalogues and the tombstones of its sessions outlive the log's age
+limit: they are published again before they leave it, and from a read model if they have left."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Literal
 
 import msgspec
 
+from weft.erasure.history import Target
+from weft.erasure.records import erasure_history, publish_own
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.message import event_headers
@@ -19,17 +21,17 @@ from weft.log.record import LogRecord
 from weft.readmodel.database import Database
 from weft.readmodel.folded_log import folded_log_of, not_held
 from weft.readmodel.generations import Generations
-from weft.snapshots.snapshot import last_erasure
+from weft.snapshots.erasure_mark import last_erasure, mark_erasures
 from weft_schemas.errors import Conflict, Corrupt, InvalidInput
-from weft_schemas.events import Event
+from weft_schemas.events import ErasedEvent, ErasureReceiptEvent, Event, encode_event
 from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import TENANT_SESSION, digest
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.routing import Catalog
 from weft_schemas.subjects import STREAM, derived_subject, stored_filter
 
-Kind = Literal["context_policy", "scope_grants", "catalog"]
-KINDS: tuple[Kind, ...] = ("context_policy", "scope_grants", "catalog")
+Kind = Literal["context_policy", "scope_grants", "catalog", "erased"]
+KINDS: tuple[Kind, ...] = ("context_policy", "scope_grants", "catalog", "erased")
 RENEWED_SHARE = 0.5
 """Share of the age limit after which an event is published again."""
 OVERDUE_SHARE = 0.75
@@ -39,7 +41,9 @@ _FOLDED = (
     "SELECT tenant, 'context_policy', session, max(version), body FROM policies "
     "GROUP BY tenant, session UNION ALL "
     "SELECT tenant, 'scope_grants', '', max(version), body FROM grants GROUP BY tenant UNION ALL "
-    "SELECT tenant, 'catalog', name, max(version), body FROM catalogs GROUP BY tenant, name"
+    "SELECT tenant, 'catalog', name, max(version), body FROM catalogs GROUP BY tenant, name "
+    "UNION ALL SELECT tenant, 'erased', session, max(version), CAST(reason AS BLOB) "
+    "FROM tombstones WHERE session IS NOT NULL GROUP BY tenant, session"
 )
 
 
@@ -49,15 +53,16 @@ class OwnEvent(msgspec.Struct, frozen=True):
     tenant: str
     kind: Kind
     name: str
-    """The session that a policy is for, or a catalogue's name; else empty."""
+    """The session that a policy or a tombstone is for, or a catalogue's name; else empty."""
     sequence: int
     payload: bytes
     share: float
     """How much of its time in the log has passed; over 1 if it has left by age."""
 
     def __str__(self) -> str:
+        what = "tombstone" if self.kind == "erased" else self.kind
         named = f" {self.name!r}" if self.name else ""
-        return f"{self.kind}{named} of tenant {self.tenant!r} (event {self.sequence})"
+        return f"{what}{named} of tenant {self.tenant!r} (event {self.sequence})"
 
 
 class OwnEvents(msgspec.Struct, frozen=True):
@@ -94,15 +99,20 @@ async def own_events(connection: Connection, data_dir: Path) -> OwnEvents:
 async def renew(connection: Connection, data_dir: Path) -> list[OwnEvent]:
     """Publish again what is in force and has been in the log for half of its age limit, or has left
     it. Returns these; a newer event that somebody publishes meanwhile stays the last."""
+    await mark_erasures(connection)
     known = await own_events(connection, data_dir)
     due = [one for one in known.in_force if one.share > RENEWED_SHARE]
+    erasing = (await erasure_history(connection)).unfinished() if due else []
     renewed = []
     async with Publisher(connection) as publisher:
         for one in due:
             place = one.tenant, one.kind
             with suppress(Conflict):
-                known.lasts[place] = await _again(publisher, one, known.lasts.get(place, 0))
+                known.lasts[place] = at = await _again(publisher, one, known.lasts.get(place, 0))
                 renewed.append(one)
+                if one.kind == "erased" and Target(one.tenant, one.name or None) not in erasing:
+                    receipt = ErasureReceiptEvent(one.name or None, at, {}, ())
+                    await publish_own(publisher, one.tenant, receipt)
     return renewed
 
 
@@ -137,9 +147,14 @@ async def _folded(connection: Connection, data_dir: Path, first: int) -> list[Ow
 def _rows(db: sqlite3.Connection) -> list[OwnEvent]:
     left = 2.0
     return [
-        OwnEvent(tenant, kind, name, version, bytes(body), left)
+        OwnEvent(tenant, kind, name, version, _payload(kind, name, body), left)
         for tenant, kind, name, version, body in db.execute(_FOLDED)
     ]
+
+
+def _payload(kind: Kind, name: str, stored: bytes) -> bytes:
+    """Of a tombstone a read model has the reason."""
+    return encode_event(ErasedEvent(name or None, stored.decode())) if kind == "erased" else stored
 
 
 def _of(record: LogRecord, kind: Kind, share: float) -> OwnEvent:
@@ -150,7 +165,7 @@ def _of(record: LogRecord, kind: Kind, share: float) -> OwnEvent:
 
 def _name(event: Event) -> str:
     match event:
-        case ContextPolicy():
+        case ContextPolicy() | ErasedEvent():
             return event.session or ""
         case Catalog():
             return event.name

@@ -29,7 +29,9 @@ async def renew_or_warn(connection: Connection, data_dir: Path) -> None:
         for one in await renew(connection, data_dir):
             _log.info("published again, since the log has an age limit: %s", one)
     except WeftError as error:
-        _log.warning("policies, grants and catalogues are not published again yet: %s", error)
+        _log.warning(
+            "policies, grants, catalogues and tombstones are not published again yet: %s", error
+        )
 
 
 @contextlib.asynccontextmanager

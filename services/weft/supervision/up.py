@@ -122,8 +122,8 @@ async def provision_log(
     settings: Settings, *, new_secret: bool = False, is_own: bool = False
 ) -> Provisioned:
     """Create or update the streams and consumers that this release needs, and publish again what of
-    tenants' policies, grants and catalogues would leave the log by age. `is_own` says that the log
-    lies in the same data folder as its secret.
+    tenants' policies, grants, catalogues and tombstones would leave the log by age. `is_own` says
+    that the log lies in the same data folder as its secret.
 
     Raises `ConfigurationError` if the log belongs to a deployment with another secret, unless that
     was replaced by a `new_secret`, and if the data folder's read model is of a log and the server

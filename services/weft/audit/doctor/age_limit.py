@@ -1,4 +1,5 @@
-"""Checks what the log's age limit does to tenants' policies, grants and catalogues."""
+"""Checks what the log's age limit does to tenants' policies, grants, catalogues
+and tombstones."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ async def age_limit(log: Connection, settings: Settings) -> list[Check]:
     found = [f"{_listed(gone)} left the log by age"] if gone else []
     found += [f"{_listed(soon)} will leave the log by age soon"] if soon else []
     if not found:
-        return [Check(name, "ok", f"{len(known)} policies, grants and catalogues stay in the log")]
+        held = f"{len(known)} policies, grants, catalogues and tombstones stay in the log"
+        return [Check(name, "ok", held)]
     told = f"{' and '.join(found)}: a service that starts without them does not keep to them"
     return [Check(name, "fault", told, _AGAIN)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from weft.audit.doctor.check import Check
+from weft.erasure.lost_erasures import lost_erasures
 from weft.log.connection import Connection
 from weft.readmodel.folded_log import FoldedLog, folded_log_of, not_held
 from weft.readmodel.generations import Generations
@@ -38,7 +39,8 @@ async def _in_use(log: Connection, path: Path | None) -> list[Check]:
     if known is None or not why:
         return []
     found = f"the log lacks what {known.path.name} has folded, up to {known.sequence}: {why}"
-    return [Check("read model", "fault", found, f"{_LOST}. An indexer keeps the file")]
+    erase = await _erase_again(log, known.path)
+    return [Check("read model", "fault", found, f"{_LOST}. An indexer keeps the file{erase}")]
 
 
 async def _earlier(log: Connection, path: Path | None) -> list[Check]:
@@ -49,9 +51,20 @@ async def _earlier(log: Connection, path: Path | None) -> list[Check]:
     kept = f"{known.path} is kept of an earlier log, up to {known.sequence}"
     remove = f"remove {known.path.name} and its companions"
     if why:
-        found, do = f"{kept}, and the log lacks what it holds: {why}", f"{_LOST}; then {remove}"
+        found = f"{kept}, and the log lacks what it holds: {why}"
+        do = f"{_LOST}; then {remove}{await _erase_again(log, known.path)}"
         return [Check("earlier log", "fault", found, do)]
     return [Check("earlier log", "note", f"{kept}, and the log holds all of it again", remove)]
+
+
+async def _erase_again(log: Connection, path: Path) -> str:
+    try:
+        lost = await lost_erasures(log, path)
+    except NotFound:
+        return ""  # there is no log, which is told already
+    if not lost:
+        return ""
+    return f". The log may hold again what was erased: {', '.join(f'`{one}`' for one in lost)}"
 
 
 async def _folded_log(path: Path | None) -> FoldedLog | None:

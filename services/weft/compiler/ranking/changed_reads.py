@@ -1,5 +1,11 @@
 """Which results may no longer hold, because later calls changed what they show. A call that says
-more than it returns has changed something; one that returns more than it says has read it."""
+more than it returns has changed something; one that returns more than it says has read it.
+
+A long query with a short answer is taken for a change, too. Of 358 calls of recorded sessions that
+say more than they return, 65 are of tools that read elsewhere in their session; about 45 of these
+are changes, by a shell or an editor, so leaving such tools out is wrong more often. To count only
+what a call says beyond its result makes little of changes whose result repeats them, and states
+.001 less of what the next step needs in two of four sets."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def summarise_aligned(text: str, budget: Budget) -> str:
     naming = naming_column(columns)
     if naming is not None:
 
-        def named(at: int, most: int, told: Groups) -> str:
+        def named(at: int, told: Groups, most: int) -> str:
             return _described(columns[at], lambda row: held[naming][row], most, told)
 
         lines = with_names(lines, columns, whole, named, room + int(budget.limit * _NAMES), budget)

@@ -3,9 +3,12 @@ the names of the others behind the value that distinguishes them."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
 
-from weft.firewall.columns import MAX_RARE, NAMING, Column
+from weft.firewall.columns import NAMING, Column
 from weft.firewall.summarise.budget import Budget
 
 _SHARE = 0.35
@@ -40,27 +43,39 @@ def with_names(
     lines: Mapping[int, str],
     columns: Sequence[Column],
     whole: Sequence[int],
-    line: Callable[[int, int, Groups], str],
+    line: Callable[[int, Groups, int], str],
     room: int,
     budget: Budget,
 ) -> dict[int, str]:
     """The statements about columns, by place, with as many names as fit in `room` more tokens.
-    `line` makes a statement of a place, how many rows it may name for each value, and the groups of
-    rows that need no names there: all of them are in `whole`, or another column names them."""
+    `line` makes a statement of a place, the groups of rows that need no names there (all of them
+    are in `whole`, or another column names them), and how many rows it may name for each value."""
     told = {group for one in columns for group in one.outliers if {*group} <= {*whole}}
     named = dict(lines)
     for at in lines:
-        if set(columns[at].outliers) <= told:
+        groups = set(columns[at].outliers) - told
+        if not groups:
             continue
-        costs = budget.count(lines[at])
-        for most in range(MAX_RARE, 0, -1):
-            longer = line(at, most, told)
-            if longer == lines[at]:
-                break  # so few names say nothing
-            cost = budget.count(longer) - costs
-            if cost <= room:
-                room -= cost
-                named[at] = longer
-                told |= set(columns[at].outliers)
-                break
+        limit = budget.count(lines[at]) + room
+        longer = _longest(groups, partial(line, at, told), limit, budget)
+        if longer not in ("", lines[at]):  # else so few names say nothing
+            room = limit - budget.count(longer)
+            named[at] = longer
+            told |= groups
     return named
+
+
+def _longest(groups: Groups, text: Callable[[int], str], limit: int, budget: Budget) -> str:
+    """The text with as many names of each group as fit; empty if none do. A further name costs
+    more, unless it is the last of its group: no mark of others follows then. So that is tried
+    first, and fewer by halving."""
+
+    def cost(most: int) -> int:
+        return budget.count(text(most))
+
+    for low, high in reversed([*pairwise([0, *sorted({*map(len, groups)})])]):
+        if cost(high) <= limit:
+            return text(high)
+        if fitting := bisect_right(range(low + 1, high), limit, key=cost):
+            return text(low + fitting)
+    return ""

@@ -52,7 +52,7 @@ def _lines(found: ComparedTable, start: list[str], whole: list[int], budget: Bud
     if naming is not None:
         names = cells[naming]
 
-        def named(at: int, most: int, told: Groups) -> str:
+        def named(at: int, told: Groups, most: int) -> str:
             return _column(
                 columns[at], cells[at], lambda row: shorten(names[row], _CELL), most, told
             )
