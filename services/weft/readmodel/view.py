@@ -116,6 +116,12 @@ class SessionView:
         """The oldest item of a kind, if any."""
         return self._items("first_of_kind", kind=kind.value)
 
+    def user_turns(self, until: int | None = None) -> int:
+        """How many user turns there are, optionally up to and including an ordinal."""
+        count = self._count if until is None else min(until + 1, self._count)
+        place = (self._number, ItemKind.USER_TURN.value, count)
+        return int(self._db.execute(_sql.user_turns, place).fetchone()[0])
+
     def pinned(self) -> list[ItemRow]:
         """The newest items that their publisher pinned, in order of sequence."""
         return self._items("pinned", limit=MAX_PINS)

@@ -118,6 +118,18 @@ def is_current(header: Sequence[PackEntry], view: SessionView, statements: State
     return True
 
 
+def facts_told(header: Iterable[PackEntry], view: SessionView, item_id: str) -> list[str]:
+    """The keys of the facts in a header whose source is this item."""
+    told = {key for one in header if not one.item_id for key in _facts_named(one)}
+    facts = view.facts(view.scopes()) if told else ()
+    return [one.key for one in facts if _key(one) in told and item_id in one.sources]
+
+
+def _facts_named(entry: PackEntry) -> list[str]:
+    name, _, written = entry.view.partition(" ")
+    return _read(written)[0] if name == FACTS else []
+
+
 def _stated(fact: FactRow) -> tuple[str, ...]:
     """What the header tells of a fact, without its sources."""
     later = fact.said_later
