@@ -25,6 +25,34 @@ REASONS = (
 """Why a candidate is not in the prompt."""
 
 
+RULES = (
+    "whole_session",
+    "kept",
+    "latest",
+    "task",
+    "answered",
+    "unanswered",
+    "wordless",
+    "publisher",
+    "request",
+    "goes_on",
+    "policy",
+    "latest_item",
+    "current_turn",
+    "said",
+    "list",
+    "failed",
+    "last_fetched",
+    "dialogue",
+    "answering",
+    "worth",
+    "room_left",
+)
+"""What brings an item into a prompt, in the order in which the selection asks: everything fits;
+the earlier prompt had it; its claim to be in every prompt; the current turn; what was fetched last;
+the newest messages; short texts about the latest; worth per token; room that is left."""
+
+
 class CompileRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Tenant and session are in the request's subject."""
 
@@ -280,8 +308,20 @@ class ExplainReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     candidate: bool
     reason: str
     detail: str
+    """Plain sentences: what brought it in or what it lacked, how it is shown, why not whole, and in
+    which turn it is."""
     scores: dict[str, float] = {}
     sequence: int = 0
     signals: tuple[Signal, ...] | msgspec.UnsetType = msgspec.UNSET
     """What the guards found in the item, or in the item that it repeats, if it is shown."""
     v: int = 1
+    rule: str | msgspec.UnsetType = msgspec.UNSET
+    """If it is included: what brought it in, one of `RULES`."""
+    turn: int | msgspec.UnsetType = msgspec.UNSET
+    """The number of the user's turn to which it belongs, from 1; 0 before the first. Unset if the
+    session has none."""
+    rank: int | msgspec.UnsetType = msgspec.UNSET
+    """Its place by worth per token, from 1, if it competed for what pins and the current turn leave
+    of the budget."""
+    ranked: int | msgspec.UnsetType = msgspec.UNSET
+    """How many competed."""

@@ -73,7 +73,7 @@ async def test_a_recorded_compile_is_explained_item_by_item(server, log: Connect
     ran = await explained(one.id, "--json")
     assert [item["item_id"] for item in ran.json["items"]] == ["u1"]
     assert ran.json["notes"] == []
-    assert "shown as whole" in (await explained(one.id, "--item", "u1")).out
+    assert "It is shown whole." in (await explained(one.id, "--item", "u1")).out
     assert (await explained(one.id, "--item", "u2")).code == 4, "it came later"
     assert (await explained("nothing")).code == 4
     ran = await explained(one.id, "--budget", "9")

@@ -12,6 +12,7 @@ from weft.erasure.session import erase as erase_planned
 from weft.erasure.session import plan
 from weft.log.connection import Connection
 from weft.log.secure_delete import erase
+from weft.messages.writing import request
 from weft_schemas.errors import NotFound
 from weft_schemas.events import ErasedEvent, FactsEvent, MemoryFact, Origin, encode_event
 from weft_schemas.ids import TENANT_SESSION
@@ -89,6 +90,11 @@ async def test_the_command_prints_the_prompt_and_says_why_not(server, log: Conne
     assert ran.code == 0, ran.err
     assert ran.out == pack.prompt + "\n"
     assert "byte for byte the same" in ran.err
+    for provider in ("openai", "anthropic"):
+        asked = ("reproduce", pack.id, "--tenant", "acme", "--format", provider)
+        ran = await weft(*asked, url=server.url)
+        assert (ran.code, ran.json) == (0, request(pack, provider))
+        assert "byte for byte the same" in ran.err
     assert await erase(log, STREAM, ack.sequence)
     ran = await weft("reproduce", pack.id, "--tenant", "acme", "--json", url=server.url)
     assert ran.code == 1

@@ -73,7 +73,8 @@ async def test_the_past_is_compiled_as_it_was(up: Up) -> None:
 
 async def test_an_item_is_explained(up: Up) -> None:
     done = await weft("explain", "-s", "s1", "-i", "r1", url=up.url)
-    assert done.out.startswith("r1: included")
+    assert done.out.startswith("r1: included (whole_session)\n  All that may be shown of the ")
+    assert "It is in turn 1 of " in done.out
     absent = await weft("explain", "-s", "s1", "-i", "zz", "-p", "answer", "--json", url=up.url)
     assert (absent.code, absent.out) == (4, "")
     assert absent.err.startswith("weft: session 's1' has no item 'zz' at or before sequence ")

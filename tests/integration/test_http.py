@@ -58,7 +58,7 @@ async def test_a_session_from_its_items_to_its_prompt(http):
 
     asked = {"item_id": "m1", "request": {"phase": "answer"}}
     why = (await http.post("/v1/sessions/s1/explain", json=asked)).json()
-    assert why["included"] is True
+    assert (why["included"], why["rule"], why["turn"]) == (True, "latest", 1)
 
     listed = (await http.get("/v1/sessions?limit=1000")).json()["sessions"]
     assert [one["items"] for one in listed if one["session"] == "s1"] == [3]

@@ -175,7 +175,7 @@ async def test_explain_tells_an_old_item_from_one_that_is_not_there(site: Site):
     request = CompileRequest(Phase.ANSWER, after=ack.sequence, timeout=60.0)
     old = await site.explained("a0", request)
     assert (old.candidate, old.reason) == (False, "no candidate")
-    assert old.detail == "neither pinned, recent, nor a match for the query"
+    assert old.detail.startswith("It is no candidate: it is not pinned, and not one of the newest ")
     before = CompileRequest(Phase.ANSWER, as_of=ack.sequence - 1, timeout=60.0)
     with pytest.raises(NotFound, match=f"has no item 'u1' at or before sequence {before.as_of}"):
         await site.explained("u1", before)

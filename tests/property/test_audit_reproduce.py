@@ -13,6 +13,7 @@ from weft.audit.reproduce import SAME, reproduce
 from weft.compiler.compile import compile_pack
 from weft.firewall.derive import envelope_for
 from weft.log.record import LogRecord
+from weft.messages.writing import PROVIDERS, request
 from weft.readmodel.model import records_of
 from weft_eval.transcripts import read_labelled
 from weft_schemas.compile import CompileAudit, CompileRequest
@@ -102,3 +103,27 @@ def test_with_a_third_of_its_items_redacted_it_reproduces_as_well() -> None:
             redacted += sum(one.view == "redacted" for one in audit.manifest)
         assert redacted > 10
         model.close()
+
+
+@needs_data
+@pytest.mark.parametrize(("file", "sessions"), FILES.items())
+def test_the_messages_of_every_provider_reproduce(file: str, sessions: int) -> None:
+    """From the selection, if it is the same, and else from the blocks that the record names."""
+    count = 0
+    for transcript in read_labelled(DATA / file)[:sessions]:
+        records = logged(transcript.items)
+        model = fresh_model(records, len(records), "o200k_base")
+        for at in range(1, len(records) + 1, 3 * EVERY):
+            for phase, budget in product((Phase.CALL, Phase.ANSWER), (300, None)):
+                view = model.view("default", "session", at)
+                made = compile_pack(view, CompileRequest(phase, budget=budget), key=KEY)
+                older = msgspec.structs.replace(made.audit, code_version="0")
+                for audit in (made.audit, older):
+                    again = reproduce(audit, model.view("default", "session", at), key=KEY)
+                    for provider in PROVIDERS:
+                        then = request(made.pack, provider)
+                        now = again.request(provider)
+                        assert msgspec.json.encode(now) == msgspec.json.encode(then)
+                        count += 1
+        model.close()
+    assert count > 40

@@ -29,7 +29,10 @@ def test_what_was_shown_comes_first_in_the_order_of_the_prompt():
     _, audit = recorded(log_of(), 5)
     found = explained(audit, log_of(turn("u3", "Later.")))
     assert states(found) == dict.fromkeys(("u1", "c1", "r1", "u2"), "included")
-    assert found.items[3].detail == "in section latest, shown as whole"
+    assert [(one.rule, one.turn) for one in found.items] == [
+        ("whole_session", turn) for turn in (1, 1, 1, 2)
+    ]
+    assert "It is shown whole. It is in turn 2 of 2." in found.items[3].detail
     assert (found.sequence, found.notes, found.others) == (5, (), 0)
 
 

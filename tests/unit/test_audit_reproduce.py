@@ -2,14 +2,19 @@
 
 import msgspec
 import pytest
-from tests.audited import KEY, envelope, log_of, recorded, turn
+from tests.audited import KEY, call, envelope, log_of, recorded, turn
 
 from weft.audit.history import fresh_model
 from weft.audit.missing_records import MissingRecords
 from weft.audit.reproduce import NOT_RUN, OTHER, SAME, Reproduction, reproduce
+from weft.compiler.pack import CODE_VERSION
+from weft.messages.writing import PROVIDERS, request
 from weft_schemas.compile import CompileAudit
+from weft_schemas.errors import InvalidInput
 from weft_schemas.events import ErasedEvent, FactsEvent, MemoryFact, Origin
+from weft_schemas.items import ContextItem
 from weft_schemas.policy import ContextPolicy, MemoryRules, Phase
+from weft_schemas.reasoning import METADATA
 
 
 def again(
@@ -41,6 +46,41 @@ def test_a_compile_made_while_a_result_was_pending_reproduces():
     assert done.identical
     assert done.selection == SAME
     assert "INV-4711" not in done.prompt
+
+
+def with_reasoning(text: str = "Which invoices are open?") -> list[ContextItem]:
+    """A user's turn, and a call with what Anthropic wants back before it."""
+    block = {"type": "thinking", "thinking": text, "signature": "c2lnbmVk" * 4}
+    made = call("c2", "u3", customer="C-78")
+    held = {**made.metadata, METADATA: {"format": "anthropic", "before": [block]}}
+    return [turn("u3", "And of Bob?"), msgspec.structs.replace(made, metadata=held)]
+
+
+@pytest.mark.parametrize("code", [CODE_VERSION, "0"])
+@pytest.mark.parametrize("text", ["Which invoices are open?", "Hm. " * 4_000])
+def test_reasoning_goes_back_as_it_did_or_is_withheld_as_it_was(code: str, text: str) -> None:
+    """Also if another release selected, and the record alone says what was shown."""
+    records = log_of(*with_reasoning(text))
+    pack, audit = recorded(records, len(records), Phase.CALL)
+    done = again(msgspec.structs.replace(audit, code_version=code), records)
+    for provider in PROVIDERS:
+        then, now = request(pack, provider), done.request(provider)
+        assert msgspec.json.encode(now) == msgspec.json.encode(then)
+    assert ("c2lnbmVk" in repr(done.request("anthropic"))) == (len(text) < 100)
+
+
+def test_there_are_no_messages_where_there_were_none_or_nothing_is_left() -> None:
+    pack, audit = recorded(log_of(), 5, budget=1)
+    with pytest.raises(InvalidInput) as then:
+        request(pack, "openai")
+    done = again(audit, log_of())
+    with pytest.raises(InvalidInput) as now:
+        done.request("openai")
+    assert str(now.value) == str(then.value)
+    _, audit = recorded(log_of(), 5)
+    erased = again(audit, log_of(), gone=MissingRecords(tombstone=6))
+    with pytest.raises(InvalidInput, match="'session' was erased by event 6"):
+        erased.request("openai")
 
 
 @pytest.mark.parametrize("budget", [120, 4_000])

@@ -7,8 +7,8 @@ import pytest
 from tests.folded import model, turn
 
 from weft.adapters import anthropic, gemini, openai, responses
-from weft.compiler.attempt import explanation
-from weft.compiler.compile import compile_pack
+from weft.compiler.compile import compile_pack, traced_compile
+from weft.compiler.explaining.item import explanation
 from weft.compiler.without_log import compile_context
 from weft.firewall.derive import envelope_for
 from weft.shingles import shingles
@@ -178,7 +178,7 @@ def test_the_policy_drops_or_redacts_by_rule_and_score() -> None:
 
 def test_an_explanation_tells_the_signals() -> None:
     view = model(turn("u", "go"), DOCUMENT, turn("v", "and?")).view("t", "s")
-    made = compile_pack(view, CompileRequest(Phase.ANSWER, budget=1_000))
+    made = traced_compile(view, CompileRequest(Phase.ANSWER, budget=1_000))
     assert REASON in repr(explanation("d", made).signals)
 
 

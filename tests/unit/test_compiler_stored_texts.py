@@ -8,8 +8,8 @@ import pytest
 from weft import tokens
 from weft.adapters import openai
 from weft.audit.reproduce import reproduce
-from weft.compiler.attempt import explanation
-from weft.compiler.compile import Compilation, compile_pack
+from weft.compiler.compile import Compilation, compile_pack, traced_compile
+from weft.compiler.explaining.item import explanation
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.status import artifact
 from weft_schemas.compile import CompileRequest, PackEntry
@@ -60,7 +60,8 @@ def test_without_a_summary_its_size_and_its_handle_are_shown(kind: ItemKind) -> 
     assert entry.view == "stub"
     found = artifact(model(*items).db, "t", entry.handle, handle_key(KEY))
     assert (found.item_id, found.size) == ("m", SIZE)
-    assert explanation("m", made).detail.endswith("shown as stub")
+    trace = traced_compile(model(*items).view("t", "s"), CompileRequest(Phase.ANSWER), key=KEY)
+    assert "Its text has no summary yet." in explanation("m", trace).detail
     assert "by its size, as it has no summary yet" in made.pack.stats.notes[0]
     assert made.pack.stats.shortened_count == 1
     assert made.pack.stats.withheld_tokens > 100_000

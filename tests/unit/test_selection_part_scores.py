@@ -123,7 +123,7 @@ def test_what_is_too_large_leaves_its_room_to_smaller_parts() -> None:
         ContextItem("r", ItemKind.TOOL_RESULT, "\n\n".join(entries), "c"),
     ]
     choice = choice_of(items, 412)
-    _, shown = select(choice, Ledger())
+    shown = select(choice, Ledger()).shown
     assert choice.cost.exact(shown) > 380
 
 

@@ -130,7 +130,7 @@ def test_a_pin_that_was_cut_is_whole_where_the_exchange_leaves_room() -> None:
     choice, ledger = choice_of(items, 500), Ledger()
     place = next(at for at, row in choice.cost.rows.items() if row.id == "plan")
     assert pins_of(choice)[place].view != WHOLE
-    _, shown = select(choice, ledger)
+    shown = select(choice, ledger).shown
     assert shown[place].view == WHOLE
     assert ledger.notes == []
     assert choice.cost.exact(shown) <= 500
@@ -143,7 +143,7 @@ def test_a_short_policy_that_was_cut_is_whole_there_too_and_a_long_one_is_not() 
         choice = choice_of([task, rules, *LISTED, USER, *DONE], 500)
         place = next(at for at, row in choice.cost.rows.items() if row.id == "rules")
         assert pins_of(choice)[place].view != WHOLE
-        assert (select(choice, Ledger())[1][place].view == WHOLE) is is_whole
+        assert (select(choice, Ledger()).shown[place].view == WHOLE) is is_whole
 
 
 def test_for_a_query_a_cut_pin_leaves_its_room_to_what_answers() -> None:
@@ -173,7 +173,7 @@ def test_the_latest_turn_takes_no_room_that_the_newest_result_needs(length: int)
     result = ContextItem("r", ItemKind.TOOL_RESULT, "free " * length + "on Monday", "c")
     budget = 320
     choice = choice_of([ask, call, result], budget)
-    _, shown = select(choice, Ledger())
+    shown = select(choice, Ledger()).shown
     assert {choice.cost.rows[at].id: one.view for at, one in shown.items()}["r"] == WHOLE
 
 
@@ -186,7 +186,7 @@ def test_nor_room_that_the_outcome_of_the_newest_call_needs(length: int) -> None
     call = ContextItem("c", ItemKind.TOOL_CALL, metadata=named)
     result = ContextItem("r", ItemKind.TOOL_RESULT, "free on Monday\n" * 200, "c")
     choice = choice_of([plan, ask, call, result], 300)
-    _, shown = select(choice, Ledger())
+    shown = select(choice, Ledger()).shown
     assert {"u", "c", "r"} <= {choice.cost.rows[at].id for at in shown}
 
 
@@ -198,7 +198,7 @@ def test_an_empty_result_that_came_last_does_not_hide_the_one_before(length: int
     result = ContextItem("r1", ItemKind.TOOL_RESULT, "free " * length + "on Monday", "c1")
     empty = ContextItem("r2", ItemKind.TOOL_RESULT, "", "c2")
     choice = choice_of([ask, *calls, result, empty], 360)
-    _, shown = select(choice, Ledger())
+    shown = select(choice, Ledger()).shown
     assert {choice.cost.rows[at].id: one.view for at, one in shown.items()}["r1"] == WHOLE
 
 
@@ -209,7 +209,7 @@ def test_pins_never_take_more_than_the_budget(budget: int, author: str | None) -
     ask = ContextItem("u", ItemKind.USER_TURN, "ship " * 24)
     said = ContextItem("a", ItemKind.AGENT_MSG, "I look at the docks now. " * 9, metadata=metadata)
     choice = choice_of([ask, said], budget)
-    _, shown = select(choice, Ledger())
+    shown = select(choice, Ledger()).shown
     assert not shown or choice.cost.exact(shown) <= budget
 
 
@@ -227,7 +227,7 @@ def test_what_the_agent_said_last_takes_nothing_of_the_share_of_pins(length: int
 
 def tokens_of(items: list[ContextItem]) -> int:
     choice = choice_of(items, 9_000)
-    return choice.cost.exact(select(choice, Ledger())[1])
+    return choice.cost.exact(select(choice, Ledger()).shown)
 
 
 def test_pins_give_way_to_the_outcome_of_the_newest_result() -> None:
@@ -242,7 +242,7 @@ def test_pins_give_way_to_the_outcome_of_the_newest_result() -> None:
         ContextItem("r", ItemKind.TOOL_RESULT, "ERROR: row 8 is locked by rule R-14", call.id),
     ]
     choice, ledger = choice_of(items, 160), Ledger()
-    _, shown = select(choice, ledger)
+    shown = select(choice, ledger).shown
     texts = {choice.cost.rows[at].id: one.text for at, one in shown.items()}
     assert texts["r"] == items[-1].text
     assert texts["yes"].startswith("Yes. The accounts of October")

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 import msgspec
 
 from weft.audit.missing_records import MissingRecords, missing_of
-from weft.compiler.attempt import explanation
-from weft.compiler.compile import Compilation, compile_pack, within_scopes
+from weft.compiler.compile import Trace, traced_compile, within_scopes
+from weft.compiler.explaining.item import explanation
 from weft.compiler.pack import CODE_VERSION
 from weft.readmodel.view import SessionView
-from weft_schemas.compile import CompileAudit
+from weft_schemas.compile import CompileAudit, ExplainReply, ManifestEntry
 from weft_schemas.errors import NotFound
 
 
@@ -28,6 +28,14 @@ class ExplainedItem(msgspec.Struct, frozen=True, omit_defaults=True):
     detail: str
     sequence: int = 0
     score: float | None = None
+    rule: str = ""
+    """What brought it in, one of `weft_schemas.compile.RULES`; empty if it is not shown."""
+    turn: int | None = None
+    """The number of the user's turn to which it belongs, from 1; 0 before the first."""
+    rank: int = 0
+    """By worth per token, from 1, if it competed for the rest of the budget."""
+    ranked: int = 0
+    """How many competed."""
 
 
 class ExplainedCompile(msgspec.Struct, frozen=True):
@@ -66,7 +74,7 @@ def explain_compile(
     gone = gone or MissingRecords()
     if gone.tombstone:
         raise NotFound(f"session {audit.session!r} was erased by event {gone.tombstone}")
-    again = compile_pack(within_scopes(view, audit.request), audit.request, key=key, base=base)
+    again = traced_compile(within_scopes(view, audit.request), audit.request, key=key, base=base)
     found = {
         one.item_id: one for one in (*_manifest_items(audit, again), *_left_out(audit, again, view))
     }
@@ -88,65 +96,74 @@ def explain_compile(
     )
 
 
-def _manifest_items(audit: CompileAudit, again: Compilation) -> list[ExplainedItem]:
-    """What the manifest names. The section of an item is known if it is selected again."""
-    sections = {one.item_id: f"in section {one.section}, " for one in again.pack.entries}
-    return [
-        ExplainedItem(
-            one.item_id,
-            True,
-            "included",
-            f"{sections.get(one.item_id, '')}shown as {one.view.partition(' ')[0]}",
-            one.sequence,
-            again.scores.get(one.item_id),
-        )
-        for one in audit.manifest
-        if one.item_id
-    ]
+def _manifest_items(audit: CompileAudit, again: Trace) -> list[ExplainedItem]:
+    """What the manifest names. What brought an item in is known if it is selected again."""
+    return [_shown(one, again) for one in audit.manifest if one.item_id]
 
 
-def _left_out(audit: CompileAudit, again: Compilation, view: SessionView) -> list[ExplainedItem]:
+def _shown(one: ManifestEntry, again: Trace) -> ExplainedItem:
+    reply = explanation(one.item_id, again)
+    if not reply.included:
+        view = one.view.partition(" ")[0]
+        said = f"The record shows it as {view}; this release would not choose it: {reply.detail}"
+        return ExplainedItem(one.item_id, True, "included", said, one.sequence)
+    return _explained(reply, one.sequence)
+
+
+def _left_out(audit: CompileAudit, again: Trace, view: SessionView) -> list[ExplainedItem]:
     """What was pending, as recorded, and what is dropped again."""
     shown = {one.item_id for one in audit.manifest}
     pending = [one.item_id for one in audit.pending if one.item_id]
-    dropped = [one.item_id for one in again.pack.stats.dropped_items]
+    dropped = [one.item_id for one in again.made.pack.stats.dropped_items]
     names = [one for one in dict.fromkeys((*pending, *dropped)) if one not in shown]
     places = {row.id: row.sequence for row in view.by_ids(names)}
-    return [_explained(one, again, places.get(one, 0)) for one in names]
+    return [_not_shown(one, again, places.get(one, 0)) for one in names]
 
 
 def _others(
-    again: Compilation, view: SessionView, known: Mapping[str, ExplainedItem]
+    again: Trace, view: SessionView, known: Mapping[str, ExplainedItem]
 ) -> dict[str, ExplainedItem]:
     """Every other item of the session, the oldest first."""
     rows = reversed(view.recent(view.item_count()))
-    return {row.id: _explained(row.id, again, row.sequence) for row in rows if row.id not in known}
+    return {row.id: _not_shown(row.id, again, row.sequence) for row in rows if row.id not in known}
 
 
-def _no_candidate(item: str, again: Compilation, view: SessionView) -> ExplainedItem:
+def _no_candidate(item: str, again: Trace, view: SessionView) -> ExplainedItem:
     for row in view.by_ids([item]):
-        return _explained(item, again, row.sequence)
+        return _not_shown(item, again, row.sequence)
     raise NotFound(
         f"session {view.session!r} has no item {item!r} at or before sequence {view.sequence}; see "
         "its items with `weft events`"
     )
 
 
-def _explained(item: str, again: Compilation, sequence: int) -> ExplainedItem:
+def _not_shown(item: str, again: Trace, sequence: int) -> ExplainedItem:
+    """What the record does not show."""
     reply = explanation(item, again)
-    included = reply.included  # by this release, and not at that time
+    if not reply.included:
+        return _explained(reply, sequence)
+    said = "The record does not name it; this release would show it."
+    score = reply.scores.get("score")
+    return ExplainedItem(item, False, "no candidate", said, sequence, score)
+
+
+def _explained(reply: ExplainReply, sequence: int) -> ExplainedItem:
     return ExplainedItem(
-        item,
-        False,
-        "no candidate" if included else reply.reason,
-        "the record does not name it; this release would show it" if included else reply.detail,
+        reply.item_id,
+        reply.included,
+        reply.reason,
+        reply.detail,
         sequence,
         reply.scores.get("score"),
+        reply.rule or "",
+        reply.turn if isinstance(reply.turn, int) else None,
+        reply.rank or 0,
+        reply.ranked or 0,
     )
 
 
 def _notes(
-    audit: CompileAudit, again: Compilation, view: SessionView, gone: MissingRecords
+    audit: CompileAudit, again: Trace, view: SessionView, gone: MissingRecords
 ) -> tuple[str, ...]:
     missing = missing_of(audit, view, gone)
     if missing:
@@ -157,7 +174,7 @@ def _notes(
             f"it was selected by code {audit.code_version}, this release is {CODE_VERSION}: why "
             "items were left out is what this release says",
         )
-    if again.pack.digest != audit.digest:
+    if again.made.pack.digest != audit.digest:
         return (
             "the prompt is not the same again, so why items were left out may have been otherwise; "
             f"`weft reproduce {audit.id}` says where it differs",

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from weft import tokens
 from weft.audit.missing_records import MissingRecords, missing_calls, row_of
 from weft.compiler.candidates.sensitivity import redact
-from weft.compiler.compile import Compilation, compile_pack, within_scopes
+from weft.compiler.compile import Compilation, Trace, traced_compile, within_scopes
 from weft.compiler.pack import CODE_VERSION
 from weft.compiler.rendering.counting import prompt_tokens
 from weft.compiler.rendering.fencing import has_data, is_message
@@ -22,7 +23,9 @@ from weft.compiler.rendering.item_entries import entries_of
 from weft.compiler.rendering.legend import LEGEND
 from weft.compiler.rendering.memory import frozen_header
 from weft.compiler.rendering.prompt import RENDER_VERSION, render
+from weft.compiler.rendering.reasoning import with_reasoning
 from weft.compiler.renditions.rendition import REDACTED, SUMMARY, Rendition, reproduced_rendition
+from weft.messages.writing import Provider, request_of_entries, why_nothing
 from weft.readmodel.rows import ItemRow
 from weft.readmodel.view import SessionView
 from weft.redaction import redaction_hook
@@ -32,6 +35,7 @@ from weft_schemas.ids import digest
 from weft_schemas.items import ItemKind
 
 SAME, OTHER, NOT_RUN = "same", "other", "not run"
+NOTHING_SHOWN = "its prompt showed nothing"
 
 
 class Reproduction(msgspec.Struct, frozen=True):
@@ -59,6 +63,24 @@ class Reproduction(msgspec.Struct, frozen=True):
     """In tokens: the request's, or that of the policy in force then, without `reserve`."""
     dropped: int | None = None
     """How many candidates the prompt left out; None if the selection is not the same."""
+    entries: tuple[PackEntry, ...] = ()
+    """The blocks of `prompt`, of which a provider's messages are made."""
+    no_message: str = ""
+    """Why there is no message that a model could answer; empty if there is one."""
+
+    def request(self, provider: Provider) -> dict[str, Any]:
+        """The prompt as keyword arguments for the provider's call, as `pack.request(provider)` gave
+        them: the same to the byte if the prompt and the selection are the same. Otherwise they are
+        made of the blocks of `prompt`, with the reasoning that this release would send back.
+
+        Raises `InvalidInput` if nothing of the prompt can be shown any more, for another provider,
+        and if there was no message that a model could answer.
+        """
+        if self.no_message:
+            raise InvalidInput(f"session {self.session!r}: {self.no_message}")
+        if not self.entries:
+            raise InvalidInput(f"compile {self.id}: {'; '.join(self.reasons) or NOTHING_SHOWN}")
+        return request_of_entries(self.entries, provider)
 
 
 def reproduce(
@@ -78,7 +100,8 @@ def reproduce(
     if gone.tombstone:
         return _erased(audit, gone)
     view = within_scopes(view, audit.request)
-    again = compile_pack(view, audit.request, key=key, base=base)
+    trace = traced_compile(view, audit.request, key=key, base=base)
+    again = trace.made
     entries, faults = _entries(audit, view, again, key, gone)
     prompt = render(entries)
     found = hashlib.sha256(prompt.encode()).hexdigest()
@@ -99,7 +122,20 @@ def reproduce(
         prompt_tokens=prompt_tokens(entries, tokens.counter(audit.encoding).count),
         budget=again.pack.stats.budget,
         dropped=again.pack.stats.dropped_count if selection == SAME else None,
+        entries=_with_reasoning(entries, trace) if selection != SAME else again.pack.entries,
+        no_message=why_nothing(again.pack.stats) if selection == SAME else "",
     )
+
+
+def _with_reasoning(entries: Sequence[PackEntry], trace: Trace) -> tuple[PackEntry, ...]:
+    """The entries with the reasoning that goes back to its provider, which no prompt has. Calls
+    whose reasoning is withheld are told in words, since the provider would refuse them."""
+    what = trace.state.returned_reasoning
+    told = [
+        msgspec.structs.replace(one, arguments=None) if one.sequence in what.withheld else one
+        for one in entries
+    ]
+    return tuple(with_reasoning(told, what))
 
 
 def _erased(audit: CompileAudit, gone: MissingRecords) -> Reproduction:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -69,6 +69,26 @@ catalog_option = click.option(
 )
 
 
+def format_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--format` and `--json`, as which a prompt is printed."""
+
+    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+        as_json = click.option("--json", "as_json", is_flag=True, help="As --format json.")
+        choice = click.Choice(get_args(Format))
+        return click.option("--format", default="text", type=choice, help=help)(as_json(command))
+
+    return with_options
+
+
+def chosen_format(format: Format, as_json: bool) -> Format:
+    """Raises `click.UsageError` if both options are given and differ."""
+    if not as_json:
+        return format
+    if format not in ("text", "json"):
+        raise click.UsageError(f"--json is --format json; give it or --format {format}")
+    return "json"
+
+
 @click.command()
 @session_option
 @phase_option
@@ -83,13 +103,7 @@ catalog_option = click.option(
 @tools_option
 @tool_option
 @catalog_option
-@click.option(
-    "--format",
-    default="text",
-    type=click.Choice(get_args(Format)),
-    help="The prompt; the whole pack; messages ready for a provider.",
-)
-@click.option("--json", "as_json", is_flag=True, help="As --format json.")
+@format_option("The prompt; the whole pack; messages ready for a provider.")
 @connected
 def compile(
     tools: Path | None, format: Format, as_json: bool, settings: Settings, **request: Any
@@ -106,10 +120,7 @@ def compile(
       weft compile -s s1 -p interpret --as-of 120 --json | jq .stats
       weft compile -s s1 -p answer --as-of 2026-01-31T12:00:00Z
     """
-    if as_json:
-        if format not in ("text", "json"):
-            raise click.UsageError(f"--json is --format json; give it or --format {format}")
-        format = "json"
+    format = chosen_format(format, as_json)
     offered = offered_tools(tools)
     check_chosen(request["tool"], offered, request["catalog"])
     pack = running(_compile(settings, tools=offered, **request))

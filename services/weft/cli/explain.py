@@ -124,9 +124,9 @@ def _check_of_record() -> None:
 
 def _tell(reply: ExplainReply) -> None:
     state = "included" if reply.included else "dropped" if reply.candidate else "no candidate"
-    reason = f" ({reply.reason})" if reply.reason != state else ""
-    detail = f": {reply.detail}" if reply.detail else ""
-    click.echo(f"{reply.item_id}: {state}{reason}{detail}")
+    reason = reply.rule or (reply.reason if reply.reason != state else "")
+    click.echo(f"{reply.item_id}: {state}{f' ({reason})' if reason else ''}")
+    click.echo(f"  {reply.detail}")
     for signal in reply.signals or ():
         click.echo(f"  {signal.kind} {signal.name}: {signal.detail or signal.count}")
     for name, score in reply.scores.items():
@@ -138,10 +138,17 @@ def _tell_record(found: ExplainedCompile, as_json: bool) -> None:
         print_json(found)
         return
     rows = [
-        [one.item_id, one.sequence, one.reason, one.detail or "-", _score(one.score)]
+        [
+            one.item_id,
+            one.sequence,
+            one.reason,
+            one.rule or "-",
+            one.detail,
+            _score(one.score),
+        ]
         for one in found.items
     ]
-    table("", ["item", "event", "state", "why", "score"], rows)
+    table("", ["item", "event", "state", "by", "why", "score"], rows)
     hint(f"\n{found.id} of session {found.session} at sequence {found.sequence}, {found.phase}")
     if found.others:
         hint(

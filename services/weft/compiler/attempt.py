@@ -8,14 +8,14 @@ from enum import Enum
 
 import msgspec
 
-from weft.compiler.compile import Compilation, compile_pack
+from weft.compiler.compile import Compilation, traced_compile
+from weft.compiler.explaining.item import explanation
 from weft.compiler.rendering.tools import check_chosen
 from weft.compiler.rights import policy_of, within_grants
 from weft.compiler.work_estimate import is_short
 from weft.readmodel.model import ReadModel
 from weft.readmodel.view import SessionView
-from weft_schemas.compile import CompileAudit, CompileRequest, ExplainReply, PendingItem
-from weft_schemas.envelope import Signal
+from weft_schemas.compile import CompileAudit, CompileRequest, PendingItem
 from weft_schemas.errors import NotFound, Unavailable, WeftError
 from weft_schemas.policy import ContextPolicy
 
@@ -112,10 +112,11 @@ def compile_result(ready: Ready, task: CompileTask) -> CompileResult:
             f"{view.sequence}; see its items with `weft events`"
         )
     check_chosen(view, request)
-    made = compile_pack(view, request, key=task.key, base=decoded_audit(task.base))
-    made = _with_rights(made, task.principal, ready.loosened)
+    base = decoded_audit(task.base)
+    trace = traced_compile(view, request, key=task.key, base=base)
+    made = _with_rights(trace.made, task.principal, ready.loosened)
     made = _with_unfolded(made, request.after)
-    reply = made.pack if task.item is None else explanation(task.item, made)
+    reply = made.pack if task.item is None else explanation(task.item, trace)
     return CompileResult(
         msgspec.json.encode(reply),
         made.pack.sequence,
@@ -130,37 +131,6 @@ def decoded_audit(payload: bytes) -> CompileAudit | None:
         return msgspec.json.decode(payload, type=CompileAudit)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-
-
-def explanation(item_id: str, compilation: Compilation) -> ExplainReply:
-    """The explanation, read from the pack's own stats, so that the two agree."""
-    pack = compilation.pack
-    included = candidate = False
-    signals: tuple[Signal, ...] = ()
-    reason, detail = "no candidate", "neither pinned, recent, nor a match for the query"
-    entries = {entry.item_id: entry for entry in pack.entries}
-    drops = {drop.item_id: drop for drop in pack.stats.dropped_items}
-    if item_id in entries:
-        entry = entries[item_id]
-        included = candidate = True
-        signals = entry.signals
-        reason, detail = "included", f"in section {entry.section}, shown as {entry.view}"
-    elif item_id in drops:
-        candidate = True
-        reason, detail = drops[item_id].reason, drops[item_id].detail
-    elif any(item.item_id == item_id for item in pack.pending):
-        reason, detail = "pending", "it has no envelope yet"
-    score = compilation.scores.get(item_id)
-    return ExplainReply(
-        item_id=item_id,
-        included=included,
-        candidate=candidate,
-        reason=reason,
-        detail=detail,
-        scores={} if score is None else {"score": score},
-        sequence=pack.sequence,
-        signals=signals or msgspec.UNSET,
-    )
 
 
 def _no_items_error(session: str, request: CompileRequest, folded: int, erased: int) -> WeftError:

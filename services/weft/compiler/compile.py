@@ -3,6 +3,8 @@ stages in order. Each changes the state, and records in the ledger what it dropp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from weft.compiler.candidates.closure import Group, dependency_closure
@@ -32,6 +34,7 @@ from weft.compiler.selection.left_out import with_named_calls
 from weft.compiler.selection.prefix import kept_prefix, select_stable
 from weft.compiler.selection.repeats import without_dangling
 from weft.compiler.selection.select import select
+from weft.compiler.selection.steps import Selected, Step
 from weft.compiler.selection_input import choice_of
 from weft.compiler.state import State, asked_budget
 from weft.readmodel.view import SessionView
@@ -48,6 +51,18 @@ class Compilation(msgspec.Struct, frozen=True):
     scores: dict[str, float] = {}
 
 
+class Trace(msgspec.Struct, frozen=True, eq=False):
+    """A compile with what its stages knew: enough to say of each item why it is in the prompt, or
+    why it is not."""
+
+    made: Compilation
+    state: State
+    choice: Choice
+    shown: Shown
+    steps: Sequence[Step]
+    """Of the selection."""
+
+
 def compile_pack(
     view: SessionView,
     request: CompileRequest,
@@ -58,6 +73,17 @@ def compile_pack(
     """The pack for a request over a view, and its audit event. `key` is the deployment's secret,
     with which fences are made. `base` is the audit of the pack that `request.stable_from` names,
     None if it is unknown."""
+    return traced_compile(view, request, key=key, base=base).made
+
+
+def traced_compile(
+    view: SessionView,
+    request: CompileRequest,
+    *,
+    key: bytes = b"",
+    base: CompileAudit | None = None,
+) -> Trace:
+    """The same with its trace, for an explanation."""
     state = _candidates(within_scopes(view, request), request, key, base)
     _group_calls(state)
     _apply_sensitivity(state)
@@ -65,8 +91,9 @@ def compile_pack(
     _rank(state)
     _reserve_reasoning(state)
     choice = choice_of(state)
-    choice, shown = _without_refused_calls(state, *_select(state, choice))
-    return _render(state, choice, shown)
+    selected = _select(state, choice)
+    choice, shown = _without_refused_calls(state, selected.choice, selected.shown)
+    return Trace(_render(state, choice, shown), state, choice, shown, selected.steps)
 
 
 def within_scopes(view: SessionView, request: CompileRequest) -> SessionView:
@@ -174,16 +201,16 @@ def _reserve_reasoning(state: State) -> None:
     state.budget -= state.returned_reasoning.tokens
 
 
-def _select(state: State, choice: Choice) -> tuple[Choice, Shown]:
+def _select(state: State, choice: Choice) -> Selected:
     """Choose the renditions that the prompt shows, and the calls that it names instead."""
     if state.request.stable_from is not None and not state.prefix.shown:
         reason = state.prefix.reason or "nothing of the base can stay"
         state.ledger.note(f"compiled fresh: {reason}")
     if state.prefix.shown:
-        choice, shown = select_stable(choice, state.prefix, state.ledger)
+        selected = select_stable(choice, state.prefix, state.ledger)
     else:
-        choice, shown = select(choice, state.ledger)
-    return choice, without_dangling(choice, shown)
+        selected = select(choice, state.ledger)
+    return selected._replace(shown=without_dangling(selected.choice, selected.shown))
 
 
 def _without_refused_calls(state: State, choice: Choice, shown: Shown) -> tuple[Choice, Shown]:

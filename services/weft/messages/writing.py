@@ -36,12 +36,16 @@ def request(pack: ContextPack, provider: Provider) -> dict[str, Any]:
     Raises `InvalidInput` for another provider, and if the session has messages but
     the prompt has none: a model that gets its instructions alone makes up a question.
     """
-    if pack.stats.no_message:
-        raise InvalidInput(f"session {pack.session!r}: {_why_nothing(pack.stats)}")
-    return _made(provider, pack.entries)
+    nothing = why_nothing(pack.stats)
+    if nothing:
+        raise InvalidInput(f"session {pack.session!r}: {nothing}")
+    return request_of_entries(pack.entries, provider)
 
 
-def _why_nothing(stats: BuildStats) -> str:
+def why_nothing(stats: BuildStats) -> str:
+    """Why a pack has no message that a model could answer; empty if it has one."""
+    if not stats.no_message:
+        return ""
     if stats.no_message == "empty":
         return "its messages have no text, so there is nothing to answer; publish one that has"
     if stats.no_message == "budget":
@@ -64,10 +68,11 @@ def _too_small(stats: BuildStats) -> str:
 
 def request_of(items: Sequence[ContextItem], provider: Provider) -> dict[str, Any]:
     """The same from items as they are: whole, not scanned, nothing left out."""
-    return _made(provider, [_entry(item) for item in items])
+    return request_of_entries([_entry(item) for item in items], provider)
 
 
-def _made(provider: Provider, entries: Sequence[PackEntry]) -> dict[str, Any]:
+def request_of_entries(entries: Sequence[PackEntry], provider: Provider) -> dict[str, Any]:
+    """The same from the entries of a pack."""
     make = _MESSAGES.get(provider)
     if make is None:
         raise InvalidInput(f"provider {provider!r} is unknown; use {', '.join(PROVIDERS)}")

@@ -4,7 +4,8 @@ of the session; all items if they fit.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
 
 import msgspec
 
@@ -41,6 +42,19 @@ MAX_ATTACHED = 8
 to their beginnings, they would take the room of the passages that answer the question."""
 
 
+class Claim(StrEnum):
+    """Why an item is in every prompt."""
+
+    LATEST = "latest"
+    TASK = "task"
+    ANSWERED = "answered"
+    UNANSWERED = "unanswered"
+    WORDLESS = "wordless"
+    PUBLISHER = "publisher"
+    REQUEST = "request"
+    GOES_ON = "goes_on"
+
+
 class Candidates(msgspec.Struct, frozen=True):
     """The items to consider."""
 
@@ -48,10 +62,10 @@ class Candidates(msgspec.Struct, frozen=True):
     """In order of sequence."""
     passages: dict[int, dict[int, float]]
     """BM25 of each matching passage, by the item's sequence and the passage's number."""
-    pinned: tuple[int, ...]
-    """Sequences of the items in every prompt, the most important first: the latest user turn, the
-    first one, what the latest one answers, the turns between, the documents of a message without
-    words, and what the publisher or the caller pinned."""
+    pinned: Mapping[int, Claim]
+    """Sequences of the items in every prompt, each with its claim, the most important first: the
+    latest user turn, the first one, what the latest one answers, the turns between, the documents
+    of a message without words, and what the publisher or the caller pinned."""
     latest_user: int | None
     """Sequence of the newest user turn."""
     open_since: int = 0
@@ -75,8 +89,8 @@ def find_candidates(
     """The recent window, the best matches with their neighbours, policies and pinned items."""
     recent = _recent(view, rules, retrieval, budget)
     turns = _turns(view)
-    pinned = _pinned(view, turns, pinned_ids, has_query)
-    found = {row.sequence: row for row in (*recent, *pinned)}
+    claims = list(_claims(view, turns, pinned_ids, has_query))
+    found = {row.sequence: row for row in (*recent, *(row for _, row in claims))}
     _add(found, _attached(view, turns.unanswered[:1]))
     _add(found, view.of_kind(ItemKind.PLAN_STATE, 1))
     _add(found, view.of_kind(ItemKind.POLICY, PINNED_POLICIES))
@@ -94,10 +108,12 @@ def find_candidates(
     held = {row.ordinal for row in found.values()}
     near = [at for at in _near_best(best, rules.neighbours, wanted, alone) if at not in held]
     _add(found, view.places(near) if near else ())
-    latest = next((row.sequence for row in pinned if row.kind is ItemKind.USER_TURN), None)
+    latest = next((row.sequence for _, row in claims if row.kind is ItemKind.USER_TURN), None)
     rows = tuple(found[sequence] for sequence in sorted(found))
-    places = tuple(row.sequence for row in pinned)
-    return Candidates(rows, passages, places, latest, turns.open_since)
+    pinned: dict[int, Claim] = {}
+    for claim, row in claims:
+        pinned.setdefault(row.sequence, claim)
+    return Candidates(rows, passages, pinned, latest, turns.open_since)
 
 
 def _add(found: dict[int, ItemRow], rows: Iterable[ItemRow]) -> None:
@@ -158,18 +174,26 @@ def _turns(view: SessionView) -> _Turns:
     return _Turns(tuple(answered), unanswered)
 
 
-def _pinned(view: SessionView, turns: _Turns, ids: Sequence[str], has_query: bool) -> list[ItemRow]:
+def _claims(
+    view: SessionView, turns: _Turns, ids: Sequence[str], has_query: bool
+) -> Iterator[tuple[Claim, ItemRow]]:
     """The latest user turn, the first one, the message that the latest answers, what the user said
     in between, the documents of a message without words, then pinned items. Without a query also
     the agent's latest message, since the step goes on from there."""
     latest, between = turns.unanswered[:1], turns.unanswered[1:]
     first = view.first_of_kind(ItemKind.USER_TURN) if latest else []
-    by_ids = view.by_ids(ids) if ids else ()
     newest = () if has_query else view.recent(1)
-    said = [row for row in newest if row.kind is ItemKind.AGENT_MSG]
-    open_ = [*latest, *first, *turns.answered, *between, *_without_words(view, latest)]
-    rows = [*open_, *view.pinned(), *by_ids, *said]
-    return list({row.sequence: row for row in rows}.values())
+    for claim, rows in (
+        (Claim.LATEST, latest),
+        (Claim.TASK, first),
+        (Claim.ANSWERED, turns.answered),
+        (Claim.UNANSWERED, between),
+        (Claim.WORDLESS, _without_words(view, latest)),
+        (Claim.PUBLISHER, view.pinned()),
+        (Claim.REQUEST, view.by_ids(ids) if ids else ()),
+        (Claim.GOES_ON, [row for row in newest if row.kind is ItemKind.AGENT_MSG]),
+    ):
+        yield from ((claim, row) for row in rows)
 
 
 def _without_words(view: SessionView, latest: Sequence[ItemRow]) -> list[ItemRow]:

@@ -19,7 +19,7 @@ from weft.compiler.ranking.question import Question
 from weft.compiler.rendering.chat_tokens import break_chat_tokens
 from weft.readmodel.rows import EpisodeRow, FactRow
 from weft.readmodel.view import SessionView
-from weft.terms import analyse, words
+from weft.terms import words
 from weft_schemas.compile import CompileAudit, PackEntry
 from weft_schemas.ids import digest, session_scope
 from weft_schemas.items import ItemKind, Sensitivity
@@ -118,6 +118,18 @@ def is_current(header: Sequence[PackEntry], view: SessionView, statements: State
     return True
 
 
+def facts_told(header: Iterable[PackEntry], view: SessionView, item_id: str) -> list[str]:
+    """The keys of the facts in a header whose source is this item."""
+    told = {key for one in header if not one.item_id for key in _facts_named(one)}
+    facts = view.facts(view.scopes()) if told else ()
+    return [one.key for one in facts if _key(one) in told and item_id in one.sources]
+
+
+def _facts_named(entry: PackEntry) -> list[str]:
+    name, _, written = entry.view.partition(" ")
+    return _read(written)[0] if name == FACTS else []
+
+
 def _stated(fact: FactRow) -> tuple[str, ...]:
     """What the header tells of a fact, without its sources."""
     later = fact.said_later
@@ -158,12 +170,14 @@ def _episodes(view: SessionView, policy: ContextPolicy) -> list[EpisodeRow]:
 
 def _by_relevance(rows: Sequence[Row], question: Question) -> list[Row]:
     """By shared terms, then those whose attribute is asked for in other words, then the newest."""
-    asked = asked_attributes(question.terms)
+    asked, terms = asked_attributes(question.terms), frozenset(question.terms)
 
     def order(row: Row) -> tuple[int, bool, int, str]:
-        held = analyse(_words(row))
-        is_asked_for = isinstance(row, FactRow) and not asked.isdisjoint(words(row.key))
-        shared = sum(term in held for term in question.terms)
+        held = frozenset(words(_words(row)))
+        is_asked_for = (
+            bool(asked) and isinstance(row, FactRow) and not asked.isdisjoint(words(row.key))
+        )
+        shared = len(held.intersection(terms))
         return -shared, not is_asked_for, -_since(row), _key(row)
 
     return sorted(rows, key=order)
@@ -215,8 +229,10 @@ def said_text(later: FactRow) -> str:
 
 def _quoted(text: str, name: str = FACTS) -> str:
     """The text on one line: as a JSON string if it contains a sign in any of its forms."""
-    line = " ".join(text.split())
-    has_sign = any(map(_SIGNS[name].search, (line, unicodedata.normalize("NFKC", line))))
+    line, signs = " ".join(text.split()), _SIGNS[name]
+    has_sign = signs.search(line) or (
+        not line.isascii() and signs.search(unicodedata.normalize("NFKC", line))
+    )
     return json.dumps(line, ensure_ascii=False) if has_sign else line
 
 

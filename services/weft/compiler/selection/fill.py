@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 import msgspec
@@ -22,29 +22,53 @@ from weft.compiler.renditions.item_renditions import ItemRenditions
 from weft.compiler.renditions.rendition import COMPACT, CURRENT, PARTS, STUB, WHOLE, shown_parts
 from weft.compiler.selection.budget import fit_budget, nearest_that_fits
 from weft.compiler.selection.choice import Choice
-from weft.compiler.selection.offers import order_parts
+from weft.compiler.selection.offers import Addition, order_parts
 from weft.compiler.selection.runs import merged
 
 
 def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> Shown:
     """`base` and the most valuable parts of `groups`, within `budget`, if there is room for any."""
-    room = budget - choice.cost.size(base)
-    if room < MIN_FILLED_TOKENS:
+    if budget - choice.cost.size(base) < MIN_FILLED_TOKENS:
         return base
-    statement_counts = Counter(value for shown in base.values() for value in values(shown.text))
-    rest = [group for group in groups if _can_grow(group, choice, base)]
+    rest = growing(choice, base, groups)
     renditions = _grown_from(base, choice, rest)
-    additions = order_parts(
-        rest,
+    additions = _ordered(choice, base, rest, renditions, budget)
+    return fit_budget(choice.cost, additions, renditions, base, budget)
+
+
+def growing(choice: Choice, base: Shown, groups: Sequence[Group]) -> list[Group]:
+    """Those of the groups of which more can be shown than `base` shows."""
+    return [group for group in groups if _can_grow(group, choice, base)]
+
+
+def additions_to(
+    choice: Choice, base: Shown, groups: Sequence[Group], budget: int
+) -> list[Addition]:
+    """What `fill` adds to `base`, as far as it fits, the most valuable first."""
+    if budget - choice.cost.size(base) < MIN_FILLED_TOKENS:
+        return []
+    rest = growing(choice, base, groups)
+    return _ordered(choice, base, rest, _grown_from(base, choice, rest), budget)
+
+
+def _ordered(
+    choice: Choice,
+    base: Shown,
+    groups: Sequence[Group],
+    renditions: Mapping[int, ItemRenditions],
+    budget: int,
+) -> list[Addition]:
+    statement_counts = Counter(value for shown in base.values() for value in values(shown.text))
+    return order_parts(
+        groups,
         choice.scores,
         renditions,
         choice.objective,
         choice.asked,
         statement_counts,
-        room,
+        budget - choice.cost.size(base),
         frozenset(base),
     )
-    return fit_budget(choice.cost, additions, renditions, base, budget)
 
 
 def with_newest_whole(choice: Choice, shown: Shown, groups: Sequence[Group]) -> Shown:

@@ -42,7 +42,8 @@ from weft.compiler.selection.fill import fill
 from weft.compiler.selection.left_out import with_named_calls, with_names
 from weft.compiler.selection.parallel import called_together
 from weft.compiler.selection.pins import note_pins, with_pins_grown
-from weft.compiler.selection.select import everything_whole, pins_of, selected_afresh
+from weft.compiler.selection.select import everything_whole, filled, pins_of, selected_afresh
+from weft.compiler.selection.steps import Rule, Selected, Step
 from weft.readmodel.rows import ItemRow
 from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit, ManifestEntry
@@ -123,19 +124,19 @@ def _complete_beginning(shown: Mapping[int, Rendition], groups: Sequence[Group])
     return dict(list(shown.items())[:complete])
 
 
-def select_stable(choice: Choice, prefix: Prefix, ledger: Ledger) -> tuple[Choice, Shown]:
+def select_stable(choice: Choice, prefix: Prefix, ledger: Ledger) -> Selected:
     """Everything whole if it fits; else the prompt with the most wanted values for the tokens that
     are sent again."""
     everything = everything_whole(choice)
     if everything is not None:
-        return choice, everything
+        return Selected(choice, everything, [Step(Rule.WHOLE_SESSION, everything)])
     choice = _with_prefix_names(choice, prefix)
     best = _best(choice, prefix.shown)
     last = max(best.head, default=0)
     kept = [call for call in prefix.named if call < last]
     choice = with_names(choice, best.shown, kept, last)
     note_pins(choice, best.shown, ledger)
-    return choice, best.shown
+    return Selected(choice, best.shown, [Step(Rule.KEPT, best.head), *best.steps])
 
 
 def _with_prefix_names(choice: Choice, prefix: Prefix) -> Choice:
@@ -151,6 +152,8 @@ class _Draft(msgspec.Struct, frozen=True):
     gain: float
     """The share of what is wanted that it states, less the price of what is sent again."""
     size: int
+    steps: Sequence[Step]
+    """To what it shows behind the head."""
 
     def rank(self) -> tuple[float, int]:
         return self.gain, self.size
@@ -159,34 +162,40 @@ class _Draft(msgspec.Struct, frozen=True):
 def _best(choice: Choice, kept: Shown) -> _Draft:
     """The best draft that fits, else what a new compile shows."""
     pinned = pins_of(choice)
-    fresh = selected_afresh(choice, pinned)
+    steps = selected_afresh(choice, pinned)
+    fresh = steps[-1].shown
     newest = _newest_results(choice, fresh)
     judge = partial(_draft_of, choice, _WantedValues(choice, pinned, fresh))
     heads = list(_fitting_heads(choice, kept, {**newest, **pinned}))
-    ends = [fresh, *_shorter_compiles(choice, pinned)]
-    afresh = judge({}, fresh)
+    shorter = list(_shorter_compiles(choice, pinned))
+    afresh = judge({}, fresh, steps)
     drafts = [
         afresh,
-        *(judge({}, {**end, **newest}) for end in ends[1:]),
+        *(judge({}, {**end[-1].shown, **newest}, [*end, *steps]) for end in shorter),
         *(
-            judge(head, {**pinned, **_shown_after(choice, head, end), **newest, **head})
+            judge(
+                head,
+                {**pinned, **_shown_after(choice, head, end[-1].shown), **newest, **head},
+                [*end, *steps],
+            )
             for head in heads
-            for end in ends
+            for end in (steps, *shorter)
         ),
     ]
-    drafts += [
-        judge(head, _filled_head(choice, head, {**newest, **pinned}))
-        for head in _promising_heads(drafts)
-    ]
+    for head in _promising_heads(drafts):
+        filling = _filled_head(choice, head, {**newest, **pinned})
+        drafts.append(judge(head, filling[-1].shown, filling))
     drafts.sort(key=_Draft.rank, reverse=True)
     return next((one for one in drafts if choice.cost.fits(one.shown, choice.budget)), afresh)
 
 
-def _draft_of(choice: Choice, wanted: _WantedValues, head: Shown, shown: Shown) -> _Draft:
+def _draft_of(
+    choice: Choice, wanted: _WantedValues, head: Shown, shown: Shown, steps: Sequence[Step]
+) -> _Draft:
     size = choice.cost.size(shown)
     sent = size - choice.cost.size(head)
     price = _price(choice.budget) * sent / max(choice.budget, 1)
-    return _Draft(head, shown, wanted.share(shown) - price, size)
+    return _Draft(head, shown, wanted.share(shown) - price, size, steps)
 
 
 def _price(budget: int) -> float:
@@ -202,8 +211,8 @@ def _fitting_heads(choice: Choice, kept: Shown, needed: Shown) -> Iterator[Shown
             yield head
 
 
-def _shorter_compiles(choice: Choice, pinned: Shown) -> Iterator[Shown]:
-    """New compiles that leave room: their ends fit behind more of the base."""
+def _shorter_compiles(choice: Choice, pinned: Shown) -> Iterator[list[Step]]:
+    """The steps of new compiles that leave room: their ends fit behind more of the base."""
     for share in SHORTER:
         yield selected_afresh(choice, pinned, choice.budget - int(choice.budget * share))
 
@@ -222,14 +231,19 @@ def _promising_heads(drafts: Sequence[_Draft]) -> list[Shown]:
     return list(heads.values())[:MAX_FILLED_HEADS]
 
 
-def _filled_head(choice: Choice, head: Shown, needed: Shown) -> Shown:
-    """The head, and the most valuable of what came since."""
+def _filled_head(choice: Choice, head: Shown, needed: Shown) -> list[Step]:
+    """The steps to the head with the most valuable of what came since."""
     last = max(head, default=0)
     base = {**needed, **head}
-    base = with_pins_grown(choice, with_current_turn(choice, base, head), head)
-    base = with_dialogue(choice, base)
-    later = [group for group in choice.groups if group.key > last and group.key not in base]
-    return fill(choice, base, later, choice.budget)
+    current = with_pins_grown(choice, with_current_turn(choice, base, head), head)
+    dialogue = with_dialogue(choice, current)
+    later = [group for group in choice.groups if group.key > last and group.key not in dialogue]
+    return [
+        Step(Rule.PINNED, base),
+        Step(Rule.CURRENT_TURN, current),
+        Step(Rule.DIALOGUE, dialogue),
+        filled(choice, dialogue, later, choice.budget),
+    ]
 
 
 def _newest_results(choice: Choice, fresh: Shown) -> Shown:

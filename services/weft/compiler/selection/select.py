@@ -5,6 +5,9 @@ token.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import (
     LATEST_SHARE,
@@ -32,31 +35,35 @@ from weft.compiler.selection.fill import fill, with_newest_whole
 from weft.compiler.selection.last_fetched import with_last_fetched
 from weft.compiler.selection.left_out import room_for_names, with_names
 from weft.compiler.selection.pins import note_pins, pinned_renditions, with_pins_grown
+from weft.compiler.selection.steps import Filling, Rule, Selected, Step
 from weft_schemas.items import ItemKind
 
 
-def select(choice: Choice, ledger: Ledger) -> tuple[Choice, Shown]:
+def select(choice: Choice, ledger: Ledger) -> Selected:
     """Everything whole if it fits; otherwise pins, the current turn and the most valuable parts,
     and marks that name what is left out."""
     everything = everything_whole(choice)
     if everything is not None:
-        return choice, everything
+        return Selected(choice, everything, [Step(Rule.WHOLE_SESSION, everything)])
     room = room_for_names(choice)
     fewer = without_alike(choice) if room else choice
     room += NAMED_CALL * (len(choice.groups) - len(fewer.groups))
-    chosen = selected_afresh(fewer, pins_of(fewer), room)
+    steps = selected_afresh(fewer, pins_of(fewer), room)
+    chosen = steps[-1].shown
     lone = lone_announcements(choice, chosen)
     shown = {at: one for at, one in chosen.items() if at not in lone}
     if room:
         choice = with_names(choice, shown, room=room)
     if room or len(shown) < len(chosen):
         rest = [group for group in fewer.groups if group.key not in lone]
-        shown = fill(choice, shown, rest, choice.budget)
+        steps.append(filled(choice, shown, rest, choice.budget))
+        shown = steps[-1].shown
     rest = [group for group in choice.groups if group.key not in lone]
     shown = with_newest_whole(choice, shown, rest)
+    steps.append(Step(Rule.ROOM_LEFT, shown))
     choice = _with_unresolved_named(choice, shown)
     note_pins(choice, shown, ledger)
-    return choice, shown
+    return Selected(choice, shown, steps)
 
 
 def _with_unresolved_named(choice: Choice, shown: Shown) -> Choice:
@@ -68,24 +75,44 @@ def _with_unresolved_named(choice: Choice, shown: Shown) -> Choice:
     return with_names(choice, shown) if left >= NAMED_CALL else choice
 
 
-def selected_afresh(choice: Choice, pinned: Shown, room: int = 0) -> Shown:
-    """The pinned items, the current turn, the newest messages and the most valuable parts, which
-    leave `room` tokens."""
-    shown = _with_pins(choice, pinned, room)
+def selected_afresh(choice: Choice, pinned: Shown, room: int = 0) -> list[Step]:
+    """The steps to the pinned items, the current turn, the newest messages and the most valuable
+    parts, which leave `room` tokens. The last one shows them all."""
+    steps = _steps(choice, pinned, room)
     newest = choice.groups[-1] if choice.groups else None
-    if newest is None or newest.key in shown or newest.rows[0].kind is not ItemKind.AGENT_MSG:
-        return shown
+    if (
+        newest is None
+        or newest.key in steps[-1].shown
+        or newest.rows[0].kind is not ItemKind.AGENT_MSG
+    ):
+        return steps
     # No mark stands behind the last item, so the beginning of this one tells that there is more.
     more = {**pinned, newest.key: choice.renditions[newest.key].beginning(MIN_PIN_TOKENS)}
-    return _with_pins(choice, more, room) if choice.cost.fits(more, choice.budget) else shown
+    return _steps(choice, more, room) if choice.cost.fits(more, choice.budget) else steps
 
 
-def _with_pins(choice: Choice, pinned: Shown, room: int) -> Shown:
-    base = with_pins_grown(choice, with_current_turn(choice, pinned))
-    base = with_dialogue(choice, with_last_fetched(choice, base))
-    base = with_answering(choice, base)
+def _steps(choice: Choice, pinned: Shown, room: int) -> list[Step]:
+    current = with_pins_grown(choice, with_current_turn(choice, pinned))
+    fetched = with_last_fetched(choice, current)
+    dialogue = with_dialogue(choice, fetched)
+    answering = with_answering(choice, dialogue)
     limit = choice.budget - room
-    return with_left_calls(choice, fill(choice, base, choice.groups, limit), limit)
+    by_worth = filled(choice, answering, choice.groups, limit)
+    return [
+        Step(Rule.PINNED, pinned),
+        Step(Rule.CURRENT_TURN, current),
+        Step(Rule.LAST_FETCHED, fetched),
+        Step(Rule.DIALOGUE, dialogue),
+        Step(Rule.ANSWERING, answering),
+        by_worth,
+        Step(Rule.CURRENT_TURN, with_left_calls(choice, by_worth.shown, limit)),
+    ]
+
+
+def filled(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> Step:
+    """The step that fills a budget beside `base` with the most valuable parts of these groups."""
+    shown = fill(choice, base, groups, budget)
+    return Step(Rule.WORTH, shown, Filling(choice, base, groups, budget))
 
 
 def pins_of(choice: Choice) -> Shown:

@@ -58,6 +58,10 @@ class Artifact:
         moved = [found.moved(-first) for found in inside]
         return clean(masked(self.data[first:last], moved, self._key)).text
 
+    def masked_text(self, text: str) -> str:
+        """What was decoded from the body, such as its keys, as masked, clean text."""
+        return Artifact(text.encode(), self._key, own=self._own).text(0, len(text.encode()))
+
     def _secrets_near(self, start: int, end: int) -> list[Finding]:
         """Secrets around a slice. A stretch is scanned at once and cached, since slices are usually
         requested one after the other."""

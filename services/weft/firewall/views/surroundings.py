@@ -3,15 +3,16 @@ around it with its path."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from weft.firewall.json_leaves import LeafPath, PathStep
+from weft.firewall.json_leaves import LeafPath
 from weft.firewall.views.artifact import Artifact
-from weft.firewall.views.json_path import Data, key_text, tokens_of, value_end
+from weft.firewall.views.json_path import Data, value_end
+from weft.firewall.views.json_places import Frame, JsonPlaces, Span, path_of
+from weft.firewall.views.record_headings import WALKED
 
 _SEARCHED = 1 << 20
 """Bytes that are searched at once; stretches overlap by `_OVERLAP`."""
@@ -23,8 +24,6 @@ _BYTES_PER_TOKEN = 3
 """Estimate for JSON: a chunk fits a slice of a third as many tokens as it has bytes."""
 _RECORD = 1_000
 """The JSON value around a match is shown whole up to this many bytes."""
-_WALKED = 4 << 20
-"""How many bytes of JSON are walked to find the paths: at about 20 MB/s, a fifth of a second."""
 
 
 class MatchExcerpt(msgspec.Struct, frozen=True):
@@ -35,6 +34,8 @@ class MatchExcerpt(msgspec.Struct, frozen=True):
     """Bytes of the artifact, `high` exclusive."""
     path: LeafPath | None
     """Path of the JSON value that matches; None outside JSON."""
+    identity: list[Span] = []
+    """The fields that identify the records around it, of those that are not shown whole."""
 
 
 def surroundings(
@@ -42,8 +43,8 @@ def surroundings(
 ) -> Iterator[MatchExcerpt]:
     """The matches of a byte `pattern` in the line from `start` to `end` (exclusive), in order, from
     byte `after` on. Overlapping ones are shown once. Linear, apart from the bound for paths."""
-    is_json = artifact.data[start : start + 1] in (b"{", b"[") and end - start <= _WALKED
-    places = _Places(artifact.data, start, end) if is_json else None
+    is_json = artifact.data[start : start + 1] in (b"{", b"[") and end - start <= WALKED
+    places = JsonPlaces(artifact.data, start, end) if is_json else None
     shown = max(start, after)
     for low, high in _spans(artifact.data, pattern, shown, end):
         if low < shown:
@@ -65,76 +66,35 @@ def _spans(data: Data, pattern: Any, start: int, end: int) -> Iterator[tuple[int
 
 
 def _excerpt(
-    artifact: Artifact, places: _Places | None, low: int, high: int, start: int, end: int
+    artifact: Artifact, places: JsonPlaces | None, low: int, high: int, start: int, end: int
 ) -> MatchExcerpt:
     longest = min(_RECORD, _BYTES_PER_TOKEN * artifact.piece)
     path: LeafPath | None = None
+    frames: Sequence[Frame] = ()
     if places is not None:
-        path, innermost, record = places.at(low, longest)
+        frames = places.around(low)
+        path = path_of(frames)
+        record = _record(artifact.data, frames, longest)
         if record is not None and record[1] >= high:
-            return MatchExcerpt(*record, path)
-        start = max(start, innermost)
+            around = [one for one in frames if one.start < record[0]]
+            return MatchExcerpt(*record, path, places.identity(around))
+        start = max(start, frames[-1].start if frames else low)
     first = max(start, low - min(_BEFORE, longest // 4))
     last = min(end, max(first + min(_SHOWN, longest), min(high, low + _RECORD)))
-    return MatchExcerpt(artifact.whole_character(first), artifact.whole_character(last), path)
+    whose = [] if places is None else places.identity(frames)
+    cut = artifact.whole_character(first), artifact.whole_character(last)
+    # What the cut shows itself need not be said.
+    return MatchExcerpt(*cut, path, [one for one in whose if not cut[0] <= one[0] < cut[1]])
 
 
-class _Frame(msgspec.Struct):
-    """An object or array that is open."""
-
-    start: int
-    is_object: bool
-    step: PathStep | None = None
-    """The key or index of the member that the walk has reached."""
-    expects_key: bool = True
-
-
-class _Places:
-    """Where an offset lies in a JSON text. Offsets are given in rising order: one pass over the
-    tokens."""
-
-    def __init__(self, data: Data, start: int, end: int) -> None:
-        self._data = data
-        self._tokens = tokens_of(data, start, end)
-        self._next: re.Match[bytes] | None = next(self._tokens, None)
-        self._open: list[_Frame] = []
-
-    def at(self, offset: int, longest: int) -> tuple[LeafPath, int, tuple[int, int] | None]:
-        """The path of the value at `offset`, the start of the innermost object or array around it,
-        and the span of the largest one of at most `longest` bytes: None if even the innermost is
-        larger."""
-        while self._next is not None and self._next.start() <= offset:
-            self._pass(self._next)
-            self._next = next(self._tokens, None)
-        path = tuple(frame.step for frame in self._open if frame.step is not None)
-        innermost = self._open[-1].start if self._open else offset
-        return path, innermost, self._record(longest)
-
-    def _pass(self, token: re.Match[bytes]) -> None:
-        kind = token.lastgroup
-        if kind == "close":
-            if self._open:
-                self._open.pop()
-            return
-        if self._open:
-            self._step(self._open[-1], token)
-        if kind == "open":
-            self._open.append(_Frame(token.start(), token.group() == b"{"))
-
-    def _step(self, frame: _Frame, token: re.Match[bytes]) -> None:
-        if not frame.is_object:
-            frame.step = frame.step + 1 if isinstance(frame.step, int) else 0
-        elif frame.expects_key:
-            frame.step, frame.expects_key = key_text(token.group()), False
-        else:
-            frame.expects_key = True
-
-    def _record(self, longest: int) -> tuple[int, int] | None:
-        best: tuple[int, int] | None = None
-        for frame in reversed(self._open):
-            # Reading the data in pieces bounds the cost of a huge value.
-            size = value_end(self._data[frame.start : frame.start + longest + 1], 0)
-            if size > longest:
-                break
-            best = (frame.start, frame.start + size)
-        return best
+def _record(data: Data, frames: Sequence[Frame], longest: int) -> Span | None:
+    """The largest of these objects and arrays of at most `longest` bytes: None if even the
+    innermost is larger."""
+    best: Span | None = None
+    for frame in reversed(frames):
+        # Reading the data in pieces bounds the cost of a huge value.
+        size = value_end(data[frame.start : frame.start + longest + 1], 0)
+        if size > longest:
+            break
+        best = (frame.start, frame.start + size)
+    return best

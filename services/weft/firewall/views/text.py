@@ -11,6 +11,7 @@ import re2
 from weft.firewall.json_leaves import path_text
 from weft.firewall.views.arguments import Value, number, words
 from weft.firewall.views.artifact import Artifact
+from weft.firewall.views.record_headings import RecordHeadings, fields_text
 from weft.firewall.views.registry import Chunk, ViewRegistry, of_all
 from weft.firewall.views.surroundings import surroundings
 from weft_schemas.errors import InvalidInput
@@ -126,6 +127,7 @@ def _matching(
     first = number(args, "start", 1, 1)
     earlier: deque[tuple[int, int, int]] = deque(maxlen=around)
     left, shown = 0, 0
+    headings: RecordHeadings | None = None
     for line, (start, end) in enumerate(artifact.lines(), 1):
         if line < first:
             continue
@@ -136,10 +138,12 @@ def _matching(
             earlier.clear()
             left, shown = 0, line
             continue
-        found = _matches(artifact, pattern, start, end)
-        if found:
+        found = _match_in(artifact, pattern, start, end)
+        if found is not None:
+            headings = headings or RecordHeadings(artifact)
             gap = "…\n" if shown and earlier and earlier[0][0] > shown + 1 else ""
-            text = gap + "".join(_numbered(artifact, *held) for held in earlier)
+            text = gap + headings.above(start, found)
+            text += "".join(_numbered(artifact, *held) for held in earlier)
             earlier.clear()
             left = around
         elif left > 0:
@@ -164,16 +168,19 @@ def _in_long_line(
         shown = artifact.text(found.low, found.high).rstrip("\r\n")
         if not pattern.search(shown.encode()):
             continue  # a masked secret cannot be guessed by searching
-        where = f" {path_text(found.path)}" if found.path else ""
+        where = f" {artifact.masked_text(path_text(found.path))}" if found.path else ""
+        where += fields_text(artifact, found.identity)
         more = _following(args, line) | {"offset": found.high}
         yield Chunk(f"{line}:{where} (offset {found.low}): {shown}\n", more)
 
 
-def _matches(artifact: Artifact, pattern: Any, start: int, end: int) -> bool:
-    """Whether a line matches as it is shown: a masked secret cannot be guessed by searching."""
-    if not pattern.search(artifact.data[start:end]):
-        return False
-    return bool(pattern.search(artifact.text(start, end).encode()))
+def _match_in(artifact: Artifact, pattern: Any, start: int, end: int) -> int | None:
+    """At which byte a line matches; None if it does not as it is shown: a masked secret cannot be
+    guessed by searching."""
+    found = pattern.search(artifact.data[start:end])
+    if not found or not pattern.search(artifact.text(start, end).encode()):
+        return None
+    return start + int(found.start())
 
 
 def _numbered(artifact: Artifact, line: int, start: int, end: int) -> str:

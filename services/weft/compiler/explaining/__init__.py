@@ -1,0 +1,1 @@
+"""Says in plain English why an item is in a prompt, or is not: read from the trace of a compile."""
