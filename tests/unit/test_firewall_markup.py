@@ -59,6 +59,21 @@ def test_xml_without_line_breaks_is_shown_by_its_elements() -> None:
         )
 
 
+FLAGS = "package='org.example.shop' checkable='false' clickable='true' enabled='true' on='true'"
+
+
+def node(name: str, *inside: str) -> str:
+    return f"<node id='{name}' kind='android.widget.LinearLayout' {FLAGS}>{''.join(inside)}</node>"
+
+
+def test_tags_that_only_close_elements_take_no_room_of_others() -> None:
+    rows = [[node(f"row-{n}-{at}", node("a"), node("b")) for at in range(5)] for n in range(3)]
+    screen = node("screen", *(node(f"part-{n}", *held) for n, held in enumerate(rows)))
+    summary = envelope(f"<hierarchy>{screen}</hierarchy>", RULES).summary
+    assert "<node id='row-0-0'" in summary
+    assert "\n  </node>" not in summary
+
+
 def test_line_breaks_change_nothing_else() -> None:
     text = "<a><b k='1'/><c>x &amp; <i>y</i> z</c><!-- <d> --><d><![CDATA[<e> ]]></d></a>"
     written = with_line_breaks(text)

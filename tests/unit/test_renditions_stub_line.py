@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from weft.compiler.renditions.stub_line import first_line
+from weft.compiler.renditions.stub_line import MAX_CURSOR, beside_list, first_line
 from weft.passages.literals import decoded
+from weft.passages.splitting import outline_of
 
 ERROR = "2025-06-11T14:35:55.921Z ERROR payments db: acquiring connection: timeout after 3s"
 REFUSED = "Only whole numbers can be entered as a reading, so this was refused by the form itself"
@@ -32,3 +33,35 @@ def test_another_line_is_cut_as_before() -> None:
         decoded(f"{ERROR.replace('ERROR', 'INFO').replace('timeout', 'done')}\n" * 40)
     )
     assert said == "2025-06-11T14:35:55.921Z INFO payments db: acquiring"
+
+
+ORDERS = [{"order": f"O-{n}", "customer": f"customer number {n}", "count": 900} for n in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        ({"count": 3412, "next_page": "eyJvI", "items": ORDERS}, "count: 3412, next_page: eyJvI"),
+        ({"items": ORDERS, "meta": {"total": 41, "page": 1}, "ok": True}, "total: 41"),
+        (
+            {"data": {"totalCount": 50, "list": ORDERS}, "has_more": True},
+            "has_more: true, totalCount: 50",
+        ),
+        ({"data": {"totalCount": 50, "list": ORDERS}, "has_more": False}, "totalCount: 50"),
+        ({"count": 40, "next": None, "items": ORDERS}, ""),  # these are all
+        ({"items": ORDERS, "cursor": "a" * (MAX_CURSOR + 1)}, ""),
+        (ORDERS, ""),
+    ],
+)
+def test_of_a_list_it_tells_that_there_is_more(reply: object, told: str) -> None:
+    text = json.dumps(reply)
+    outline = outline_of(text)
+    assert outline is not None
+    assert beside_list(text, outline) == told
+
+
+def test_of_a_table_it_tells_nothing_beside_its_rows() -> None:
+    text = "count,next\n" + "".join(f"{n},{n + 1}\n" for n in range(90))
+    outline = outline_of(text, "text/csv")
+    assert outline is not None
+    assert beside_list(text, outline) == ""

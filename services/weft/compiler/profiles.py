@@ -436,6 +436,12 @@ the values that calls have taken, they lose .02 at 500."""
 NAMED_VALUES = 16
 """Most values that are named and looked for in whole results: a millisecond in 200 KB for those
 that it does not state."""
+LINK_SHARE, MAX_LINKS = 0.4, 3
+"""Most of a budget for the rows of older results that alone state an id which the user named beside
+an id of the newest result, and the most such rows. With .25, a few rows of CSV with their header
+and call do not fit prompts of 400 tokens. Of what the next step needs in 75 sessions that nobody
+tuned for, prompts state .0001 more; no value of tau-bench, LiveMCPBench or the coding sessions
+moves. With any names and numbers, and not ids alone, two of four sets lose up to .0005."""
 SPOKEN_OF_FACTOR, FEW, FEW_SHARE = 2.0, 3, 0.25
 """Factor for the parts of a list that state a name or value of the latest user turn, the message
 that it answers, or the newest call and its results; if at most so many parts of an item do, or this

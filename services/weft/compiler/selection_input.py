@@ -18,6 +18,7 @@ from weft.compiler.ranking.focus import (
     next_values,
     values_named_by_user,
 )
+from weft.compiler.ranking.links import linking_stretches
 from weft.compiler.ranking.listed_passes import Pass, listed_passes
 from weft.compiler.ranking.loops import Stretch, next_entries
 from weft.compiler.ranking.places import pointed_lines, quoted_lines
@@ -165,6 +166,7 @@ def _scores(
     counts_values: bool,
     old: Container[int],
 ) -> Scores:
+    named = values_named_by_user(state.groups)
     return Scores(
         _current_scores(state, old),
         _passages(state, rows),
@@ -172,12 +174,13 @@ def _scores(
         open_question(state.groups, state.query) or frozenset(state.question.terms),
         ahead,
         focus_by_result(state.groups) if counts_values else {},
-        values_named_by_user(state.groups),
+        named,
         latest_values(state.groups),
         later_call_values(state.groups),
         next_values(state.groups) if counts_values else {},
         pointed_lines(state.groups),
         quoted_lines(state.groups),
+        linking_stretches(state.groups, named),
     )
 
 

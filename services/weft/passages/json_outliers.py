@@ -1,5 +1,6 @@
 """Which records of a JSON list stand out: those with a rare value in a field that has few, those
-without a value where the others have one, and the first of a ranking."""
+without a value where the others have one, those at which the list leaves its order, and the first
+of a ranking."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from weft.passages.json_values import FIELD, RECORD, Value
 from weft.passages.ordered import MIN_ORDERED, falls
 from weft.passages.outliers import LOOK, MIN_COMPARED, has_few_values, max_rare, rare_groups
+from weft.passages.sequence_breaks import sequence_breaks
 
 OUTLIERS = 4
 """Most values that make records differ."""
@@ -17,8 +19,9 @@ MAX_COMPARED = 8_000
 
 def outlier_records(text: str, records: list[Value]) -> frozenset[int]:
     """Positions of the records with a rare value in a field that has few, see `outliers`, of those
-    without a value in a field that nearly all fill, and of the first one where a number or date
-    falls from it on; the beginning of each is looked at."""
+    without a value in a field that nearly all fill, of those at which a list of up to `LOOK` leaves
+    its order, see `sequence_breaks`, and of the first one where a number or date falls from it on;
+    the beginning of each is looked at."""
     # The text may be cut off in the last one.
     whole = [at for at, one in enumerate(records) if text[one.end - 1 : one.end] == "}"]
     if not MIN_ORDERED <= len(whole) <= MAX_COMPARED:
@@ -34,15 +37,17 @@ def outlier_records(text: str, records: list[Value]) -> frozenset[int]:
     filled = [
         name for name in names if len(whole) >= MIN_COMPARED and _is_filled(_column(fields, name))
     ]
-    unfilled = frozenset(whole[at] for name in filled for at in _empty(_column(fields, name)))
+    odd = frozenset(whole[at] for name in filled for at in _empty(_column(fields, name)))
+    columns = [_column(fields, name) for name in names] if len(whole) <= LOOK else []
+    odd = odd.union(whole[at] for at in sequence_breaks(columns)[:OUTLIERS])
     if not few and not falling:  # most lists end here, so the other records need not be read
-        return unfilled
+        return odd
     fields += [_short_fields(text, records[at]) for at in whole[LOOK:]]
     common = frozenset(_common(fields))
     is_ranked = any(name in common and falls(_column(fields, name)) for name in falling)
     few = [name for name in few if name in common]
     rare = rare_groups([[one[name] for name in few] for one in fields], OUTLIERS) if few else []
-    outliers = unfilled.union(whole[at] for group in rare for at in group)
+    outliers = odd.union(whole[at] for group in rare for at in group)
     return outliers.union(whole[:1]) if is_ranked else outliers
 
 

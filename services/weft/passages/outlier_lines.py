@@ -1,5 +1,6 @@
 """Finds the lines that differ from all others where most say the same with other values: the one
-row that was refused, and the closing line, of what an import, a check or an installer prints."""
+row that was refused, and the closing line, of what an import, a check or an installer prints. Also
+those at which lines leave their order."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from weft.passages.error_lines import VARIABLE, WARNING
 from weft.passages.outliers import MIN_COMPARED, rare_groups
 from weft.passages.ruled import is_rule
+from weft.passages.sequence_breaks import MAX_COMPARED, uneven_steps
 
 _VALUE = re.compile(r"(?<==)\S+|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|(?<!\S)\S*\d\S*")
 """The parts in which lines that say the same differ."""
@@ -19,6 +21,8 @@ _MAX_OUTLIERS, _ROOM, _MAX_LENGTH = 4, 480, 240
 """Most odd lines, and the characters of all of them and of one."""
 _COMPARED = 200
 """Characters of a line that are compared."""
+_MAX_WORDS = 40
+"""A line with more words is no row."""
 _OTHERS = 4
 """How many lines with a level a log has at least for each that warns."""
 _SAMPLED = 200
@@ -26,25 +30,42 @@ _SAMPLED = 200
 
 
 def outlier_lines(lines: Sequence[str]) -> frozenset[int]:
-    """The numbers of the odd lines; none if there are more than a few, or if lines have no form in
-    common, be it only the bars between their cells."""
+    """The numbers of the odd lines, and of those at which lines leave their order; none if there
+    are more than a few, or if lines have no form in common, be it only the bars between their
+    cells or the number of their words."""
     filled = [at for at, line in enumerate(lines) if line.strip()]
     if len(filled) < MIN_COMPARED:
         return frozenset()
+    odd = _odd_lines(lines, filled)
+    return _within_room(lines, [*_breaks(lines, filled), *odd][-_MAX_OUTLIERS:])
+
+
+def _odd_lines(lines: Sequence[str], filled: Sequence[int]) -> list[int]:
     step = len(filled) // _SAMPLED
     if step > 1 and not _usual_form(Counter(form_of(lines[at]) for at in filled[::step])):
-        return _within_room(lines, _with_rare_cells(lines, filled))
+        return _with_rare_cells(lines, filled)
     forms = [form_of(lines[at]) for at in filled]
     counts = Counter(forms)
     usual = _usual_form(counts)
     if not usual:
-        return _within_room(lines, _with_rare_cells(lines, filled))
+        return _with_rare_cells(lines, filled)
     odd = [at for at, form in zip(filled, forms, strict=True) if counts[form] == 1]
     odd = [at for at in odd if at != filled[0]]  # a heading, `total 12`
     same = [at for at, form in zip(filled, forms, strict=True) if form == usual]
     rare = rare_groups([lines[at].split() for at in same], 1)
     odd += [same[at] for group in rare for at in group]
-    return _within_room(lines, odd) if len(odd) <= _MAX_OUTLIERS else frozenset()
+    return odd if len(odd) <= _MAX_OUTLIERS else []
+
+
+def _breaks(lines: Sequence[str], filled: Sequence[int]) -> list[int]:
+    """The numbers of the lines at which those with as many words as most leave their order."""
+    words = [lines[at].split() for at in filled[:MAX_COMPARED]]
+    ((usual, count),) = Counter(map(len, words)).most_common(1)
+    if usual > _MAX_WORDS or count < _SAME * len(filled):
+        return []
+    same = [at for at, held in enumerate(words) if len(held) == usual]
+    columns = list(zip(*(words[at] for at in same), strict=True))
+    return [filled[same[at]] for at in uneven_steps(columns)]
 
 
 def _usual_form(counts: Counter[str]) -> str:

@@ -16,6 +16,7 @@ from weft.passages.ordered import MIN_ORDERED, falls
 from weft.passages.outliers import rare_groups
 from weft.passages.part import Part
 from weft.passages.ruled import Ruled, is_rule, ruled_tables, with_plain_rules
+from weft.passages.sequence_breaks import sequence_breaks
 
 LEAF = 160
 """Short rows are joined up to this many characters."""
@@ -218,7 +219,8 @@ def _first_fitting(rows: Sequence[Row], indices: Sequence[int]) -> frozenset[int
 
 def _outlier_rows(rows: Sequence[Row]) -> Sequence[int]:
     """The indices of rows with a rare value, or with rare words beside a number: one with each,
-    then the others."""
+    those at which the table leaves its order, those with a value far from all others, then the
+    others."""
     cells = [row.cells for row in rows if row.cells]
     if len(cells) != len(rows):
         return ()
@@ -226,9 +228,10 @@ def _outlier_rows(rows: Sequence[Row]) -> Sequence[int]:
     groups = [*rare_groups(cells, OUTLIERS), *rare_groups(worded, OUTLIERS)]
     firsts = [group[0] for group in groups]
     more = [index for group in groups for index in group[1:]]
+    breaks = sequence_breaks(list(zip(*cells, strict=False)))
     short = [
         index
-        for index in dict.fromkeys([*firsts, *far_out(cells), *more])
+        for index in dict.fromkeys([*firsts, *breaks, *far_out(cells), *more])
         if rows[index].end - rows[index].start <= MAX_OUTLIER_LENGTH
     ]
     return short[:OUTLIERS]

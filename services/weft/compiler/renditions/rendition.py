@@ -18,7 +18,14 @@ from weft.compiler.renditions.assembling import assembled_text, unquoted_text
 from weft.compiler.renditions.error_parts import error_begins
 from weft.compiler.renditions.outdated_facts import without_outdated_facts
 from weft.compiler.renditions.part_selector import numbers_in, outdated_of, ranges, without_outdated
-from weft.compiler.renditions.stub_line import READ, first_line, is_flag, record_count, verdict_of
+from weft.compiler.renditions.stub_line import (
+    READ,
+    beside_list,
+    first_line,
+    is_flag,
+    record_count,
+    verdict_of,
+)
 from weft.compiler.renditions.summary_statements import summary_statements
 from weft.passages.json_unquoted import unquoted
 from weft.passages.literals import Decoded, decoded
@@ -258,7 +265,10 @@ def stub_rendition(row: ItemRow) -> Rendition:
     lines = text.count("\n") + (not text.endswith("\n"))
     count = f"{records} records, " if records else f"{lines} lines, " if lines > 1 else ""
     mark = f"… {count}{len(text):,} characters …"
-    first = "" if records else _verdict_of(row) or first_line(_decoded_beginning(row))
+    if records and outline is not None:
+        first = beside_list(row.readable, outline)
+    else:
+        first = _verdict_of(row) or first_line(_decoded_beginning(row))
     if len(text) <= max(SHORT, HARDLY_LONGER * len(first + mark)):
         return compact_rendition(row)
     if not first or is_flag(first):

@@ -6,7 +6,9 @@ from __future__ import annotations
 import re
 
 from weft.passages.error_lines import level_of, tells_error
+from weft.passages.json_identifiers import NOTHING
 from weft.passages.json_outcome import STATUS
+from weft.passages.json_values import FIELD
 from weft.passages.literals import Decoded
 from weft.passages.outcome import is_verdict
 from weft.passages.part import Outline, Part
@@ -42,6 +44,45 @@ def _largest(part: Part) -> Part:
     """The child that makes most of a part; one without children if there is none."""
     largest = max(part.children, key=lambda child: child.size)
     return largest if 2 * largest.size > part.size else Part(part.start, part.start)
+
+
+def beside_list(text: str, outline: Outline) -> str:
+    """What stands beside the list of a JSON text and says that there is more of it: its next page,
+    and a total that is greater than the number of its records; empty for other texts."""
+    told: list[str] = []
+    part, count = outline.root, record_count(outline)
+    while outline.is_json and part.children:
+        family = outline.families[id(part)]
+        if family.units <= {"record", "row"} and family.counts[-1] > 1:
+            break
+        for child in part.children:
+            if child.unit == "field" and not child.children:
+                found = FIELD.findall(text, child.start, child.end)
+                told += [
+                    f"{key}: {one.strip(_QUOTE)}"
+                    for key, one in found
+                    if _tells_more(key, one, count)
+                ]
+        part = _largest(part)
+    return ", ".join(told[:MAX_BESIDE])
+
+
+def _tells_more(key: str, value: str, count: int) -> bool:
+    """Whether a field says that there are more than so many records."""
+    if value.isdigit():
+        return _TOTAL.search(key) is not None and int(value) > count
+    is_said = value in ("true", "True") or value not in NOTHING
+    return _NEXT.search(key) is not None and is_said and len(value) <= MAX_CURSOR
+
+
+MAX_BESIDE, MAX_CURSOR = 2, 40
+"""Most such fields, and characters of one that names a page. With all short fields up to 75
+characters, three of four sets of sessions that nobody tuned for lose .0008 to .0028 of what the
+next step needs; with these one loses .0003, and one gains .0007."""
+_QUOTE = '"'
+_TOTAL = re.compile(r"total|count|found|matches|hits", re.IGNORECASE)
+_NEXT = re.compile(r"next|cursor|continu|has_?more", re.IGNORECASE)
+"""Parts of the names under which APIs tell how many there are and where the list goes on."""
 
 
 def first_line(decoded: Decoded) -> str:

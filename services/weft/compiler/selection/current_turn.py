@@ -34,6 +34,7 @@ from weft.compiler.renditions.rendition import PARTS, Rendition, is_stub, shown_
 from weft.compiler.selection.budget import longest_beginning, nearest_that_fits
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.fill import fill
+from weft.compiler.selection.linking import with_links
 from weft.compiler.selection.next_entry import with_next_entry
 from weft.compiler.selection.parallel import called_together, odd_one, with_shares
 from weft.compiler.selection.runs import MAX_SAVED, fitting_run, greatest_count, merged
@@ -73,6 +74,7 @@ def with_current_turn(choice: Choice, pinned: Shown, kept: Container[int] = ()) 
     shown = _with_siblings(choice, shown)
     before = cost.exact(shown)
     shown = with_next_entry(choice, _with_calls_ahead(choice, shown, before), kept)
+    shown = with_links(choice, shown, kept)
     limit += cost.exact(shown) - before + int(choice.budget * OTHER_CALLS_SHARE)
     shown = _with_failed_before(choice, shown)
     shown = _with_stubs(choice, shown, min(choice.budget, limit))

@@ -27,7 +27,7 @@ def with_next_entry(choice: Choice, shown: Shown, kept: Container[int] = ()) -> 
             if row.sequence in kept:
                 continue
             for parts in _parts_in(row, ahead.get(row.sequence, ())):
-                more = _with_parts(choice, shown, group, row, parts)
+                more = with_parts(choice, shown, group, row, parts)
                 if not choice.cost.fits(more, limit):
                     break
                 shown = more
@@ -54,7 +54,7 @@ def _parts_in(row: ItemRow, stretches: Sequence[Stretch]) -> Iterator[frozenset[
             at = record.stop
 
 
-def _with_parts(
+def with_parts(
     choice: Choice, shown: Shown, group: Group, row: ItemRow, parts: frozenset[int]
 ) -> Shown:
     """With these parts of an item beside what is shown of it."""

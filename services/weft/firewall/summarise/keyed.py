@@ -18,6 +18,8 @@ _MAX_LINES = 2_500
 """How many lines are examined: a later one is worth less than any of the first."""
 _PAIR = re.compile(r"(\s*(?:- )?)[\"']?([\w./@ -]{1,60}?)[\"']?\s{0,4}[:=](?:\s+(.*))?\Z")
 _ELEMENT = re.compile(r"(\s*)<([\w:.-]{1,60})([^<>]{0,400})>(?:<!\[CDATA\[)?([^<\]]{0,400})")
+_CLOSING = re.compile(r"\s*</[\w:.-]{1,60}\s*>\s*|\s*[]})]+[,;]?\s*")
+"""A line that only closes what was opened above says nothing by itself."""
 _TAG = re.compile(r"<!\[CDATA\[|<!--|<(/?)[\w:.-]{1,60}[^<>]{0,4000}>\s*")
 _LONG = 400
 """XML with more characters per line than this is shown with a line for each element."""
@@ -95,7 +97,8 @@ def summarise_keyed(text: str, budget: Budget) -> str:
             position = end
             continue
         line = lines[position]
-        worth = _worth(line, position, seen) if line.strip() else -5.0
+        is_told = bool(line.strip()) and _CLOSING.fullmatch(line) is None
+        worth = _worth(line, position, seen) if is_told else -5.0
         pieces.append(Piece(position, worth, cut_line(line, cap)))
         position += 1
     return compose(pieces, budget, "lines", len(every)) or budget.cut(text)
