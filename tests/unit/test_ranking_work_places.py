@@ -132,18 +132,42 @@ def test_work_of_long_ago_does_not_count() -> None:
     assert worked_on(({"path": "src/take.py 122"}, WINDOW), *calls) == {}
 
 
+TASK = "Parcel17Route should raise NoRoute for DEP-1717, as Parcel40Route does for DEP-4040."
+
+
+def module(line: str) -> list[str]:
+    """A file of functions, many of which say more than the one with `line`, its 182nd."""
+    plain = "    return the next of them"
+    return [
+        text
+        for n in range(60)
+        for text in (
+            f"def Parcel{n}Route(parcel_{n}, depot='DEP-{n}{n}'):",
+            line if n == 30 else plain if n % 3 == 0 else f"    route_{n} = Map.load('RT-{n}A')",
+            "    if not route:",
+            "        return" if n % 3 == 0 else f"        raise NoRoute('E{n}01: none, DEP-{n}')",
+            "    return None" if n % 3 == 0 else f"    return route_{n}.leg(cutoff_{n}='RX{n}')",
+            "",
+        )
+    ]
+
+
+def numbered(lines: list[str]) -> str:
+    return "\n".join(f"{n:6d}\t{line}" for n, line in enumerate(lines, 1))
+
+
 def test_the_line_at_which_a_file_was_opened_is_shown_with_its_neighbours() -> None:
-    lines = [line.replace("step", f"step_{n % 7}") for n, line in enumerate(CODE * 2)]
-    window = "\n".join(f"{n}:{line}" for n, line in enumerate(lines, 1))
-    view = session(({"path": "src/take.py 346"}, window), task="Make it pass.")
-    pack = compile_pack(view, CompileRequest(Phase.CALL, budget=400)).pack
-    assert "345:def" in pack.prompt
-    assert "346:    taken = store.take(26)\n347:    return taken" in pack.prompt
+    lines = module("    return the first of them")
+    view = session(({"path": "src/take.py 182"}, numbered(lines)), task=TASK)
+    pack = compile_pack(view, CompileRequest(Phase.CALL, budget=500)).pack
+    assert numbered(lines).splitlines()[181] in pack.prompt
+    assert "   181\tdef Parcel30Route" in pack.prompt
 
 
 def test_the_line_that_was_edited_is_shown_when_the_file_is_read_again() -> None:
-    edit = {"path": "src/take.py", "new": "    taken = store.give(30)"}
-    changed = VIEW.replace("taken = store.take(30)", "taken = store.give(30)")
-    view = session((edit, "Edited."), ({"path": "src/take.py"}, changed))
-    pack = compile_pack(view, CompileRequest(Phase.CALL, budget=400)).pack
-    assert "   122\t    taken = store.give(30)" in pack.prompt
+    edit = {"path": "src/take.py", "new": "    return the last of them"}
+    lines = module("    return the last of them")
+    view = session((edit, "Edited."), ({"path": "src/take.py"}, numbered(lines)), task=TASK)
+    pack = compile_pack(view, CompileRequest(Phase.CALL, budget=500)).pack
+    assert "   182\t    return the last of them" in pack.prompt
+    assert "   181\tdef Parcel30Route" in pack.prompt
