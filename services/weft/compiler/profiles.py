@@ -465,16 +465,16 @@ POINTING, MAX_POINTED_LINES = 3, 8
 they list what it has."""
 WORKED_ON_FACTOR, OLDER_WORK_FACTOR = 32.0, 1 / 8
 """Factor for the part of a viewed file at which the agent works, and how much less each older place
-counts. Of 35 lines at which twelve coding agents opened a file, wrote, or had searched, prompts for
+counts. Of 35 lines at which ten coding agents opened a file, wrote, or had searched, prompts for
 a call of 700 / 1,000 / 1,500 tokens show 27 / 32 / 35 with it, and 20 / 26 / 30 without: they held
 other functions of the file. With a factor of 8, what an edit has written comes last, since the
 edit's call states the same. With all places alike, an older edit took the room of the newest. Of
 four sets of sessions that nobody tuned for, three do not move, and one loses .001; no value of the
-panel depends on it. Before an answer, the same would lose .002 in one set."""
+panel depends on it. Before an answer, reports of one session lost four values and gained two."""
 NEAR_WORK, NEAR_WORK_SHARE = 120, 0.25
 """Characters, some three lines, within which parts before and behind such a place gain, too, and
-their share of its factor. With all of it, other places do not get their room (28 of 35 at 1,000
-tokens)."""
+their share of its factor. With all of it they take the room of other places: of two lines that a
+search had found, one is shown at 1,000 tokens."""
 WORKING = 6
 """Newest calls whose places count."""
 NAMED_HEAD_FACTOR = 4.0
