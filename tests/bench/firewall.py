@@ -15,6 +15,7 @@ from tests.bench.table import quantile, show
 from tests.data import DATA
 from tests.firewall_cases import PERSONAL, SECRETS, personal_cases, plain_sentence, secret_case
 from tests.firewall_texts import FORMS, made_text
+from tests.guard_quality import PersonalSpan, measure_injection, measure_spans
 from weft import tokens
 from weft.adapters.formats import read_transcripts
 from weft.bodies.clean import clean
@@ -25,7 +26,6 @@ from weft.secrets.masking import without_overlaps
 from weft.secrets.personal import find_personal
 from weft.tokens import DEFAULT_ENCODING
 from weft_eval.envelope import evaluate
-from weft_eval.guards import PersonalSpan, measure_injection, measure_spans
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import EnvelopeEvent, Origin, encode_event
 from weft_schemas.items import ContextItem, ItemKind

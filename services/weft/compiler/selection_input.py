@@ -25,6 +25,7 @@ from weft.compiler.ranking.places import pointed_lines, quoted_lines
 from weft.compiler.ranking.question import open_question
 from weft.compiler.ranking.second_pass import calls_ahead, second_pass
 from weft.compiler.ranking.value_weights import asked_fields
+from weft.compiler.ranking.work_places import work_places
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.rendering.counting import counter
 from weft.compiler.rendering.header import entries_above
@@ -181,6 +182,7 @@ def _scores(
         pointed_lines(state.groups),
         quoted_lines(state.groups),
         linking_stretches(state.groups, named),
+        work_places(state.groups) if counts_values else {},
     )
 
 

@@ -20,6 +20,7 @@ from weft.passages.blocks import (
     with_id,
     without_closing,
 )
+from weft.passages.diff_hunks import hunk_parts, is_hunk, with_header_aside, with_hunks
 from weft.passages.lines import IndentedLine, is_object, lines_of
 from weft.passages.markup import split_markup
 from weft.passages.outlier_blocks import outlier_blocks
@@ -44,6 +45,8 @@ def split_prose(text: str) -> Part:
 def split_stretch(text: str, start: int, end: int) -> list[Part]:
     """The parts of a text between two positions."""
     lines = lines_of(text, start, end)
+    if text.find("@@ -", start, end) >= 0:
+        lines = with_hunks(text, lines)
     unit = _unit_of(lines)
     if unit.is_wide and text[start:end].lstrip()[:1] == "<":
         found = split_markup(text, start, end)
@@ -97,12 +100,17 @@ def _section(text: str, lines: Sequence[IndentedLine], unit: _Unit) -> list[Part
     start, end = lines[0].start, lines[-1].end
     if end - start <= MIN_LEAF_LENGTH or len(lines) == 1:
         return [Part(start, end, unit.name, _count(lines, unit))]
-    body = 1
-    while body < len(lines) and lines[body].is_blank:
+    body, is_of_diff = 1, is_hunk(text, lines[0])
+    while body < len(lines) and lines[body].is_blank and not is_of_diff:
         body += 1
-    children = _sections(text, lines[body:], unit) if body < len(lines) else []
+    if is_of_diff:
+        children = hunk_parts(text, lines[body:], lambda held: _nested(text, held, 0))
+    else:
+        children = _sections(text, lines[body:], unit) if body < len(lines) else []
     if not children:
         return [Part(start, end, unit.name, _count(lines, unit))]
+    if text.startswith("diff --git ", start):
+        children = with_header_aside(text, children)
     return [Part(start, end, "section", 1, lines[body - 1].end - start, 0, False, tuple(children))]
 
 

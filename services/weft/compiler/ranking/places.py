@@ -20,9 +20,11 @@ _READ = 20_000
 _MAX_PLACES = 64
 """Of one result."""
 _PLACE = re.compile(
-    r"(?<![\w./\\@+-])([\w./\\@+-]++)(?::(?:line )?|\(|[\"']?,? (?:on )?line )(\d{1,6})(?!\d)"
+    r"(?<![\w./\\@+-])([\w./\\@+-]++)"
+    r"(?::(?:line )?|#L|\((?=[\d,]{1,13}\) ?:)|[\"']?,? (?:on )?line )(\d{1,6})(?!\d)"
 )
-"""A path and a line: `a/b.go:12:3`, `File "b.py", line 12`, `b.ts(12,3)`, `b.php on line 12`."""
+"""A path and a line: `a/b.go:12:3`, `File "b.py", line 12`, `b.ts(12,3):`, `b.php on line 12`,
+`b.rs#L12`; not a call, `store.take(12)`."""
 _PATH = re.compile(r"(?<![\w./\\@+-])[\w./\\@+-]++")
 _HEADER = 400
 """Characters at the start of a view that may name its file."""
@@ -34,7 +36,7 @@ _QUOTE = re.compile(r"[ \t]{0,40}(?:\d{1,7}[ \t]{0,8}[:|][ \t]{0,80}|[|>][ \t]{1
 """A line that may quote one of code: `89 |     if wait {`, or only indented."""
 _MIN_QUOTED = 12
 """Characters of a quoted line; shorter ones may stand anywhere."""
-_NUMBER = re.compile(r"^[ \t]{0,8}(\d{1,7})(?=[:|\t\u2192-]| {1,2}\|)", re.MULTILINE)
+NUMBER = re.compile(r"^[ \t]{0,8}(\d{1,7})(?=[:|\t\u2192-]| {1,2}\|)", re.MULTILINE)
 """The number of a line, as editors, `cat -n` and `grep -n` write it."""
 
 
@@ -42,15 +44,15 @@ def pointed_lines(groups: Sequence[Group]) -> Mapping[int, frozenset[int]]:
     """By sequence of a result that views a file, the lines at which the newest failures point:
     of several views, in the newest that has the line. `groups` are in order."""
     calls, failed = _calls(groups)
-    wanted = {place for row in failed for place in _places(row)}
+    wanted = {place for row in failed for place in places_in(row)}
     found: defaultdict[int, set[int]] = defaultdict(set)
     for group in reversed(calls):
         if not wanted:
             break
         for row in group.rows[1:]:
-            named = _named(wanted, _paths_of(group, row))
+            named = named_places(wanted, paths_of(group, row))
             if named:
-                held = set(map(int, _NUMBER.findall(row.readable)))
+                held = set(map(int, NUMBER.findall(row.readable)))
                 wanted -= (seen := {place for place in named if place[1] in held})
                 found[row.sequence].update(line for _, line in seen)
     return {
@@ -62,15 +64,15 @@ def quoted_lines(groups: Sequence[Group]) -> Mapping[int, frozenset[int]]:
     """By sequence of a result that views a file without numbers, where lines begin which the newest
     failures quote that name a place in that file. `groups` are in order."""
     calls, failed = _calls(groups)
-    places = {row.sequence: set(_places(row)) for row in failed}
+    places = {row.sequence: set(places_in(row)) for row in failed}
     quotes = {row.sequence: _quotes(row) for row in failed if places[row.sequence]}
     found: defaultdict[int, set[int]] = defaultdict(set)
     for group in reversed(calls if any(quotes.values()) else []):
         for row in group.rows[1:]:
             if row.failed:
                 continue
-            paths = _paths_of(group, row)
-            wanted = [at for at in quotes if quotes[at] and _named(places[at], paths)]
+            paths = paths_of(group, row)
+            wanted = [at for at in quotes if quotes[at] and named_places(places[at], paths)]
             lines = _lines_of(row.readable) if wanted else {}
             for at in wanted:
                 seen = quotes[at].intersection(lines)
@@ -87,7 +89,7 @@ def _calls(groups: Sequence[Group]) -> tuple[list[Group], list[ItemRow]]:
     return calls, [row for group in calls[-POINTING:] for row in group.rows[1:] if row.failed]
 
 
-def _paths_of(group: Group, row: ItemRow) -> frozenset[tuple[str, ...]]:
+def paths_of(group: Group, row: ItemRow) -> frozenset[tuple[str, ...]]:
     """The paths that a call or the beginning of its result names."""
     return _paths(group.rows[0].whole[:_CALL]) | _paths(row.readable[:_HEADER])
 
@@ -121,15 +123,15 @@ def parts_at(text: str, leaves: Sequence[Part], lines: frozenset[int]) -> frozen
     return frozenset(
         number
         for number, part in enumerate(leaves)
-        if any(int(one) in lines for one in _NUMBER.findall(text[part.start : part.end]))
+        if any(int(one) in lines for one in NUMBER.findall(text[part.start : part.end]))
     )
 
 
-_Place = tuple[tuple[str, ...], int]
+Place = tuple[tuple[str, ...], int]
 """The names in a path, the last first, and the number of a line."""
 
 
-def _places(row: ItemRow) -> Iterator[_Place]:
+def places_in(row: ItemRow) -> Iterator[Place]:
     for found in islice(_PLACE.finditer(row.whole[:_READ]), _MAX_PLACES):
         if path := _path(found[1]):
             yield path, int(found[2])
@@ -154,7 +156,7 @@ def _path(written: str) -> tuple[str, ...]:
     return tuple(islice(told, _MAX_NAMES))
 
 
-def _named(wanted: Collection[_Place], paths: Collection[tuple[str, ...]]) -> set[_Place]:
+def named_places(wanted: Collection[Place], paths: Collection[tuple[str, ...]]) -> set[Place]:
     """The places in files that these paths may name; either path may begin at a higher folder.
     Paths are looked up, not compared with each place: a call may list hundreds of files."""
     lengths = {len(path) for path, _ in wanted}

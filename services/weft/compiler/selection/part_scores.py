@@ -25,11 +25,15 @@ from weft.compiler.profiles import (
     MIN_PARTS,
     NAMED_HEAD_FACTOR,
     NAMED_VALUE_FACTOR,
+    NEAR_WORK,
+    NEAR_WORK_SHARE,
     OFFERED_BUDGETS,
+    OLDER_WORK_FACTOR,
     OUTLIER_FACTOR,
     PASSAGE_FLOOR,
     POINTED_AT_FACTOR,
     SPOKEN_OF_FACTOR,
+    WORKED_ON_FACTOR,
 )
 from weft.compiler.ranking.focus import is_specific
 from weft.compiler.ranking.listed_records import named_records, passed_over
@@ -73,6 +77,9 @@ class Scores(msgspec.Struct, frozen=True):
     """The same, where lines begin that these failures quote, in a view without numbers."""
     links: Mapping[int, Sequence[Stretch]] = {}
     """By sequence of a result, the rows that link what the user named with what came last."""
+    worked_on: Mapping[int, Mapping[int, int]] = {}
+    """By sequence of a result, where the lines begin at which the agent works, each with the number
+    of newer ones."""
 
 
 class ScoredPart(NamedTuple):
@@ -129,8 +136,9 @@ class _Salient(msgspec.Struct, frozen=True):
     """Parts below a heading that the user named, with how many names it has."""
     named: frozenset[str]
     """Values that the user named and that are no plain words, if the item is a result."""
-    pointed: frozenset[int]
-    """Parts with a line at which the newest failures point, or which they quote."""
+    pointed: Mapping[int, float]
+    """Parts with a line at which the newest failures point, or which they quote, or at which the
+    agent works, with the factor of each."""
 
 
 def _salient(row: ItemRow, outline: Outline, scores: Scores, budget: int) -> _Salient:
@@ -144,11 +152,20 @@ def _salient(row: ItemRow, outline: Outline, scores: Scores, budget: int) -> _Sa
     )
 
 
-def _pointed(row: ItemRow, outline: Outline, scores: Scores) -> frozenset[int]:
+def _pointed(row: ItemRow, outline: Outline, scores: Scores) -> dict[int, float]:
     lines = scores.pointed.get(row.sequence, frozenset[int]())
     quoted = scores.quoted.get(row.sequence, frozenset[int]())
     found = parts_at(row.readable, outline.leaves, lines) if lines else lines
-    return found.union(parts_with(outline.leaves, quoted) if quoted else quoted)
+    found = found.union(parts_with(outline.leaves, quoted) if quoted else quoted)
+    factors = dict.fromkeys(sorted(found), POINTED_AT_FACTOR)
+    for place, newer in scores.worked_on.get(row.sequence, {}).items():
+        factor = WORKED_ON_FACTOR * OLDER_WORK_FACTOR**newer
+        near = frozenset((place - NEAR_WORK, place + NEAR_WORK))
+        around = dict.fromkeys(parts_with(outline.leaves, near), factor * NEAR_WORK_SHARE)
+        around.update(dict.fromkeys(parts_with(outline.leaves, frozenset((place,))), factor))
+        for number, gain in around.items():
+            factors[number] = max(factors.get(number, 1.0), gain)
+    return factors
 
 
 def _offered(
@@ -220,7 +237,7 @@ def _factor(
             score
             * (SPOKEN_OF_FACTOR if number in spoken_of else 1.0)
             * (LEFT_ASIDE_FACTOR if number in left_aside else 1.0)
-            * (POINTED_AT_FACTOR if number in salient.pointed else 1.0)
+            * salient.pointed.get(number, 1.0)
             * (1 + ANSWERING_BONUS * coverage.get(number, 0.0))
             * (IDENTITY_FACTOR if number in salient.identifying else 1.0)
             * (
