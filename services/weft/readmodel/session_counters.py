@@ -49,13 +49,10 @@ class Sessions:
 
     def find(self, tenant: str, session: str) -> SessionState | None:
         """The state of a session that has rows."""
-        state = self._known.get((tenant, session))
-        if state is None:
-            row = self._db.execute(_sql.sessions, (tenant, session)).fetchone()
-            if row is None:
-                return None
-            state = self._known[tenant, session] = SessionState(*row)
-        return state
+        key = (tenant, session)
+        if key not in self._known and (row := self._db.execute(_sql.sessions, key).fetchone()):
+            self._known[key] = SessionState(*row)
+        return self._known.get(key)
 
     def get(self, tenant: str, session: str, published_ns: int) -> SessionState:
         """The state of a session; a new one gets its row here."""

@@ -64,10 +64,8 @@ class SessionView:
         self._by_ordinal: dict[int, ItemRow] = {}
         self._by_sequence: dict[int, ItemRow] = {}
         """Rows read so far: most are needed by several stages of a compile."""
-        self._facts_of: dict[tuple[str, ...], list[FactRow]] = {}
-        self._past: dict[int, SessionView] = {}
-        """The same for facts and for views of other sequences: a scope may have many facts, and a
-        stable prompt's header compares those of two sequences."""
+        self._facts_of: dict[tuple[int | str, ...], list[FactRow]] = {}
+        """The same for facts, by sequence and scopes: a scope may have many."""
         with snapshot(db):
             place = {"tenant": tenant, "session": session}
             checkpoint, encoding, *counted = db.execute(_sql.begin, place).fetchone()
@@ -103,13 +101,9 @@ class SessionView:
 
     def at(self, sequence: int) -> SessionView:
         """The same session at another sequence."""
-        if sequence == self.sequence:
-            return self
-        if sequence not in self._past:
-            view = SessionView(self._db, self.tenant, self.session, sequence, self._cache)
-            view._readable = self._readable
-            self._past[sequence] = view
-        return self._past[sequence]
+        view = SessionView(self._db, self.tenant, self.session, sequence, self._cache)
+        view._readable, view._facts_of = self._readable, self._facts_of
+        return view
 
     def recent(self, limit: int) -> list[ItemRow]:
         """The newest items, newest first."""
@@ -124,10 +118,9 @@ class SessionView:
         """The oldest item of a kind, if any."""
         return self._items("first_of_kind", kind=kind.value)
 
-    def user_turns(self, until: int | None = None) -> int:
-        """How many user turns there are, optionally up to and including an ordinal."""
-        count = self._count if until is None else min(until + 1, self._count)
-        place = (self._number, ItemKind.USER_TURN.value, count)
+    def user_turns(self, before: int) -> int:
+        """How many user turns there are before an ordinal."""
+        place = (self._number, ItemKind.USER_TURN.value, min(before, self._count))
         return int(self._db.execute(_sql.user_turns, place).fetchone()[0])
 
     def pinned(self) -> list[ItemRow]:
@@ -195,7 +188,7 @@ class SessionView:
 
     def facts(self, scopes: Sequence[str]) -> list[FactRow]:
         """Those in force, by scope and key."""
-        if (key := tuple(scopes)) not in self._facts_of:
+        if (key := (self.sequence, *scopes)) not in self._facts_of:
             self._facts_of[key] = self._memories.facts(scopes)
         return list(self._facts_of[key])
 
@@ -213,7 +206,7 @@ class SessionView:
     def within(self, scopes: Iterable[str]) -> SessionView:
         """The same view with the memory of these scopes only."""
         view = copy(self)  # with the rows read so far
-        view._readable, view._past = frozenset(scopes), {}
+        view._readable = frozenset(scopes)
         return view
 
     def grants(self) -> ScopeGrants | None:

@@ -81,11 +81,6 @@ async def ask(
         raise Unavailable(f"{service} gave no answer in {wait + answer:g} s{todo}") from None
     except nats.errors.Error as error:
         raise Unavailable(f"{service} could not be asked: {error}; try again") from None
-    return _answer(service, reply, kind)
-
-
-def _answer(service: str, reply: Msg, kind: type[Reply]) -> Reply:
-    """What a reply says. Raises the service's error."""
     if code := (reply.headers or {}).get(ERROR_HEADER):
         told = msgspec.json.decode(reply.data, type=ErrorReply).message
         raise error_of_reply(service, code, told)
