@@ -52,16 +52,25 @@ def patterns(skip: tuple[str, ...] = ()) -> Iterator[tuple[str, re.Pattern[str],
     """Every pattern of the standard library's `re` that a module holds, by its name, with the work
     that is done with it."""
     seen: set[int] = set()
-    everything = "\n".join(source(module) for _, module in modules(skip))
+    everything = methods_called("\n".join(source(module) for _, module in modules(skip)))
     for name, module in modules(skip):
+        within = methods_called(source(module))
         for attribute, value in sorted(vars(module).items()):
             for label, one in _held(f"{name}.{attribute}", value):
                 if id(one) in seen:
                     continue
                 seen.add(id(one))
-                where = source(module) if attribute.startswith("_") else everything
-                methods = set(re.findall(rf"\b{re.escape(attribute)}\.(\w+)\(", where))
+                where = within if attribute.startswith("_") else everything
+                methods = where.get(attribute, set())
                 yield label, one, searched(one, methods <= {"match", "fullmatch"} and bool(methods))
+
+
+def methods_called(code: str) -> dict[str, set[str]]:
+    """By the name of what they are called on."""
+    found: dict[str, set[str]] = {}
+    for name, method in re.findall(r"\b(\w+)\.(\w+)\(", code):
+        found.setdefault(name, set()).add(method)
+    return found
 
 
 def part_of(name: str) -> str:

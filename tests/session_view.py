@@ -7,6 +7,11 @@ place n has the sequence 2n + 1, its envelope the one after.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+
+from msgspec.json import decode
+from msgspec.json import encode as encoded
+from msgspec.structs import replace
 
 from weft import tokens
 from weft.firewall.derive import envelope_for
@@ -16,7 +21,7 @@ from weft.readmodel.rows import EpisodeRow, FactRow
 from weft.readmodel.view import SessionView
 from weft_schemas.events import EnvelopeEvent, Event, Origin
 from weft_schemas.items import ContextItem, ItemKind
-from weft_schemas.policy import ContextPolicy
+from weft_schemas.policy import ContextPolicy, FirewallRules
 
 BEGAN_NS = 1_700_000_000_000_000_000
 """When the first item was published."""
@@ -41,8 +46,9 @@ class ListView(SessionView):
         for place, item in enumerate(items):
             records += _record(item, place, 2 * place + 1)
             if item.kind is ItemKind.TOOL_RESULT and item.id not in pending:
-                made = _envelope(item, 2 * place + 1, self._given_policy, encoding)
-                records += _record(made, place, 2 * place + 2)
+                made = _envelope(encoded(item), encoded(self._given_policy.firewall), encoding)
+                origin = Origin(2 * place + 1, item.id, "firewall")
+                records += _record(replace(made, origin=origin), place, 2 * place + 2)
         self._model = ReadModel.in_memory(records, encoding)
         super().__init__(self._model.db, "t", "s")
 
@@ -63,14 +69,15 @@ def _record(event: Event, place: int, sequence: int) -> list[LogRecord]:
     return records_of([event], "t", "s", sequence, BEGAN_NS + place)
 
 
-def _envelope(
-    item: ContextItem, sequence: int, policy: ContextPolicy, encoding: str
-) -> EnvelopeEvent:
+@lru_cache(maxsize=4_096)
+def _envelope(item: bytes, rules: bytes, encoding: str) -> EnvelopeEvent:
+    """Without its origin. Sessions that grow show the same results again and again."""
+    made = decode(item, type=ContextItem)
     return envelope_for(
-        item,
-        item.text,
-        origin=Origin(sequence, item.id, "firewall"),
-        rules=policy.firewall,
+        made,
+        made.text,
+        origin=Origin(1),
+        rules=decode(rules, type=FirewallRules),
         fingerprint_key=b"",
         encoding=encoding,
         tenant="t",

@@ -11,11 +11,13 @@ import typing
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from tests.growing import Search, modules, source
+from tests.growing import Search, modules
+from tests.imports import imports_of
 from weft.firewall.summarise.budget import Budget
 from weft.gateway.masking import Masking
 from weft.tokens import DEFAULT_ENCODING
@@ -71,10 +73,11 @@ def text_functions(skip: tuple[str, ...] = ()) -> Iterator[tuple[str, Callable[.
 @cache
 def touches(module: types.ModuleType) -> bool:
     """Whether it imports what touches the world."""
-    for node in ast.walk(ast.parse(source(module))):
-        names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+    for node in imports_of(Path(module.__file__ or "")):
         if isinstance(node, ast.ImportFrom):
             names = [node.module or ""]
+        else:
+            names = [one.name for one in node.names]
         if any(one.partition(".")[0] in TOUCHING for one in names):
             return True
     return False

@@ -22,16 +22,21 @@ from importlib import import_module
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 
+import weft.cli
 from weft.cli.services import SERVICES, load
 from weft.supervision.preloaded import ForkedProgram, PreloadedProcess, serve
 from weft.tokens.encodings import DEFAULT_ENCODING
 
 ROOT = Path(__file__).parents[2]
 # Not `weft.cli.main`: it is run as `__main__`.
+COMMANDS = sorted(
+    path.stem for path in Path(weft.cli.__path__[0]).glob("*.py") if path.stem[0] != "_"
+)
 LOADED = (
-    "weft.cli.up",
-    "weft.cli.serve",
-    "weft.cli.status",
+    *(f"weft.cli.{name}" for name in COMMANDS if name != "main"),
+    "anyio._backends._asyncio",
+    "rich.progress",
+    "rich.table",
     "weft.http.service",
     "weft.supervision.up",
     # Of the gateway, and of the servers that tests start behind it.

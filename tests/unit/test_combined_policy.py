@@ -244,45 +244,44 @@ def test_what_budgets_alone_would_show_again_is_named() -> None:
     assert overruled(mine, tenants) == said
 
 
-@st.composite
-def policies(draw: st.DrawFn) -> ContextPolicy:
-    def some(*of: T) -> st.SearchStrategy[tuple[T, ...]]:
-        return st.lists(st.sampled_from(of), max_size=3, unique=True).map(tuple)
+def some(*of: T) -> st.SearchStrategy[tuple[T, ...]]:
+    return st.lists(st.sampled_from(of), max_size=3, unique=True).map(tuple)
 
-    shows = st.sampled_from(["fit", "up_to:5", "up_to:9", "always_summary", msgspec.UNSET])
-    levels = st.sampled_from([None, *Sensitivity])
-    globs = st.sampled_from([*GLOBS, "hr.pay*", "*.pay", "[hw]*"])
-    most = st.sampled_from([None, 7])
-    tools = st.builds(ToolRule, globs, threshold=most, sensitivity=levels, show=shows)
-    free = st.builds(ToolRule, st.sampled_from(GLOBS), passthrough=st.just(True))
-    signals = st.builds(SignalRule, st.sampled_from(["*", "injection:*"]),
-                        st.sampled_from(SignalAction), st.sampled_from([0.0, 3.0]))  # fmt: skip
-    kinds = (ItemKind.USER_TURN, ItemKind.PLAN_STATE, ItemKind.TOOL_RESULT)
-    limits = st.dictionaries(st.sampled_from(kinds), st.integers(0, 2))
-    phases = st.dictionaries(
-        st.sampled_from(Phase), st.builds(PhaseRule, some(*kinds), limits=limits)
-    )
-    firewall = FirewallRules(
-        threshold=draw(st.sampled_from([7, 1_500])),
-        untrusted_kinds=draw(some(*kinds)),
-        tools=draw(st.lists(tools | free, max_size=4).map(tuple)),
-        show=draw(shows),
-        actions=draw(st.just(msgspec.UNSET) | st.lists(signals, max_size=3).map(tuple)),
-    )
-    share = st.sampled_from([0.0, 0.1, 0.15])
-    return ContextPolicy(
-        budgets=ContextBudget(answer=draw(st.integers(0, 9))),
-        phases=draw(phases),
-        sensitivity_floor=draw(st.sampled_from(Sensitivity)),
-        sensitivity_action=draw(st.sampled_from(SensitivityAction)),
-        redaction_hook=draw(st.sampled_from(["mask", "names"])),
-        memory=MemoryRules(draw(st.integers(0, 2)), draw(st.integers(0, 2)), draw(share)),
-        firewall=firewall,
-    )
+
+shows = st.sampled_from(["fit", "up_to:5", "up_to:9", "always_summary", msgspec.UNSET])
+levels = st.sampled_from([None, *Sensitivity])
+globs = st.sampled_from([*GLOBS, "hr.pay*", "*.pay", "[hw]*"])
+most = st.sampled_from([None, 7])
+tools = st.builds(ToolRule, globs, threshold=most, sensitivity=levels, show=shows)
+free = st.builds(ToolRule, st.sampled_from(GLOBS), passthrough=st.just(True))
+signals = st.builds(SignalRule, st.sampled_from(["*", "injection:*"]),
+                    st.sampled_from(SignalAction), st.sampled_from([0.0, 3.0]))  # fmt: skip
+kinds = (ItemKind.USER_TURN, ItemKind.PLAN_STATE, ItemKind.TOOL_RESULT)
+limits = st.dictionaries(st.sampled_from(kinds), st.integers(0, 2))
+phases = st.dictionaries(st.sampled_from(Phase), st.builds(PhaseRule, some(*kinds), limits=limits))
+firewalls = st.builds(
+    FirewallRules,
+    threshold=st.sampled_from([7, 1_500]),
+    untrusted_kinds=some(*kinds),
+    tools=st.lists(tools | free, max_size=4).map(tuple),
+    show=shows,
+    actions=st.just(msgspec.UNSET) | st.lists(signals, max_size=3).map(tuple),
+)
+share = st.sampled_from([0.0, 0.1, 0.15])
+policies = st.builds(
+    ContextPolicy,
+    budgets=st.builds(ContextBudget, answer=st.integers(0, 9)),
+    phases=phases,
+    sensitivity_floor=st.sampled_from(Sensitivity),
+    sensitivity_action=st.sampled_from(SensitivityAction),
+    redaction_hook=st.sampled_from(["mask", "names"]),
+    memory=st.builds(MemoryRules, st.integers(0, 2), st.integers(0, 2), share),
+    firewall=firewalls,
+)
 
 
 @settings(max_examples=300, deadline=None)
-@given(policies(), policies())
+@given(policies, policies)
 def test_any_sessions_policy_only_tightens_any_tenants(
     tenants: ContextPolicy, sessions: ContextPolicy
 ) -> None:

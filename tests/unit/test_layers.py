@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.data import ROOT
+from tests.imports import imports_of
 
 SERVICES = "firewall summarizer memory indexer compiler router"
 FOLDS_IN_THE_READ_MODEL = {"indexer"}
@@ -51,10 +52,10 @@ def part_of(path: Path) -> str:
 def names_in(path: Path) -> tuple[str, ...]:
     """Everything that a module imports, at its top or in a function, with its full name."""
     names: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in imports_of(path):
         if isinstance(node, ast.ImportFrom):
             names += (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Import):
+        else:
             names += (alias.name for alias in node.names)
     return tuple(names)
 
@@ -128,10 +129,10 @@ PATHS = {
 def needed(path: Path) -> set[str]:
     """Modules of ours that a module imports, anywhere in it."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in imports_of(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        else:
             names = (f"{node.module}.{alias.name}" for alias in node.names)
             found |= {name if name in PATHS else str(node.module) for name in names}
     return found & PATHS.keys()

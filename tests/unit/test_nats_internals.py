@@ -50,12 +50,16 @@ def uses(path: Path, own: bool) -> Iterator[tuple[str, str]]:
     """Private names of nats-py that a module uses, with the expression; of `self` only if `own`."""
     for node in nodes(path):
         if isinstance(node, ast.Attribute):
-            if is_private(node.attr) and (own or ast.unparse(node.value) != "self"):
+            if is_private(node.attr) and (own or not is_named(node.value, {"self"})):
                 yield node.attr, ast.unparse(node)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in BY_NAME:
+        elif isinstance(node, ast.Call) and is_named(node.func, BY_NAME):
             yield ast.literal_eval(node.args[1]) if _is_text(node) else "", ast.unparse(node)
         elif isinstance(node, ast.ImportFrom) and str(node.module).startswith("nats."):
             yield from ((alias.name, ast.unparse(node)) for alias in node.names)
+
+
+def is_named(node: ast.expr, names: set[str]) -> bool:
+    return isinstance(node, ast.Name) and node.id in names
 
 
 def _is_text(call: ast.Call) -> bool:

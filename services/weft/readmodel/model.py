@@ -12,7 +12,7 @@ from weft import tokens
 from weft.log.record import LogRecord
 from weft.readmodel.fold import Fold
 from weft.readmodel.raw_bodies import RawBodies
-from weft.readmodel.store import get_meta, open_reader, open_writer
+from weft.readmodel.store import MEMORY, get_meta, open_reader, open_writer
 from weft.readmodel.unsealed_postings import UnsealedCache
 from weft.readmodel.view import SessionView
 from weft_schemas.event_place import TENANT_EVENTS
@@ -48,7 +48,7 @@ class ReadModel:
         """A read model in memory of these records, which are in order of sequence. Its checkpoint
         is `through`, or the last record if that is later. `stored` are their bodies in the object
         store, by their SHA-256; of one that is not there, the summary is shown."""
-        db = open_writer(":memory:")
+        db = open_writer(MEMORY)
         fold = Fold(db, encoding, RawBodies(None, lambda _, one: stored.get(one.sha256)))
         remaining = iter(records)
         while batch := list(islice(remaining, _BATCH)):

@@ -71,6 +71,7 @@ WAIT_MS = 250
 """How long it waits for them; a compile reads for some 10 ms."""
 BUSY_MS = 5_000
 """How long everything else waits."""
+MEMORY = ":memory:"
 _CACHE_KIB = 2_048
 """Page cache of a reader: what a compile reads. The writer has thirty-two times as much."""
 
@@ -86,7 +87,7 @@ SQLITE_FAULTS = (sqlite3.Error, UnicodeDecodeError)
 
 
 def open_writer(path: Path | str) -> sqlite3.Connection:
-    """The one writing connection of a file, or of ':memory:'; creates missing tables."""
+    """The one writing connection of a file, or of `MEMORY`; creates missing tables."""
     db = _connect(path)
     for pragma in (
         "journal_mode = wal",
@@ -98,10 +99,18 @@ def open_writer(path: Path | str) -> sqlite3.Connection:
         "wal_autocheckpoint = 4000",
     ):
         db.execute(f"PRAGMA {pragma}")
-    if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+    if path == MEMORY:  # a copy takes a fifth of the time that the schema does
+        _empty(schema_version()).backup(db)
+    elif db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
         named = f"INSERT INTO meta VALUES ('schema_version', '{schema_version()}')"
         db.executescript(f"BEGIN IMMEDIATE; {text('schema')}; {named}; COMMIT")
     return db
+
+
+@cache
+def _empty(version: str) -> sqlite3.Connection:
+    """A nameless read model that stays empty: those in memory are made as its copies."""
+    return open_writer("")
 
 
 def open_reader(path: Path | str) -> sqlite3.Connection:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable
+from itertools import accumulate
 
 import re2
 
@@ -78,7 +79,7 @@ def _as_read(data: bytes, raw: bytes) -> str | None:
 
 def without_splitting_characters(text: str) -> str:
     """The text without the characters that split something. Linear."""
-    signs = "".join(sorted(filter(_MAY_SPLIT.match, set(text))))
+    signs = "".join(sorted(_MAY_SPLIT.findall("".join(set(text)))))
     if not signs:
         return text
     # A class of the few that the text has is searched for faster than one of all.
@@ -146,24 +147,32 @@ def _leftmost(source: str, plain: str) -> list[int]:
     place in `source` where it can be: at or before its true one. If a character is not there (a
     joiner with another neighbour in `plain`), it and all later ones get the place of the one
     before."""
-    places, at = list[int](), -1
-    for character in plain:
-        found = source.find(character, at + 1)
-        if found < 0:
+    places = list[int]()
+    rest = iter(enumerate(source))
+    for wanted in plain:
+        for place, character in rest:
+            if character == wanted:
+                places.append(place)
+                break
+        else:
             break
-        at = found
-        places.append(at)
-    return places + [max(at, 0)] * (len(plain) - len(places))
+    return places + (places[-1:] or [0]) * (len(plain) - len(places))
+
+
+class _Sizes(dict[str, int]):
+    """How many bytes of UTF-8 each character has, once it was looked up."""
+
+    def __missing__(self, character: str) -> int:
+        size = self[character] = len(character.encode("utf-8", "surrogateescape"))
+        return size
 
 
 class _Offsets:
     """The characters of UTF-8 bytes and where each begins; an invalid byte counts as one."""
 
     def __init__(self, data: bytes) -> None:
-        self._starts = [0]
-        for character in data.decode("utf-8", "surrogateescape"):
-            size = len(character.encode("utf-8", "surrogateescape"))
-            self._starts.append(self._starts[-1] + size)
+        sizes = map(_Sizes().__getitem__, data.decode("utf-8", "surrogateescape"))
+        self._starts = list(accumulate(sizes, initial=0))
 
     def byte(self, character: int) -> int:
         return self._starts[min(character, len(self._starts) - 1)]

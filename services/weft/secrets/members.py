@@ -79,7 +79,7 @@ def _name_of(before: bytes, behind: bytes) -> bytes:
 
 def _opened(before: bytes) -> list[bytes]:
     """What opens the object, or the block of YAML, in which `before` ends."""
-    brace = _OPENED.search(before)
+    brace = _OPENED.search(before) if b"{" in before else None
     if brace is not None:
         return [brace.group(1)]
     *above, line = before.split(b"\n")

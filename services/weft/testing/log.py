@@ -9,7 +9,7 @@ from weft.log.reading import EventLog
 from weft.log.record import LogRecord
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
-from weft.readmodel.store import open_writer
+from weft.readmodel.store import MEMORY, open_writer
 from weft_schemas.errors import NotFound
 from weft_schemas.events import Event
 from weft_schemas.items import ItemKind
@@ -20,7 +20,7 @@ class MemoryLog(EventLog):
 
     def __init__(self, encoding: str) -> None:
         self.records: list[LogRecord] = []
-        db = open_writer(":memory:")
+        db = open_writer(MEMORY)
         self._fold = Fold(db, encoding)
         self.model = ReadModel(db)
 
