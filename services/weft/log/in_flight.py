@@ -126,23 +126,19 @@ class InFlight:
         pending.is_unclaimed = False
         reply = decode_reply(payload)
         if reply.error is None:
-            if reply.duplicate:
-                self._start_check(token, pending, reply.seq)
-            else:
+            if not reply.duplicate:
                 self._settle(token, Ack(reply.seq))
+            elif not pending.being_checked:
+                pending.being_checked = True
+                task = asyncio.create_task(self._check_duplicate(token, pending, reply.seq))
+                self._checks.add(task)
+                task.add_done_callback(self._checks.discard)
             return
         error = error_of(reply.error, f"publish to {pending.message.subject}")
         if isinstance(error, Unavailable):
             pending.put_off(asyncio.get_running_loop().time())
         else:
             self._settle(token, error)
-
-    def _start_check(self, token: int, pending: _Pending, sequence: int) -> None:
-        if not pending.being_checked:
-            pending.being_checked = True
-            task = asyncio.create_task(self._check_duplicate(token, pending, sequence))
-            self._checks.add(task)
-            task.add_done_callback(self._checks.discard)
 
     async def _check_duplicate(self, token: int, pending: _Pending, sequence: int) -> None:
         """A duplicate of the same message counts as acknowledged. Any other is published again,
