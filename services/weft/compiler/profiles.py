@@ -469,6 +469,12 @@ of 16 such sessions state .697 instead of .695 of what the next step needs at 1,
 POINTING, MAX_POINTED_LINES = 3, 8
 """Newest calls whose failed results point at lines, and most such lines of one view: with more,
 they list what it has."""
+LINES_ABOVE = 6
+"""Lines before a place at which the very newest call failed that belong to it; the factor of their
+parts falls to about half of the place's. Of what the next step needs in 92 sessions that nobody
+tuned for, prompts of one set state .777 instead of .774 with it, all others the same; four steps
+then show the function that is changed next, or the line that is wrong. With the lines above the
+places of the three newest calls, two prompts for an answer lose a fact."""
 NAMED_HEAD_FACTOR = 4.0
 """Factor for the parts under a head that states such a value: the lines of a function that the user
 names. With less, a function of 20 lines in a file of 700 is shown in pieces at 1,000 tokens; no

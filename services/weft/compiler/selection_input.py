@@ -28,7 +28,7 @@ from weft.compiler.ranking.focus import (
 )
 from weft.compiler.ranking.listed_passes import Pass, listed_passes
 from weft.compiler.ranking.loops import Stretch, next_entries
-from weft.compiler.ranking.places import pointed_lines, quoted_lines
+from weft.compiler.ranking.places import lines_above, pointed_lines, quoted_lines
 from weft.compiler.ranking.question import open_question
 from weft.compiler.ranking.second_pass import calls_ahead, second_pass
 from weft.compiler.ranking.value_weights import asked_fields
@@ -195,6 +195,7 @@ def _scores(
     counts_values: bool,
     old: Container[int],
 ) -> Scores:
+    pointed = pointed_lines(state.groups)
     return Scores(
         _current_scores(state, old),
         _passages(state, rows),
@@ -206,8 +207,9 @@ def _scores(
         latest_values(state.groups),
         later_call_values(state.groups),
         next_values(state.groups) if counts_values else {},
-        pointed_lines(state.groups),
+        pointed,
         quoted_lines(state.groups),
+        lines_above(state.groups, pointed) if pointed else {},
     )
 
 

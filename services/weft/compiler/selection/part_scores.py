@@ -22,6 +22,7 @@ from weft.compiler.profiles import (
     FOCUS_BONUS,
     IDENTITY_FACTOR,
     LEFT_ASIDE_FACTOR,
+    LINES_ABOVE,
     MIN_PARTS,
     NAMED_HEAD_FACTOR,
     NAMED_VALUE_FACTOR,
@@ -71,6 +72,8 @@ class Scores(msgspec.Struct, frozen=True):
     """By sequence of a result that views a file, the lines at which the newest failures point."""
     quoted: Mapping[int, frozenset[int]] = {}
     """The same, where lines begin that these failures quote, in a view without numbers."""
+    above: Mapping[int, frozenset[int]] = {}
+    """By sequence of such a result, the lines before those at which the very newest call failed."""
 
 
 class ScoredPart(NamedTuple):
@@ -127,8 +130,9 @@ class _Salient(msgspec.Struct, frozen=True):
     """Parts below a heading that the user named, with how many names it has."""
     named: frozenset[str]
     """Values that the user named and that are no plain words, if the item is a result."""
-    pointed: frozenset[int]
-    """Parts with a line at which the newest failures point, or which they quote."""
+    pointed: Mapping[int, float]
+    """Parts with a line at which the newest failures point, or which they quote, or with one above
+    it, with the factor of each."""
 
 
 def _salient(row: ItemRow, outline: Outline, scores: Scores, budget: int) -> _Salient:
@@ -142,11 +146,19 @@ def _salient(row: ItemRow, outline: Outline, scores: Scores, budget: int) -> _Sa
     )
 
 
-def _pointed(row: ItemRow, outline: Outline, scores: Scores) -> frozenset[int]:
+def _pointed(row: ItemRow, outline: Outline, scores: Scores) -> dict[int, float]:
+    """Parts with such a line, and with one above it: the nearer, the more these count."""
     lines = scores.pointed.get(row.sequence, frozenset[int]())
     quoted = scores.quoted.get(row.sequence, frozenset[int]())
+    above = scores.above.get(row.sequence, frozenset[int]())
     found = parts_at(row.readable, outline.leaves, lines) if lines else lines
-    return found.union(parts_with(outline.leaves, quoted) if quoted else quoted)
+    found = found.union(parts_with(outline.leaves, quoted) if quoted else quoted)
+    factors = {}
+    for number in parts_at(row.readable, outline.leaves, above) if above else ():
+        steps = min((at - number for at in found if at > number), default=LINES_ABOVE + 1)
+        if steps <= LINES_ABOVE:  # elsewhere, the line is another file's
+            factors[number] = POINTED_AT_FACTOR * (1 - steps / (2 * LINES_ABOVE + 2))
+    return factors | dict.fromkeys(found, POINTED_AT_FACTOR)
 
 
 def _offered(
@@ -168,7 +180,7 @@ def _offered(
         identifying = _fitting(leaves, salient.identifying, room / 2)
         salient = msgspec.structs.replace(salient, identifying=identifying)
         first = identifying.union(
-            _fitting(leaves, salient.pointed, room / 2),
+            _fitting(leaves, salient.pointed, room / 2, salient.pointed),
             _fitting(leaves, salient.under_named, room / 2),
             _fitting(leaves, outline.outliers, room / 4),
             _fitting(leaves, _stating(text, outline, salient.named), room / 4),
@@ -218,7 +230,7 @@ def _factor(
             score
             * (SPOKEN_OF_FACTOR if number in spoken_of else 1.0)
             * (LEFT_ASIDE_FACTOR if number in left_aside else 1.0)
-            * (POINTED_AT_FACTOR if number in salient.pointed else 1.0)
+            * salient.pointed.get(number, 1.0)
             * (1 + ANSWERING_BONUS * coverage.get(number, 0.0))
             * (IDENTITY_FACTOR if number in salient.identifying else 1.0)
             * (
@@ -313,10 +325,16 @@ def _terms_above(
     return above
 
 
-def _fitting(leaves: Sequence[Part], numbers: Collection[int], room: float) -> frozenset[int]:
-    """The first of these leaves, as many as fit."""
+def _fitting(
+    leaves: Sequence[Part],
+    numbers: Collection[int],
+    room: float,
+    factors: Mapping[int, float] | None = None,
+) -> frozenset[int]:
+    """The first of these leaves, or those with the greatest factors, as many as fit."""
     found: list[int] = []
-    for number in sorted(numbers):
+    of = factors or {}
+    for number in sorted(numbers, key=lambda number: (-of.get(number, 1.0), number)):
         room -= leaves[number].size
         if room < 0:
             break
