@@ -10,6 +10,7 @@ FAULTS = (
     '<?xml version="1.0"?>\n<ns2:Exception xmlns:ns2="urn:a">\n  <a>no</a>\n</ns2:Exception>\n',
     "<ERROR>the line is barred</ERROR>",
     '<fault code="7"/>',
+    "<call_error>Read the file before you write to it.</call_error>",
     "<response>\n  <error>\n    <code>17</code>\n  </error>\n</response>",
     '<reply id="4"><ns:fault code="7"/></reply>',
     "<response><error><error_code>17</error_code></error></response>",
@@ -19,6 +20,9 @@ CODES = (
     "HLR QUERY 09:01:12Z\nERR 404 NO_SUCH_SUBSCRIBER msisdn=46733048907",
     "connected\nERR: E_BUSY the port is in use",
     "sent 12 lines\nERROR LINE_BARRED",
+    "ERR E12: the source is missing. Nothing was stored.",
+    '{"kind": "schema", "text": "1187 is not there"}404',
+    "<html><body>gone</body></html>\n503",
 )
 DIAGNOSTICS = (
     "# ledgerd/internal/cursor\ninternal/cursor/cursor.go:26:9: undefined: v2\n",
@@ -65,6 +69,8 @@ DATA = (
     "ERRATA 404 pages",
     "The reply was ERR 404 in March.",
     "ERR 404 NO_SUCH_SUBSCRIBER is what it says" + " then" * 100,
+    "OK I1120\nWARN W07: the date is missing",
+    "{a}\n404 more",
     "foo.c:3:1: warning: unused variable 'a'",
     "internal/cursor/cursor.go:26:9:undefined := 3",
     "internal/cursor/cursor.go:26:9:    return later(tx)",

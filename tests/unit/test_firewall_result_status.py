@@ -62,6 +62,9 @@ FAILED = (
     "Erreur : le dossier est verrouill\u00e9",
     "\u30a8\u30e9\u30fc\uff1a\u63a5\u7d9a\u3067\u304d\u307e\u305b\u3093",
     "\u041e\u0448\u0438\u0431\u043a\u0430: \u043d\u0435\u0442",
+    "psql: ERROR:  permission denied to create extension",
+    "To example.com:a/b.git\n ! [rejected]        main -> main (non-fast-forward)\nhint: Pull.",
+    " ! [zur\u00fcckgewiesen] main -> main (fetch first)",
     f"{SERVER_LOG}Process exited with code 1",
     f"{SERVER_LOG}error: timed out waiting for the condition",
 )
@@ -109,12 +112,15 @@ DONE = (
     "drwxr-xr-x a\nfind: '/root': Permission denied\ndrwxr-xr-x b",
     "offer {\n  accepted: false\n  price: 12\n}",
     "Executed 214 tests, with 0 failures (0 unexpected) in 9.8 seconds",
+    "Attention ! [see below] the branch main -> main is old",
     "The text says: accepted: false\nreason: it is a joke",
 )
 RECORDS = (
     {"id": 7, "error": "none"},
     {"errors": {"count": 0}, "rows": 3},
     {"code": 404, "name": "Area code 404"},
+    {"error_code": 0, "message": "all went well"},
+    {"status": "rejected", "booking": "HL22", "reason": "VESSEL_FULL"},
 )
 
 
@@ -132,6 +138,8 @@ def test_a_text_that_only_speaks_of_failures_is_none(text: str) -> None:
 def test_a_record_whose_error_field_says_that_there_was_none_is_none(value: object) -> None:
     assert status_of("", value, None) is ResultStatus.SUCCESS
     assert status_of("", {"error": "no such order"}, None) is ResultStatus.ERROR
+    assert status_of("", {"error_code": 40403, "message": "no order"}, None) is ResultStatus.ERROR
+    assert status_of("", {"status": "declined", "reason": "no cover"}, None) is ResultStatus.ERROR
     assert status_of("", {"code": 404, "message": "no such order"}, None) is ResultStatus.ERROR
 
 

@@ -1,15 +1,16 @@
 """Which lines of viewed files the newest failures point at."""
 
 import time
+from collections.abc import Mapping, Sequence
 
 import pytest
 from tests.session_view import ListView
 
-from weft.compiler.candidates.closure import dependency_closure
+from weft.compiler.candidates.closure import Group, dependency_closure
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import MAX_POINTED_LINES, POINTING
-from weft.compiler.ranking.places import pointed_lines, quoted_lines
+from weft.compiler.profiles import LINES_ABOVE, MAX_POINTED_LINES, POINTING
+from weft.compiler.ranking.places import lines_above, pointed_lines, quoted_lines
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -26,17 +27,32 @@ def call_and_result(number: int, arguments: dict[str, object], result: str) -> l
     ]
 
 
-def pointed(*calls: tuple[str, str]) -> dict[str, list[int]]:
-    """By id of a result, the lines of it that are pointed at after these calls."""
+def groups_of(*calls: tuple[str, str]) -> Sequence[Group]:
+    """These calls, each with its result."""
     items = [
         item
         for number, (command, result) in enumerate(calls)
         for item in call_and_result(number, {"command": command}, result)
     ]
     view = ListView(items)
-    groups = dependency_closure(view, view.recent(len(items)), Ledger())
+    return dependency_closure(view, view.recent(len(items)), Ledger())
+
+
+def by_id(groups: Sequence[Group], found: Mapping[int, frozenset[int]]) -> dict[str, list[int]]:
     ids = {row.sequence: row.id for group in groups for row in group.rows}
-    return {ids[at]: sorted(lines) for at, lines in pointed_lines(groups).items()}
+    return {ids[at]: sorted(lines) for at, lines in found.items()}
+
+
+def pointed(*calls: tuple[str, str]) -> dict[str, list[int]]:
+    """By id of a result, the lines of it that are pointed at after these calls."""
+    groups = groups_of(*calls)
+    return by_id(groups, pointed_lines(groups))
+
+
+def above(*calls: tuple[str, str]) -> dict[str, list[int]]:
+    """By id of a result, the lines of it above those at which the newest of these calls failed."""
+    groups = groups_of(*calls)
+    return by_id(groups, lines_above(groups, pointed_lines(groups)))
 
 
 CODE = "".join(
@@ -178,3 +194,41 @@ def test_calls_that_list_many_files_and_results_with_many_places_take_little_tim
     began = time.process_time()
     assert pointed_lines(groups) == {}
     assert time.process_time() - began < 1.5
+
+
+def test_an_error_points_at_several_lines() -> None:
+    error = "error: the old text matches 2 times in src/store/take.py (lines 64, 121). Not changed."
+    assert pointed(("cat -n src/store/take.py", VIEW), ("edit", error)) == {"r0": [64, 121]}
+
+
+def test_lines_of_no_file_are_not_pointed_at() -> None:
+    error = "error: it has 2 lines 64, 121 and more in lines 3-9"
+    assert pointed(("cat -n src/store/take.py", VIEW), ("edit", error)) == {}
+
+
+def test_the_lines_above_the_place_of_the_newest_failure_belong_to_it() -> None:
+    view, error = ("cat -n take.py", VIEW), ("make", "error: take.py:50: no")
+    assert above(view, error) == {"r0": [*range(50 - LINES_ABOVE, 50)]}
+    assert above(view, error, ("ls", "take.py")) == {}
+
+
+@pytest.mark.parametrize("budget", [400, 500, 700, 900])
+def test_the_place_is_shown_with_what_stands_above_it(budget: int) -> None:
+    items = [
+        ContextItem("u0", ItemKind.USER_TURN, "Make the build pass."),
+        *call_and_result(0, {"command": "cat -n src/take.py"}, VIEW),
+        *call_and_result(1, {"command": "make"}, "src/take.py:121:3: error: unknown slot"),
+    ]
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=budget)).pack
+    assert "\n".join(VIEW.splitlines()[115:121]) in pack.prompt
+
+
+def test_lines_of_several_files_with_the_same_numbers_are_no_lines_above() -> None:
+    found = "\n".join(f"src/{name}.py\n{VIEW}" for name in ("take", "give", "keep"))
+    items = [
+        ContextItem("u0", ItemKind.USER_TURN, "Make the build pass."),
+        *call_and_result(0, {"command": "grep -n . src/take.py src/give.py"}, found),
+        *call_and_result(1, {"command": "make"}, "src/take.py:3:3: error: unknown slot"),
+    ]
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=700)).pack
+    assert pack.stats.prompt_tokens <= 700

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from operator import attrgetter
+
+from msgspec import structs
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.candidates.older_calls import older_calls
 from weft.compiler.candidates.tool_rules import rule_of
-from weft.compiler.profiles import PROFILES, READ_AGAIN_FACTOR
+from weft.compiler.profiles import (
+    PROFILES,
+    READ_AGAIN_FACTOR,
+    SHORT_RESULT,
+    SHORT_RESULT_SHARE,
+)
 from weft.compiler.ranking.changed_reads import changed_since
 from weft.compiler.ranking.focus import (
     focus_by_result,
@@ -21,7 +29,7 @@ from weft.compiler.ranking.focus import (
 from weft.compiler.ranking.links import linking_stretches
 from weft.compiler.ranking.listed_passes import Pass, listed_passes
 from weft.compiler.ranking.loops import Stretch, next_entries
-from weft.compiler.ranking.places import pointed_lines, quoted_lines
+from weft.compiler.ranking.places import lines_above, pointed_lines, quoted_lines
 from weft.compiler.ranking.question import open_question
 from weft.compiler.ranking.second_pass import calls_ahead, second_pass
 from weft.compiler.ranking.value_weights import asked_fields
@@ -32,7 +40,7 @@ from weft.compiler.rendering.header import entries_above
 from weft.compiler.rendering.item_entries import groups_by_sequence, item_entry
 from weft.compiler.rendering.tools import TOOLS, parameter_names
 from weft.compiler.renditions.item_renditions import ItemRenditions, required_parts
-from weft.compiler.renditions.rendition import reference_rendition, summary_rendition
+from weft.compiler.renditions.rendition import part_count, reference_rendition, summary_rendition
 from weft.compiler.selection.choice import Choice
 from weft.compiler.selection.left_out import most_names
 from weft.compiler.selection.part_scores import Scores
@@ -64,6 +72,7 @@ def choice_of(state: State) -> Choice:
         for group in state.groups
         for row in group.rows
     }
+    renditions |= _complete(renditions, _outcomes_in_short(current_turn, state.budget))
     is_all = state.ledger.total >= state.view.item_count()
     older = _older_calls(state, counts_values, is_all)
     return Choice(
@@ -95,6 +104,26 @@ def _repeats(state: State, pinned: Sequence[Group]) -> Mapping[int, int]:
     own = {row.sequence for group in pinned for row in group.rows}
     found = repeated_results(state.groups, state.redacted)
     return {at: later for at, later in found.items() if at not in own}
+
+
+def _outcomes_in_short(current_turn: Sequence[Group], budget: int) -> list[ItemRow]:
+    """The results of the newest call that has any, if they are short."""
+    answered = (group for group in current_turn if len(group.rows) > 1)
+    most = min(SHORT_RESULT, budget * SHORT_RESULT_SHARE)
+    return [
+        row for group in islice(answered, 1) for row in group.rows[1:] if row.whole_tokens <= most
+    ]
+
+
+def _complete(
+    renditions: Mapping[int, ItemRenditions], rows: Sequence[ItemRow]
+) -> dict[int, ItemRenditions]:
+    """The renditions of these items with all parts required, where there is a choice."""
+    return {
+        row.sequence: structs.replace(one, required=frozenset(range(part_count(row))))
+        for row in rows
+        if (one := renditions[row.sequence]).fixed is None and not one.redacted
+    }
 
 
 def _older_calls(state: State, names_calls: bool, is_all: bool) -> tuple[Group, ...]:
@@ -167,7 +196,7 @@ def _scores(
     counts_values: bool,
     old: Container[int],
 ) -> Scores:
-    named = values_named_by_user(state.groups)
+    named, pointed = values_named_by_user(state.groups), pointed_lines(state.groups)
     return Scores(
         _current_scores(state, old),
         _passages(state, rows),
@@ -179,10 +208,11 @@ def _scores(
         latest_values(state.groups),
         later_call_values(state.groups),
         next_values(state.groups) if counts_values else {},
-        pointed_lines(state.groups),
+        pointed,
         quoted_lines(state.groups),
         linking_stretches(state.groups, named),
         work_places(state.groups) if counts_values else {},
+        lines_above(state.groups, pointed) if pointed else {},
     )
 
 

@@ -1,5 +1,6 @@
 """Failures that a text tells by its form, without the words that most programs use: a document of
-XML that is a fault, an error's code in a line of its own, a compiler's first message."""
+XML that is a fault, an error's code in a line of its own, a bad status of HTTP behind a body, a
+compiler's first message."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def is_fault(text: str) -> bool:
     if found is None:
         return False
     root, bare, more, child, bare_child, more_child = found.groups("")
-    if bare.lower() in _FAULTS:
+    if bare.lower() in _FAULTS or bare.lower().endswith("_error"):
         # The slash of an element that is empty, `<fault code="7"/>`, is part of what it holds.
         return _says_something(text, more, found.end(3) + 1) and _ends(text, more, (root,))
     if bare_child.lower() not in _FAULTS or _is_repeated(text, child):
@@ -69,10 +70,10 @@ _SHORT = 400
 """Characters of a text that tells of an error by a line with its code."""
 _CODED = re.compile(
     r"^-?([A-Z]{2,8})(?:[ \t]?:)?[ \t]{1,2}"
-    r"(?:[1-9]\d{2,4}|[A-Z]{1,20}[_-][A-Z\d_-]{1,60})(?![\w.%]|[/-]\d)",
+    r"(?:[1-9]\d{2,4}|[A-Z]{1,20}[_-][A-Z\d_-]{1,60}|[A-Z]{1,3}\d{1,4}:)(?![\w.%]|[/-]\d)",
     re.MULTILINE,
 )
-"""A word in capitals and a code, not a date: `ERR 404 NO_SUCH_SUBSCRIBER`."""
+"""A word in capitals and a code, not a date: `ERR 404 NO_SUCH_SUBSCRIBER`, `ERR E12: no source`."""
 _COUNTED = re.compile(r"^[A-Z]{2,8}(?:[ \t]?:)?[ \t]{1,8}\d{1,9}[ \t\r]*$", re.MULTILINE)
 """A word in capitals and a number alone: `WARN 12`, below `INFO 340`."""
 
@@ -83,6 +84,14 @@ def has_error_code(text: str) -> bool:
     if len(text) > _SHORT or "ERR" not in text:
         return False
     return _CODED.findall(text) in (["ERR"], ["ERROR"]) and len(_COUNTED.findall(text)) < 2
+
+
+_BODY_AND_STATUS = re.compile(r"\s*[{<][^\x00]{0,3000}[}>]\s*[45]\d\d\s*")
+
+
+def ends_with_bad_status(text: str) -> bool:
+    """Whether a status of HTTP stands behind a body, as `curl -w '%{http_code}'` writes it."""
+    return _BODY_AND_STATUS.fullmatch(text) is not None
 
 
 _MAX_OUTPUT_LENGTH = 3_000

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from weft.firewall.text_status import normalised_key
+from weft.firewall.verdict_words import FAULTS, REFUSALS
 
 MAX_DEPTH = 3
 """Objects around such a reply that hold nothing else: `{"data": {"refundCreate": {…}}}`."""
@@ -15,27 +16,6 @@ _EMPTY: tuple[object, ...] = (None, "", [], {}, 0)
 _OF_GRAPHQL = frozenset(("typename", "clientmutationid", "extensions"))
 _SAYING = ("message", "code", "reason", "error", "detail")
 """Fields of an error in a list, of which it has one at least."""
-VERDICTS = frozenset((
-    "error", "failed", "failure", "rejected", "denied", "refused", "declined",
-    "fehler", "fehlgeschlagen", "abgelehnt", "verweigert",
-    "erreur", "échec", "échoué", "refusé", "refusée", "rejeté", "rejetée",
-    "errore", "fallito", "fallita", "rifiutato", "rifiutata", "respinto", "respinta",
-    "fallido", "fallida", "fallo", "rechazado", "rechazada", "denegado", "denegada",
-    "erro", "falhou", "falha", "rejeitado", "rejeitada", "recusado", "recusada", "negado",
-    "fout", "mislukt", "geweigerd", "afgewezen",
-    "fel", "fejl", "feil", "misslyckades", "avvisad", "nekad", "afvist", "avvist", "avslått",
-    "virhe", "epäonnistui", "hylätty", "estetty",
-    "błąd", "niepowodzenie", "odrzucono", "odrzucony", "odrzucona", "odmowa",
-    "chyba", "selhalo", "zamítnuto", "odmítnuto",
-    "hiba", "sikertelen", "elutasítva",
-    "hata", "ba\u015far\u0131s\u0131z", "reddedildi",
-    "lỗi", "thất bại", "bị từ chối",
-    "ошибка", "неудача", "отклонено", "отказано",
-    "помилка", "невдача", "відхилено", "відмовлено",
-    "错误", "失败", "拒绝", "已拒绝", "錯誤", "失敗", "拒絕", "已拒絕",
-    "エラー", "拒否", "却下", "오류", "실패", "거부", "거부됨", "거절",
-))  # fmt: skip
-"""What a reply says first if its call failed, in the languages in which error fields are known."""
 _CODE = re.compile(r"(?=.*[\d_-])[A-Z][A-Z\d_.-]{1,40}")
 """The code of an error: `RK-409`, `SLOT_TAKEN`."""
 
@@ -80,7 +60,7 @@ def _begins_with_verdict(value: dict[str, object]) -> bool:
     if not 2 < len(value) <= 1 + MAX_BESIDE or any(map(names_a_thing, value)):
         return False
     first, *others = value.values()
-    if not isinstance(first, str) or first.lower() not in VERDICTS:
+    if not isinstance(first, str) or first.lower() not in FAULTS | REFUSALS:
         return False
     told = [one for one in others if isinstance(one, str)]
     has_code = any(_CODE.fullmatch(one) for one in told)

@@ -12,6 +12,7 @@ from weft.firewall.text_status import (
     normalised_key,
     reads_as_error,
 )
+from weft.firewall.verdict_words import FAULTS, REFUSALS
 from weft_schemas.envelope import ResultStatus
 
 
@@ -58,7 +59,8 @@ _READ = 100_000
 def _is_error_reply(value: object) -> bool:
     """Whether JSON is about a call that failed, and not data in which something has failed."""
     if not isinstance(value, dict) or value.keys().isdisjoint(_VERDICT_KEYS):
-        return _all_failed(value) or is_refused_reply(value)  # as most are
+        # As most are.
+        return _all_failed(value) or _is_fault(value) or is_refused_reply(value)
     if value.get("success") is False or value.get("ok") is False:
         return True
     if value.get("accepted") is False and any(
@@ -71,7 +73,9 @@ def _is_error_reply(value: object) -> bool:
     has_error = any(_says_error(value.get(key)) for key in _ERROR_KEYS)
     if not has_error and not any(map(names_a_thing, value)):
         has_error = any(_says_error(value.get(key)) for key in value.keys() & _TRANSLATED)
-    return has_error or _is_bad_reply(value) or _all_failed(value) or is_refused_reply(value)
+    if has_error or _is_bad_reply(value) or _is_fault(value):
+        return True
+    return _all_failed(value) or is_refused_reply(value)
 
 
 def _settled(value: dict[str, object]) -> bool | None:
@@ -160,7 +164,7 @@ _OF_A_CALL = frozenset(("path", "url", "method", "taskid", "jobid"))
 """More such fields if there is also a message; without one they may identify a record."""
 _OF_A_FAULT = _OF_A_REPLY | {"field", "fields"}
 _EMPTY: tuple[object, ...] = (None, "", [], {})
-_BAD_WORDS = frozenset(("error", "failed", "failure", "fail", "exception", "fatal", "denied"))
+_BAD_WORDS = FAULTS | REFUSALS | {"fail", "exception", "fatal"}
 _PARTIAL_KEYS = frozenset(
     ("truncated", "is_truncated", "isTruncated", "partial", "incomplete_results")
 )
@@ -195,7 +199,7 @@ def _is_fault(record: object) -> bool:
         return False
     held = {normalised_key(key): value for key, value in record.items()}
     code, message = held.get("errorcode"), held.get("message")
-    if not isinstance(message, str) or not isinstance(code, str) or not _says_error(code):
+    if not isinstance(message, str) or not isinstance(code, str | int) or not _says_error(code):
         return False
     return all(key in _OF_A_FAULT or held[key] in _EMPTY for key in held)
 

@@ -11,9 +11,11 @@ import re2
 from weft.firewall.failure_forms import (
     begins_with_diagnostic,
     begins_with_named_error,
+    ends_with_bad_status,
     has_error_code,
     is_fault,
 )
+from weft.firewall.refused_text import begins_with_refusal, says_not_done
 
 _END = 3_000
 """Characters at each end that are searched for a verdict."""
@@ -61,13 +63,15 @@ _ERROR_ANYWHERE = re2.compile(
     rb"|^\s*Tests:?\s+[1-9][0-9]* failed(?:,| \||\s*\(|\s*$)|^\x{2716} [0-9]+ problems? \([1-9]"
     rb"|^[0-9]+ examples?, [1-9][0-9]* failures?"
     rb"|^\S{1,200}(?:\([0-9]+,[0-9]+\): error TS[0-9]|:[0-9]+:[0-9]+: (?:fatal )?error: )"
-    rb"|^psql:.{1,200}: (?:ERROR|FATAL):|^\s*<(?:\w+:)?Fault>|^(?:<\?xml[^>]*>\s*)?<Error>\s*<Code>"
+    rb"|^psql:(?:.{1,200}:)? (?:ERROR|FATAL):|^\s*<(?:\w+:)?Fault>"
+    rb"|^(?:<\?xml[^>]*>\s*)?<Error>\s*<Code>"
     rb"|<title>\s*[45][0-9][0-9] "
     rb"|^[1-9][0-9]* (?:failed|errors?)(?:, [0-9]+ \w{1,20}){0,6} in [0-9.]+s"  # pytest -q
     rb"|^[\w.+-]{1,40}: (?:fatal )?error: |^E: (?:Unable|Could not|Failed|Package) "  # apt
     rb"|^An error occurred \(\w{1,80}\) when calling |^Uncaught \w{0,40}Error: "
     rb"|^'[^'\n]{1,200}' is not recognized as an internal or external command"
     rb"|^\*\* (?:[A-Z]+ ){1,3}FAILED \*\*\s*$"  # Xcode
+    rb"|^ ! \[[^\]\n]{1,60}\] +\S{1,200} +-> "  # a branch that git could not push or fetch
     rb"|^\s*Executed [0-9]+ tests?, with (?:[0-9]+ tests? skipped and )?[1-9][0-9]* failures?\b"
 )
 _SYSTEM_ERROR = re2.compile(
@@ -111,9 +115,11 @@ def reads_as_error(text: str) -> bool:
         return True
     if _ends_with_error(text):
         return True
-    if is_fault(text) or has_error_code(text):
+    if is_fault(text) or has_error_code(text) or ends_with_bad_status(text):
         return True
     if begins_with_diagnostic(text) or begins_with_named_error(text):
+        return True
+    if begins_with_refusal(text) or says_not_done(text):
         return True
     return any(_ERROR_ANYWHERE.search(part) for part in _ends(text, _END))
 

@@ -118,11 +118,6 @@ class SessionView:
         """The oldest item of a kind, if any."""
         return self._items("first_of_kind", kind=kind.value)
 
-    def user_turns(self, before: int) -> int:
-        """How many user turns there are before an ordinal."""
-        place = (self._number, ItemKind.USER_TURN.value, min(before, self._count))
-        return int(self._db.execute(_sql.user_turns, place).fetchone()[0])
-
     def pinned(self) -> list[ItemRow]:
         """The newest items that their publisher pinned, in order of sequence."""
         return self._items("pinned", limit=MAX_PINS)

@@ -66,9 +66,6 @@ ORDER BY i.sequence
 SELECT item, body, max(version) FROM flags
 WHERE session = :session AND version <= :at GROUP BY item ORDER BY item DESC LIMIT :limit
 
--- name: user_turns
-SELECT count(*) FROM items WHERE session = ? AND kind = ? AND ordinal < ?
-
 -- name: sequence_of_ordinal
 SELECT sequence FROM items WHERE session = ? AND ordinal = ?
 

@@ -51,8 +51,7 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
     """
     required_secret(settings.fingerprint_key, settings.data_dir)
     die_with_parent()
-    with suppress(OSError):  # not on Linux; `ps -e` shows it of services with one command line
-        _COMM.write_text(f"weft-{name}")
+    _show_name(name)
     set_up_logging(name, settings.log_level)
     process = Process(name, settings)
     hint = "set WEFT_HTTP_PORT to a free port, or to 0"
@@ -92,6 +91,12 @@ def _web_server(process: Process, runner: _Runner) -> WebServer:
         app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=1
     )
     return WebServer(config)
+
+
+def _show_name(name: str) -> None:
+    """Set the name that `ps -e` and `top` show: forked services all have the same command line."""
+    with suppress(OSError):  # not on Linux
+        _COMM.write_text(f"weft-{name}")
 
 
 class _Runner:

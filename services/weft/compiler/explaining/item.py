@@ -85,7 +85,8 @@ def _turn_of(trace: Trace, row: ItemRow) -> tuple[int, int]:
         near = view.span(at, at + MAX_ATTACHED)
         turns = (one for one in near if one.kind is ItemKind.USER_TURN)
         at = next((one.ordinal for one in turns if one.metadata.get("turn_id") == name), at)
-    return view.user_turns(at + 1), view.user_turns(view.item_count())
+    asked = view.of_kind(ItemKind.USER_TURN, view.item_count())
+    return sum(one.ordinal <= at for one in asked), len(asked)
 
 
 def _turn_said(turn: int, turns: int) -> list[str]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import islice
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import LOOK_BACK, MAX_POINTED_LINES, POINTING
+from weft.compiler.profiles import LINES_ABOVE, LOOK_BACK, MAX_POINTED_LINES, POINTING
 from weft.passages.part import Part
 from weft.readmodel.rows import ItemRow
 
@@ -25,6 +25,12 @@ _PLACE = re.compile(
 )
 """A path and a line: `a/b.go:12:3`, `File "b.py", line 12`, `b.ts(12,3):`, `b.php on line 12`,
 `b.rs#L12`; not a call, `store.take(12)`."""
+_LISTED = re.compile(
+    r"(?<![\w./\\@+-])([\w./\\@+-]++)[\"'`]?,?[ \t]\(?(?:at |on |in )?lines?[ \t]"
+    r"([1-9]\d{0,5}(?:(?:, ?|[ \t]?[-\u2013][ \t]?| (?:and|or) )[1-9]\d{0,5})*)(?![\w.])"
+)
+"""A path and several lines: `b.go (lines 64, 77)`, `b.py, lines 3-9`."""
+_NUMBERS = re.compile(r"\d+")
 _PATH = re.compile(r"(?<![\w./\\@+-])[\w./\\@+-]++")
 _HEADER = 400
 """Characters at the start of a view that may name its file."""
@@ -57,6 +63,21 @@ def pointed_lines(groups: Sequence[Group]) -> Mapping[int, frozenset[int]]:
                 found[row.sequence].update(line for _, line in seen)
     return {
         at: frozenset(lines) for at, lines in found.items() if 0 < len(lines) <= MAX_POINTED_LINES
+    }
+
+
+def lines_above(
+    groups: Sequence[Group], pointed: Mapping[int, frozenset[int]]
+) -> Mapping[int, frozenset[int]]:
+    """Of the `pointed` lines, those before each at which the very newest call failed: what is wrong
+    often begins above."""
+    calls, failed = _calls(groups)
+    newest = {line for row in failed if row.sequence > calls[-1].key for _, line in places_in(row)}
+    return {
+        at: frozenset(above for line in lines & newest for above in range(line - LINES_ABOVE, line))
+        - lines
+        for at, lines in pointed.items()
+        if not lines.isdisjoint(newest)
     }
 
 
@@ -132,9 +153,13 @@ Place = tuple[tuple[str, ...], int]
 
 
 def places_in(row: ItemRow) -> Iterator[Place]:
-    for found in islice(_PLACE.finditer(row.whole[:_READ]), _MAX_PLACES):
+    text = row.whole[:_READ]
+    for found in islice(_PLACE.finditer(text), _MAX_PLACES):
         if path := _path(found[1]):
             yield path, int(found[2])
+    for found in islice(_LISTED.finditer(text) if "lines" in text else (), _MAX_PLACES):
+        if path := _path(found[1]):
+            yield from ((path, int(number)) for number in _NUMBERS.findall(found[2]))
 
 
 _REMEMBERED = 1_024

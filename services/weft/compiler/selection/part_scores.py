@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from math import fsum, log
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from weft.compiler.profiles import (
     FOCUS_BONUS,
     IDENTITY_FACTOR,
     LEFT_ASIDE_FACTOR,
+    LINES_ABOVE,
     MIN_PARTS,
     NAMED_HEAD_FACTOR,
     NAMED_VALUE_FACTOR,
@@ -80,6 +81,8 @@ class Scores(msgspec.Struct, frozen=True):
     worked_on: Mapping[int, Mapping[int, int]] = {}
     """By sequence of a result, where the lines begin at which the agent works, each with the number
     of newer ones."""
+    above: Mapping[int, frozenset[int]] = {}
+    """By sequence of such a result, the lines before those at which the very newest call failed."""
 
 
 class ScoredPart(NamedTuple):
@@ -137,8 +140,8 @@ class _Salient(msgspec.Struct, frozen=True):
     named: frozenset[str]
     """Values that the user named and that are no plain words, if the item is a result."""
     pointed: Mapping[int, float]
-    """Parts with a line at which the newest failures point, or which they quote, or at which the
-    agent works, with the factor of each."""
+    """Parts with a line at which the newest failures point, or which they quote, with one above it,
+    or at which the agent works, with the factor of each."""
 
 
 def _salient(row: ItemRow, outline: Outline, scores: Scores, budget: int) -> _Salient:
@@ -153,19 +156,32 @@ def _salient(row: ItemRow, outline: Outline, scores: Scores, budget: int) -> _Sa
 
 
 def _pointed(row: ItemRow, outline: Outline, scores: Scores) -> dict[int, float]:
+    """Parts with such a line, and with one above it: the nearer, the more these count."""
     lines = scores.pointed.get(row.sequence, frozenset[int]())
     quoted = scores.quoted.get(row.sequence, frozenset[int]())
+    above = scores.above.get(row.sequence, frozenset[int]())
     found = parts_at(row.readable, outline.leaves, lines) if lines else lines
     found = found.union(parts_with(outline.leaves, quoted) if quoted else quoted)
-    factors = dict.fromkeys(sorted(found), POINTED_AT_FACTOR)
+    factors: dict[int, float] = {}
+    for number in parts_at(row.readable, outline.leaves, above) if above else ():
+        steps = min((at - number for at in found if at > number), default=LINES_ABOVE + 1)
+        if steps <= LINES_ABOVE:  # elsewhere, the line is another file's
+            factors[number] = POINTED_AT_FACTOR * (1 - steps / (2 * LINES_ABOVE + 2))
+    factors |= dict.fromkeys(sorted(found), POINTED_AT_FACTOR)
+    for number, gain in _worked_on(row, outline, scores):
+        factors[number] = max(factors.get(number, 1.0), gain)
+    return factors
+
+
+def _worked_on(row: ItemRow, outline: Outline, scores: Scores) -> Iterator[tuple[int, float]]:
+    """Parts at which the agent works, and those near them, with the factor of each."""
     for place, newer in scores.worked_on.get(row.sequence, {}).items():
         factor = WORKED_ON_FACTOR * OLDER_WORK_FACTOR**newer
         near = frozenset((place - NEAR_WORK, place + NEAR_WORK))
         around = dict.fromkeys(parts_with(outline.leaves, near), factor * NEAR_WORK_SHARE)
-        around.update(dict.fromkeys(parts_with(outline.leaves, frozenset((place,))), factor))
-        for number, gain in around.items():
-            factors[number] = max(factors.get(number, 1.0), gain)
-    return factors
+        yield from (
+            around | dict.fromkeys(parts_with(outline.leaves, frozenset((place,))), factor)
+        ).items()
 
 
 def _offered(
@@ -187,7 +203,7 @@ def _offered(
         identifying = _fitting(leaves, salient.identifying, room / 2)
         salient = msgspec.structs.replace(salient, identifying=identifying)
         first = identifying.union(
-            _fitting(leaves, salient.pointed, room / 2),
+            _fitting(leaves, salient.pointed, room / 2, salient.pointed),
             _fitting(leaves, salient.under_named, room / 2),
             _fitting(leaves, outline.outliers, room / 4),
             _fitting(leaves, _stating(text, outline, salient.named), room / 4),
@@ -332,10 +348,16 @@ def _terms_above(
     return above
 
 
-def _fitting(leaves: Sequence[Part], numbers: Collection[int], room: float) -> frozenset[int]:
-    """The first of these leaves, as many as fit."""
+def _fitting(
+    leaves: Sequence[Part],
+    numbers: Collection[int],
+    room: float,
+    factors: Mapping[int, float] | None = None,
+) -> frozenset[int]:
+    """The first of these leaves, or those with the greatest factors, as many as fit."""
     found: list[int] = []
-    for number in sorted(numbers):
+    of = factors or {}
+    for number in sorted(numbers, key=lambda number: (-of.get(number, 1.0), number)):
         room -= leaves[number].size
         if room < 0:
             break
