@@ -46,7 +46,7 @@ from weft.compiler.selection.left_out import most_names
 from weft.compiler.selection.part_scores import Scores
 from weft.compiler.selection.pins import beginnings_of_all
 from weft.compiler.selection.repeats import outdated_by_repetition, repeated_results
-from weft.compiler.selection.unresolved import unresolved_calls
+from weft.compiler.selection.unresolved import made_good_calls, unresolved_calls
 from weft.compiler.state import State
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
@@ -93,6 +93,7 @@ def choice_of(state: State) -> Choice:
         is_all=is_all,
         names_calls=counts_values,
         unresolved=unresolved_calls(sorted((*older, *state.groups), key=attrgetter("key"))),
+        made_good=made_good_calls(newer[::-1]),
         older_calls=older if counts_values else (),
         withheld=state.redacted | state.flags.keys(),
         has_query=bool(state.query),

@@ -45,6 +45,8 @@ class Choice(msgspec.Struct, frozen=True):
     """Whether the session has no other groups."""
     names_calls: bool = False
     """Whether the marks name calls that are left out; a call may follow that repeats one."""
+    made_good: frozenset[int] = frozenset()
+    """Keys of the failed calls since the latest user turn that a later one made good."""
     unresolved: tuple[Group, ...] = ()
     """Failed calls that are named first, and before an answer alone."""
     older_calls: tuple[Group, ...] = ()

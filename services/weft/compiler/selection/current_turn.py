@@ -255,9 +255,9 @@ def _with_failed_call(choice: Choice, shown: Shown, group: Group) -> Shown | Non
 
 
 def _failed_before(choice: Choice) -> Group | None:
-    """The call before the newest, if that failed and was not made again."""
+    """The call before the newest, if that failed and was not made again, nor made good."""
     before = choice.current_turn[1] if len(choice.current_turn) > 1 else choice.interrupted
-    if before is None or not _is_failed(before):
+    if before is None or all(one.key != before.key for one in choice.unresolved):
         return None
     is_again = (
         choice.current_turn and before.call_signature == choice.current_turn[0].call_signature
@@ -412,6 +412,7 @@ def _with_stubs(
         _shortest_forms(choice, group)
         for group in (choice.current_turn if groups is None else groups)
         if group.key not in shown and (len(group.rows) > 1) == is_answered
+        if group.key not in choice.made_good  # what came of it is told
     ]
     size, exact = choice.cost.size, choice.cost.exact
     count = greatest_count(len(stubs), lambda count: size(merged(shown, stubs[:count])), limit)
