@@ -56,6 +56,18 @@ def test_a_later_call_like_it_makes_it_good() -> None:
     assert unresolved(FAILED, again, call(4, "ok", order="N-7", amount=30)) == []
 
 
+def test_one_that_was_made_good_takes_no_room_of_the_list_of_calls() -> None:
+    words = " ".join(f"word{n}" for n in range(20))
+    asked = [ContextItem("u", ItemKind.USER_TURN, "Pay all orders, then say which are left.")]
+    others = [call(n, "ok", order=f"N-{n} {words}") for n in range(20, 30)]
+    for again, told in ((f"N-7 {words}", False), ("N-9", True)):
+        tried = [call(1, "error: locked", order=f"N-7 {words}", to="a")]
+        tried += [call(2, "ok", order=again, to="a")]
+        items = [*asked, *(item for one in (*others, *tried) for item in one), *call(99, LONG)]
+        pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=600)).pack
+        assert ("r1" in {entry.item_id for entry in pack.entries}) == told
+
+
 def test_only_the_newest_are_found() -> None:
     failed = [call(n, "error: locked", order=f"N-{n}") for n in range(9)]
     assert unresolved(*failed) == [f"c{8 - n}" for n in range(MAX_UNRESOLVED)]
