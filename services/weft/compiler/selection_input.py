@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from operator import attrgetter
@@ -19,6 +19,7 @@ from weft.compiler.profiles import (
     SHORT_RESULT_SHARE,
 )
 from weft.compiler.ranking.changed_reads import changed_since
+from weft.compiler.ranking.failed_fields import field_places, fields_of_failure
 from weft.compiler.ranking.focus import (
     focus_by_result,
     later_call_values,
@@ -29,7 +30,7 @@ from weft.compiler.ranking.focus import (
 from weft.compiler.ranking.links import linking_stretches
 from weft.compiler.ranking.listed_passes import Pass, listed_passes
 from weft.compiler.ranking.loops import Stretch, next_entries
-from weft.compiler.ranking.places import lines_above, pointed_lines, quoted_lines
+from weft.compiler.ranking.places import lines_above, parts_with, pointed_lines, quoted_lines
 from weft.compiler.ranking.question import open_question
 from weft.compiler.ranking.second_pass import calls_ahead, second_pass
 from weft.compiler.ranking.value_weights import asked_fields
@@ -73,6 +74,8 @@ def choice_of(state: State) -> Choice:
         for row in group.rows
     }
     renditions |= _complete(renditions, _outcomes_in_short(current_turn, state.budget))
+    with_fields = _with_fields(state, renditions)
+    renditions |= with_fields
     is_all = state.ledger.total >= state.view.item_count()
     older = _older_calls(state, counts_values, is_all)
     return Choice(
@@ -86,6 +89,7 @@ def choice_of(state: State) -> Choice:
         last_fetched=() if current_turn else _last_fetched(state),
         said=said[0] if said and current_turn else None,
         calls_ahead=tuple(one for one in coming if one.key not in old),
+        field_sources=tuple(_holding(state.groups, with_fields)),
         objective=profile.objective,
         asked=asked_fields(rows, parameter_names(state.view, request)),
         cost=_cost(state, rows, beginnings_of_all(pinned, renditions)),
@@ -125,6 +129,29 @@ def _complete(
         for row in rows
         if (one := renditions[row.sequence]).fixed is None and not one.redacted
     }
+
+
+def _with_fields(
+    state: State, renditions: Mapping[int, ItemRenditions]
+) -> dict[int, ItemRenditions]:
+    """The renditions of the results that have a field which the newest failure names: it is shown
+    with any part of them."""
+    found = {}
+    for at, places in field_places(state.groups, fields_of_failure(state.groups)).items():
+        one = renditions[at]
+        if one.fixed is None and not one.redacted:
+            parts = frozenset({0})
+            if one.row.parts is not None:
+                parts = parts_with(one.row.parts.leaves, places)
+            found[at] = structs.replace(one, required=one.required | parts)
+    return found
+
+
+def _holding(groups: Sequence[Group], results: Container[int]) -> Iterator[Group]:
+    """The groups with any of these results, newest first."""
+    for group in reversed(groups):
+        if any(row.sequence in results for row in group.rows):
+            yield group
 
 
 def _older_calls(state: State, names_calls: bool, is_all: bool) -> tuple[Group, ...]:

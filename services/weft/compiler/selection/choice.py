@@ -53,5 +53,7 @@ class Choice(msgspec.Struct, frozen=True):
     """Calls that are no candidates and may be named, newest first."""
     withheld: Collection[int] = ()
     """Items that are redacted or flagged: if they are left out, the marks do not name them."""
+    field_sources: tuple[Group, ...] = ()
+    """Calls whose results give values for fields that the newest failure names, newest first."""
     has_query: bool = False
     """Whether the caller gave a query, which may differ from the latest user turn."""

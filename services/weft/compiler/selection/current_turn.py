@@ -44,7 +44,8 @@ from weft.readmodel.rows import ItemRow
 def with_current_turn(choice: Choice, pinned: Shown, kept: Container[int] = ()) -> Shown:
     """The pinned items and the current turn. Of the results since the latest user turn, newest
     first, half of the budget is filled with whole ones, and with the best parts of the first that
-    does not fit. The other calls are listed with their outcome, so that they are not made again."""
+    does not fit. Then come the fields that the newest failure names, and the other calls are listed
+    with their outcome, so that they are not made again."""
     shown, cost = _with_stubs(choice, pinned, choice.budget, is_answered=False), choice.cost
     shown = _with_said(choice, shown)
     limit = min(choice.budget, cost.exact(shown) + int(choice.budget * CURRENT_TURN_SHARE))
@@ -72,6 +73,7 @@ def with_current_turn(choice: Choice, pinned: Shown, kept: Container[int] = ()) 
             room = limit - cost.exact(shown) + MAX_SAVED
             rest = [one for one in rest if forms.least_tokens(one) <= room]
     shown = _with_siblings(choice, shown)
+    shown = _with_stubs(choice, shown, choice.budget, choice.field_sources)
     before = cost.exact(shown)
     shown = with_next_entry(choice, _with_calls_ahead(choice, shown, before), kept)
     shown = with_links(choice, shown, kept)
