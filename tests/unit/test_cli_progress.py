@@ -71,3 +71,15 @@ def test_where_nobody_looks_nothing_is_written() -> None:
     code = SCRIPT.format(body=PLAIN, talks=False)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("done\n", "")
+
+
+SHORT = """
+    import sys
+    await asyncio.sleep(0)
+    print("rich" in sys.modules)
+"""
+
+
+def test_a_short_command_does_not_load_what_would_show_it() -> None:
+    out, _ = run(SHORT)
+    assert out == "False\ndone\n"

@@ -21,13 +21,14 @@ _bars: list[object] = []
 async def at_work(after: float) -> None:
     """From this many seconds on, show how long it takes while no bar is shown; until cancelled.
     Does nothing if stderr is not a terminal."""
+    begun = perf_counter()
+    await asyncio.sleep(after)
+    # Half of the time of a short command, which shows nothing.
     from rich.console import Console
 
     console = Console(stderr=True)
     if not console.is_terminal:
         return
-    begun = perf_counter()
-    await asyncio.sleep(after)
     while True:
         if _bars:
             await asyncio.sleep(_POLL_SECONDS)

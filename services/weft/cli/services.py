@@ -25,6 +25,16 @@ SERVICES = {
 }
 """Service → the coroutine function that runs it until its process is told to stop."""
 
+OF_EACH = (
+    "weft.runtime.application",
+    "weft.log.nats_internals",
+    # Uvicorn itself looks for these only when it starts.
+    "uvicorn.lifespan.on",
+    "uvicorn.protocols.http.auto",
+    "uvicorn.protocols.websockets.auto",
+)
+"""Modules that every service needs."""
+
 
 @contextmanager
 def preloaded(
@@ -49,7 +59,8 @@ def preloaded(
 
 def load(services: Iterable[str], encoding: str) -> None:
     """Import what these services need, and set up what they would set up at first use."""
-    import_module("weft.runtime.application")
+    for module in OF_EACH:
+        import_module(module)
     for name in services:
         # The service itself reports what is missing.
         with suppress(ImportError, WeftError):
