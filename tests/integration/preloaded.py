@@ -28,12 +28,15 @@ from weft.supervision.preloaded import ForkedProgram, PreloadedProcess, serve
 from weft.tokens.encodings import DEFAULT_ENCODING
 
 ROOT = Path(__file__).parents[2]
-# Not `weft.cli.main`: it is run as `__main__`.
+MAIN = "weft.cli.main"
+"""Is run as `__main__`, of which Python warns if it was imported before."""
 COMMANDS = sorted(
-    path.stem for path in Path(weft.cli.__path__[0]).glob("*.py") if path.stem[0] != "_"
+    f"weft.cli.{path.stem}"
+    for path in Path(weft.cli.__path__[0]).glob("*.py")
+    if MAIN not in path.read_text(encoding="utf-8") and path.stem not in ("__init__", "main")
 )
 LOADED = (
-    *(f"weft.cli.{name}" for name in COMMANDS if name != "main"),
+    *COMMANDS,
     "anyio._backends._asyncio",
     "rich.progress",
     "rich.table",
@@ -148,12 +151,13 @@ def _load() -> None:
     load(SERVICES, DEFAULT_ENCODING)
     for module in LOADED:
         import_module(module)
+    assert MAIN not in sys.modules
 
 
 def _run(arguments: Sequence[str]) -> int:
     """`-m module arguments…`, as Python takes it, or the arguments of `weft`."""
     if arguments[0] != "-m":
-        arguments = ("-m", "weft.cli.main", *arguments)
+        arguments = ("-m", MAIN, *arguments)
     sys.orig_argv = [sys.executable, *arguments]
     sys.argv = list(arguments[1:])
     runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -48,6 +49,8 @@ def private_names() -> set[str]:
 
 def uses(path: Path, own: bool) -> Iterator[tuple[str, str]]:
     """Private names of nats-py that a module uses, with the expression; of `self` only if `own`."""
+    if not private_names().intersection(re.findall(r"\b_\w+", path.read_text())):
+        return
     for node in nodes(path):
         if isinstance(node, ast.Attribute):
             if is_private(node.attr) and (own or not is_named(node.value, {"self"})):

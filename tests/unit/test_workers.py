@@ -12,6 +12,7 @@ from examples.classifier import salaries
 from faststream.nats import TestNatsBroker
 from faststream.nats.annotations import NatsMessage
 from faststream.specification import AsyncAPI
+from tests.birthday_functions import Birthday, Later, birthday, later
 
 from weft.cli.services import SERVICES
 from weft.log.topology import WORKERS
@@ -316,24 +317,6 @@ async def waiting(source: Source, context: WorkContext) -> None: ...
 def test_a_function_that_cannot_be_called_with_a_source_is_refused(function: Any) -> None:
     with pytest.raises(ConfigurationError, match=rf"^{function.__name__}\(.* cannot be called"):
         derives("user_turn", version="1")(function)
-
-
-def birthday(year: int, source: Source) -> FactsEvent:
-    return source.facts({"born": str(year)})
-
-
-async def later(year: int, source: Source) -> FactsEvent:
-    return source.facts({"born": str(year)})
-
-
-class Birthday:
-    def __call__(self, source: Source) -> FactsEvent:
-        return source.facts({"born": "1990"})
-
-
-class Later:
-    async def __call__(self, source: Source) -> FactsEvent:
-        return source.facts({"born": "1990"})
 
 
 @pytest.mark.parametrize(

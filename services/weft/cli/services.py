@@ -28,7 +28,6 @@ SERVICES = {
 OF_EACH = (
     "weft.runtime.application",
     "weft.log.nats_internals",
-    "weft.cli.work",
     # Uvicorn itself looks for these only when it starts.
     "uvicorn.lifespan.on",
     "uvicorn.protocols.http.auto",

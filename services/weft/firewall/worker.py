@@ -9,7 +9,8 @@ import msgspec
 
 from weft import tokens
 from weft.firewall.call_names import CallNames, needs_call, under_rules
-from weft.firewall.derive import FIREWALL_VERSION, envelope_for
+from weft.firewall.derive import FIREWALL_VERSION
+from weft.firewall.source_envelope import envelope_of
 from weft.log.consuming import HELD
 from weft.log.reading import EventLog
 from weft.runtime.process import Process
@@ -33,7 +34,7 @@ def firewall(settings: Settings, log: EventLog) -> Deriver:
     """The worker. It alone reports malformed `in` events, since it alone sees all of them."""
     worker = Deriver("firewall", FIREWALL_VERSION, reports="in", concurrency=HELD)
     key, encoding = settings.fingerprint_key.encode(), settings.encoding
-    envelope = partial(_envelope, fingerprint_key=key, encoding=encoding)
+    envelope = partial(envelope_of, fingerprint_key=key, encoding=encoding)
     worker.of(ContextItem, when=_needs_no_call, whole=True)(envelope)
     worker.of(ContextItem, when=_is_untrusted, whole=True)(_OfCalls(log, envelope).envelope)
     return worker
@@ -75,19 +76,6 @@ class _OfCalls:
                 calls.add(event, record.sequence)
         calls.through = max(calls.through, through)
         return calls.tool_of(source.item, source.sequence)
-
-
-def _envelope(source: Source, *, fingerprint_key: bytes, encoding: str) -> EnvelopeEvent:
-    return envelope_for(
-        source.item,
-        source.body,
-        origin=source.origin,
-        rules=source.policy.firewall,
-        fingerprint_key=fingerprint_key,
-        encoding=encoding,
-        tenant=source.tenant,
-        session=source.session,
-    )
 
 
 def _needs_no_call(source: Source) -> bool:
