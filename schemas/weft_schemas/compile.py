@@ -41,6 +41,8 @@ RULES = (
     "current_turn",
     "said",
     "list",
+    "link",
+    "field",
     "failed",
     "last_fetched",
     "dialogue",

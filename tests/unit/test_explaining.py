@@ -1,5 +1,6 @@
 """What `weft explain` says: what brought an item in, why it is shortened, what it lacked."""
 
+import json
 import re
 
 import msgspec
@@ -108,6 +109,34 @@ def test_the_current_turn_and_why_its_result_is_shortened_there() -> None:
     assert said(items, "c", phase=Phase.INTERPRET, budget=400)[1].startswith(
         "It is the newest call since the user's latest message. It is shown whole."
     )
+
+
+def test_what_links_the_newest_result_with_what_the_user_named() -> None:
+    table = "customer,device\n" + "".join(f"C-{48_100 + n},D-{9_000 + n}\n" for n in range(60))
+    scan = [{"device": f"D-{9_000 + n}", "state": "offline"} for n in range(30, 36)]
+    items = [
+        *called("table", table),
+        *chat(12),
+        item("ask", USER, "The router of C-48133 is down. Please restart it."),
+        *called("scan", json.dumps(scan)),
+    ]
+    rule, detail = said(items, "table-r", phase=Phase.CALL, budget=500)
+    assert rule == "link"
+    assert detail.startswith("It alone states an id that the user named beside one of the newest")
+
+
+def test_what_has_a_value_for_a_field_that_the_newest_failure_names() -> None:
+    clauses = {f"clause_{number}": "It holds until it is ended. " * 9 for number in range(12)}
+    items = [
+        *called("contract", json.dumps({"id": "K-7", "order_number": "HP-77", **clauses})),
+        *chat(12),
+        item("ask", USER, "Please bill the hours of November."),
+        *called("draft", "Error: order_number is missing"),
+    ]
+    items[-1] = msgspec.structs.replace(items[-1], metadata={"is_error": True})
+    rule, detail = said(items, "contract-r", phase=Phase.CALL, budget=500)
+    assert rule == "field"
+    assert detail.startswith("It has a value for a field that the newest failure names.")
 
 
 def test_what_was_fetched_right_before_the_user_spoke() -> None:

@@ -143,12 +143,12 @@ def _tell_record(found: ExplainedCompile, as_json: bool) -> None:
             one.sequence,
             one.reason,
             one.rule or "-",
-            one.detail,
             _score(one.score),
+            one.detail,
         ]
         for one in found.items
     ]
-    table("", ["item", "event", "state", "by", "why", "score"], rows)
+    table("", ["item", "event", "state", "by", "score", "why"], rows)
     hint(f"\n{found.id} of session {found.session} at sequence {found.sequence}, {found.phase}")
     if found.others:
         hint(

@@ -38,7 +38,7 @@ _CLAIMS = {
     Claim.GOES_ON: "{} is the agent's latest message, from which this step goes on.",
 }
 POLICY, LATEST_ITEM = "policy", "latest_item"
-SAID, LIST, FAILED = "said", "list", "failed"
+SAID, LIST, LINK, FIELD, FAILED = "said", "list", "link", "field", "failed"
 
 
 def reason_of(trace: Trace, group: Group, row: ItemRow) -> Reason:
@@ -100,6 +100,12 @@ def _of_current_turn(choice: Choice, group: Group, row: ItemRow) -> Reason:
     if group.key in ahead or any(one.sequence in choice.scores.ahead for one in group.rows):
         said = "The agent is working through a list, and this says what comes next in it."
         return Reason(LIST, said)
+    if any(one.sequence in choice.scores.links for one in group.rows):
+        said = "It alone states an id that the user named beside one of the newest result."
+        return Reason(LINK, said)
+    if group.key in [one.key for one in choice.field_sources]:
+        said = "It has a value for a field that the newest failure names."
+        return Reason(FIELD, said)
     if choice.interrupted is not None and group.key == choice.interrupted.key:
         said = "It failed right before the user's latest message, and was not made good since."
         return Reason(FAILED, said)
