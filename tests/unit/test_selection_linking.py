@@ -54,11 +54,13 @@ def session(devices: object, asked: str = ASKED) -> list[ContextItem]:
 def links(items: list[ContextItem]) -> list[str]:
     choice = choice_of(items, 400)
     rows = {row.sequence: row for group in choice.groups for row in group.rows}
-    return [
-        rows[at].readable[start:end]
-        for at, stretches in choice.scores.links.items()
-        for start, end in stretches
-    ]
+    found = []
+    for at, parts in choice.scores.links.items():
+        outline = rows[at].parts
+        assert outline is not None
+        leaves = [outline.leaves[number] for number in sorted(parts)]
+        found.append("".join(rows[at].readable[leaf.start : leaf.end] for leaf in leaves))
+    return found
 
 
 @pytest.mark.parametrize("budget", [380, 400])

@@ -76,8 +76,8 @@ class Scores(msgspec.Struct, frozen=True):
     """By sequence of a result that views a file, the lines at which the newest failures point."""
     quoted: Mapping[int, frozenset[int]] = {}
     """The same, where lines begin that these failures quote, in a view without numbers."""
-    links: Mapping[int, Sequence[Stretch]] = {}
-    """By sequence of a result, the rows that link what the user named with what came last."""
+    links: Mapping[int, frozenset[int]] = {}
+    """By sequence of a result, the parts of the rows that link what the user named with what came last."""
     worked_on: Mapping[int, Mapping[int, int]] = {}
     """By sequence of a result, where the lines begin at which the agent works, each with the number
     of newer ones."""
