@@ -234,9 +234,8 @@ def _with_failed_before(choice: Choice, shown: Shown) -> Shown:
     together = [group for group in called_together(choice.current_turn)[1:] if _is_failed(group)]
     limit = min(choice.cost.exact(shown) + int(choice.budget * FAILED_SHARE), choice.budget)
     for group in (*((before,) if before else ()), *together):
-        if group.key in shown:
-            continue
-        shown = _with_shortest_forms(choice, shown, group, limit, limit)
+        if group.key not in shown:
+            shown = _with_shortest_forms(choice, shown, group, limit, limit)
     return shown
 
 
