@@ -40,8 +40,8 @@ def growing(choice: Choice, base: Shown, groups: Sequence[Group]) -> list[Group]
 def additions_to(
     choice: Choice, base: Shown, groups: Sequence[Group], budget: int
 ) -> tuple[list[Addition], Mapping[int, ItemRenditions]]:
-    """What `fill` adds to `base` as far as it fits, the most valuable first, and the renditions that
-    it chooses from."""
+    """What `fill` adds to `base` as far as it fits, the most valuable first, and the renditions
+    from which it chooses."""
     room = budget - choice.cost.size(base)
     if room < MIN_FILLED_TOKENS:
         return [], {}
