@@ -7,6 +7,7 @@ from tests.choosing import choice_of
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
+from weft.compiler.profiles import MAX_LINKS
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -89,3 +90,10 @@ def test_it_states_an_id_that_the_user_named_and_one_of_the_newest_result() -> N
 )
 def test_other_rows_link_nothing(items: list[ContextItem]) -> None:
     assert links(items) == []
+
+
+@pytest.mark.parametrize(("count", "found"), [(MAX_LINKS, MAX_LINKS), (MAX_LINKS + 1, 0)])
+def test_many_links_are_a_list_and_no_links(count: int, found: int) -> None:
+    asked = ", ".join(one["customer"] for one in DEVICES[30 : 30 + count])
+    (told,) = links(session(DEVICES, asked)) or [""]
+    assert told.count("customer") == found
