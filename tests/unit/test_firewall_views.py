@@ -430,6 +430,10 @@ def test_a_part_of_a_record_in_one_long_line_says_whose_it_is() -> None:
     body = json.dumps({"orders": rows})
     found = slice_of(body, "search", "application/json", pattern="needle7\\b").text
     assert found.startswith('1: orders[7].to.city ("order": "O-7") (offset ')
+    near = [{"order": f"O-{n}", "to": f"needle{n} {'y ' * 900}"} for n in range(30)]
+    found = slice_of(json.dumps(near), "search", "application/json", pattern="needle7\\b").text
+    assert found.startswith("1: [7].to (offset ")
+    assert '"order": "O-7", "to": "needle7 y' in found
     whole = slice_of(ORDERS, "search", "application/json", pattern="O-4711").text
     assert whole.startswith("1: orders[4711].order (offset ")
 

@@ -10,6 +10,7 @@ from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import FOCUS_SHARED
 from weft.compiler.ranking.failed_fields import field_places, fields_of_failure
+from weft.compiler.ranking.named_parts import MAX_HEADS
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -81,6 +82,12 @@ def test_of_several_fields_the_one_that_fewest_results_have_counts() -> None:
 def test_a_field_that_many_results_have_tells_nothing() -> None:
     many = [{"id": f"K-{n}", "order_number": f"HP-{n}"} for n in range(FOCUS_SHARED + 1)]
     assert given(*many, FAILED) == {}
+
+
+def test_a_result_with_the_field_in_each_of_its_records_tells_nothing() -> None:
+    many = [{"id": f"K-{n}", "order_number": f"HP-{n}"} for n in range(MAX_HEADS + 1)]
+    assert given(many, FAILED) == {}
+    assert len(given(many[1:], FAILED)["r0"]) == MAX_HEADS
 
 
 def test_the_value_of_the_field_is_shown_before_newer_results() -> None:

@@ -104,6 +104,14 @@ def test_the_words_of_a_search_are_not_written() -> None:
     assert worked_on(({"query": "steps that were taken"}, found)) == {}
 
 
+def test_a_refused_edit_is_found_also_beside_the_original() -> None:
+    edit = {"path": "src/take.py", "new": CODE[121]}
+    shown = ({"path": "src/take.py"}, f"{VIEW}\nThe original was:\n   122\t{CODE[121]}")
+    assert worked_on((edit, "Refused."), shown) == {"r1": [("taken = store.take(30)", 0)] * 2}
+    often = ({"path": "src/take.py"}, VIEW + f"\n   122\t{CODE[121]}" * 2)
+    assert worked_on((edit, "Refused."), often) == {}
+
+
 def test_who_writes_a_whole_file_works_at_no_place_in_it() -> None:
     assert worked_on(({"path": "src/take.py", "text": PLAIN}, VIEW)) == {}
 

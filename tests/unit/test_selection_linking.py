@@ -7,6 +7,7 @@ from tests.choosing import choice_of
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
+from weft.compiler.profiles import MAX_LINKS
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -54,11 +55,13 @@ def session(devices: object, asked: str = ASKED) -> list[ContextItem]:
 def links(items: list[ContextItem]) -> list[str]:
     choice = choice_of(items, 400)
     rows = {row.sequence: row for group in choice.groups for row in group.rows}
-    return [
-        rows[at].readable[start:end]
-        for at, stretches in choice.scores.links.items()
-        for start, end in stretches
-    ]
+    found = []
+    for at, parts in choice.scores.links.items():
+        outline = rows[at].parts
+        assert outline is not None
+        leaves = [outline.leaves[number] for number in sorted(parts)]
+        found.append("".join(rows[at].readable[leaf.start : leaf.end] for leaf in leaves))
+    return found
 
 
 @pytest.mark.parametrize("budget", [380, 400])
@@ -87,3 +90,10 @@ def test_it_states_an_id_that_the_user_named_and_one_of_the_newest_result() -> N
 )
 def test_other_rows_link_nothing(items: list[ContextItem]) -> None:
     assert links(items) == []
+
+
+@pytest.mark.parametrize(("count", "found"), [(MAX_LINKS, MAX_LINKS), (MAX_LINKS + 1, 0)])
+def test_many_links_are_a_list_and_no_links(count: int, found: int) -> None:
+    asked = ", ".join(one["customer"] for one in DEVICES[30 : 30 + count])
+    (told,) = links(session(DEVICES, asked)) or [""]
+    assert told.count("customer") == found

@@ -27,7 +27,7 @@ from weft.compiler.ranking.focus import (
     next_values,
     values_named_by_user,
 )
-from weft.compiler.ranking.links import linking_stretches
+from weft.compiler.ranking.links import linking_parts
 from weft.compiler.ranking.listed_passes import Pass, listed_passes
 from weft.compiler.ranking.loops import Stretch, next_entries
 from weft.compiler.ranking.places import lines_above, parts_with, pointed_lines, quoted_lines
@@ -238,7 +238,7 @@ def _scores(
         next_values(state.groups) if counts_values else {},
         pointed,
         quoted_lines(state.groups),
-        linking_stretches(state.groups, named),
+        linking_parts(state.groups, named),
         work_places(state.groups) if counts_values else {},
         lines_above(state.groups, pointed) if pointed else {},
     )

@@ -33,10 +33,12 @@ def lack_of(trace: Trace, drop: DroppedItem) -> Lack:
             for row in group.rows:
                 if row.id == drop.item_id:
                     return _no_room(trace, group, row)
-    return Lack(_RULES.get(drop.reason, "It was dropped: {}.").format(drop.detail or drop.reason))
+    return Lack(
+        _SENTENCES.get(drop.reason, "It was dropped: {}.").format(drop.detail or drop.reason)
+    )
 
 
-_RULES = {
+_SENTENCES = {
     "sensitivity": "It is at or above the sensitivity floor: {}.",
     "flagged": "A guard flagged it, and the policy drops such items: {}.",
     "orphan": "It has no call that the prompt could show: {}.",

@@ -9,18 +9,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import FOCUS_LOOK_BACK, FOCUS_TEXT, MAX_LINKS
-from weft.compiler.ranking.loops import Stretch
 from weft.compiler.ranking.named_parts import MAX_HEADS, places_of
 from weft.compiler.ranking.values import values
 from weft.readmodel.rows import ItemRow
 
 
-def linking_stretches(
-    groups: Sequence[Group], named: Collection[str]
-) -> Mapping[int, Sequence[Stretch]]:
-    """The rows and records of older results that state an id of the newest results together with
-    one that the user `named` and that these do not state, by sequence; only the one row that does.
-    `groups` are in order."""
+def linking_parts(groups: Sequence[Group], named: Collection[str]) -> Mapping[int, frozenset[int]]:
+    """The parts of the rows and records of older results that state an id of the newest results
+    together with one that the user `named` and that these do not state, by sequence; only of the
+    one row that does. `groups` are in order."""
     answered = [group for group in groups[-FOCUS_LOOK_BACK:] if len(group.rows) > 1]
     if not answered or not named:
         return {}
@@ -28,21 +25,25 @@ def linking_stretches(
     fetched = {
         value for row in newest.rows[1:] for value in filter(_is_id, values(row.whole[:FOCUS_TEXT]))
     }
-    found: dict[int, list[Stretch]] = {}
+    found: list[tuple[int, range]] = []
     for value in sorted(filter(_is_id, named)):
         if any(value in row.whole for row in newest.rows):
             continue
         links = [
-            (row.sequence, stretch)
+            (row.sequence, parts)
             for group in answered
             if group is not newest
             for row in group.rows[1:]
-            for stretch in _stating(row, value, fetched - {value})
+            for parts in _stating(row, value, fetched - {value})
         ]
         if len(links) == 1:
-            ((sequence, stretch),) = links
-            found.setdefault(sequence, []).append(stretch)
-    return found if sum(map(len, found.values())) <= MAX_LINKS else {}
+            found += links
+    if len(found) > MAX_LINKS:
+        return {}
+    parts_of: dict[int, frozenset[int]] = {}
+    for sequence, parts in found:
+        parts_of[sequence] = parts_of.get(sequence, frozenset()).union(parts)
+    return parts_of
 
 
 def _is_id(value: str) -> bool:
@@ -53,8 +54,8 @@ _ID = re.compile(r"(?!\d{4}-\d\d-\d\d)(?=.*\d)(?:.*[^\W\d].*|.*\d{5}.*)")
 """Letters and digits, or a long number, and no date: what people and programs call one thing."""
 
 
-def _stating(row: ItemRow, value: str, others: Collection[str]) -> Iterator[Stretch]:
-    """The rows and records of a result that state a value and one of the others."""
+def _stating(row: ItemRow, value: str, others: Collection[str]) -> Iterator[range]:
+    """The parts of each row or record of a result that states a value and one of the others."""
     outline = row.parts
     if outline is None or value not in row.whole:
         return
@@ -65,4 +66,4 @@ def _stating(row: ItemRow, value: str, others: Collection[str]) -> Iterator[Stre
         record = outline.record_at(leaf) or range(leaf, leaf + 1)
         start, end = outline.leaves[record[0]].start, outline.leaves[record[-1]].end
         if not values(text[start:end]).keys().isdisjoint(others):
-            yield start, end
+            yield record

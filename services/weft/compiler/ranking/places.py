@@ -42,7 +42,7 @@ _QUOTE = re.compile(r"[ \t]{0,40}(?:\d{1,7}[ \t]{0,8}[:|][ \t]{0,80}|[|>][ \t]{1
 """A line that may quote one of code: `89 |     if wait {`, or only indented."""
 _MIN_QUOTED = 12
 """Characters of a quoted line; shorter ones may stand anywhere."""
-NUMBER = re.compile(r"^[ \t]{0,8}(\d{1,7})(?=[:|\t\u2192-]| {1,2}\|)", re.MULTILINE)
+LINE_NUMBER = re.compile(r"^[ \t]{0,8}(\d{1,7})(?=[:|\t\u2192-]| {1,2}\|)", re.MULTILINE)
 """The number of a line, as editors, `cat -n` and `grep -n` write it."""
 
 
@@ -58,7 +58,7 @@ def pointed_lines(groups: Sequence[Group]) -> Mapping[int, frozenset[int]]:
         for row in group.rows[1:]:
             named = named_places(wanted, paths_of(group, row))
             if named:
-                held = set(map(int, NUMBER.findall(row.readable)))
+                held = set(map(int, LINE_NUMBER.findall(row.readable)))
                 wanted -= (seen := {place for place in named if place[1] in held})
                 found[row.sequence].update(line for _, line in seen)
     return {
@@ -85,7 +85,7 @@ def quoted_lines(groups: Sequence[Group]) -> Mapping[int, frozenset[int]]:
     """By sequence of a result that views a file without numbers, where lines begin which the newest
     failures quote that name a place in that file. `groups` are in order."""
     calls, failed = _calls(groups)
-    places = {row.sequence: set(places_in(row)) for row in failed}
+    places = {row.sequence: places_in(row) for row in failed}
     quotes = {row.sequence: _quotes(row) for row in failed if places[row.sequence]}
     found: defaultdict[int, set[int]] = defaultdict(set)
     for group in reversed(calls if any(quotes.values()) else []):
@@ -144,7 +144,7 @@ def parts_at(text: str, leaves: Sequence[Part], lines: frozenset[int]) -> frozen
     return frozenset(
         number
         for number, part in enumerate(leaves)
-        if any(int(one) in lines for one in NUMBER.findall(text[part.start : part.end]))
+        if any(int(one) in lines for one in LINE_NUMBER.findall(text[part.start : part.end]))
     )
 
 
@@ -152,8 +152,21 @@ Place = tuple[tuple[str, ...], int]
 """The names in a path, the last first, and the number of a line."""
 
 
-def places_in(row: ItemRow) -> Iterator[Place]:
-    text = row.whole[:_READ]
+def places_in(row: ItemRow) -> frozenset[Place]:
+    """The places that a result names."""
+    return _places(row.whole[:_READ])
+
+
+_REMEMBERED_PLACES = 64
+"""Results of which the places are cached: a compile needs those of a failure several times."""
+
+
+@lru_cache(maxsize=_REMEMBERED_PLACES)
+def _places(text: str) -> frozenset[Place]:
+    return frozenset(_found_places(text))
+
+
+def _found_places(text: str) -> Iterator[Place]:
     for found in islice(_PLACE.finditer(text), _MAX_PLACES):
         if path := _path(found[1]):
             yield path, int(found[2])

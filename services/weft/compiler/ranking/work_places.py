@@ -13,7 +13,7 @@ from typing import Any
 from weft.call_text import call_arguments
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import MAX_POINTED_LINES, WORKING
-from weft.compiler.ranking.places import NUMBER, Place, named_places, paths_of, places_in
+from weft.compiler.ranking.places import LINE_NUMBER, Place, named_places, paths_of, places_in
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
 
@@ -29,7 +29,7 @@ _MAX_COPIES = 2
 """Most places of a written line: a refused edit is shown beside the original."""
 _MAX_LINES = 64
 """Lines of a written text that are looked for: a bound of work."""
-MIN_LINES = 2
+_MIN_LINES = 2
 """Lines of a written text that tell a view from a report that quotes one."""
 _MOST = 0.8
 """A text with this share of a view's lines is all of it, and no place in it."""
@@ -59,7 +59,7 @@ def work_places(groups: Sequence[Group]) -> Mapping[int, Mapping[int, int]]:
                 _few(_inside(view, _lines_at(told, group, row))),
             ]
             found[row.sequence] = _with_newer(at_work)
-        told.update(place for row in group.rows[1:] if not row.failed for place in places_in(row))
+        told.update(*(places_in(row) for row in group.rows[1:] if not row.failed))
     return {at: places for at, places in found.items() if places}
 
 
@@ -115,7 +115,7 @@ def _few(places: set[int]) -> set[int]:
 @lru_cache(maxsize=_REMEMBERED)
 def _numbered(text: str) -> Mapping[int, Sequence[int]]:
     """Where the lines of each number begin, if most follow one another: times of a log do not."""
-    numbers = [(int(one[1]), one.start()) for one in NUMBER.finditer(text)]
+    numbers = [(int(one[1]), one.start()) for one in LINE_NUMBER.finditer(text)]
     follow = sum(after[0] == before[0] + 1 for before, after in pairwise(numbers))
     if 2 * follow < len(numbers):
         return {}
@@ -131,9 +131,10 @@ def _written_places(value: str, view: Mapping[int, Sequence[int]], text: str) ->
     and all of them: a report may quote one."""
     if 0 < _MOST * text.count("\n") <= value.count("\n"):
         return
-    counts = {line: text.count(line) for line in _lines(value)}
-    if not view and (len(counts) < MIN_LINES or not all(counts.values())):
-        return
+    lines = _lines(value)
+    if not view and (len(lines) < _MIN_LINES or not all(line in text for line in lines)):
+        return  # most results
+    counts = {line: text.count(line) for line in lines}
     for copies in range(1, _MAX_COPIES + 1):
         found = [line for line, count in counts.items() if count == copies]
         if found:
@@ -144,9 +145,10 @@ def _written_places(value: str, view: Mapping[int, Sequence[int]], text: str) ->
 
 @lru_cache(maxsize=_REMEMBERED)
 def _lines(value: str) -> Sequence[str]:
-    """The lines of a written text by which it is found again; a path or a name is none."""
+    """The different lines of a written text by which it is found again; a path or a name is
+    none."""
     lines = [line for line in map(str.strip, value.splitlines()) if len(line) >= _MIN_WRITTEN]
-    return [line for line in lines[:_MAX_LINES] if " " in line]
+    return list(dict.fromkeys(line for line in lines[:_MAX_LINES] if " " in line))
 
 
 def _places_of(line: str, text: str) -> Iterator[int]:

@@ -28,12 +28,8 @@ from weft.compiler.selection.runs import merged
 
 def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> Shown:
     """`base` and the most valuable parts of `groups`, within `budget`, if there is room for any."""
-    if budget - choice.cost.size(base) < MIN_FILLED_TOKENS:
-        return base
-    rest = growing(choice, base, groups)
-    renditions = _grown_from(base, choice, rest)
-    additions = _ordered(choice, base, rest, renditions, budget)
-    return fit_budget(choice.cost, additions, renditions, base, budget)
+    additions, renditions = additions_to(choice, base, groups, budget)
+    return fit_budget(choice.cost, additions, renditions, base, budget) if additions else base
 
 
 def growing(choice: Choice, base: Shown, groups: Sequence[Group]) -> list[Group]:
@@ -43,32 +39,26 @@ def growing(choice: Choice, base: Shown, groups: Sequence[Group]) -> list[Group]
 
 def additions_to(
     choice: Choice, base: Shown, groups: Sequence[Group], budget: int
-) -> list[Addition]:
-    """What `fill` adds to `base`, as far as it fits, the most valuable first."""
-    if budget - choice.cost.size(base) < MIN_FILLED_TOKENS:
-        return []
+) -> tuple[list[Addition], Mapping[int, ItemRenditions]]:
+    """What `fill` adds to `base` as far as it fits, the most valuable first, and the renditions
+    from which it chooses."""
+    room = budget - choice.cost.size(base)
+    if room < MIN_FILLED_TOKENS:
+        return [], {}
     rest = growing(choice, base, groups)
-    return _ordered(choice, base, rest, _grown_from(base, choice, rest), budget)
-
-
-def _ordered(
-    choice: Choice,
-    base: Shown,
-    groups: Sequence[Group],
-    renditions: Mapping[int, ItemRenditions],
-    budget: int,
-) -> list[Addition]:
+    renditions = _grown_from(base, choice, rest)
     statement_counts = Counter(value for shown in base.values() for value in values(shown.text))
-    return order_parts(
-        groups,
+    additions = order_parts(
+        rest,
         choice.scores,
         renditions,
         choice.objective,
         choice.asked,
         statement_counts,
-        budget - choice.cost.size(base),
+        room,
         frozenset(base),
     )
+    return additions, renditions
 
 
 def with_newest_whole(choice: Choice, shown: Shown, groups: Sequence[Group]) -> Shown:

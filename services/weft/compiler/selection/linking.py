@@ -3,13 +3,13 @@ both ids, and nothing that says which of the one is which of the other."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from weft.compiler.profiles import LINK_SHARE
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.selection.choice import Choice
-from weft.compiler.selection.next_entry import with_parts
+from weft.compiler.selection.wanted_parts import with_wanted_parts
+from weft.readmodel.rows import ItemRow
 
 
 def with_links(choice: Choice, shown: Shown, kept: Container[int] = ()) -> Shown:
@@ -18,21 +18,8 @@ def with_links(choice: Choice, shown: Shown, kept: Container[int] = ()) -> Shown
     links = choice.scores.links
     if not links:
         return shown
-    limit = min(choice.budget, choice.cost.exact(shown) + int(choice.budget * LINK_SHARE))
-    for group in reversed(choice.groups):
-        for row in group.rows:
-            if row.sequence in kept or row.sequence not in links or row.parts is None:
-                continue
-            leaves = row.parts.leaves
-            parts = frozenset(
-                number
-                for start, end in links[row.sequence]
-                for number in range(
-                    bisect_right(leaves, start, key=lambda leaf: leaf.end),
-                    bisect_right(leaves, end, key=lambda leaf: leaf.end),
-                )
-            )
-            more = with_parts(choice, shown, group, row, parts)
-            if choice.cost.fits(more, limit):
-                shown = more
-    return shown
+
+    def linking(row: ItemRow) -> Sequence[frozenset[int]]:
+        return [links[row.sequence]] if row.sequence in links else []
+
+    return with_wanted_parts(choice, shown, linking, LINK_SHARE, kept)

@@ -6,12 +6,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Container, Iterator, Sequence
 
-from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import NEXT_SHARE
 from weft.compiler.ranking.loops import Stretch
 from weft.compiler.rendering.cost import Shown
-from weft.compiler.renditions.rendition import is_stub, shown_parts
 from weft.compiler.selection.choice import Choice
+from weft.compiler.selection.wanted_parts import with_wanted_parts
 from weft.readmodel.rows import ItemRow
 
 
@@ -21,17 +20,11 @@ def with_next_entry(choice: Choice, shown: Shown, kept: Container[int] = ()) -> 
     ahead = choice.scores.ahead
     if not ahead:
         return shown
-    limit = min(choice.budget, choice.cost.exact(shown) + int(choice.budget * NEXT_SHARE))
-    for group in reversed(choice.groups):
-        for row in group.rows:
-            if row.sequence in kept:
-                continue
-            for parts in _parts_in(row, ahead.get(row.sequence, ())):
-                more = with_parts(choice, shown, group, row, parts)
-                if not choice.cost.fits(more, limit):
-                    break
-                shown = more
-    return shown
+
+    def next_parts(row: ItemRow) -> Iterator[frozenset[int]]:
+        return _parts_in(row, ahead.get(row.sequence, ()))
+
+    return with_wanted_parts(choice, shown, next_parts, NEXT_SHARE, kept)
 
 
 def _parts_in(row: ItemRow, stretches: Sequence[Stretch]) -> Iterator[frozenset[int]]:
@@ -52,16 +45,3 @@ def _parts_in(row: ItemRow, stretches: Sequence[Stretch]) -> Iterator[frozenset[
         while at < len(leaves) and leaves[at].end <= end and (record := row.parts.record_at(at)):
             yield frozenset(record)
             at = record.stop
-
-
-def with_parts(
-    choice: Choice, shown: Shown, group: Group, row: ItemRow, parts: frozenset[int]
-) -> Shown:
-    """With these parts of an item beside what is shown of it."""
-    before = shown.get(row.sequence)
-    held = frozenset[int]() if before is None or is_stub(before) else shown_parts(row, before)
-    if parts <= held:
-        return shown
-    least = {one.sequence: choice.renditions[one.sequence].choose(()) for one in group.rows}
-    chosen = choice.renditions[row.sequence].choose(held | parts)
-    return {**least, **shown, row.sequence: chosen}

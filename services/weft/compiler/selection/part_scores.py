@@ -76,8 +76,9 @@ class Scores(msgspec.Struct, frozen=True):
     """By sequence of a result that views a file, the lines at which the newest failures point."""
     quoted: Mapping[int, frozenset[int]] = {}
     """The same, where lines begin that these failures quote, in a view without numbers."""
-    links: Mapping[int, Sequence[Stretch]] = {}
-    """By sequence of a result, the rows that link what the user named with what came last."""
+    links: Mapping[int, frozenset[int]] = {}
+    """By sequence of a result, the parts of the rows that link what the user named with what came
+    last."""
     worked_on: Mapping[int, Mapping[int, int]] = {}
     """By sequence of a result, where the lines begin at which the agent works, each with the number
     of newer ones."""
@@ -200,13 +201,14 @@ def _offered(
     room = OFFERED_BUDGETS * budget / density_of(row)
     parts = list(enumerate(leaves))
     if row.size_of_whole > room:
-        identifying = _fitting(leaves, salient.identifying, room / 2)
+        identifying = _fitting(leaves, sorted(salient.identifying), room / 2)
         salient = msgspec.structs.replace(salient, identifying=identifying)
+        pointed = sorted(salient.pointed, key=lambda at: (-salient.pointed[at], at))
         first = identifying.union(
-            _fitting(leaves, salient.pointed, room / 2, salient.pointed),
-            _fitting(leaves, salient.under_named, room / 2),
-            _fitting(leaves, outline.outliers, room / 4),
-            _fitting(leaves, _stating(text, outline, salient.named), room / 4),
+            _fitting(leaves, pointed, room / 2),
+            _fitting(leaves, sorted(salient.under_named), room / 2),
+            _fitting(leaves, sorted(outline.outliers), room / 4),
+            _fitting(leaves, sorted(_stating(text, outline, salient.named)), room / 4),
         )
         found = scores.passages.get(row.sequence, {})
         shown = sum(leaves[number].size for number in held)
@@ -348,16 +350,10 @@ def _terms_above(
     return above
 
 
-def _fitting(
-    leaves: Sequence[Part],
-    numbers: Collection[int],
-    room: float,
-    factors: Mapping[int, float] | None = None,
-) -> frozenset[int]:
-    """The first of these leaves, or those with the greatest factors, as many as fit."""
+def _fitting(leaves: Sequence[Part], numbers: Sequence[int], room: float) -> frozenset[int]:
+    """The first of these leaves, as many as fit."""
     found: list[int] = []
-    of = factors or {}
-    for number in sorted(numbers, key=lambda number: (-of.get(number, 1.0), number)):
+    for number in numbers:
         room -= leaves[number].size
         if room < 0:
             break

@@ -50,7 +50,8 @@ class Filling(msgspec.Struct, frozen=True, dict=True, eq=False):
         """What of each group is worth most, by its key, in order of worth; without those behind all
         that would fill the budget several times."""
         found: dict[int, Addition] = {}
-        for one in additions_to(self.choice, self.base, self.groups, self.budget):
+        additions, _ = additions_to(self.choice, self.base, self.groups, self.budget)
+        for one in additions:
             found.setdefault(one.group.key, one)
         return found
 
