@@ -104,6 +104,14 @@ def test_a_call_that_failed_is_told_with_all_that_it_was_given(
     assert since or SECTION not in texts_told([*before, *append("{}")], 600)["append9"]
 
 
+def test_a_call_that_was_made_good_is_not_told_with_what_it_was_given() -> None:
+    before = [*ASKED, *(item for number in range(6) for item in paid(number))]
+    again = called(10, "append", '{"page": 48, "version": 4}', base_version="3", markdown=SECTION)
+    told = texts_told([*before, *append(REFUSED), *again], 860)
+    assert SECTION in told["append10"]
+    assert SECTION not in told.get("append9", "")
+
+
 def test_of_a_failed_call_that_does_not_fit_most_of_the_budget_shows_parts() -> None:
     before = [*ASKED, *(item for number in range(6) for item in paid(number))]
     text = " ".join(TIMETABLE)
