@@ -223,7 +223,7 @@ def test_the_place_is_shown_with_what_stands_above_it(budget: int) -> None:
     assert "\n".join(VIEW.splitlines()[115:121]) in pack.prompt
 
 
-def test_lines_of_several_files_with_the_same_numbers_are_no_lines_above() -> None:
+def test_a_listing_of_several_files_shows_the_line_though_the_last_has_none_behind_it() -> None:
     found = "\n".join(f"src/{name}.py\n{VIEW}" for name in ("take", "give", "keep"))
     items = [
         ContextItem("u0", ItemKind.USER_TURN, "Make the build pass."),
@@ -232,3 +232,4 @@ def test_lines_of_several_files_with_the_same_numbers_are_no_lines_above() -> No
     ]
     pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=700)).pack
     assert pack.stats.prompt_tokens <= 700
+    assert VIEW.splitlines()[2] in pack.prompt
