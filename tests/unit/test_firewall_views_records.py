@@ -56,6 +56,12 @@ def test_a_match_in_json_of_many_lines_says_in_which_record_it_is() -> None:
     assert failed.startswith('in orders[1].lines[2] ("id": "O-1", "sku": "A-1-2"):\n')
 
 
+def test_a_name_of_a_field_may_have_a_colon() -> None:
+    body = json.dumps({"r": {"thing": {"x:order_id": "A-7", "note": "late"}}}, indent=1)
+    found = slice_of(body, "search", "application/json", pattern="late", context=0).text
+    assert found.startswith('in r.thing ("x:order_id": "A-7"):\n')
+
+
 def test_no_match_seems_to_be_in_the_record_of_the_one_before() -> None:
     found = slice_of(pretty(1), "search", "application/json", pattern='name|"by"', context=0).text
     assert [line for line in found.splitlines() if not line[0].isdigit()] == [

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from weft.firewall.text_status import normalised_key
-from weft.firewall.verdict_words import FAULTS, REFUSALS
+from weft.firewall.verdict_words import VERDICTS
 
 MAX_DEPTH = 3
 """Objects around such a reply that hold nothing else: `{"data": {"refundCreate": {…}}}`."""
@@ -60,7 +60,7 @@ def _begins_with_verdict(value: dict[str, object]) -> bool:
     if not 2 < len(value) <= 1 + MAX_BESIDE or any(map(names_a_thing, value)):
         return False
     first, *others = value.values()
-    if not isinstance(first, str) or first.lower() not in FAULTS | REFUSALS:
+    if not isinstance(first, str) or first.lower() not in VERDICTS:
         return False
     told = [one for one in others if isinstance(one, str)]
     has_code = any(_CODE.fullmatch(one) for one in told)

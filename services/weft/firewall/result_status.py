@@ -12,7 +12,7 @@ from weft.firewall.text_status import (
     normalised_key,
     reads_as_error,
 )
-from weft.firewall.verdict_words import FAULTS, REFUSALS
+from weft.firewall.verdict_words import VERDICTS
 from weft_schemas.envelope import ResultStatus
 
 
@@ -164,7 +164,7 @@ _OF_A_CALL = frozenset(("path", "url", "method", "taskid", "jobid"))
 """More such fields if there is also a message; without one they may identify a record."""
 _OF_A_FAULT = _OF_A_REPLY | {"field", "fields"}
 _EMPTY: tuple[object, ...] = (None, "", [], {})
-_BAD_WORDS = FAULTS | REFUSALS | {"fail", "exception", "fatal"}
+_BAD_WORDS = VERDICTS | {"fail", "exception", "fatal"}
 _PARTIAL_KEYS = frozenset(
     ("truncated", "is_truncated", "isTruncated", "partial", "incomplete_results")
 )

@@ -42,3 +42,4 @@ REFUSALS = frozenset((
     "拒否", "却下", "거부", "거부됨", "거절",
 ))  # fmt: skip
 """Somebody or something said no."""
+VERDICTS = FAULTS | REFUSALS
