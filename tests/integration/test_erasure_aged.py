@@ -174,6 +174,15 @@ async def test_of_two_erasures_at_once_the_later_one_is_marked(
     assert (await state(log)).metadata["weft.last_erasure"] == str(first + 1)
 
 
+async def test_an_erasure_that_was_killed_before_its_mark_is_marked_where_weft_runs(
+    log: Connection, tmp_path: Path
+) -> None:
+    tombstone = await publish_tombstone(log, "s")
+    assert "weft.last_erasure" not in (await state(log)).metadata
+    await renew(log, tmp_path)
+    assert (await state(log)).metadata["weft.last_erasure"] == str(tombstone)
+
+
 async def publish_tombstone(log: Connection, session: str) -> int:
     await publish(log, TENANT_SESSION, [ErasedEvent(session)])
     return await last_sequence(log)
