@@ -95,6 +95,11 @@ async def test_the_command_prints_the_prompt_and_says_why_not(server, log: Conne
         ran = await weft(*asked, url=server.url)
         assert (ran.code, ran.json) == (0, request(pack, provider))
         assert "byte for byte the same" in ran.err
+    small = await compiled(log, after=ack.sequence, budget=1)
+    asked = ("reproduce", small.id, "--tenant", "acme", "--format", "openai")
+    ran = await weft(*asked, url=server.url)
+    assert (ran.code, ran.out) == (2, "")
+    assert "no message for the model fits into a budget of 1 tokens" in ran.err
     assert await erase(log, STREAM, ack.sequence)
     ran = await weft("reproduce", pack.id, "--tenant", "acme", "--json", url=server.url)
     assert ran.code == 1

@@ -24,10 +24,14 @@ from weft.log.topology import SECOND, SNAPSHOTS_STREAM
 from weft.readmodel.generations import Generations
 from weft.readmodel.model import ReadModel
 from weft.runtime.settings import Settings
+from weft.snapshots import erasure_mark
+from weft.snapshots.erasure_mark import mark_erasures
 from weft.snapshots.snapshot import take
+from weft.supervision import own_events
 from weft.supervision.embedded_server import EmbeddedServer
 from weft.supervision.own_events import renew
 from weft_schemas.errors import ConfigurationError, Conflict
+from weft_schemas.events import ErasedEvent
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy
@@ -132,6 +136,56 @@ async def test_a_replica_that_has_folded_the_erasure_goes_on(
     model = ReadModel.open(file)
     assert model.view("t", "s").item_count() == 0
     model.close()
+
+
+async def test_a_replica_that_has_folded_the_erasure_goes_on_where_its_tombstone_is_renewed(
+    log: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await publish(log, "s", [GONE, *turns(2)])
+    await erased_session(log)
+    await rebuild(log, tmp_path, ENCODING)
+    await publish(log, "s2", turns(2))
+    await set_limit(log, 86_400)
+    monkeypatch.setattr(own_events, "RENEWED_SHARE", -1.0)
+    [renewed] = await renew(log, tmp_path)
+    assert renewed.kind == "erased"
+    await call(log, f"STREAM.PURGE.{STREAM}", {"seq": await last_sequence(log) - 1})
+    assert (await state(log)).first < await last_sequence(log)
+    file = Generations(tmp_path).current()
+    assert file is not None
+    writer = await reopen(log, Generations(tmp_path), file, ENCODING)
+    await writer.close()
+
+
+async def test_of_two_erasures_at_once_the_later_one_is_marked(
+    log: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await publish_tombstone(log, "a")
+    written = erasure_mark.add_metadata
+
+    async def other_first(log: Connection, stream: str, metadata: dict[str, str]) -> None:
+        monkeypatch.setattr(erasure_mark, "add_metadata", written)
+        await publish_tombstone(log, "b")
+        await mark_erasures(log)
+        await written(log, stream, metadata)
+
+    monkeypatch.setattr(erasure_mark, "add_metadata", other_first)
+    await mark_erasures(log)
+    assert (await state(log)).metadata["weft.last_erasure"] == str(first + 1)
+
+
+async def test_an_erasure_that_was_killed_before_its_mark_is_marked_where_weft_runs(
+    log: Connection, tmp_path: Path
+) -> None:
+    tombstone = await publish_tombstone(log, "s")
+    assert "weft.last_erasure" not in (await state(log)).metadata
+    await renew(log, tmp_path)
+    assert (await state(log)).metadata["weft.last_erasure"] == str(tombstone)
+
+
+async def publish_tombstone(log: Connection, session: str) -> int:
+    await publish(log, TENANT_SESSION, [ErasedEvent(session)])
+    return await last_sequence(log)
 
 
 async def test_a_replica_that_was_not_there_at_the_erasure_starts_on_what_is_left(

@@ -1,5 +1,7 @@
 """Why each item was in a recorded compile, or was not."""
 
+from collections import Counter
+
 import msgspec
 import pytest
 from tests.audited import KEY, log_of, recorded, turn
@@ -50,6 +52,19 @@ def test_what_was_no_candidate_is_counted_and_listed_if_wanted() -> None:
     assert [one.sequence for one in listed] == sorted(one.sequence for one in listed)
     [one] = explained(audit, records, item=listed[0].item_id).items
     assert one == listed[0]
+
+
+def test_the_turns_of_a_session_are_read_once_however_many_items_are_explained() -> None:
+    records = log_of(*(turn(f"v{number}", f"Note {number}.") for number in range(100)))
+    _, audit = recorded(records, len(records), budget=60)
+    model = fresh_model(records, audit.sequence, "o200k_base")
+    view = model.view("default", "session", audit.sequence)
+    ran: Counter[str] = Counter()
+    model.db.set_trace_callback(lambda sql: ran.update([sql]))
+    assert len(explain_compile(audit, view, key=KEY, everything=True).items) > 100
+    model.db.set_trace_callback(None)
+    model.close()
+    assert 0 < max(count for sql, count in ran.items() if "user_turn" in sql) < 10
 
 
 def test_what_was_pending_and_what_had_no_room():

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from tests.firewall_made import envelope
-from tests.unit.test_firewall_views import slice_of
+from tests.firewall_slices import slice_of
 
 from weft.firewall.embedded_text import embedded_text
 from weft_schemas.envelope import ResultStatus

@@ -21,6 +21,7 @@ NOT_DONE = (
     "\u041e\u043d \u041d\u0415 \u0431\u044b\u043b \u043f\u0440\u0438\u043d\u044f\u0442.",
     "Your edit has introduced new syntax error(s). Try again.\n12: x",
     "[Build ended with 3 error(s)]\nsee the log",
+    "0 warning(s), 10 error(s)",
     "Lint of a.py\n\nERRORS:\n- F821 undefined name 'a'\n\n1: a",
 )
 OTHER = (
@@ -34,6 +35,8 @@ OTHER = (
     "Do NOT apply it twice.",
     "Build ended with 0 error(s)",
     "There were no error(s).",
+    "No syntax error(s) found in a.py",
+    "It was built without any new error(s).",
     "It went well.\nThe rest was NOT applied.",
     "ERRORS:\n- none",
 )

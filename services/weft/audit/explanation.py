@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import msgspec
 
 from weft.audit.missing_records import MissingRecords, missing_of
-from weft.compiler.compile import Trace, traced_compile, within_scopes
-from weft.compiler.explaining.item import explanation
+from weft.compiler.compile import traced_compile, within_scopes
+from weft.compiler.explaining.item import Explanations
 from weft.compiler.pack import CODE_VERSION
 from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit, ExplainReply, ManifestEntry
@@ -74,7 +74,8 @@ def explain_compile(
     gone = gone or MissingRecords()
     if gone.tombstone:
         raise NotFound(f"session {audit.session!r} was erased by event {gone.tombstone}")
-    again = traced_compile(within_scopes(view, audit.request), audit.request, key=key, base=base)
+    trace = traced_compile(within_scopes(view, audit.request), audit.request, key=key, base=base)
+    again = Explanations(trace)
     found = {
         one.item_id: one for one in (*_manifest_items(audit, again), *_left_out(audit, again, view))
     }
@@ -96,13 +97,13 @@ def explain_compile(
     )
 
 
-def _manifest_items(audit: CompileAudit, again: Trace) -> list[ExplainedItem]:
+def _manifest_items(audit: CompileAudit, again: Explanations) -> list[ExplainedItem]:
     """What the manifest names. What brought an item in is known if it is selected again."""
     return [_shown(one, again) for one in audit.manifest if one.item_id]
 
 
-def _shown(one: ManifestEntry, again: Trace) -> ExplainedItem:
-    reply = explanation(one.item_id, again)
+def _shown(one: ManifestEntry, again: Explanations) -> ExplainedItem:
+    reply = again.of(one.item_id)
     if not reply.included:
         view = one.view.partition(" ")[0]
         said = f"The record shows it as {view}; this release would not choose it: {reply.detail}"
@@ -110,25 +111,25 @@ def _shown(one: ManifestEntry, again: Trace) -> ExplainedItem:
     return _explained(reply, one.sequence)
 
 
-def _left_out(audit: CompileAudit, again: Trace, view: SessionView) -> list[ExplainedItem]:
+def _left_out(audit: CompileAudit, again: Explanations, view: SessionView) -> list[ExplainedItem]:
     """What was pending, as recorded, and what is dropped again."""
     shown = {one.item_id for one in audit.manifest}
     pending = [one.item_id for one in audit.pending if one.item_id]
-    dropped = [one.item_id for one in again.made.pack.stats.dropped_items]
+    dropped = [one.item_id for one in again.trace.made.pack.stats.dropped_items]
     names = [one for one in dict.fromkeys((*pending, *dropped)) if one not in shown]
     places = {row.id: row.sequence for row in view.by_ids(names)}
     return [_not_shown(one, again, places.get(one, 0)) for one in names]
 
 
 def _others(
-    again: Trace, view: SessionView, known: Mapping[str, ExplainedItem]
+    again: Explanations, view: SessionView, known: Mapping[str, ExplainedItem]
 ) -> dict[str, ExplainedItem]:
     """Every other item of the session, the oldest first."""
     rows = reversed(view.recent(view.item_count()))
     return {row.id: _not_shown(row.id, again, row.sequence) for row in rows if row.id not in known}
 
 
-def _no_candidate(item: str, again: Trace, view: SessionView) -> ExplainedItem:
+def _no_candidate(item: str, again: Explanations, view: SessionView) -> ExplainedItem:
     for row in view.by_ids([item]):
         return _not_shown(item, again, row.sequence)
     raise NotFound(
@@ -137,9 +138,9 @@ def _no_candidate(item: str, again: Trace, view: SessionView) -> ExplainedItem:
     )
 
 
-def _not_shown(item: str, again: Trace, sequence: int) -> ExplainedItem:
+def _not_shown(item: str, again: Explanations, sequence: int) -> ExplainedItem:
     """What the record does not show."""
-    reply = explanation(item, again)
+    reply = again.of(item)
     if not reply.included:
         return _explained(reply, sequence)
     said = "The record does not name it; this release would show it."
@@ -163,7 +164,7 @@ def _explained(reply: ExplainReply, sequence: int) -> ExplainedItem:
 
 
 def _notes(
-    audit: CompileAudit, again: Trace, view: SessionView, gone: MissingRecords
+    audit: CompileAudit, again: Explanations, view: SessionView, gone: MissingRecords
 ) -> tuple[str, ...]:
     missing = missing_of(audit, view, gone)
     if missing:
@@ -174,7 +175,7 @@ def _notes(
             f"it was selected by code {audit.code_version}, this release is {CODE_VERSION}: why "
             "items were left out is what this release says",
         )
-    if again.made.pack.digest != audit.digest:
+    if again.trace.made.pack.digest != audit.digest:
         return (
             "the prompt is not the same again, so why items were left out may have been otherwise; "
             f"`weft reproduce {audit.id}` says where it differs",

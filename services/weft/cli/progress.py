@@ -23,7 +23,7 @@ async def at_work(after: float) -> None:
     Does nothing if stderr is not a terminal."""
     begun = perf_counter()
     await asyncio.sleep(after)
-    # Half of the time of a short command, which shows nothing.
+    # Loading it is half of the time of a short command, which shows nothing.
     from rich.console import Console
 
     console = Console(stderr=True)

@@ -45,7 +45,7 @@ def reproduce(
     else:
         if format == "text":
             click.echo(done.prompt)
-        elif done.entries:
+        elif done.entries or done.no_message:
             print_json(done.request(format))
         _tell(done)
         if format != "text" and done.entries and done.selection != "same":

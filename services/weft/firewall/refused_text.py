@@ -56,8 +56,11 @@ _NOT_DONE = re.compile(
     r"|\u0443\u0434\u0430\u043b\u043e\u0441\u044c) (?=[\u0430-\u044f])"
 )
 """Something that did not come about, with the negation in capitals."""
-_COUNTED = re.compile(r"(?<!\b0 )(?<!\b[Nn]o )(?<!\b[Aa]ny )\berror\(s\)", re.IGNORECASE)
-"""A number of errors as programs write it: `3 error(s)`, `new syntax error(s)`."""
+_ERRORS = re.compile(r"\berror\(s\)", re.IGNORECASE)
+"""Errors as programs count them: `3 error(s)`, `new syntax error(s)`."""
+_NO_ERRORS = re.compile(
+    r"\b(?:0|zero|no|any|without)(?: [^\W\d_]{1,20}){0,2} error\(s\)", re.IGNORECASE
+)
 _LISTED = re.compile(r"^ERRORS:\s{1,8}[-*\u2022] (?!0\b|none\b|no\b)\S", re.MULTILINE)
 _LINE = 200
 """Characters of a first line that tells how a call went."""
@@ -69,6 +72,6 @@ def says_not_done(text: str) -> bool:
     """Whether the first line says that something was NOT done or tells of error(s), or a list of
     ERRORS stands near the beginning."""
     line = text[:_LINE].lstrip().partition("\n")[0]
-    if _NOT_DONE.search(line) is not None or _COUNTED.search(line) is not None:
+    if _NOT_DONE.search(line) is not None or _ERRORS.search(_NO_ERRORS.sub("", line)) is not None:
         return True
     return _LISTED.search(text[:_OPENING]) is not None

@@ -280,9 +280,10 @@ async def keep_if_log_lacks_it(
     why = await not_held(connection, folded)
     if not why:
         return None
+    lost = await lost_erasures(connection, path)
     kept = generations.retire(path, folded.sequence)
     told = fields(why=why, through=folded.sequence, kept=str(kept))
-    if lost := await lost_erasures(connection, path):
+    if lost:
         what = "the log lacks erasures that were made, and may hold again what they erased"
         _log.error(what, extra=fields(erase_again=lost))
     _log.warning("the log lacks what the read model has folded: its file is kept", extra=told)

@@ -14,19 +14,31 @@ from weft_schemas.events import TOMBSTONES
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import STREAM, stored_filter
 
+RENEWED = "renewed-"
+"""Begins the message id of a tombstone that is published again before it leaves the log by age. It
+is no new erasure: whoever has folded the first one need not have folded it."""
 _LAST = "weft.last_erasure"
 
 
 async def last_erasure(connection: Connection) -> int:
-    """Sequence of the newest tombstone of any tenant, also of one that has left the log; 0 without
-    one."""
-    return max(_marked(await state(connection)), await _newest_tombstone(connection))
+    """Sequence of the newest erasure's tombstone in any tenant, also of one that has left the log;
+    0 without one."""
+    marked = _marked(await state(connection))
+    newest = marked
+    for event in TOMBSTONES:
+        tombstones = stored_filter(session=TENANT_SESSION, direction="out", event=event)
+        with suppress(NotFound):
+            found = await last_of(connection, tombstones, STREAM)
+            # One that was only published again is of an erasure that was marked before.
+            if not (marked and found.message_id.startswith(RENEWED)):
+                newest = max(newest, found.sequence)
+    return newest
 
 
 async def mark_erasures(connection: Connection) -> None:
-    """Keep the sequence of the newest tombstone in the log's metadata."""
-    newest = await _newest_tombstone(connection)
-    if newest > _marked(await state(connection)):
+    """Keep the sequence of the newest erasure in the log's metadata. It looks again after it has
+    written: another erasure may have written meanwhile, and one would overwrite the other."""
+    while (newest := await last_erasure(connection)) > _marked(await state(connection)):
         await add_metadata(connection, STREAM, {_LAST: str(newest)})
 
 
@@ -50,13 +62,3 @@ def _marked(now: StreamState) -> int:
     """0 in a log that ends before: its settings were those of another one."""
     marked = int(now.metadata.get(_LAST, 0))
     return marked if marked <= now.last else 0
-
-
-async def _newest_tombstone(connection: Connection) -> int:
-    newest = 0
-    for event in TOMBSTONES:
-        tombstones = stored_filter(session=TENANT_SESSION, direction="out", event=event)
-        with suppress(NotFound):
-            found = await last_of(connection, tombstones, STREAM)
-            newest = max(newest, found.sequence)
-    return newest

@@ -21,7 +21,7 @@ from weft.log.record import LogRecord
 from weft.readmodel.database import Database
 from weft.readmodel.folded_log import folded_log_of, not_held
 from weft.readmodel.generations import Generations
-from weft.snapshots.erasure_mark import last_erasure, mark_erasures
+from weft.snapshots.erasure_mark import RENEWED, last_erasure, mark_erasures
 from weft_schemas.errors import Conflict, Corrupt, InvalidInput
 from weft_schemas.events import ErasedEvent, ErasureReceiptEvent, Event, encode_event
 from weft_schemas.grants import ScopeGrants
@@ -117,7 +117,7 @@ async def renew(connection: Connection, data_dir: Path) -> list[OwnEvent]:
 
 
 async def _again(publisher: Publisher, one: OwnEvent, last: int) -> int:
-    id = digest("renewed", one.tenant, one.kind, one.name, one.sequence)[:32]
+    id = RENEWED + digest("renewed", one.tenant, one.kind, one.name, one.sequence)[:32]
     headers = event_headers(id, f"weft.{one.kind}", "/weft/provision")
     headers["Nats-Expected-Last-Subject-Sequence"] = str(last)
     subject = derived_subject(one.tenant, TENANT_SESSION, one.kind)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 import msgspec
 
 from weft.compiler.candidates.closure import Group
@@ -18,34 +20,61 @@ from weft_schemas.items import ItemKind
 
 def explanation(item_id: str, trace: Trace) -> ExplainReply:
     """Why the session's item is in the pack, or why it is not."""
-    pack, view = trace.made.pack, trace.state.view
-    row = next(iter(view.by_ids([item_id])), None)
-    turn, turns = (0, 0) if row is None else _turn_of(trace, row)
-    entry = next((one for one in pack.entries if one.item_id == item_id), None)
-    drop = next((one for one in pack.stats.dropped_items if one.item_id == item_id), None)
-    reply = ExplainReply(
-        item_id=item_id,
-        included=entry is not None,
-        candidate=entry is not None or drop is not None,
-        reason="included" if entry is not None else "no candidate" if drop is None else drop.reason,
-        detail="",
-        sequence=pack.sequence,
-        turn=turn if turns else msgspec.UNSET,
-    )
-    score = trace.made.scores.get(item_id)
-    if score is not None:
-        reply = msgspec.structs.replace(reply, scores={"score": score})
-    if entry is not None:
-        reply = _included(trace, reply, entry)
-    elif drop is not None:
-        lack = lack_of(trace, drop)
-        reply = _with(reply, lack.sentence, lack.rank, lack.ranked)
-    elif any(item.item_id == item_id for item in pack.pending):
-        reply = msgspec.structs.replace(reply, reason="pending", detail="It has no envelope yet.")
-    elif row is not None:
-        reply = _with(reply, absent(trace, row).sentence)
-    said = [reply.detail, *_turn_said(turn, turns), *_memory_said(trace, item_id)]
-    return msgspec.structs.replace(reply, detail=" ".join(said))
+    return Explanations(trace).of(item_id)
+
+
+class Explanations:
+    """Of the items of one compile. What all of them need is read once."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        pack, view = trace.made.pack, trace.state.view
+        self._entries = {one.item_id: one for one in pack.entries if one.item_id}
+        self._drops = {one.item_id: one for one in pack.stats.dropped_items}
+        self._pending = {one.item_id for one in pack.pending}
+        asked = view.of_kind(ItemKind.USER_TURN, view.item_count())
+        self._asked = sorted(one.ordinal for one in asked)
+
+    def of(self, item_id: str) -> ExplainReply:
+        """Why the session's item is in the pack, or why it is not."""
+        trace = self.trace
+        row = next(iter(trace.state.view.by_ids([item_id])), None)
+        turn, turns = (0, 0) if row is None else (self._turn_of(row), len(self._asked))
+        entry, drop = self._entries.get(item_id), self._drops.get(item_id)
+        reply = ExplainReply(
+            item_id=item_id,
+            included=entry is not None,
+            candidate=entry is not None or drop is not None,
+            reason="included" if entry else drop.reason if drop else "no candidate",
+            detail="",
+            sequence=trace.made.pack.sequence,
+            turn=turn if turns else msgspec.UNSET,
+        )
+        score = trace.made.scores.get(item_id)
+        if score is not None:
+            reply = msgspec.structs.replace(reply, scores={"score": score})
+        if entry is not None:
+            reply = _included(trace, reply, entry)
+        elif drop is not None:
+            lack = lack_of(trace, drop)
+            reply = _with(reply, lack.sentence, lack.rank, lack.ranked)
+        elif item_id in self._pending:
+            said = "It has no envelope yet."
+            reply = msgspec.structs.replace(reply, reason="pending", detail=said)
+        elif row is not None:
+            reply = _with(reply, absent(trace, row).sentence)
+        sentences = [reply.detail, *_turn_said(turn, turns), *_memory_said(trace, item_id)]
+        return msgspec.structs.replace(reply, detail=" ".join(sentences))
+
+    def _turn_of(self, row: ItemRow) -> int:
+        """The number of the user's turn to which an item belongs, from 1, 0 before the first.
+        Documents stand before the message to which they belong."""
+        at = row.ordinal
+        if row.kind is ItemKind.DOC_SNIPPET and (name := row.metadata.get("turn_id")):
+            near = self.trace.state.view.span(at, at + MAX_ATTACHED)
+            turns = (one for one in near if one.kind is ItemKind.USER_TURN)
+            at = next((one.ordinal for one in turns if one.metadata.get("turn_id") == name), at)
+        return bisect_right(self._asked, at)
 
 
 def _included(trace: Trace, reply: ExplainReply, entry: PackEntry) -> ExplainReply:
@@ -75,18 +104,6 @@ def _place(trace: Trace, sequence: int) -> tuple[Group, ItemRow]:
         for row in group.rows
         if row.sequence == sequence
     )
-
-
-def _turn_of(trace: Trace, row: ItemRow) -> tuple[int, int]:
-    """The number of the user's turn to which an item belongs, from 1, 0 before the first; and how
-    many there are. Documents stand before the message to which they belong."""
-    view, at = trace.state.view, row.ordinal
-    if row.kind is ItemKind.DOC_SNIPPET and (name := row.metadata.get("turn_id")):
-        near = view.span(at, at + MAX_ATTACHED)
-        turns = (one for one in near if one.kind is ItemKind.USER_TURN)
-        at = next((one.ordinal for one in turns if one.metadata.get("turn_id") == name), at)
-    asked = view.of_kind(ItemKind.USER_TURN, view.item_count())
-    return sum(one.ordinal <= at for one in asked), len(asked)
 
 
 def _turn_said(turn: int, turns: int) -> list[str]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from weft.compiler.candidates.closure import Group
+from weft.compiler.candidates.closure import Group, dependency_closure
+from weft.compiler.candidates.flags import flags_among
+from weft.compiler.candidates.sensitivity import withhold
 from weft.compiler.compile import Trace
 from weft.compiler.explaining.worth import standing_in, standing_of, words_shared
+from weft.compiler.ledger import Ledger
 from weft.compiler.selection.alike import without_alike
 from weft.compiler.selection.announcements import lone_announcements
 from weft.compiler.selection.steps import Rule
@@ -90,12 +93,21 @@ def absent(trace: Trace, row: ItemRow) -> Lack:
     """Why an item was not even a candidate."""
     newest = _newest_considered(trace)
     said = f"It is no candidate: it is not pinned, and not one of the newest {newest:,} items."
-    if row.sensitivity.reaches(trace.state.policy.sensitivity_floor):
+    if trace.state.request.query and not _may_be_shown(trace, row):
         return Lack(said)
     shared = words_shared(trace, row)
     if shared.startswith(" Words"):
         shared += " Others match better."
     return Lack(said + shared)
+
+
+def _may_be_shown(trace: Trace, row: ItemRow) -> bool:
+    """Whether a prompt might show its own text, by the stages that decide it for candidates."""
+    view = trace.state.view
+    groups = dependency_closure(view, [row], Ledger())
+    shown, redacted = withhold(groups, flags_among(view, groups), trace.state.policy, Ledger())
+    left = {one.sequence for group in shown for one in group.rows}
+    return row.sequence in left - redacted
 
 
 def _newest_considered(trace: Trace) -> int:

@@ -72,7 +72,7 @@ class JsonPlaces:
             values.append(Value(at, at, at + len(text), len(text)))
             at += len(text) + 1
         chosen = identifying_fields(",".join(texts), values)
-        names = (key_text(texts[one].encode().partition(b":")[0].strip()) for one in chosen)
+        names = (key_text(next(tokens_of(self._data, *spans[one])).group()) for one in chosen)
         if not is_element and not any(NAMES.search(one) or TITLES.search(one) for one in names):
             return []
         return [spans[one] for one in chosen]

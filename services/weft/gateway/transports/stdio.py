@@ -147,20 +147,28 @@ class StdioServer:
         assert process.stdin is not None
         with contextlib.suppress(OSError):
             process.stdin.close()
-        for number in (None, signal.SIGTERM, signal.SIGKILL):
+        try:
+            await self._until_ended(process)
+        finally:  # also if this is cancelled, since the program ends
+            self._kill(signal.SIGKILL)  # and processes that it left behind
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), STOP_SECONDS)
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            # A grandchild that keeps a pipe open would otherwise keep the transport open, which
+            # then warns.
+            process._transport.close()  # type: ignore[attr-defined]
+            self.ended.set()
+
+    async def _until_ended(self, process: asyncio.subprocess.Process) -> None:
+        """Wait until it ends on its own, or after SIGTERM, each for some time."""
+        for number in (None, signal.SIGTERM):
             if number is not None:
                 self._kill(number)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(process.wait(), STOP_SECONDS)
-                break
-        self._kill(signal.SIGKILL)  # processes that it left behind
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        # A grandchild that keeps a pipe open would otherwise keep the transport open, which then
-        # warns.
-        process._transport.close()  # type: ignore[attr-defined]
-        self.ended.set()
+                return
 
     def _kill(self, number: signal.Signals) -> None:
         """The process and all that it started."""
