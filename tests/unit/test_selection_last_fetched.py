@@ -112,3 +112,36 @@ def test_what_is_sent_is_not_counted_once_for_each_call(monkeypatch: pytest.Monk
     assert set(newest) <= shown.keys()
     assert exact(choice.cost, shown) <= (20_000 - WITHOUT_LAST_FETCHED) * LAST_FETCHED_SHARE
     assert counted < 150
+
+
+def page(step: int) -> str:
+    links = "".join(f'    - link "Part {n} of the portal" [ref=e1{n}]\n' for n in range(12))
+    fields = "".join(
+        f'    - textbox "Question {step}.{n} (required)" [ref=e{step}{n}]\n' for n in range(30)
+    )
+    return (
+        f"- Page URL: https://a.example/{step}\n- Page Snapshot:\n  - banner [ref=e1]:\n{links}"
+        f'  - main [ref=e84]:\n    - heading "Step {step}" [ref=e85]\n{fields}'
+        '    - button "Next" [ref=e99]\n'
+    )
+
+
+def filled(number: int) -> str:
+    iban = f"NL{number}9RABO03000652{number}4"
+    code = f"await page.getByRole('textbox', {{ name: 'Field {number}' }}).fill('{iban}');"
+    return f"### Ran code\n```js\n{code}\n```\n### Page state\n(no navigation)\n"
+
+
+@pytest.mark.parametrize("budget", [700, 900])
+def test_of_the_newest_page_that_does_not_fit_most_of_the_form_is_shown(budget: int) -> None:
+    steps = [*(filled(number) for number in range(8)), page(2)]
+    items = [ContextItem("u1", ItemKind.USER_TURN, "Fill in the form of the town.")]
+    items += call_and_result(0, "snapshot", page(1))
+    for number, text in enumerate(steps, 1):
+        items += call_and_result(number, "act", text)
+    items += [
+        ContextItem("a1", ItemKind.AGENT_MSG, "Which of the two markets do you mean?"),
+        ContextItem("u2", ItemKind.USER_TURN, "The one in autumn."),
+    ]
+    prompt = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=budget)).pack.prompt
+    assert prompt.count('"Question 2.') >= 12

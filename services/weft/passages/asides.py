@@ -9,6 +9,7 @@ import msgspec
 
 from weft.passages.always_shown import as_asides
 from weft.passages.landmarks import without_landmarks
+from weft.passages.page_alerts import with_alerts
 from weft.passages.part import Part
 from weft.passages.prose import split_stretch
 
@@ -36,7 +37,7 @@ def split_with_asides(text: str) -> Part:
     if start < end:
         parts += [*as_asides(_parts(text, start, end)), *_parts(text, end, quoted)]
     parts += as_asides(_parts(text, quoted, len(text)))
-    parts = without_landmarks(text, _without_repeated(text, parts))
+    parts = with_alerts(text, without_landmarks(text, _without_repeated(text, parts)))
     return Part(0, len(text), "text", 1, 0, 0, False, tuple(parts))
 
 

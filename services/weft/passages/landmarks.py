@@ -12,16 +12,16 @@ import msgspec
 
 from weft.passages.part import Part
 
-_BEFORE = r"^[ \t]*+(?:- )?(?:\[[\w.-]{1,20}\] |uid=\S{1,20} )?"
+BEFORE = r"^[ \t]*+(?:- )?(?:\[[\w.-]{1,20}\] |uid=\S{1,20} )?"
 """What stands before a role: the dash of a list, and by what an action refers to the node."""
 _AFTER = r"(?=:?[ \t\r]*(?:$|[\"'\[,]))"
-_MAIN = re.compile(rf"{_BEFORE}(?:main|RootWebArea){_AFTER}", re.MULTILINE)
+_MAIN = re.compile(rf"{BEFORE}(?:main|RootWebArea){_AFTER}", re.MULTILINE)
 _NODE = re.compile(
-    rf"{_BEFORE}(?:link|button|heading|textbox|searchbox|checkbox|combobox|img|image|StaticText|text"
+    rf"{BEFORE}(?:link|button|heading|textbox|searchbox|checkbox|combobox|img|image|StaticText|text"
     r"|cell|gridcell) [\"']",
     re.MULTILINE,
 )
-_LANDMARK = re.compile(rf"{_BEFORE}(?:navigation|contentinfo|banner|complementary){_AFTER}")
+_LANDMARK = re.compile(rf"{BEFORE}(?:navigation|contentinfo|banner|complementary){_AFTER}")
 MIN_NODES = 4
 """Nodes with a name in a tree; a file of settings may have a key `main`, too."""
 
@@ -31,13 +31,13 @@ def without_landmarks(text: str, parts: Sequence[Part]) -> list[Part]:
     has some of it and something else is divided. Linear in `text`."""
     if "main" not in text and "RootWebArea" not in text:
         return list(parts)
-    borders = _borders(text) if _is_tree(text) else []
+    borders = _borders(text) if is_tree(text) else []
     if not borders:
         return list(parts)
     return [one for part in parts for one in _marked(text, part, borders)]
 
 
-def _is_tree(text: str) -> bool:
+def is_tree(text: str) -> bool:
     if _MAIN.search(text) is None:
         return False
     nodes = _NODE.finditer(text)

@@ -8,7 +8,12 @@ from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import LAST_FETCHED_SHARE, RESULT_TRIES, WITHOUT_LAST_FETCHED
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.selection.choice import Choice
+from weft.compiler.selection.fill import fill
 from weft.compiler.selection.runs import MAX_SAVED, fitting_run, merged
+from weft.passages.landmarks import is_tree
+
+_READ = 100_000
+"""Characters of a result in which a page is looked for: a bound of work."""
 
 
 def with_last_fetched(choice: Choice, shown: Shown) -> Shown:
@@ -33,10 +38,17 @@ def with_last_fetched(choice: Choice, shown: Shown) -> Shown:
 
 def _with_newest(choice: Choice, shown: Shown, used: int) -> Shown:
     """With the newest call if it fits half of the budget, however small that is: an older one that
-    fits instead of it says less."""
+    fits instead of it says less. Of a page that does not fit, with its best parts: only what the
+    newest one names can be clicked."""
     room = int(choice.budget * LAST_FETCHED_SHARE)
-    more = merged(shown, _complete(choice, shown, choice.last_fetched[:1], room))
-    return more if choice.cost.exact(more) <= min(choice.budget, used + room) else shown
+    newest, limit = choice.last_fetched[:1], min(choice.budget, used + room)
+    if newest[0].key in shown:
+        return shown
+    complete = _complete(choice, shown, newest, room)
+    if complete and choice.cost.exact(merged(shown, complete)) <= limit:
+        return merged(shown, complete)
+    is_page = any(is_tree(row.readable[:_READ]) for row in newest[0].rows[1:])
+    return fill(choice, shown, newest, limit) if is_page else shown
 
 
 def _complete(choice: Choice, shown: Shown, groups: Sequence[Group], room: int) -> list[Shown]:
