@@ -45,6 +45,7 @@ RULES = (
     "field",
     "failed",
     "last_fetched",
+    "written",
     "dialogue",
     "answering",
     "worth",
@@ -52,7 +53,8 @@ RULES = (
 )
 """What brings an item into a prompt, in the order in which the selection asks: everything fits;
 the earlier prompt had it; its claim to be in every prompt; the current turn; what was fetched last;
-the newest messages; short texts about the latest; worth per token; room that is left."""
+what was written into files; the newest messages; short texts about the latest; worth per token;
+room that is left."""
 
 
 class CompileRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

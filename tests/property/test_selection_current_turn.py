@@ -87,10 +87,16 @@ def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
     used = choice.cost.exact(shown)
     limit = min(choice.budget, used + int(choice.budget * CURRENT_TURN_SHARE))
     tries, waiting = 0, [group for group in choice.current_turn if group.key not in shown]
+    is_tight = sum(group.whole_tokens for group in waiting) > limit - used
+    newest = newest_result(choice)
     for group in waiting:
         renditions = [choice.renditions[row.sequence] for row in group.rows]
+        saves_room = is_tight and newest is not None and group.last < newest.last
         ways = (
-            [item_renditions.whole() for item_renditions in renditions],
+            [
+                item_renditions.compact() if number and saves_room else item_renditions.whole()
+                for number, item_renditions in enumerate(renditions)
+            ],
             [item_renditions.compact() for item_renditions in renditions],
         )
         tokens = sum(
@@ -132,6 +138,13 @@ def each_in_turn(choice: Choice, pinned: Shown) -> Shown:
         if sum(max(row.whole_tokens, 0) for row in group.rows) <= SHORT_CALL
     ]
     return with_stubs(choice, shown, min(choice.budget, limit), groups=short)
+
+
+def newest_result(choice: Choice) -> Group | None:
+    """The call with the newest result, of those that say anything if there are any."""
+    answered = [group for group in choice.current_turn if len(group.rows) > 1]
+    says = [group for group in answered if any(row.whole.strip() for row in group.rows[1:])]
+    return next(iter(says or answered), None)
 
 
 def with_stubs(

@@ -132,6 +132,25 @@ def test_what_links_the_newest_result_with_what_the_user_named() -> None:
     assert detail.startswith("It alone states an id that the user named beside one of the newest")
 
 
+def test_what_the_agent_wrote_into_a_file_before_the_user_spoke() -> None:
+    code = "\n".join(f"    store_{n} = take({n}, rest) + give({n})" for n in range(12))
+    listed = "\n".join(
+        f"ID-{n * 7_919}: PO-{n * 104_729} of 2026-11-{n % 28 + 1:02}" for n in range(60)
+    )
+    write = {"tool_name": "write", "arguments": {"path": "src/store.py", "content": code}}
+    items = [
+        item("task", USER, "Write the store."),
+        ContextItem("w", ItemKind.TOOL_CALL, metadata=write),
+        ContextItem("w-r", ItemKind.TOOL_RESULT, "Wrote 12 lines.", "w"),
+        *called("list", listed),
+        item("done", ItemKind.AGENT_MSG, "It is written."),
+        item("ask", USER, "It must be quicker."),
+    ]
+    rule, detail = said(items, "w", phase=Phase.CALL, budget=700)
+    assert rule == "written"
+    assert detail.startswith("The agent wrote it into a file before the user's latest message.")
+
+
 def test_what_has_a_value_for_a_field_that_the_newest_failure_names() -> None:
     clauses = {f"clause_{number}": "It holds until it is ended. " * 9 for number in range(12)}
     items = [

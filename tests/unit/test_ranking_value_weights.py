@@ -104,3 +104,8 @@ def test_what_calls_ask_for_is_kept_where_little_fits() -> None:
 
 def test_a_timestamp_is_no_identifier() -> None:
     assert values("2024-05-01T22:16:21")["2024-05-01T22:16:21"] < values("2024-05-01")["2024-05-01"]
+
+
+def test_a_value_with_escaped_quotes_is_one_of_its_field() -> None:
+    weights = value_weights('"etag": "\\"3513861915025345\\"", "id": "e-1"', frozenset({"etag"}))
+    assert weights["3513861915025345"] > weights["e-1"]

@@ -118,3 +118,15 @@ def test_of_a_failed_call_that_does_not_fit_most_of_the_budget_shows_parts() -> 
     shown = [texts_told([*before, *append(result, text)], 900) for result in (REFUSED, "{}")]
     failed, done = (len(told["append9"]) for told in shown)
     assert len(text) > failed > 1.2 * done
+
+
+def test_once_not_all_fit_as_written_older_results_are_told_without_quotes() -> None:
+    def page(number: int) -> str:
+        return json.dumps([{"payout": f"PO-{number}{n}", "amount": n * 97} for n in range(12)])
+
+    read = [item for number in range(1, 7) for item in called(number, "list", page(number))]
+    items = [ContextItem("u", ItemKind.USER_TURN, "Read all pages."), *read]
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=1_000)).pack
+    complete = [entry for entry in pack.entries if entry.text.count("amount") == 12]
+    assert [entry.item_id for entry in complete if '"amount"' in entry.text] == ["list6r"]
+    assert len(complete) == 4

@@ -6,9 +6,13 @@ import json
 from itertools import chain
 
 import msgspec
+import pytest
+from tests.choosing import choice_of
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
+from weft.compiler.profiles import CHAT, DIALOGUE
+from weft.compiler.selection.dialogue import with_dialogue
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import Phase
@@ -138,3 +142,15 @@ def test_a_short_confirmation_is_about_what_was_said_before() -> None:
     )
     items = [*turns[:1], *fetched("report", "\n\n".join([*pages, limit, *pages])), *turns[1:]]
     assert limit[:48] in prompt_of(items, 600)
+
+
+@pytest.mark.parametrize(
+    ("called", "share"), [((), CHAT), (fetched("orders", "[]"), DIALOGUE)], ids=["chat", "calls"]
+)
+def test_a_chat_without_calls_gives_its_newest_turns_more(
+    called: list[ContextItem], share: tuple[float, int]
+) -> None:
+    turns = [f"Change {n}: " + "we keep what we said before, " * 5 for n in range(60)]
+    choice = choice_of([*called, *said(*turns)], 2_500, Phase.ANSWER)
+    most = share[0] * (2_500 - share[1])
+    assert 0.85 * most <= choice.cost.block_tokens(with_dialogue(choice, {})) <= most

@@ -13,12 +13,15 @@ from weft.compiler.candidates.closure import Group
 from weft.compiler.candidates.older_calls import older_calls
 from weft.compiler.candidates.tool_rules import rule_of
 from weft.compiler.profiles import (
+    POINTING,
+    POINTING_BEFORE_ANSWER,
     PROFILES,
     READ_AGAIN_FACTOR,
     SHORT_RESULT,
     SHORT_RESULT_SHARE,
 )
 from weft.compiler.ranking.changed_reads import changed_since
+from weft.compiler.ranking.copied_fields import copied_fields
 from weft.compiler.ranking.failed_fields import field_places, fields_of_failure
 from weft.compiler.ranking.focus import (
     focus_by_result,
@@ -35,6 +38,7 @@ from weft.compiler.ranking.question import open_question
 from weft.compiler.ranking.second_pass import calls_ahead, second_pass
 from weft.compiler.ranking.value_weights import asked_fields
 from weft.compiler.ranking.work_places import work_places
+from weft.compiler.ranking.written_parts import written_parts
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.rendering.counting import counter
 from weft.compiler.rendering.header import entries_above
@@ -91,7 +95,7 @@ def choice_of(state: State) -> Choice:
         calls_ahead=tuple(one for one in coming if one.key not in old),
         field_sources=tuple(_holding(state.groups, with_fields)),
         objective=profile.objective,
-        asked=asked_fields(rows, parameter_names(state.view, request)),
+        asked=_asked(state, rows) if counts_values else frozenset(),
         cost=_cost(state, rows, beginnings_of_all(pinned, renditions)),
         budget=state.budget,
         is_all=is_all,
@@ -102,6 +106,12 @@ def choice_of(state: State) -> Choice:
         withheld=state.redacted | state.flags.keys(),
         has_query=bool(state.query),
     )
+
+
+def _asked(state: State, rows: Sequence[ItemRow]) -> frozenset[str]:
+    """The fields whose values a next call may take."""
+    named = asked_fields(rows, parameter_names(state.view, state.request))
+    return named | copied_fields(state.groups)
 
 
 def _repeats(state: State, pinned: Sequence[Group]) -> Mapping[int, int]:
@@ -224,7 +234,8 @@ def _scores(
     counts_values: bool,
     old: Container[int],
 ) -> Scores:
-    named, pointed = values_named_by_user(state.groups), pointed_lines(state.groups)
+    newest = POINTING if counts_values else POINTING_BEFORE_ANSWER
+    named, pointed = values_named_by_user(state.groups), pointed_lines(state.groups, newest)
     return Scores(
         _current_scores(state, old),
         _passages(state, rows),
@@ -237,9 +248,10 @@ def _scores(
         later_call_values(state.groups),
         next_values(state.groups) if counts_values else {},
         pointed,
-        quoted_lines(state.groups),
+        quoted_lines(state.groups, newest),
         linking_parts(state.groups, named),
         work_places(state.groups) if counts_values else {},
+        written_parts(state.groups) if counts_values else {},
         lines_above(state.groups, pointed) if pointed else {},
     )
 

@@ -61,6 +61,9 @@ def reason_of(trace: Trace, group: Group, row: ItemRow) -> Reason:
         case Rule.LAST_FETCHED:
             said = "It was fetched right before the user's latest message."
             return Reason(step.rule, said)
+        case Rule.WRITTEN:
+            said = "The agent wrote it into a file before the user's latest message."
+            return Reason(step.rule, said)
         case Rule.DIALOGUE:
             return Reason(step.rule, _dialogue(row))
         case Rule.ANSWERING:

@@ -46,10 +46,10 @@ LINE_NUMBER = re.compile(r"^[ \t]{0,8}(\d{1,7})(?=[:|\t\u2192-]| {1,2}\|)", re.M
 """The number of a line, as editors, `cat -n` and `grep -n` write it."""
 
 
-def pointed_lines(groups: Sequence[Group]) -> Mapping[int, frozenset[int]]:
-    """By sequence of a result that views a file, the lines at which the newest failures point:
-    of several views, in the newest that has the line. `groups` are in order."""
-    calls, failed = _calls(groups)
+def pointed_lines(groups: Sequence[Group], newest: int = POINTING) -> Mapping[int, frozenset[int]]:
+    """By sequence of a result that views a file, the lines at which failures of the `newest` calls
+    point: of several views, in the newest that has the line. `groups` are in order."""
+    calls, failed = _calls(groups, newest)
     wanted = {place for row in failed for place in places_in(row)}
     found: defaultdict[int, set[int]] = defaultdict(set)
     for group in reversed(calls):
@@ -71,8 +71,8 @@ def lines_above(
 ) -> Mapping[int, frozenset[int]]:
     """Of the `pointed` lines, those before each at which the very newest call failed: what is wrong
     often begins above."""
-    calls, failed = _calls(groups)
-    newest = {line for row in failed if row.sequence > calls[-1].key for _, line in places_in(row)}
+    _, failed = _calls(groups, 1)
+    newest = {line for row in failed for _, line in places_in(row)}
     return {
         at: frozenset(above for line in lines & newest for above in range(line - LINES_ABOVE, line))
         - lines
@@ -81,10 +81,10 @@ def lines_above(
     }
 
 
-def quoted_lines(groups: Sequence[Group]) -> Mapping[int, frozenset[int]]:
-    """By sequence of a result that views a file without numbers, where lines begin which the newest
-    failures quote that name a place in that file. `groups` are in order."""
-    calls, failed = _calls(groups)
+def quoted_lines(groups: Sequence[Group], newest: int = POINTING) -> Mapping[int, frozenset[int]]:
+    """By sequence of a result that views a file without numbers, where lines begin which failures
+    of the `newest` calls quote that name a place in that file. `groups` are in order."""
+    calls, failed = _calls(groups, newest)
     places = {row.sequence: places_in(row) for row in failed}
     quotes = {row.sequence: _quotes(row) for row in failed if places[row.sequence]}
     found: defaultdict[int, set[int]] = defaultdict(set)
@@ -104,15 +104,15 @@ def quoted_lines(groups: Sequence[Group]) -> Mapping[int, frozenset[int]]:
     }
 
 
-def _calls(groups: Sequence[Group]) -> tuple[list[Group], list[ItemRow]]:
-    """The newest calls, in order, and the failed results of the very newest."""
+def _calls(groups: Sequence[Group], newest: int) -> tuple[list[Group], list[ItemRow]]:
+    """The latest calls, in order, and the failed results of the `newest` of them."""
     calls = [group for group in groups if group.is_call][-LOOK_BACK:]
-    return calls, [row for group in calls[-POINTING:] for row in group.rows[1:] if row.failed]
+    return calls, [row for group in calls[-newest:] for row in group.rows[1:] if row.failed]
 
 
 def paths_of(group: Group, row: ItemRow) -> frozenset[tuple[str, ...]]:
     """The paths that a call or the beginning of its result names."""
-    return _paths(group.rows[0].whole[:_CALL]) | _paths(row.readable[:_HEADER])
+    return paths_in(group.rows[0].whole[:_CALL]) | paths_in(row.readable[:_HEADER])
 
 
 def _quotes(row: ItemRow) -> set[str]:
@@ -181,7 +181,8 @@ those without a path take hardly any room."""
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _paths(text: str) -> frozenset[tuple[str, ...]]:
+def paths_in(text: str) -> frozenset[tuple[str, ...]]:
+    """The paths in a text, each as its names, the last first."""
     return frozenset(filter(None, map(_path, _PATH.findall(text))))
 
 

@@ -47,7 +47,11 @@ def _names(value: Any) -> Iterator[str]:
         yield from _names(held)
 
 
-_FIELD = re.compile(r'"([^"\\]{1,80})"\s*:\s*("[^"\\]{0,200}"|[^\s"{}\[\],][^"{}\[\],]{0,80})')
+_FIELD = re.compile(
+    r'"([^"\\]{1,80})"\s*:\s*'
+    r'("[^"\\]{0,200}(?:\\.[^"\\]{0,200}){0,8}"|[^\s"{}\[\],][^"{}\[\],]{0,80})'
+)
+"""A field with its value, in which signs may be escaped, as in a version: `"\\"17\\""`."""
 _LINE_FIELD = re.compile(
     r"^[ \t]*(?:[-*][ \t]+)?([^\W\d][\w.-]{0,39}):[ \t]+(\S[^\n]{0,200})$", re.MULTILINE
 )
@@ -85,12 +89,12 @@ def value_weights(text: str, asked: frozenset[str]) -> Mapping[str, float]:
     more, with every record that states them, and again where the field that holds the record is
     asked for."""
     found = values(text)
-    fields = _fields(text)
+    fields = fields_in(text)
     if fields or '":' in text:
         found = dict(found)
         asked_for: Counter[str] = Counter()
         for name, value in fields:
-            bare_value = value.strip("\"' ")
+            bare_value = value.strip("\\\"' ")
             found[bare_value] = max(found.get(bare_value, 0.0), FIELD_WEIGHT)
             asked_for[bare_value] += name in asked
             if name in found and (name in asked or "_" not in name):
@@ -103,7 +107,7 @@ def value_weights(text: str, asked: frozenset[str]) -> Mapping[str, float]:
     return found
 
 
-def _fields(text: str) -> list[tuple[str, str]]:
+def fields_in(text: str) -> list[tuple[str, str]]:
     """The names and values of the fields of JSON, and of those that are lines."""
     found: list[tuple[str, str]] = _FIELD.findall(text) if '":' in text else []
     return found + _LINE_FIELD.findall(text) if ": " in text else found

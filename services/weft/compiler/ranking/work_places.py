@@ -17,7 +17,7 @@ from weft.compiler.ranking.places import LINE_NUMBER, Place, named_places, paths
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
 
-_MAX_VALUES = 16
+MAX_VALUES = 16
 """Values of a call that are read: a bound of work."""
 _NAMED = re.compile(r"(?<![\w./$%#-])\d{1,6}(?![\w.%])")
 """The number of a line in an argument; not an option (`-30`), nor a part of a version."""
@@ -48,8 +48,8 @@ def work_places(groups: Sequence[Group]) -> Mapping[int, Mapping[int, int]]:
     written: list[str] = []
     for group in [group for group in groups if group.is_call][-WORKING:]:
         call = group.rows[0]
-        values = list(islice(_values(call_arguments(call.text, call.metadata)), _MAX_VALUES))
-        written += [value for value in values if isinstance(value, str) and _lines(value)]
+        values = list(islice(argument_values(call_arguments(call.text, call.metadata)), MAX_VALUES))
+        written += [value for value in values if isinstance(value, str) and telling_lines(value)]
         for row in group.rows[1:]:
             text = row.readable[:_READ]
             view = _numbered(text)
@@ -79,14 +79,14 @@ def _lines_at(told: set[Place], group: Group, row: ItemRow) -> set[int]:
     return {line for _, line in named_places(told, paths_of(group, row))} if told else set()
 
 
-def _values(given: Any) -> Iterator[int | str]:
+def argument_values(given: Any) -> Iterator[int | str]:
     """The strings and numbers in a call's arguments."""
     if isinstance(given, Mapping):
         for value in given.values():
-            yield from _values(value)
+            yield from argument_values(value)
     elif isinstance(given, list):
         for value in given:
-            yield from _values(value)
+            yield from argument_values(value)
     elif isinstance(given, int | str) and not isinstance(given, bool):
         yield given
 
@@ -131,7 +131,7 @@ def _written_places(value: str, view: Mapping[int, Sequence[int]], text: str) ->
     and all of them: a report may quote one."""
     if 0 < _MOST * text.count("\n") <= value.count("\n"):
         return
-    lines = _lines(value)
+    lines = telling_lines(value)
     if not view and (len(lines) < _MIN_LINES or not all(line in text for line in lines)):
         return  # most results
     counts = {line: text.count(line) for line in lines}
@@ -144,7 +144,7 @@ def _written_places(value: str, view: Mapping[int, Sequence[int]], text: str) ->
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _lines(value: str) -> Sequence[str]:
+def telling_lines(value: str) -> Sequence[str]:
     """The different lines of a written text by which it is found again; a path or a name is
     none."""
     lines = [line for line in map(str.strip, value.splitlines()) if len(line) >= _MIN_WRITTEN]

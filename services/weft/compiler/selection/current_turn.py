@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
+from itertools import islice
 from math import inf
 
 from msgspec import structs
@@ -38,6 +39,7 @@ from weft.compiler.selection.linking import with_links
 from weft.compiler.selection.next_entry import with_next_entry
 from weft.compiler.selection.parallel import called_together, odd_one, with_shares
 from weft.compiler.selection.runs import MAX_SAVED, fitting_run, greatest_count, merged
+from weft.compiler.selection.written import with_written
 from weft.readmodel.rows import ItemRow
 
 
@@ -53,9 +55,11 @@ def with_current_turn(choice: Choice, pinned: Shown, kept: Container[int] = ()) 
     shown, is_cut = _with_together(choice, shown, limit)
     rest = [group for group in choice.current_turn if group.key not in shown]
     tried = 0
+    if sum(group.whole_tokens for group in rest) > limit - cost.exact(shown):
+        forms.save_room()
     while rest and tried < RESULT_TRIES:
         run = _run(choice, rest, forms, shown, limit)
-        shown = merged(shown, [forms.whole(group) for group in rest[:run]])
+        shown = merged(shown, [forms.complete(group) for group in rest[:run]])
         if run == len(rest):
             break
         group, rest = rest[run], rest[run + 1 :]
@@ -78,7 +82,7 @@ def with_current_turn(choice: Choice, pinned: Shown, kept: Container[int] = ()) 
     shown = with_next_entry(choice, _with_calls_ahead(choice, shown, before), kept)
     shown = with_links(choice, shown, kept)
     limit += cost.exact(shown) - before + int(choice.budget * OTHER_CALLS_SHARE)
-    shown = _with_failed_before(choice, shown)
+    shown = with_written(choice, _with_failed_before(choice, shown), choice.current_turn, kept)
     shown = _with_stubs(choice, shown, min(choice.budget, limit))
     return _with_short(choice, shown)
 
@@ -355,6 +359,7 @@ class _Forms:
         self._limit = limit
         self._wholes: dict[int, Shown] = {}
         self._compacts: dict[int, Shown] = {}
+        self._compact_before = 0
 
     def may_fit(self, group: Group) -> bool:
         """Estimates of large results are close, so one that is far too large is not counted
@@ -366,6 +371,18 @@ class _Forms:
             if item_renditions.fixed is None
         )
         return tokens <= self._limit * COUNTED_TO
+
+    def save_room(self) -> None:
+        """From now on results before the newest are complete without being whole: where not all fit
+        as they were written, quotes and brackets cost more than they say."""
+        if any(len(group.rows) > 1 for group in self._choice.current_turn):
+            self._compact_before = _newest_result(self._choice)[0].last
+
+    def complete(self, group: Group) -> Shown:
+        """A call as it was written, with all that its results say."""
+        if group.last >= self._compact_before:
+            return self.whole(group)
+        return {**self.compact(group), **dict(islice(self.whole(group).items(), 1))}
 
     def whole(self, group: Group) -> Shown:
         return self._made(self._wholes, group, ItemRenditions.whole)
@@ -395,7 +412,7 @@ def _run(choice: Choice, groups: Sequence[Group], forms: _Forms, shown: Shown, l
     most = next((at for at, group in enumerate(groups) if not forms.may_fit(group)), len(groups))
 
     def with_first(count: int) -> Shown:
-        return merged(shown, [forms.whole(group) for group in groups[:count]])
+        return merged(shown, [forms.complete(group) for group in groups[:count]])
 
     return fitting_run(choice.cost, with_first, most, limit)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import DIALOGUE_SHARE, MIN_ROOM, WITHOUT_DIALOGUE
+from weft.compiler.profiles import CHAT, DIALOGUE, MIN_ROOM
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.selection.budget import nearest_that_fits
 from weft.compiler.selection.choice import Choice
@@ -20,7 +20,9 @@ def with_dialogue(choice: Choice, shown: Shown) -> Shown:
     may be about anything said before."""
     if choice.has_query:
         return shown
-    room = max(choice.budget - WITHOUT_DIALOGUE, 0) * DIALOGUE_SHARE
+    has_calls = any(group.is_call for group in choice.groups)
+    share, without = DIALOGUE if has_calls else CHAT
+    room = max(choice.budget - without, 0) * share
     taken: list[Shown] = []
     for turn, answered in turns(choice.groups):
         if room < MIN_ROOM:

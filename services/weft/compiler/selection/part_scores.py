@@ -82,6 +82,8 @@ class Scores(msgspec.Struct, frozen=True):
     worked_on: Mapping[int, Mapping[int, int]] = {}
     """By sequence of a result, where the lines begin at which the agent works, each with the number
     of newer ones."""
+    written: Mapping[int, Sequence[int]] = {}
+    """By sequence of a call, the parts that it wrote into a file; the first are needed most."""
     above: Mapping[int, frozenset[int]] = {}
     """By sequence of such a result, the lines before those at which the very newest call failed."""
 

@@ -36,6 +36,7 @@ from weft.compiler.selection.last_fetched import with_last_fetched
 from weft.compiler.selection.left_out import room_for_names, with_names
 from weft.compiler.selection.pins import note_pins, pinned_renditions, with_pins_grown
 from weft.compiler.selection.steps import Filling, Rule, Selected, Step
+from weft.compiler.selection.written import with_written
 from weft_schemas.items import ItemKind
 
 
@@ -94,7 +95,8 @@ def selected_afresh(choice: Choice, pinned: Shown, room: int = 0) -> list[Step]:
 def _steps(choice: Choice, pinned: Shown, room: int) -> list[Step]:
     current = with_pins_grown(choice, with_current_turn(choice, pinned))
     fetched = with_last_fetched(choice, current)
-    dialogue = with_dialogue(choice, fetched)
+    written = with_written(choice, fetched, choice.groups)
+    dialogue = with_dialogue(choice, written)
     answering = with_answering(choice, dialogue)
     limit = choice.budget - room
     by_worth = filled(choice, answering, choice.groups, limit)
@@ -102,6 +104,7 @@ def _steps(choice: Choice, pinned: Shown, room: int) -> list[Step]:
         Step(Rule.PINNED, pinned),
         Step(Rule.CURRENT_TURN, current),
         Step(Rule.LAST_FETCHED, fetched),
+        Step(Rule.WRITTEN, written),
         Step(Rule.DIALOGUE, dialogue),
         Step(Rule.ANSWERING, answering),
         by_worth,

@@ -25,6 +25,7 @@ class Rule(StrEnum):
     PINNED = "pinned"
     CURRENT_TURN = "current_turn"
     LAST_FETCHED = "last_fetched"
+    WRITTEN = "written"
     DIALOGUE = "dialogue"
     ANSWERING = "answering"
     WORTH = "worth"

@@ -25,14 +25,14 @@ def with_wanted_parts(
     for group in reversed(choice.groups):
         for row in group.rows:
             for parts in wanted(row) if row.sequence not in kept else ():
-                more = _with_parts(choice, shown, group, row, parts)
+                more = with_parts(choice, shown, group, row, parts)
                 if not choice.cost.fits(more, limit):
                     break
                 shown = more
     return shown
 
 
-def _with_parts(
+def with_parts(
     choice: Choice, shown: Shown, group: Group, row: ItemRow, parts: frozenset[int]
 ) -> Shown:
     """With these parts of an item beside what is shown of it."""
