@@ -15,7 +15,7 @@ from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
 
 OLD, NEW = '"3513861915025345"', '"3567694441405893"'
-GUESTS = [{"mail": f"guest{n}@larkfield.example", "answer": "accepted"} for n in range(12)]
+GUESTS = [{"mail": f"guest{n}@larkfield.example", "answer": "accepted"} for n in range(20)]
 
 
 def event(version: str) -> str:
@@ -60,6 +60,6 @@ def test_plain_words_are_not_copied() -> None:
 
 def test_the_newer_value_of_such_a_field_is_shown_where_little_fits() -> None:
     items = session(GET, PATCH, ("get", {"event": "evt_30847"}, event(NEW)))
-    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=330)).pack
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=300)).pack
     assert "3567694441405893" in pack.prompt
     assert "records …" in pack.prompt

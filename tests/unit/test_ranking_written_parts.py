@@ -20,7 +20,7 @@ VIEW = "\n".join(f"{n:6d}\t{line}" for n, line in enumerate(OLD.splitlines(), 1)
 
 
 def body(name: str) -> str:
-    return "\n".join(f"    {name}_{n} = store.give({n} + rest)" for n in range(6))
+    return "\n".join(f"    {name}_{n} = store.give({n} + rest)" for n in range(12))
 
 
 def edited(name: str, path: str = "src/take.py", done: str = "Edited.") -> Call:
@@ -70,9 +70,8 @@ def test_a_text_that_a_result_shows_is_read_there() -> None:
     [
         ({"text": body("new")}, "Sent."),
         ({"path": "src/take.py", "new": body("new")}, "FAILED: no such text"),
-        ({"path": "src/take.py", "new": body("new").partition("\n")[0]}, "Edited."),
     ],
-    ids=["no-path", "refused", "one-line"],
+    ids=["no-path", "refused"],
 )
 def test_no_edit(call: Call) -> None:
     assert written(READ, call, RAN) == {}
@@ -113,7 +112,7 @@ def test_a_text_that_only_mentions_a_path_is_none() -> None:
     )
 
 
-@pytest.mark.parametrize("budget", [450, 500])
+@pytest.mark.parametrize("budget", [550, 600])
 def test_it_comes_before_older_views(budget: int) -> None:
     noise = "\n".join(f"{n:4d}\tconst_{n}: ID-{n * 7_919} = {n * 104_729}" for n in range(40))
     read = ({"path": "a.py"}, noise), edited("new"), ({"path": "b.py"}, noise)

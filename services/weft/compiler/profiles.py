@@ -512,9 +512,8 @@ same; with .33 the first gains .0035 less. Of the steps of six coding agents, wh
 in arguments of calls, prompts of 1,000 tokens stated .15 and old results cleared .49 before. Ahead
 of the line about a call that failed it took the room of that. No value of the panel depends on
 it."""
-EDIT_CALLS, MAX_EDITS, MIN_WRITTEN_LINES = 10, 2, 3
-"""Newest calls among which edits are looked for, how many edits count, and fewest lines of a
-written text."""
+EDIT_CALLS, MAX_EDITS = 10, 2
+"""Newest calls among which edits are looked for, and how many edits count."""
 NEAR_WORK, NEAR_WORK_SHARE = 120, 0.25
 """Characters, some three lines, within which parts before and behind such a place gain, too, and
 their share of its factor. With all of it they take the room of other places: of two lines that a

@@ -8,16 +8,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice, pairwise
-from typing import Any
 
 from weft.call_text import call_arguments
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import MAX_POINTED_LINES, WORKING
 from weft.compiler.ranking.places import LINE_NUMBER, Place, named_places, paths_of, places_in
+from weft.leaves import leaves
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
 
-MAX_VALUES = 16
+_MAX_VALUES = 16
 """Values of a call that are read: a bound of work."""
 _NAMED = re.compile(r"(?<![\w./$%#-])\d{1,6}(?![\w.%])")
 """The number of a line in an argument; not an option (`-30`), nor a part of a version."""
@@ -48,7 +48,7 @@ def work_places(groups: Sequence[Group]) -> Mapping[int, Mapping[int, int]]:
     written: list[str] = []
     for group in [group for group in groups if group.is_call][-WORKING:]:
         call = group.rows[0]
-        values = list(islice(argument_values(call_arguments(call.text, call.metadata)), MAX_VALUES))
+        values = given_values(call)
         written += [value for value in values if isinstance(value, str) and telling_lines(value)]
         for row in group.rows[1:]:
             text = row.readable[:_READ]
@@ -79,16 +79,10 @@ def _lines_at(told: set[Place], group: Group, row: ItemRow) -> set[int]:
     return {line for _, line in named_places(told, paths_of(group, row))} if told else set()
 
 
-def argument_values(given: Any) -> Iterator[int | str]:
-    """The strings and numbers in a call's arguments."""
-    if isinstance(given, Mapping):
-        for value in given.values():
-            yield from argument_values(value)
-    elif isinstance(given, list):
-        for value in given:
-            yield from argument_values(value)
-    elif isinstance(given, int | str) and not isinstance(given, bool):
-        yield given
+def given_values(call: ItemRow) -> list[int | str]:
+    """The first strings and whole numbers in a call's arguments."""
+    held = (value for _, value in leaves(call_arguments(call.text, call.metadata)))
+    return list(islice((one for one in held if isinstance(one, int | str)), _MAX_VALUES))
 
 
 def _named_lines(values: Iterable[int | str]) -> Iterator[int]:

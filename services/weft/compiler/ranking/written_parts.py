@@ -9,11 +9,10 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from weft.call_text import call_arguments
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import EDIT_CALLS, MAX_EDITS, MIN_WRITTEN_LINES, POINTING
+from weft.compiler.profiles import EDIT_CALLS, MAX_EDITS, POINTING
 from weft.compiler.ranking.places import named_places, paths_in, places_in
-from weft.compiler.ranking.work_places import MAX_VALUES, argument_values, telling_lines
+from weft.compiler.ranking.work_places import given_values, telling_lines
 
 _NAMING, _NAMING_LINES = 400, 3
 """Characters and lines at the start of a text that may name a file."""
@@ -49,8 +48,7 @@ def _edits(calls: Sequence[Group], read: Sequence[str]) -> Iterator[_Edit]:
         call, *results = group.rows
         if not results or any(row.failed for row in results):
             continue
-        given = islice(argument_values(call_arguments(call.text, call.metadata)), MAX_VALUES)
-        texts = [value for value in given if isinstance(value, str)]
+        texts = [value for value in given_values(call) if isinstance(value, str)]
         paths = frozenset(path for text in texts for path in _named_files(text))
         parts = [part for text in texts for part in _parts_of(group, text, read)] if paths else []
         if parts:
@@ -61,7 +59,7 @@ def _parts_of(group: Group, text: str, read: Sequence[str]) -> Sequence[int]:
     """The parts of the call in a text that it wrote; none if a result states all lines of it: the
     text that it replaced, or one that is shown there."""
     call = group.rows[0]
-    if call.parts is None or text.count("\n") < MIN_WRITTEN_LINES - 1:
+    if call.parts is None:
         return ()
     if not telling_lines(text) or any(_states(one, text) for one in read):
         return ()

@@ -95,7 +95,9 @@ def selected_afresh(choice: Choice, pinned: Shown, room: int = 0) -> list[Step]:
 def _steps(choice: Choice, pinned: Shown, room: int) -> list[Step]:
     current = with_pins_grown(choice, with_current_turn(choice, pinned))
     fetched = with_last_fetched(choice, current)
-    written = with_written(choice, fetched, choice.groups)
+    current_turn = {group.key for group in choice.current_turn}
+    earlier = [group for group in choice.groups if group.key not in current_turn]
+    written = with_written(choice, fetched, earlier)
     dialogue = with_dialogue(choice, written)
     answering = with_answering(choice, dialogue)
     limit = choice.budget - room
