@@ -27,7 +27,7 @@ from tests.retrying import PATIENCE, patiently
 from weft.client import Client
 from weft.log.reading import last_sequence
 from weft.runtime.settings import Settings
-from weft.runtime.subprocess_worker import lower_priority
+from weft.runtime.subprocess_worker import in_own_session
 from weft_schemas.compile import CompileRequest, DrilldownRequest
 from weft_schemas.errors import WeftError
 from weft_schemas.ids import artifact_handle, handle_key
@@ -134,7 +134,7 @@ def large_compiles() -> list[tuple[str, msgspec.Struct]]:
 
 async def attack(url: str, secret: str, load: str) -> None:
     """As tenant `HOSTILE`; what is answered is not looked at."""
-    lower_priority(19)  # who asks is on another machine
+    in_own_session(19)  # who asks is on another machine
     loads = {
         "asking": partial(_asking, requests(secret)),
         "publishing": partial(_publishing, secret=secret),

@@ -15,6 +15,7 @@ from tests.retrying import PATIENCE
 from weft.runtime import pool as module
 from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
+from weft.runtime.subprocess_worker import NICENESS
 from weft_schemas.errors import InvalidInput, Overloaded, TooCostly, WeftError
 
 
@@ -24,6 +25,20 @@ def warm() -> None:
 
 def refuse() -> None:
     raise InvalidInput("give another one")
+
+
+def compute() -> None:
+    while True:
+        pass
+
+
+def after_a_while() -> int:
+    time.sleep(0.2)
+    return os.getpid()
+
+
+def niceness() -> int:
+    return os.getpriority(os.PRIO_PROCESS, 0)
 
 
 def is_there(pid: int) -> bool:
@@ -122,13 +137,23 @@ async def test_short_work_waits_for_no_heavy_work(monkeypatch: pytest.MonkeyPatc
         assert await pool.run_short("rival", "s", os.getpid) == apart
         assert not any(task.done() for task in waiting)
         monkeypatch.setattr(module, "SHORT_SECONDS", 0.2)
-        assert await pool.run_short("acme", "s", time.sleep, 60) is None
+        assert await pool.run_short("acme", "s", compute) is None
         monkeypatch.setattr(module, "SHORT_SECONDS", PATIENCE)
         await gone(apart)
         assert await pool.run_short("acme", "s", len, "four") == 4
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_short_work_may_wait_for_a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was ended by the clock, and each next one began in a new process, which takes longer."""
+    monkeypatch.setattr(module, "SHORT_SECONDS", 0.02)
+    async with Pool(ForkServer(warm), 1, 30.0) as pool:
+        first = await pool.run_short("acme", "s", os.getpid)
+        assert await pool.run_short("acme", "s", after_a_while) == first
+        assert await pool.run_short("acme", "s", niceness) == niceness()
+        assert await pool.run("acme", "s", niceness) == niceness() + NICENESS
 
 
 async def test_work_that_holds_the_loop_and_then_fails_sends_the_tenant_to_the_pool(

@@ -67,8 +67,7 @@ class Bodies:
     def __init__(
         self, connection: Connection, publisher: Publisher, tenant: str, bucket: str = BODIES_BUCKET
     ) -> None:
-        """`tenant` is empty for objects of no tenant, such as snapshots: these are named by the
-        digest itself."""
+        """Without a `tenant`, as for snapshots, objects are named by the digest itself."""
         self.bucket = bucket
         self.tenant = tenant
         self._stream = f"OBJ_{bucket}"

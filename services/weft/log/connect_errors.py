@@ -47,8 +47,7 @@ def connect_error(
 
 
 def _is_cut_off(cause: BaseException | None) -> bool:
-    """Whether the server aborted a TLS handshake. Its alert is seen only if it is read before the
-    next write fails."""
+    """Whether the server aborted a TLS handshake: seen only if read before a write fails."""
     if isinstance(cause, ssl.SSLError):
         return "ALERT" in (cause.reason or "")
     return isinstance(cause, ConnectionError | nats.errors.UnexpectedEOF)

@@ -97,8 +97,7 @@ async def mark_for(connection: Connection, secret: DeploymentSecret) -> str:
 
 
 async def _is_proven(connection: Connection, secret: str) -> bool:
-    """Whether the newest envelope's handle was made with this secret. That of a copy of an event
-    was not made with any."""
+    """Whether the newest envelope's handle, unless it is a copy's, was made with this secret."""
     try:
         newest = await last_of(connection, stored_filter(direction="out", event="envelope"), STREAM)
         event, place = newest.event(), newest.address()

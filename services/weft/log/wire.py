@@ -1,6 +1,5 @@
 """The parts of the NATS protocol that bulk work uses directly: commands out, headers in. Pure
-functions over bytes: a header block is made once per message, and a window of commands is one
-write."""
+functions over bytes. A header block is made once per message; a window of commands is one write."""
 
 from __future__ import annotations
 
@@ -44,8 +43,7 @@ def header_block(headers: Mapping[str, str]) -> bytes:
 
 
 def check_subject(subject: str) -> None:
-    """Raises `InvalidInput` for white space, after which the rest would be read as another part of
-    the command."""
+    """Raises `InvalidInput` for white space: what follows would be read as another argument."""
     if not subject or " " in subject or not subject.isprintable():
         raise InvalidInput(f"subject {subject!r} has white space or is empty")
 

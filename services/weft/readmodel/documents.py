@@ -52,8 +52,7 @@ class Documents:
         self._db.execute(_sql.supersede, (until, item))
 
     def flush(self) -> None:
-        """Write the added documents, unsealed; if there would be many of these, seal their full
-        segments."""
+        """Write the added documents, unsealed, and seal full segments if that makes many."""
         self._db.executemany(_sql.add_document, self._rows)
         self._rows.clear()
         rows: list[tuple[int, int, int, str, bytes]] = []
@@ -68,8 +67,7 @@ class Documents:
         self._new.clear()
 
     def seal(self) -> None:
-        """Seal the full segments that `flush` left. Call it in a transaction, when no request waits
-        for the new documents."""
+        """Seal the full segments that `flush` left, in a transaction that no request waits for."""
         for session in sorted(self.full):
             if documents := self._unsealed(session, OPEN):
                 self._seal_full(session, documents)

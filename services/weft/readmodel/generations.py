@@ -131,8 +131,7 @@ class Generations:
 
     def _remove(self, path: Path) -> bool:
         """Delete a generation that no process reads or builds, or set it aside if it is to be kept.
-        Its builder names it before letting the lock go, so only with the lock is it certain that
-        nobody does."""
+        Its builder names it before it lets the lock go: only with the lock is this certain."""
         lock = FileLock(path.with_name(f"{path.name}.readers"))
         if not lock.acquire():
             return False

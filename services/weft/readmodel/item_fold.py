@@ -52,8 +52,7 @@ class ItemFold(msgspec.Struct):
         self, record: LogRecord, address: StoredSubject, state: SessionState, item: ContextItem
     ) -> Iterator[bool]:
         """Two steps: the first makes the item's rows, without reading those of other items; the
-        second writes them and tells whether the item conflicts with one of the same id and other
-        content, which stays."""
+        second writes them and tells whether an item with this id has other content: it stays."""
         sequence, raw = record.sequence, item
         content_hash = bytes.fromhex(content_digest(encode_event(item)))
         rules = state.rules = state.rules or self._rules_of(address, sequence)

@@ -106,9 +106,8 @@ def invert(document: Document, postings: Postings) -> None:
 
 
 def pack_all(postings: Postings) -> tuple[dict[str, int], bytes]:
-    """The postings of all terms, packed one behind the other in order of the terms. For each term:
-    the byte at which its postings begin, counted from 1 as SQLite does, and their size in the lower
-    16 bits."""
+    """The postings of all terms, one behind the other in order of the terms. For each: the byte at
+    which they begin, counted from 1 as SQLite does, and their size in the lower 16 bits."""
     terms = sorted(postings)
     lists = [postings[term] for term in terms]
     sizes = [WIDTH * len(one) for one in lists]

@@ -20,8 +20,7 @@ ENTRY_BYTES = 256
 Read = Callable[[int], bytes | None]
 """A record's payload by its sequence, None if it is gone. Raises `Unavailable`."""
 ReadStored = Callable[[str, BodyRef], bytes | None]
-"""A body in the object store by its tenant and reference, None if it is gone. Raises
-`Unavailable`."""
+"""A stored body by its tenant and reference, None if it is gone. Raises `Unavailable`."""
 
 
 class RawBodies:

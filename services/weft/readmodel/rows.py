@@ -72,8 +72,7 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
     packed_size: int = 0
     """Characters of the clean text."""
     outdated: tuple[int, ...] = ()
-    """Numbers of the facts that a `memory_fact` states and `text` leaves out, since there are newer
-    values."""
+    """Numbers of the facts of a `memory_fact` that `text` leaves out for newer values."""
     stored: int = 0
     """Bytes of a trusted item's text that are in the object store and not in the read model: `text`
     is then the summarizer's summary, empty until there is one, and of a call always empty."""

@@ -1,6 +1,5 @@
-"""Deletes what a tombstone names: the rows of a session, of a tenant or of a scope (its items in
-every session, all derived from them, and its memory). The rest is as if the log had never held
-these."""
+"""Deletes what a tombstone names: the rows of a session, a tenant or a scope (its items in every
+session, all derived from them, its memory). The rest is as if the log had never held these."""
 
 from __future__ import annotations
 

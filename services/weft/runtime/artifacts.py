@@ -61,8 +61,7 @@ class ArtifactStore:
         return event
 
     async def text(self, tenant: str, item: ContextItem) -> str:
-        """Its text, or the first `MAX_TEXT_BYTES` of its body. Raises `NotFound` for a body that
-        is not there (yet)."""
+        """Its text, or the first `MAX_TEXT_BYTES` of its body. Raises `NotFound` without one."""
         if item.body is None:
             return item.text
         body = await self._of(tenant).get(item.body, MAX_TEXT_BYTES)

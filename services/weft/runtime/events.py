@@ -1,7 +1,6 @@
 """A FastStream subscriber for events of the log: its batch pull subscriber, consuming by our own
 bounded pulls (`log/consuming.py`; docs/decisions/faststream.md says why). A batch is whatever has
-arrived, each event is acknowledged on its own, and an error that no event caused is raised by
-`ended`."""
+arrived, each event is acknowledged on its own; `ended` raises errors that no event caused."""
 
 from __future__ import annotations
 

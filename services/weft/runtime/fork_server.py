@@ -22,7 +22,7 @@ from typing import Self, TypeVar
 import msgspec
 
 from weft.parent_death import die_with_parent
-from weft.runtime.subprocess_worker import SPAWN, Started, lower_priority, serve_calls
+from weft.runtime.subprocess_worker import SPAWN, Started, in_own_session, serve_calls
 from weft_schemas.errors import Unavailable
 
 T = TypeVar("T")
@@ -49,13 +49,14 @@ class ForkServer:
         fork_server._process.pipe.recv()
         return fork_server
 
-    async def fork(self) -> ForkedProcess:
-        """A new process. Raises `Unavailable` if none can be started."""
+    async def fork(self, niceness: int = 0) -> ForkedProcess:
+        """A new process, with a smaller share of the processor if it has a `niceness`. Raises
+        `Unavailable` if none can be started."""
         async with self._turn:
             for _ in range(2):
                 try:
                     commands = await self._started()
-                    return await self._run(partial(self._forked, commands))
+                    return await self._run(partial(self._forked, commands, niceness))
                 except (EOFError, OSError):
                     self._lose()
         raise Unavailable("no process could be started for this request; try again")
@@ -63,7 +64,7 @@ class ForkServer:
     def end(self, pid: int) -> None:
         """Kill one of its processes."""
         if self._process is not None:
-            self._thread.submit(self._process.pipe.send, pid)
+            self._thread.submit(self._process.pipe.send, -pid)
 
     def close(self) -> None:
         """Kill it, and all of its processes with it."""
@@ -77,10 +78,10 @@ class ForkServer:
             await self._run(self._process.pipe.recv)  # it is warm
         return self._process.pipe
 
-    def _forked(self, commands: Connection) -> ForkedProcess:
+    def _forked(self, commands: Connection, niceness: int) -> ForkedProcess:
         ours, theirs = Pipe()
         try:
-            commands.send(None)
+            commands.send(niceness)
             reduction.send_handle(commands, theirs.fileno(), None)
             return ForkedProcess(self, commands.recv(), ours)
         finally:
@@ -108,31 +109,33 @@ class ForkedProcess(msgspec.Struct):
 
 
 def _serve(commands: Connection, warm: Callable[[], None]) -> None:
+    """A command is the niceness of a process to fork, or the negated number of one to kill."""
     warm()
-    lower_priority()  # only now, so that the start itself is not slowed down
+    in_own_session()
     gc.freeze()  # a collection would write to every page, which would no longer be shared
     commands.send(None)
     children: set[int] = set()
     while True:
         try:
-            pid = commands.recv()
+            command: int = commands.recv()
         except (EOFError, OSError):
             return  # the service is gone
-        if pid is None:
-            children.add(_fork(commands))
-        elif pid in children:  # not one of a fork server before this one
-            children.discard(pid)
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+        if command >= 0:
+            children.add(_fork(commands, command))
+        elif -command in children:  # not one of a fork server before this one
+            children.discard(-command)
+            os.kill(-command, signal.SIGKILL)
+            os.waitpid(-command, 0)
 
 
-def _fork(commands: Connection) -> int:
+def _fork(commands: Connection, niceness: int) -> int:
     fork_server, handle = os.getpid(), reduction.recv_handle(commands)
     pid = os.fork()
     if pid == 0:
         try:
             die_with_parent(fork_server)
             commands.close()
+            in_own_session(niceness)
             serve_calls(Connection(handle))
         finally:
             os._exit(0)

@@ -60,6 +60,5 @@ class Metrics:
         self._in_flight.labels(self._process).set_function(count)
 
     def _gauge(self, name: str, about: str) -> Gauge:
-        """It has no series before its first value, so that a process to which it does not apply
-        does not tell 0."""
+        """No series before its first value: a process to which it does not apply tells no 0."""
         return Gauge(name, about, ("process",), registry=self.registry)

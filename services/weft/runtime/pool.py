@@ -12,14 +12,23 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from typing import ParamSpec, Self, TypeVar
 
 from weft.runtime.fair_queueing import ConcurrencyLimits
 from weft.runtime.fork_server import ForkServer
 from weft.runtime.logs import fields
-from weft.runtime.subprocess_worker import SubprocessWorker, TookTooLong, WorkDied, WorkFailed
+from weft.runtime.subprocess_worker import (
+    NICENESS,
+    Child,
+    SubprocessWorker,
+    TookTooLong,
+    WorkDied,
+    WorkFailed,
+    within_cpu_time,
+)
 from weft_schemas.errors import Overloaded, TooCostly, WeftError
 
 P = ParamSpec("P")
@@ -30,16 +39,17 @@ TURN_SECONDS = 5.0
 WAITING = 500
 """Requests of one tenant that may wait; as many may be in work in one service."""
 HELD_SECONDS = 0.05
-"""Work that uses more processor time than this has blocked the event loop for too long: ten
-ordinary compiles."""
+"""Work that uses more processor time has blocked the event loop for too long: six compiles'."""
 ISOLATION_SECONDS = 60.0
 """How long all work of a tenant that blocked the loop is done in the pool."""
 CROWDING_SECONDS = 30.0
 """The same for a tenant whose many requests crowded out others."""
 _MAX_ISOLATED = 10_000
 SHORT_SECONDS = 1.0
-"""Longest that work counts as short in its process, a hundred times what it takes. What takes
-longer was estimated wrongly, and is begun again as heavy work."""
+"""Most processor time that work may use and count as short, some fifty times what it uses. What
+uses more was estimated wrongly, and is begun again as heavy work. Not seconds on the clock: on a
+machine that is busy with other things all work would be ended, and each next one begin in a new
+process, which has read nothing yet and so takes several times as long."""
 
 _log = logging.getLogger(__name__)
 
@@ -50,8 +60,9 @@ class Pool:
     def __init__(self, fork_server: ForkServer, processes: int, seconds: float) -> None:
         """`fork_server` gives the processes; `seconds`: longest that one request may take."""
         self._fork_server = fork_server
-        self._heavy = _Lane(fork_server, processes, seconds)
-        self._short = _Lane(fork_server, 1, seconds)
+        self._heavy = _Lane(partial(fork_server.fork, niceness=NICENESS), processes, seconds)
+        # As quick as the event loop's process, which it does the work of.
+        self._short = _Lane(fork_server.fork, 1, seconds)
         self._isolated: OrderedDict[str, float] = OrderedDict()
         """Tenant → until when."""
 
@@ -79,10 +90,10 @@ class Pool:
     ) -> T | None:
         """`run` for work that is estimated to be short; None if it is not."""
         async with self.turn(tenant, session, is_short=True) as worker:
+            limited = partial(within_cpu_time, SHORT_SECONDS, work)
             try:
-                async with asyncio.timeout(SHORT_SECONDS):
-                    return await worker.run(work, *args, **kwargs)
-            except TimeoutError:
+                return await worker.run(limited, *args, **kwargs)
+            except TooCostly:
                 return None
 
     @asynccontextmanager
@@ -90,8 +101,7 @@ class Pool:
         self, tenant: str, session: str, is_short: bool = False
     ) -> AsyncIterator[HeavyWorker]:
         """A process for one request, when its turn has come; `is_short` work waits for no heavy
-        one. Raises `Overloaded` if too many of the tenant's requests wait, or this one has waited
-        too long."""
+        one. Raises `Overloaded` if too many of the tenant's wait, or this one has too long."""
         kind, lane = ("short", self._short) if is_short else ("heavy", self._heavy)
         async with AsyncExitStack() as stack:
             try:
@@ -137,8 +147,10 @@ class Pool:
 class _Lane:
     """Processes for one kind of work, and whose turn it is."""
 
-    def __init__(self, fork_server: ForkServer, processes: int, seconds: float) -> None:
-        self.idle = [HeavyWorker(fork_server.fork, seconds) for _ in range(processes)]
+    def __init__(
+        self, start: Callable[[], Awaitable[Child]], processes: int, seconds: float
+    ) -> None:
+        self.idle = [HeavyWorker(start, seconds) for _ in range(processes)]
         # If there are two or more, one is always left to other tenants.
         own = max(1, processes - 1)
         self.limits = ConcurrencyLimits(processes, own, own, WAITING)

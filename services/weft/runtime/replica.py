@@ -92,8 +92,7 @@ class Replica:
         self._waits_ended = True
 
     def deadline(self, seconds: float) -> float:
-        """For `reach` and `is_late`: this time from now, without time in which this process is
-        suspended."""
+        """For `reach` and `is_late`: this time from now; while suspended, no time passes."""
         return self._now() + seconds
 
     def is_late(self, deadline: float) -> bool:
@@ -137,8 +136,7 @@ class Replica:
             return done
 
     async def read_fairly(self, tenant: str, work: Callable[[ReadModel], T]) -> T:
-        """`read` for requests that a tenant may send in large numbers: one at a time, and tenants
-        take turns."""
+        """`read` for requests that may come in large numbers: one at a time, tenants in turn."""
         async with self._turns_apart.turn(tenant):
             return await self.read(work)
 
@@ -161,8 +159,7 @@ class Replica:
             yield
 
     def check(self) -> None:
-        """Check every page of the read model, .7 s for a gigabyte. Raises `Unavailable` if it is
-        damaged or missing."""
+        """Check every page, .7 s for a gigabyte. Raises `Unavailable` if one is damaged."""
         with Reader(self._data_dir) as reader:
             reader.check()
 

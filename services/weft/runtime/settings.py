@@ -58,8 +58,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     encoding: str = DEFAULT_ENCODING
     """What counts tokens: an encoding, a model or the path of a `tokenizer.json`."""
     heavy_processes: int = 2
-    """Of a compiler or router, for requests that take longer than some milliseconds; a tenant gets
-    at most all but one."""
+    """Of a compiler or router, for long requests; a tenant gets at most all but one."""
     heavy_seconds: float = 10.0
     """Longest that such a request may take."""
     http_host: str = "127.0.0.1"
@@ -82,8 +81,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     summary_model: str | None = None
     summary_api_key: str | None = None
     memory_languages: Path | None = None
-    """JSON file of phrases in which people speak of themselves, by language; adds to weft's own or
-    replaces them."""
+    """JSON file of phrases in which people speak of themselves; adds to or replaces weft's own."""
     router_transformer: str = "identity"
     """Turns a question into a routing query: a template such as `a tool to {query}`, or the name of
     an installed transformer."""

@@ -154,16 +154,16 @@ def _in_subprocess(parent: int, target: Callable[..., None], *args: object) -> N
 
 
 def _serve(pipe: Connection) -> None:
-    lower_priority()
+    in_own_session(NICENESS)
     serve_calls(pipe)
 
 
-def lower_priority(niceness: int = NICENESS) -> None:
-    """Give this process a separate session with a smaller share of the processor.
+def in_own_session(niceness: int = 0) -> None:
+    """Give this process a session, and with a `niceness` a smaller share of the processor.
 
     Where Linux groups processes by session (sched(7), autogroup), niceness counts within one, so
-    the session gets a niceness, too. Small compiles beside huge results took 50 to 120 ms at p99
-    without it, 16 to 25 with it.
+    the session gets it, too. Small compiles beside huge results took 50 to 120 ms at p99 without
+    it, 16 to 25 with it.
     """
     os.nice(niceness)
     with suppress(PermissionError):  # it leads a session already
@@ -180,6 +180,15 @@ def serve_calls(pipe: Connection) -> None:
         except (EOFError, OSError):
             return  # the worker is gone
         pipe.send_bytes(_pickled(_outcome(work, args, kwargs)))
+
+
+def within_cpu_time(seconds: float, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """`work(*args)`; ends this process if the work uses more processor time than `seconds`."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)  # its signal ends a process that has no handler
+    try:
+        return work(*args, **kwargs)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
 
 
 def _outcome(work: Callable[P, T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> T | WeftError:
