@@ -42,3 +42,15 @@ def test_a_stack_or_a_long_text_does_not(below: list[str]) -> None:
 
 def test_nor_does_the_code_below_a_line_with_an_arrow() -> None:
     assert told("-> 7   raise KeyError(key)", "   8 else:") == []
+
+
+def test_what_stands_in_the_frame_of_an_error_belongs_with_it() -> None:
+    framed = ["│", "│   with module.cache.group.this,", "│   on cache/main.tf line 31, in resource:"]
+    assert told("│ Error: deleting the group (g7): in use", *framed, "╵", "more") == framed
+    many = [f"│ line {n}" for n in range(MAX_DETAILS + 2)]
+    assert told("│ Error: in use", *many) == many[:MAX_DETAILS]
+    assert told("│ Error: in use", *framed, "│ " + "x" * MAX_LENGTH) == framed
+
+
+def test_a_row_of_a_table_has_no_frame() -> None:
+    assert told("│ error │ 7 │", "│ ok    │ 9 │") == []

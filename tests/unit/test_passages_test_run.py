@@ -193,3 +193,33 @@ def test_what_a_panic_says_below_its_place_is_shown_with_any_part() -> None:
     root = split_test_run(text, TEST_RUN)
     assert root is not None
     assert any(text[one.start : one.end] == said for one in root.children if one.identifies)
+
+
+MAVEN = f"""[INFO] Scanning for projects...
+{"[INFO] Downloading a part of it" * 4}
+[INFO] Tests run: 41, Failures: 0, Errors: 0, Skipped: 2, Time elapsed: 1.522 s
+{"".join(f"[INFO] step {n} of the module that follows{chr(10)}" for n in range(20))}\
+[ERROR] COMPILATION ERROR :
+[INFO] -------------------------------------------------------------
+[ERROR] /src/main/java/AmountReader.java:[38,28] cannot find symbol
+  symbol:   variable Decimals
+  location: class AmountReader
+[INFO] 1 error
+[INFO] BUILD FAILURE
+[INFO] Total time:  12.303 s
+"""
+
+
+def always_shown(text: str) -> str:
+    made = split_test_run(text, TEST_RUN)
+    assert made is not None
+    return "".join(text[one.start : one.end] for one in leaves(made) if one.identifies)
+
+
+def test_what_failed_beside_the_tests_is_shown_with_any_part() -> None:
+    """It was like any other line: a run in which no test fails may still fail."""
+    shown = always_shown(MAVEN)
+    assert "[38,28] cannot find symbol\n  symbol:   variable Decimals\n" in shown
+    assert "BUILD FAILURE" in shown
+    passed = MAVEN.replace("[ERROR] ", "test_error PASSED ")
+    assert "COMPILATION" not in always_shown(passed)

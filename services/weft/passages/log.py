@@ -44,7 +44,7 @@ def split_log(text: str, content_type: str) -> Part | None:
     if content_type != LOG and not (telling or is_uniform):
         return None
     has_errors = content_type not in (TRACEBACK, LISTING)
-    errors = _first_errors(text, lines) if has_errors else frozenset[int]()
+    errors = first_errors(text, lines) if has_errors else frozenset[int]()
     warned = first_warnings(lines, levels)
     if not is_uniform:
         return split_around(text, lines, telling | errors, outliers=warned)
@@ -57,7 +57,7 @@ LEVELLED = 20
 """First lines in which a log shows levels."""
 
 
-def _first_errors(text: str, lines: Sequence[str]) -> frozenset[int]:
+def first_errors(text: str, lines: Sequence[str]) -> frozenset[int]:
     """The numbers of the lines that tell of an error, one for each kind, and of what belongs with
     them."""
     taken: set[int] = set()

@@ -10,6 +10,7 @@ from enum import Enum, auto
 
 from weft.passages.always_shown import split_around
 from weft.passages.error_details import details_below
+from weft.passages.log import first_errors
 from weft.passages.part import Part
 
 TEST_RUN = "text/x-test-run"
@@ -150,7 +151,11 @@ def split_test_run(text: str, content_type: str) -> Part | None:
         return None
     lines = text.splitlines(keepends=True)
     kinds = kinds_of([line.rstrip() for line in lines])
-    return split_around(text, lines, _telling(lines, kinds), _passed(lines, kinds))
+    telling = _telling(lines, kinds)
+    if not {Line.FAILURE, Line.REASON}.intersection(kinds):  # what failed, if anything, is no test
+        others = (number for number, kind in enumerate(kinds) if kind is not Line.PASSED)
+        telling |= first_errors(text, lines).intersection(others)
+    return split_around(text, lines, telling, _passed(lines, kinds))
 
 
 def _passed(lines: Sequence[str], kinds: Sequence[Line]) -> frozenset[int]:
