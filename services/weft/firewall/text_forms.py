@@ -13,6 +13,7 @@ import re2
 from weft.firewall.aligned import is_aligned
 from weft.firewall.delimited import records
 from weft.firewall.form import Form
+from weft.passages.line_prefix import bare_lines
 from weft.passages.ruled import ruled_tables, with_plain_rules
 
 _LINES = 100
@@ -81,6 +82,9 @@ _PATHLINE = re.compile(
 
 def text_form(start: str, hint: str | None) -> Form:
     """The form of a text that begins so and is no JSON. `hint` is as for `detect`."""
+    bare = "".join(bare_lines(start.splitlines(keepends=True)))
+    if bare != start and _TESTS.search(bare.encode()) is not None:
+        return Form.TESTS
     raw = start.encode()
     filled = [line for line in start.splitlines() if line.strip()][:_LINES]
     for form, holds in _TESTS_IN_ORDER:

@@ -11,6 +11,7 @@ import msgspec
 from weft.passages.json_identifiers import identified_by_words, identifying_fields, link_fields
 from weft.passages.json_outcome import outcome_fields
 from weft.passages.json_outliers import outlier_records
+from weft.passages.json_paging import paging_fields
 from weft.passages.json_values import KEY, LEAF, RECORD, Value, read_values
 from weft.passages.literals import Decoded, Literal
 from weft.passages.part import Part, shifted
@@ -81,7 +82,11 @@ class _Splitting:
         parts: list[Part] = []
         identifying = identifying_fields(text, members) if unit == "field" else ()
         if outer:
-            identifying = (*identifying, *outcome_fields(text, members))
+            identifying = (
+                *identifying,
+                *outcome_fields(text, members),
+                *paging_fields(text, members),
+            )
         outliers = outlier_records(text, members) if unit == "record" else ()
         links = link_fields(text, members) if unit == "field" else frozenset[int]()
         is_open = False

@@ -3,11 +3,13 @@ ended, are shown with any part of it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from weft.passages.always_shown import split_around
 from weft.passages.error_details import MAX_LENGTH, details_below
 from weft.passages.error_lines import VARIABLE, level_of, may_tell, tells_error
+from weft.passages.line_prefix import bare_lines
 from weft.passages.outcome import outcome_lines
 from weft.passages.outlier_lines import first_warnings, outlier_lines, rare_warnings
 from weft.passages.part import Part
@@ -31,7 +33,7 @@ def split_log(text: str, content_type: str) -> Part | None:
     if content_type not in PRINTED:
         return None
     lines = text.splitlines(keepends=True)
-    telling = outcome_lines(text, lines)
+    telling = outcome_lines(text, bare_lines(lines))
     has_verdict = bool(telling)
     is_uniform = are_uniform(lines)
     has_levels = any(map(level_of, lines[:LEVELLED]))
@@ -41,10 +43,13 @@ def split_log(text: str, content_type: str) -> Part | None:
     levels = list(map(level_of, lines)) if has_levels else []
     if has_levels:
         telling |= rare_warnings(lines, levels)
-    if content_type != LOG and not (telling or is_uniform):
-        return None
     has_errors = content_type not in (TRACEBACK, LISTING)
+    is_told = content_type == LOG or bool(telling) or is_uniform
+    if not is_told and not (has_errors and _are_printed(lines)):
+        return None
     errors = first_errors(text, lines) if has_errors else frozenset[int]()
+    if not is_told and not errors:
+        return None
     warned = first_warnings(lines, levels)
     if not is_uniform:
         return split_around(text, lines, telling | errors, outliers=warned)
@@ -53,6 +58,18 @@ def split_log(text: str, content_type: str) -> Part | None:
     return rows if has_verdict else with_ends(text, rows)
 
 
+def _are_printed(lines: Sequence[str]) -> bool:
+    """Whether a program printed the lines: most begin with a sign or a number that few lines of
+    prose have."""
+    filled = [line for line in lines if line.strip()]
+    signs = sum(_PRINTED.search(line, 0, BEGINNING) is not None for line in filled)
+    return len(filled) >= MIN_PRINTED and signs >= PRINTED_SHARE * len(filled)
+
+
+_PRINTED = re.compile(r"[:/=|_\\\[\]{}<>\d]")
+BEGINNING = 80
+"""Characters of a line in which such a sign is looked for."""
+MIN_PRINTED, PRINTED_SHARE = 4, 0.7
 LEVELLED = 20
 """First lines in which a log shows levels."""
 
@@ -73,7 +90,7 @@ def first_errors(text: str, lines: Sequence[str]) -> frozenset[int]:
             kinds.add(kind)
             taken.add(number)
             room -= len(line)
-    return frozenset(taken | _details(lines, sorted(taken)))
+    return frozenset(taken | _details(bare_lines(lines), sorted(taken)))
 
 
 def _details(lines: Sequence[str], errors: Sequence[int]) -> set[int]:

@@ -19,6 +19,8 @@ _VERDICT = re.compile(
     r"|\s{0,8}Executed \d+ tests?\b.*"
     r"|[\W_]{0,80}(?:\w{1,20}:\s{1,8})?\d+ (?:passed|failed|failures?|errors?)\b.{0,80}"
     r"|(?:ERROR|[Ee]rror|FATAL|fatal): .*"
+    r"|.{0,160}\b[Ss]uccessfully\b.{0,80}|\W{0,6}(?:\w{1,12} ){1,2}complete!.{0,80}"
+    r"|\W{0,6}Plan: \d+ to .*"
     r"|\W{0,6}(?:\w{1,12} ){0,2}(?i:exit(?:ed)?(?: with)?(?: status| code)|exit_code)"
     r"\W{1,4}-?\d{1,3}\W{0,3}"
 )

@@ -10,6 +10,7 @@ from enum import Enum, auto
 
 from weft.passages.always_shown import split_around
 from weft.passages.error_details import details_below
+from weft.passages.line_prefix import bare_lines
 from weft.passages.log import first_errors
 from weft.passages.part import Part
 
@@ -150,12 +151,13 @@ def split_test_run(text: str, content_type: str) -> Part | None:
     if content_type != TEST_RUN:
         return None
     lines = text.splitlines(keepends=True)
-    kinds = kinds_of([line.rstrip() for line in lines])
-    telling = _telling(lines, kinds)
+    bare = bare_lines(lines)
+    kinds = kinds_of([line.rstrip() for line in bare])
+    telling = _telling(bare, kinds)
     if not {Line.FAILURE, Line.REASON}.intersection(kinds):  # what failed, if anything, is no test
         others = (number for number, kind in enumerate(kinds) if kind is not Line.PASSED)
         telling |= first_errors(text, lines).intersection(others)
-    return split_around(text, lines, telling, _passed(lines, kinds))
+    return split_around(text, lines, telling, _passed(bare, kinds))
 
 
 def _passed(lines: Sequence[str], kinds: Sequence[Line]) -> frozenset[int]:
