@@ -303,15 +303,19 @@ def _with_shortest_forms(
     least = _shortest_forms(choice, group)
     if choice.cost.fits(merged(shown, [least]), most):
         return merged(shown, [least])
-    results = group.rows[1:]
+    call, results = group.rows[0].sequence, group.rows[1:]
     more = _with_call(choice, shown, group, least, limit)
+    if more is None and len(results) == 1:
+        result = choice.renditions[results[0].sequence]
+        begun = longest_beginning(shown, {call: least[call]}, result, choice.cost, limit)
+        more = None if begun is None else merged(shown, [begun])
     for room, tokens in ((4, limit), (1, limit), (1, most)):
         if more is None:
-            begun = {
+            cut = {
                 row.sequence: _beginning_or_stub(choice, row, room * MIN_PIN_TOKENS)
                 for row in results
             }
-            more = _with_call(choice, shown, group, least | begun, tokens)
+            more = _with_call(choice, shown, group, least | cut, tokens)
     return shown if more is None else more
 
 
