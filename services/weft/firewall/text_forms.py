@@ -80,6 +80,10 @@ _PATHLINE = re.compile(
 )
 
 
+_DIAGNOSTIC = re.compile(r"(?:\w{1,20}: )?[^\s:(]+\.\w{1,6}(?::\d+:\d+:|\(\d+,\d+\):) \S")
+"""What a compiler or a linter says about a place in a file. A search prints no column."""
+
+
 def text_form(start: str, hint: str | None) -> Form:
     """The form of a text that begins so and is no JSON. `hint` is as for `detect`."""
     bare = "".join(bare_lines(start.splitlines(keepends=True)))
@@ -97,6 +101,7 @@ _TESTS_IN_ORDER: tuple[tuple[Form, Callable[[bytes, list[str]], bool]], ...] = (
     (Form.CODE, lambda raw, lines: _is_numbered(lines)),
     (Form.DIFF, lambda raw, lines: _DIFF.search(raw) is not None),
     (Form.TESTS, lambda raw, lines: _TESTS.search(raw) is not None),
+    (Form.LOG, lambda raw, lines: len(lines) >= 4 and _share(lines, _DIAGNOSTIC) >= 0.3),
     (Form.XML, lambda raw, lines: _has_own_root(raw) and _is_xml(raw)),
     (Form.HTML, lambda raw, lines: _is_html(raw)),
     (Form.XML, lambda raw, lines: _is_xml(raw)),

@@ -35,6 +35,9 @@ _ERROR = re.compile(
     rf"(?<![\w./=-])(?<!\b0 )(?<!\b[Nn]o )(?i:{_WORD})(?![\w/=-]|\.\w|: ?\d)|\bFAIL\b"
     r"|\b(?:[A-Z]\w+(?:Error|Exception))\b"
     r"|\b(?i:err|error|exception)=(?![\"']?(?i:nil|null|none|false|0)\b|[\"']{2}|\s|\Z)"
+    r"|\bexited (?:with )?(?:code |status |\()[1-9]\d{0,2}\b"
+    r"|(?<=\w):\d{1,7}:\d{1,5}: (?:[EF]\d{3,4}\b"
+    r"|(?! |(?i:note|warning|info|hint|remark|help|required|in)\b|[A-Z]\d{3,4}\b))"
 )
 """Words that tell of an error in a line without a level, unless they are part of a name or a
 setting, or say that there is no error."""
@@ -89,7 +92,7 @@ def _lowercase_bytes(text: str) -> bytes:
 
 _SIGN = re2.compile(
     rb"err|fatal|critical|severe|panic|exception|fail|traceback|denied|refused|timed? ?out"
-    rb"|not found|cannot|unable"
+    rb"|not found|cannot|unable|exited |:\d+:\d+: "
 )
 """A sign that every text has in which `_ERROR` finds an error; found quickly in lower case."""
 MAX_SIGNS = 5_000

@@ -154,7 +154,7 @@ def split_test_run(text: str, content_type: str) -> Part | None:
     bare = bare_lines(lines)
     kinds = kinds_of([line.rstrip() for line in bare])
     telling = _telling(bare, kinds)
-    if not {Line.FAILURE, Line.REASON}.intersection(kinds):  # what failed, if anything, is no test
+    if Line.FAILURE not in kinds:  # what failed, if anything, is no test
         others = (number for number, kind in enumerate(kinds) if kind is not Line.PASSED)
         telling |= first_errors(text, lines).intersection(others)
     return split_around(text, lines, telling, _passed(bare, kinds))
