@@ -65,7 +65,8 @@ def may_tell(text: str, lines: Sequence[str]) -> Iterator[int]:
 
 
 def first_error(text: str) -> int | None:
-    """Where a text first tells of an error; in a line of a lower level only if no other does."""
+    """Where a text first tells of an error; in a line of a lower level, or in what is said about a
+    place in a file, only if no other does."""
     plain = _lowercase_bytes(text)
     lower, at = None, 0
     for _ in range(MAX_SIGNS):
@@ -78,10 +79,13 @@ def first_error(text: str) -> int | None:
         near = _ERROR.finditer(text, max(start, sign - _BEFORE), sign + _BEHIND)
         if not any(told.start() <= sign < told.end() for told in near):
             continue
-        if level_of(text[start : start + 200]) in ("", *_ERRORS):
+        is_remark = text[sign] == ":"
+        if not is_remark and level_of(text[start : start + 200]) in ("", *_ERRORS):
             return sign
-        end = text.find("\n", sign)
-        lower, at = sign if lower is None else lower, len(text) if end < 0 else end
+        lower = sign if lower is None else lower
+        if not is_remark:
+            end = text.find("\n", sign)
+            at = len(text) if end < 0 else end
     return lower
 
 
