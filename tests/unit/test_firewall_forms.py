@@ -256,3 +256,29 @@ def test_a_chat_without_times_is_no_yaml(between: str, speakers: tuple[str, ...]
 )
 def test_records_with_the_same_keys_are_no_chat(text: str) -> None:
     assert detect(text).form is Form.YAML
+
+
+GO_BUILD = """# example.com/turbine/internal/store
+internal/store/retry.go:9:2: "errors" imported and not used
+internal/store/sluice.go:44:19: cannot use row.Position as int32 value in argument
+# example.com/turbine/cmd
+vet: cmd/flags.go:27:38: undefined: sched.DefaultTick
+"""
+TSC = "".join(f"src/a{n}.ts({n},4): error TS18047: 't.end' is possibly 'null'.\n" for n in range(6))
+
+
+@pytest.mark.parametrize("text", [GO_BUILD, TSC])
+def test_what_a_compiler_says_about_places_in_files_is_a_log(text: str) -> None:
+    """It was Markdown for its headings, or a listing for its paths."""
+    assert detect(text).form is Form.LOG
+
+
+def test_what_a_search_finds_is_a_listing() -> None:
+    found = "".join(f"src/a{n}.ts:{n}: const end = t.end\n" for n in range(9))
+    assert detect(found).form is Form.LISTING
+
+
+@pytest.mark.parametrize("prefix", ["2025-10-02T09:15:14.123Z ", "#12 18.41 "])
+def test_a_test_run_is_known_behind_the_prefix_of_each_line(prefix: str) -> None:
+    collected = "".join(f"{prefix}{line}\n" for line in ["setting up", *TESTS.splitlines()])
+    assert detect(collected).form is Form.TESTS

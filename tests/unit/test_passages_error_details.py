@@ -45,7 +45,11 @@ def test_nor_does_the_code_below_a_line_with_an_arrow() -> None:
 
 
 def test_what_stands_in_the_frame_of_an_error_belongs_with_it() -> None:
-    framed = ["│", "│   with module.cache.group.this,", "│   on cache/main.tf line 31, in resource:"]
+    framed = [
+        "│",
+        "│   with module.cache.group.this,",
+        "│   on cache/main.tf line 31, in resource:",
+    ]
     assert told("│ Error: deleting the group (g7): in use", *framed, "╵", "more") == framed
     many = [f"│ line {n}" for n in range(MAX_DETAILS + 2)]
     assert told("│ Error: in use", *many) == many[:MAX_DETAILS]

@@ -21,6 +21,12 @@ from weft.passages.error_lines import first_error
         ("DEBUG got {" + '"a": "b", ' * 50 + '"error": null}\nERROR: disk is full', 1),
         ("\u0130 caf\u00e9 \U0001f600\nall well\nERROR: boom", 2),
         ("all is well\nexit 1\n", None),
+        ("started\nsearch-1 exited with code 78\n", 1),
+        ("started\nsearch-1 exited with code 0\n", None),
+        ("src/a.go:9:2: declared and not used: n\n--- FAIL: TestA (0.00s)\n", 1),
+        ("building\nsrc/a.go:9:2: declared and not used: n\n", 1),
+        ("src/a.go:9:2: note: n\nsrc/a.py:9:2: C0114: Missing docstring\n", None),
+        ("src/a.py:1:0: C0114: Missing docstring\nsrc/a.py:4:0: E0611: No name\n", 1),
     ],
 )
 def test_the_first_error_is_where_one_is_told(text: str, line: int | None) -> None:

@@ -26,6 +26,9 @@ RAISED = (
         "ERROR: disk is full",
         "exit code: 1",
         "Process exited with status 0",
+        'deployment "map" successfully rolled out',
+        "Apply complete! Resources: 1 added, 0 changed, 0 destroyed.",
+        "Plan: 2 to add, 2 to change, 1 to destroy.",
     ],
 )
 def test_a_line_that_says_how_all_of_it_ended_is_a_verdict(line: str) -> None:

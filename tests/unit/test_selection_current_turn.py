@@ -130,3 +130,16 @@ def test_once_not_all_fit_as_written_older_results_are_told_without_quotes() -> 
     complete = [entry for entry in pack.entries if entry.text.count("amount") == 12]
     assert [entry.item_id for entry in complete if '"amount"' in entry.text] == ["list6r"]
     assert len(complete) == 4
+
+
+STEPS = "".join(f"step {n} of the migration was done\n" for n in range(12))
+VIOLATED = ", ".join(f"orders.{n} has no customer {n * 7_919}" for n in range(60))
+
+
+def test_a_failure_of_which_no_part_fits_takes_the_room_that_is_left() -> None:
+    """It was cut to a few words, whatever was left."""
+    asked = ContextItem("u0", ItemKind.USER_TURN, "Migrate the orders; mend what is refused.")
+    failed = called(1, "migrate", f"{STEPS}IntegrityError: {VIOLATED}", failed=True)
+    pack = compile_pack(ListView([asked, *failed]), CompileRequest(Phase.CALL, budget=200)).pack
+    assert "IntegrityError: orders.0 has no customer 0, orders.1 has no customer" in pack.prompt
+    assert "orders.2 has no customer" in pack.prompt

@@ -14,7 +14,7 @@ from weft.compiler.stats import stats_of
 from weft_schemas.compile import ContextPack, PendingItem
 from weft_schemas.ids import digest
 
-CODE_VERSION = "46"
+CODE_VERSION = "47"
 """Raise it if the same view and request would give another selection."""
 
 

@@ -44,7 +44,7 @@ from weft_schemas.ids import artifact_handle, handle_key
 from weft_schemas.items import ContextItem, ReservedMetadata, Sensitivity
 from weft_schemas.policy import FirewallRules, ToolRule, rule_for, shown_up_to
 
-FIREWALL_VERSION = "24"
+FIREWALL_VERSION = "25"
 """Raised with every change of what an envelope contains."""
 
 

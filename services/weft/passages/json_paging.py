@@ -11,6 +11,8 @@ from weft.passages.json_values import Value
 
 MAX_FIELDS = 3
 """Of one object."""
+MAX_OBJECT = 240
+"""Characters of an object about pages that is shown as a whole."""
 _MORE = re.compile(
     r'"(?:has_?more|has_?next(?:_?page)?|(?:is_?)?truncated|next_?page|next|cursor'
     r"|(?:(?:next|start|end|after|page|continuation)_?)(?:page_?)?"
@@ -20,8 +22,8 @@ _MORE = re.compile(
 )
 """A field that says so, under the names that APIs give it, unless it is empty or says no."""
 _TOTAL = re.compile(
-    r'"(?:total|(?:total|result|record|match)_?s?_?(?:count|results|records|items|matches|hits)?'
-    r'|num_?found|count)"\s*:\s*([1-9][0-9]{0,17})',
+    r'"(?:total|count|found|num_?found|total_?(?:count|results|records|items|matches|hits|rows)'
+    r'|(?:result|record|item|match|hit|row)(?:e?s)?_?(?:count|total|found))"\s*:\s*([1-9][0-9]{0,17})',
     re.IGNORECASE,
 )
 
@@ -33,12 +35,16 @@ def paging_fields(text: str, fields: Sequence[Value]) -> tuple[int, ...]:
         at
         for at, one in enumerate(fields)
         if one.members is None
-        and (
-            _MORE.fullmatch(text, one.start, one.end)
-            or (listed is not None and _is_more(text, one, listed))
-        )
+        and (_tells_more(text, one) or (listed is not None and _is_more(text, one, listed)))
     )
     return tuple(islice(found, MAX_FIELDS))
+
+
+def _tells_more(text: str, one: Value) -> bool:
+    """Whether a field says so, or one of the fields of a small object in it."""
+    is_small = text.find("{", one.start, one.end) >= 0 and one.end - one.start <= MAX_OBJECT
+    found = _MORE.search if is_small else _MORE.fullmatch
+    return found(text, one.start, one.end) is not None
 
 
 def _is_list(one: Value) -> bool:
