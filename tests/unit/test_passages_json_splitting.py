@@ -216,3 +216,15 @@ def test_values_that_stood_right_beside_each_other_do_not_run_together() -> None
     shown = '{status:[clientHold https://icann.org/epp#clientHold, ok], name:"a,b", n:[1, c]}'
     assert unquoted(text) == shown
     assert unquoted('{"tool_name":"edit"}') == "{tool_name: edit}"
+
+
+def test_a_state_behind_many_fields_makes_a_record_differ() -> None:
+    """Clouds tell it behind names and addresses; of a long list only the beginnings are read."""
+    names = {f"name_{n}": f"a value of the field {n}" for n in range(20)}
+    for count, expected in ((12, [5]), (200, [])):
+        records = [
+            {"id": f"i-{n}", **names, "state": "stopped" if n == 5 else "running"}
+            for n in range(count)
+        ]
+        parts = split(json.dumps(records)).children
+        assert [at for at, part in enumerate(parts) if part.is_outlier] == expected

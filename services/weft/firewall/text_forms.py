@@ -80,7 +80,7 @@ _PATHLINE = re.compile(
 )
 
 
-_DIAGNOSTIC = re.compile(r"(?:\w{1,20}: )?[^\s:(]+\.\w{1,6}(?::\d+:\d+:|\(\d+,\d+\):) \S")
+_DIAGNOSTIC = re.compile(r"(?:\w{1,20}: )?[^\s:(]{1,200}\.\w{1,6}(?::\d+:\d+:|\(\d+,\d+\):) \S")
 """What a compiler or a linter says about a place in a file. A search prints no column."""
 
 

@@ -13,6 +13,9 @@ from weft.passages.sequence_breaks import sequence_breaks
 
 OUTLIERS = 4
 """Most values that make records differ."""
+MAX_LOOKED_AT, MAX_BEGINNING = 48_000, 2_000
+"""Characters of all records in which fields are looked for, and of one of them: records of clouds
+tell their state behind their names and addresses. Of long lists it is the first 480 of each."""
 MAX_COMPARED = 8_000
 """Most records of one list; more would take longer than everything else that is done with them."""
 
@@ -26,7 +29,8 @@ def outlier_records(text: str, records: list[Value]) -> frozenset[int]:
     whole = [at for at, one in enumerate(records) if text[one.end - 1 : one.end] == "}"]
     if not MIN_ORDERED <= len(whole) <= MAX_COMPARED:
         return frozenset()
-    fields = [_short_fields(text, records[at]) for at in whole[:LOOK]]
+    length = min(max(RECORD, MAX_LOOKED_AT // len(whole)), MAX_BEGINNING)
+    fields = [_short_fields(text, records[at], length) for at in whole[:LOOK]]
     names = _common(fields)
     few = [
         name
@@ -42,7 +46,7 @@ def outlier_records(text: str, records: list[Value]) -> frozenset[int]:
     odd = odd.union(whole[at] for at in sequence_breaks(columns)[:OUTLIERS])
     if not few and not falling:  # most lists end here, so the other records need not be read
         return odd
-    fields += [_short_fields(text, records[at]) for at in whole[LOOK:]]
+    fields += [_short_fields(text, records[at], length) for at in whole[LOOK:]]
     common = frozenset(_common(fields))
     is_ranked = any(name in common and falls(_column(fields, name)) for name in falling)
     few = [name for name in few if name in common]
@@ -69,9 +73,9 @@ def _column(fields: Sequence[Mapping[str, str]], name: str) -> list[str]:
     return [one[name] for one in fields]
 
 
-def _short_fields(text: str, record: Value) -> dict[str, str]:
+def _short_fields(text: str, record: Value, length: int) -> dict[str, str]:
     """The fields with a short value in the beginning of a record, by name."""
-    return dict(FIELD.findall(text, record.start, min(record.end, record.start + RECORD)))
+    return dict(FIELD.findall(text, record.start, min(record.end, record.start + length)))
 
 
 def _common(fields: Sequence[Mapping[str, str]]) -> list[str]:
