@@ -63,14 +63,15 @@ def _are_printed(lines: Sequence[str]) -> bool:
     prose have. Not the lines of a file with their numbers: what is an error's name in code is
     none."""
     filled = [line for line in lines if line.strip()]
-    if sum(_NUMBERED.match(line) is not None for line in filled) >= PRINTED_SHARE * len(filled):
+    numbers = [int(found[1]) for line in filled if (found := _NUMBERED.match(line)) is not None]
+    if len(numbers) >= PRINTED_SHARE * len(filled) and numbers == sorted(set(numbers)):
         return False
     signs = sum(_PRINTED.search(line, 0, BEGINNING) is not None for line in filled)
     return len(filled) >= MIN_PRINTED and signs >= PRINTED_SHARE * len(filled)
 
 
 _PRINTED = re.compile(r"[:/=|_\\\[\]{}<>\d]")
-_NUMBERED = re.compile(r"\s{0,8}\d{1,7}(?:[\t|:\u2192]|\s)")
+_NUMBERED = re.compile(r"\s{0,8}(\d{1,7})(?:[\t|:\u2192]|\s)")
 BEGINNING = 80
 """Characters of a line in which such a sign is looked for."""
 MIN_PRINTED, PRINTED_SHARE = 4, 0.7
