@@ -25,6 +25,7 @@ from weft.passages.error_lines import first_error
         ("started\nsearch-1 exited with code 0\n", None),
         ("src/a.go:9:2: declared and not used: n\n--- FAIL: TestA (0.00s)\n", 1),
         ("building\nsrc/a.go:9:2: declared and not used: n\n", 1),
+        ("12:30:45: started\n2025-11-24 12:30:45: on\n", None),
         ("src/a.go:9:2: note: n\nsrc/a.py:9:2: C0114: Missing docstring\n", None),
         ("src/a.py:1:0: C0114: Missing docstring\nsrc/a.py:4:0: E0611: No name\n", 1),
     ],

@@ -36,7 +36,7 @@ _ERROR = re.compile(
     r"|\b(?:[A-Z]\w+(?:Error|Exception))\b"
     r"|\b(?i:err|error|exception)=(?![\"']?(?i:nil|null|none|false|0)\b|[\"']{2}|\s|\Z)"
     r"|\bexited (?:with )?(?:code |status |\()[1-9]\d{0,2}\b"
-    r"|(?<=\w):\d{1,7}:\d{1,5}: (?:[EF]\d{3,4}\b"
+    r"|\.\w{1,6}:\d{1,7}:\d{1,5}: (?:[EF]\d{3,4}\b"
     r"|(?! |(?i:note|warning|info|hint|remark|help|required|in)\b|[A-Z]\d{3,4}\b))"
 )
 """Words that tell of an error in a line without a level, unless they are part of a name or a
