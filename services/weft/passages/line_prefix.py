@@ -25,8 +25,9 @@ LEAST = 4
 def bare_lines(lines: Sequence[str]) -> Sequence[str]:
     """The lines without their prefix; the same lines if most have none."""
     begun = list(islice((line for line in lines if line.strip()), COMPARED))
-    count = sum(_PREFIX.match(line) is not None for line in begun)
-    if count < LEAST or count < MOST * len(begun):
+    without = (line for line in begun if _PREFIX.match(line) is None)
+    others = len(list(islice(without, int((1 - MOST) * len(begun)) + 1)))
+    if len(begun) - others < LEAST or others > (1 - MOST) * len(begun):
         return lines
     return [_bare(line) for line in lines]
 
