@@ -14,8 +14,8 @@ from weft.passages.sequence_breaks import sequence_breaks
 OUTLIERS = 4
 """Most values that make records differ."""
 MAX_LOOKED_AT, MAX_BEGINNING = 48_000, 2_000
-"""Characters of all records in which fields are looked for, and of one of them: records of clouds
-tell their state behind their names and addresses. Of long lists it is the first 480 of each."""
+"""Characters of all records in which fields with rare values are looked for, and of one of them:
+clouds tell a state behind names and addresses. Of long lists it is the first 480 of each."""
 MAX_COMPARED = 8_000
 """Most records of one list; more would take longer than everything else that is done with them."""
 
@@ -29,14 +29,8 @@ def outlier_records(text: str, records: list[Value]) -> frozenset[int]:
     whole = [at for at, one in enumerate(records) if text[one.end - 1 : one.end] == "}"]
     if not MIN_ORDERED <= len(whole) <= MAX_COMPARED:
         return frozenset()
-    length = min(max(RECORD, MAX_LOOKED_AT // len(whole)), MAX_BEGINNING)
-    fields = [_short_fields(text, records[at], length) for at in whole[:LOOK]]
+    fields = [_short_fields(text, records[at]) for at in whole[:LOOK]]
     names = _common(fields)
-    few = [
-        name
-        for name in names
-        if len(whole) >= MIN_COMPARED and has_few_values(_column(fields, name))
-    ]
     falling = [name for name in names if falls(_column(fields, name))]
     filled = [
         name for name in names if len(whole) >= MIN_COMPARED and _is_filled(_column(fields, name))
@@ -44,9 +38,18 @@ def outlier_records(text: str, records: list[Value]) -> frozenset[int]:
     odd = frozenset(whole[at] for name in filled for at in _empty(_column(fields, name)))
     columns = [_column(fields, name) for name in names] if len(whole) <= LOOK else []
     odd = odd.union(whole[at] for at in sequence_breaks(columns)[:OUTLIERS])
+    length = min(MAX_LOOKED_AT // len(whole), MAX_BEGINNING)
+    if length > RECORD and len(whole) >= MIN_COMPARED:
+        fields = [_short_fields(text, records[at], length) for at in whole[:LOOK]]
+        names = _common(fields)
+    few = [
+        name
+        for name in names
+        if len(whole) >= MIN_COMPARED and has_few_values(_column(fields, name))
+    ]
     if not few and not falling:  # most lists end here, so the other records need not be read
         return odd
-    fields += [_short_fields(text, records[at], length) for at in whole[LOOK:]]
+    fields += [_short_fields(text, records[at]) for at in whole[LOOK:]]
     common = frozenset(_common(fields))
     is_ranked = any(name in common and falls(_column(fields, name)) for name in falling)
     few = [name for name in few if name in common]
@@ -73,7 +76,7 @@ def _column(fields: Sequence[Mapping[str, str]], name: str) -> list[str]:
     return [one[name] for one in fields]
 
 
-def _short_fields(text: str, record: Value, length: int) -> dict[str, str]:
+def _short_fields(text: str, record: Value, length: int = RECORD) -> dict[str, str]:
     """The fields with a short value in the beginning of a record, by name."""
     return dict(FIELD.findall(text, record.start, min(record.end, record.start + length)))
 
