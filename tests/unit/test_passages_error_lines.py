@@ -37,7 +37,8 @@ def test_the_first_error_is_where_one_is_told(text: str, line: int | None) -> No
 
 WORDS = """
     error err fatal critical severe panic exception failed failure traceback denied refused cannot
-    unable timeout timedout time_out timed_out not_found
+    unable timeout timedout time_out timed_out not_found undefined_reference undefined_symbols
+    unresolved_external multiple_definition duplicate_symbol
 """
 
 

@@ -29,7 +29,8 @@ _MAX_KEY_LENGTH = len("loglevel") + 5
 """Characters before the name that are part of a match: a key, its quotes and what follows it."""
 _WORD = (
     r"(?:error|err|fatal|critical|severe|panic|exception|failed|failure|traceback|denied|refused"
-    r"|timed? ?out|not found|cannot|unable)"
+    r"|timed? ?out|not found|cannot|unable|undefined (?:reference|symbols?)|unresolved external"
+    r"|multiple definition|duplicate symbols?)"
 )
 _ERROR = re.compile(
     rf"(?<![\w./=-])(?<!\b0 )(?<!\b[Nn]o )(?i:{_WORD})(?![\w/=-]|\.\w|: ?\d)|\bFAIL\b"
@@ -96,7 +97,7 @@ def _lowercase_bytes(text: str) -> bytes:
 
 _SIGN = re2.compile(
     rb"err|fatal|critical|severe|panic|exception|fail|traceback|denied|refused|timed? ?out"
-    rb"|not found|cannot|unable|exited |:\d+:\d+: "
+    rb"|not found|cannot|unable|exited |:\d+:\d+: |undefined |unresolved |definition|duplicate"
 )
 """A sign that every text has in which `_ERROR` finds an error; found quickly in lower case."""
 MAX_SIGNS = 5_000
