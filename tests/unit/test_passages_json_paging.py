@@ -32,7 +32,7 @@ def always_shown(reply: object) -> str:
     ],
 )
 def test_it_is_shown_with_any_record(fields: dict[str, object]) -> None:
-    made = always_shown({**fields, "padding": "y" * 300, "data": RECORDS})
+    made = always_shown({"id": "r1", **fields, "padding": "y" * 300, "data": RECORDS})
     assert all(json.dumps({key: value})[1:-1] in made for key, value in fields.items())
 
 

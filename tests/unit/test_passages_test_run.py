@@ -223,3 +223,12 @@ def test_what_failed_beside_the_tests_is_shown_with_any_part() -> None:
     assert "BUILD FAILURE" in shown
     passed = MAVEN.replace("[ERROR] ", "test_error PASSED ")
     assert "COMPILATION" not in always_shown(passed)
+
+
+@pytest.mark.parametrize(
+    "prefix", ["2025-10-02T09:15:14.123Z ", "job\tstep\t2025-10-02T09:15:14Z "]
+)
+def test_a_failure_is_known_behind_the_prefix_of_each_line(prefix: str) -> None:
+    collected = "".join(f"{prefix}{line}" for line in JEST.splitlines(keepends=True))
+    assert "✕ totals" in always_shown(collected)
+    assert "Received: 4" in always_shown(collected)
