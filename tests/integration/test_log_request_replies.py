@@ -104,3 +104,23 @@ async def test_what_is_asked_while_the_server_is_away_is_sent_when_it_is_back(
         await server.start()
         assert (await asking)["memory"] == 0
         await log.close()
+
+
+async def test_what_is_asked_while_a_lost_socket_is_closed_is_sent_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was dropped with what was queued for that socket, and nobody answered it."""
+    async with EmbeddedServer(tmp_path) as server:
+        log, asking = await connect(server.url), []
+
+        async def wait_closed() -> None:
+            asking.append(asyncio.create_task(call(log, "INFO", timeout=PATIENCE_SECONDS)))
+            await asyncio.sleep(0.1)
+
+        monkeypatch.setattr(log._transport, "wait_closed", wait_closed)
+        await server.kill()
+        while not asking:
+            await asyncio.sleep(0.01)
+        await server.start()
+        assert (await asking[0])["memory"] == 0
+        await log.close()

@@ -205,7 +205,7 @@ class Connection(Client):
 
     async def _on_disconnect(self) -> None:
         self._down = True
-        self._drop_queued()
+        self._commands.clear()
 
     async def _on_reconnect(self) -> None:
         _log.info("nats: connected again to %s", self.connected_url and self.connected_url.netloc)

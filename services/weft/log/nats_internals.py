@@ -1,6 +1,5 @@
-"""The connection by nats-py's internals: all uses of them in weft are here
-(docs/decisions/transport.md says why). Two of nats-py's behaviours are also unsafe, see `Parser`
-and `_connect_command`."""
+"""The connection by nats-py's internals, all uses of which are here (docs/decisions/transport.md
+says why). Two of nats-py's behaviours are also unsafe, see `Parser` and `_connect_command`."""
 
 from __future__ import annotations
 
@@ -34,7 +33,8 @@ INTERNALS = {
     "Client": "_ps _pending _pending_data_size _flush_queue _transport _server_info _pongs "
     "_error_cb _flush_pending(force_flush) _close(status,do_cbs) _connect_command() "
     "_connect_to_server(s) _process_msg(sid,subject,reply,data,headers) _process_ping() "
-    "_process_pong() _process_err(err_msg) _process_info(info,initial_connection)",
+    "_process_pong() _process_err(err_msg) _process_op_err(e) "
+    "_process_info(info,initial_connection)",
     "Parser": "nc buf state needed header_needed msg_arg parse(data)",
     "Subscription": "_id",
     "TcpTransport": "_io_writer",
@@ -122,6 +122,12 @@ class FastConnection(Connection):
 
     def _drop_queued(self) -> None:
         self._pending, self._pending_data_size = [], 0
+
+    async def _process_op_err(self, e: Exception) -> None:
+        was_connected = self.is_connected
+        await super()._process_op_err(e)
+        if was_connected:  # at once: a request that is queued from now on is sent after a reconnect
+            self._drop_queued()
 
     async def abandon(self) -> None:
         self._error_cb = _ignored

@@ -130,8 +130,7 @@ async def read_matching(
         while position < limit:
             page = await pages.get(position + 1, subjects)
             if not page:
-                # Any node answers. One that lags has no more; whether there is more, the leader
-                # knows.
+                # Any node answers; only the leader knows whether there is more.
                 missed = await next_after(connection, position, subjects, stream)
                 if missed is None:
                     return

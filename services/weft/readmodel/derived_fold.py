@@ -113,8 +113,7 @@ class DerivedFold(msgspec.Struct):
         self, place: Place, item: int, envelope: ResultEnvelope
     ) -> tuple[bytes, list[Passage]]:
         """Store the clean text, unless the envelope contains it. Returns the outline of the
-        envelope's summary if that is the clean text, and the texts that a search finds the item
-        by."""
+        envelope's summary if that is the clean text, and the texts for the search."""
         clean = envelope.clean
         text = envelope.summary if envelope.complete or envelope.passthrough else None
         if clean is not None:

@@ -140,8 +140,7 @@ class Fold:
 
     def divisible(self) -> str:
         """The newest raw body, if `prepare` should divide it: large JSON, which is divided the same
-        whatever content type the firewall finds. A log or a page that begins with a bracket would
-        be divided in vain."""
+        whatever content type the firewall finds. Other texts would be divided in vain."""
         text = self._bodies.newest()
         is_json = text[:1] in ("{", "[") and text[-_END:].rstrip()[-1:] in ("}", "]")
         return text if len(text) >= _LARGE and is_json else ""

@@ -232,8 +232,7 @@ class FactStore(Protocol):
 
     def facts(self, scopes: Sequence[str]) -> list[FactRow]:
         """Facts in force in these scopes, by scope and key; a withdrawn one has an empty value.
-        What a user's turn teaches replaces nothing that the application gave: it is that fact's
-        `said_later`."""
+        What a user's turn teaches of one that the application gave is that fact's `said_later`."""
 
 
 class EpisodicStore(Protocol):

@@ -47,9 +47,8 @@ CROWDING_SECONDS = 30.0
 _MAX_ISOLATED = 10_000
 SHORT_SECONDS = 1.0
 """Most processor time that work may use and count as short, some fifty times what it uses. What
-uses more was estimated wrongly, and is begun again as heavy work. Not seconds on the clock: on a
-machine that is busy with other things all work would be ended, and each next one begin in a new
-process, which has read nothing yet and so takes several times as long."""
+uses more was estimated wrongly, and is begun again as heavy work. Not seconds on the clock: a busy
+machine would end all work, and each next one would begin in a process that has read nothing yet."""
 
 _log = logging.getLogger(__name__)
 
