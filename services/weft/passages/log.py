@@ -33,7 +33,8 @@ def split_log(text: str, content_type: str) -> Part | None:
     if content_type not in PRINTED:
         return None
     lines = text.splitlines(keepends=True)
-    telling = outcome_lines(text, bare_lines(lines))
+    bare = bare_lines(lines)
+    telling = outcome_lines(text, bare)
     has_verdict = bool(telling)
     is_uniform = are_uniform(lines)
     has_levels = any(map(level_of, lines[:LEVELLED]))
@@ -47,7 +48,7 @@ def split_log(text: str, content_type: str) -> Part | None:
     is_told = content_type == LOG or bool(telling) or is_uniform
     if not is_told and not (has_errors and _are_printed(lines)):
         return None
-    errors = first_errors(text, lines) if has_errors else frozenset[int]()
+    errors = first_errors(text, lines, bare) if has_errors else frozenset[int]()
     if not is_told and not errors:
         return None
     warned = first_warnings(lines, levels)
@@ -75,13 +76,14 @@ _NUMBERED = re.compile(r"\s{0,8}(\d{1,7})(?:[\t|:\u2192]|\s)")
 BEGINNING = 80
 """Characters of a line in which such a sign is looked for."""
 MIN_PRINTED, PRINTED_SHARE = 4, 0.7
+"""Least lines with something in them, and the least share of these that has such a sign."""
 LEVELLED = 20
 """First lines in which a log shows levels."""
 
 
-def first_errors(text: str, lines: Sequence[str]) -> frozenset[int]:
+def first_errors(text: str, lines: Sequence[str], bare: Sequence[str]) -> frozenset[int]:
     """The numbers of the lines that tell of an error, one for each kind, and of what belongs with
-    them."""
+    them. `bare` are the lines without their prefix."""
     taken: set[int] = set()
     kinds: set[str] = set()
     room = _ROOM
@@ -95,7 +97,7 @@ def first_errors(text: str, lines: Sequence[str]) -> frozenset[int]:
             kinds.add(kind)
             taken.add(number)
             room -= len(line)
-    return frozenset(taken | _details(bare_lines(lines), sorted(taken)))
+    return frozenset(taken | _details(bare, sorted(taken)))
 
 
 def _details(lines: Sequence[str], errors: Sequence[int]) -> set[int]:

@@ -156,7 +156,7 @@ def split_test_run(text: str, content_type: str) -> Part | None:
     telling = _telling(bare, kinds)
     if Line.FAILURE not in kinds:  # what failed, if anything, is no test
         others = (number for number, kind in enumerate(kinds) if kind is not Line.PASSED)
-        telling |= first_errors(text, lines).intersection(others)
+        telling |= first_errors(text, lines, bare).intersection(others)
     return split_around(text, lines, telling, _passed(bare, kinds))
 
 
